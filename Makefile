@@ -1,0 +1,47 @@
+# Two commands: `make demo` shows what Discreet does, `make test` checks that it is right.
+# Both set up a .venv of their own first.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+JOBS   ?= 2
+
+.PHONY: demo test lint types contracts tests bench clean help
+
+help:
+	@echo "make demo    set up and run the main job on the bundled example"
+	@echo "make test    set up and run every check (lint, types, imports, tests, doctests, README)"
+	@echo "make bench   measure speed; results in benchmarks/results"
+	@echo "make clean   remove the environment and everything that was made"
+
+$(VENV)/.ready-demo: pyproject.toml scripts/setup.sh
+	@sh scripts/setup.sh "$(PYTHON)" $(VENV) ".[all]"
+	@touch $@
+
+$(VENV)/.ready-test: pyproject.toml scripts/setup.sh
+	@sh scripts/setup.sh "$(PYTHON)" $(VENV) ".[test]"
+	@touch $@ $(VENV)/.ready-demo
+
+demo: $(VENV)/.ready-demo
+	@$(BIN)/python examples/demo.py
+
+test: lint types contracts tests
+
+lint: $(VENV)/.ready-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready-test
+	$(BIN)/mypy
+
+contracts: $(VENV)/.ready-test
+	$(BIN)/lint-imports
+
+tests: $(VENV)/.ready-test
+	$(BIN)/python -m pytest -n $(JOBS) --durations=10
+
+bench: $(VENV)/.ready-test
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

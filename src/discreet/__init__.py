@@ -1,0 +1,36 @@
+"""Discreet: how much an adversary may come to believe, turned into a differential-privacy budget.
+
+    tolerance ──> budget ──> series ──> release ──> ledger ──> statement
+
+Verbs are functions of this module, nouns are its sub-packages. Everything is loaded on first use,
+so that `import discreet` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Adjacency": "discreet.guarantees",
+    "ApproxDP": "discreet.guarantees",
+    "DiscreetError": "discreet.errors",
+    "PrivacyCurve": "discreet.guarantees",
+    "ProbabilisticDP": "discreet.guarantees",
+    "PureDP": "discreet.guarantees",
+    "ZCDP": "discreet.guarantees",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""What an adversary believes before a release, and may believe after it."""

@@ -1,0 +1,1 @@
+"""From a tolerance to the largest budget that keeps it."""

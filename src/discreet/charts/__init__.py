@@ -1,0 +1,1 @@
+"""One function a chart, from the numbers of the other rooms."""

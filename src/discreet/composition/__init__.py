@@ -1,0 +1,1 @@
+"""Many releases, one guarantee: the theorems, the filters, and whole privacy curves."""

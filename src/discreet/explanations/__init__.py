@@ -1,0 +1,1 @@
+"""The numbers in words. No new mathematics."""

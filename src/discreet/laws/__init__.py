@@ -1,0 +1,1 @@
+"""Mechanisms as mathematics: one file a mechanism, its law, its loss, its accuracy, its words."""

@@ -1,0 +1,71 @@
+"""Rounding to the safe side: budgets down, bounds up, printed figures outward.
+
+A double-precision result of a stable formula is off by a few units in the last place. `down` and
+`up` move it past that error, so that the inequality it stands for holds exactly and not only
+nearly. Every caller says how many ulps its formula may be off (`ULPS` covers a dozen operations).
+
+>>> down(1.0) < 1.0 < up(1.0)
+True
+>>> percent(0.47497, "down"), percent(0.52503, "up")
+('47 %', '53 %')
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+__all__ = ["ULPS", "decimal_down", "decimal_up", "down", "percent", "up"]
+
+ULPS = 16
+_ULP = 2.0**-52
+
+
+def down(x: float, ulps: int = ULPS) -> float:
+    """Return a float at most x, `ulps` units in the last place below it (inf and 0 stay)."""
+    if x == 0 or math.isinf(x):
+        return x
+    return math.nextafter(x - abs(x) * (ulps * _ULP), -math.inf)
+
+
+def up(x: float, ulps: int = ULPS) -> float:
+    """Return a float at least x, `ulps` units in the last place above it (inf and 0 stay)."""
+    return -down(-x, ulps)
+
+
+def decimal_down(x: float, digits: int) -> float:
+    """Return x cut to `digits` decimals, below x by less than one unit of the last of them.
+
+    The few ulps by which `up` and `down` move a result are not shown: 0.75 that was moved to
+    0.7500000000000027 to be safe prints as 0.75 again, which is what it stands for.
+
+    >>> decimal_down(1.29999, 2), decimal_down(-0.001, 2), decimal_down(down(0.75), 2)
+    (1.29, -0.01, 0.75)
+    """
+    if math.isinf(x):
+        return x
+    nearest = round(x, digits)
+    if nearest <= x + 64 * _ULP * abs(x):
+        return nearest
+    return round(nearest - 10.0**-digits, digits)
+
+
+def decimal_up(x: float, digits: int) -> float:
+    """Return x raised to `digits` decimals; `decimal_down` from above.
+
+    >>> decimal_up(1.2501, 2), decimal_up(up(0.75), 2)
+    (1.26, 0.75)
+    """
+    return -decimal_down(-x, digits)
+
+
+def percent(x: float, side: Literal["up", "down"], digits: int = 0) -> str:
+    """Return x as a percentage rounded outward: `up` for an upper bound, `down` for a lower one.
+
+    >>> percent(0.5249792, "up", 2)
+    '52.50 %'
+    >>> percent(0.07, "up")
+    '7 %'
+    """
+    rounded = (decimal_up if side == "up" else decimal_down)(100 * x, digits)
+    return f"{rounded:.{digits}f} %"

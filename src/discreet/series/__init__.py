@@ -1,0 +1,1 @@
+"""Many releases under one promise: horizon, plan, split."""

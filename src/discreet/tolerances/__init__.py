@@ -1,0 +1,1 @@
+"""What the data holder tolerates: risk profiles r*(p, q)."""
