@@ -1,1 +1,7 @@
 """What an adversary believes before a release, and may believe after it."""
+
+from discreet.beliefs.belief import Assumptions, Belief, Bounds, Worst
+from discreet.beliefs.explaining import explain
+from discreet.beliefs.prior import Prior
+
+__all__ = ["Assumptions", "Belief", "Bounds", "Prior", "Worst", "explain"]

@@ -1,0 +1,108 @@
+"""The answer to "what may be learned?": bounds on an adversary's belief, with what they rest on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from discreet.beliefs.prior import Prior
+from discreet.guarantees import Guarantee, finite_or_null
+
+__all__ = ["Assumptions", "Belief", "Bounds", "Sided", "Strength", "Worst"]
+
+Strength: TypeAlias = Literal["generic", "curve", "exact"]
+Sided: TypeAlias = Literal["one", "two"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A lower bound, rounded down, and an upper bound, rounded up."""
+
+    lower: float
+    upper: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the two, null and `unbounded` where the upper one is infinite."""
+        out: dict[str, Any] = {"lower": self.lower, "upper": finite_or_null(self.upper)}
+        if out["upper"] is None:
+            out["unbounded"] = True
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The prior at which a measure is worst, and its value there; p = 0 or 1 may be a limit."""
+
+    p: float
+    value: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return `{p, value}`."""
+        out: dict[str, Any] = {"p": self.p, "value": finite_or_null(self.value)}
+        if out["value"] is None:
+            out["unbounded"] = True
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What a statement rests on; it travels with every number."""
+
+    adjacency: str
+    adversary: str
+    unit: str
+    probability: str
+    post_processing: str
+    independence: str
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the assumptions by name."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """What an adversary may come to believe under a guarantee.
+
+    `posterior` is None where no prior was given; `ratio` and `difference` are then over all priors.
+    """
+
+    guarantee: Guarantee
+    prior: Prior | None
+    posterior: Bounds | None
+    ratio: Bounds
+    difference: Bounds
+    holds_with: float
+    strength: Strength
+    survives_post_processing: bool
+    worst_ratio: Worst
+    worst_difference: Worst
+    sided: Sided
+    assumptions: Assumptions
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the belief as JSON-ready values."""
+        return {
+            "guarantee": self.guarantee.to_dict(),
+            "prior": None if self.prior is None else {"p": self.prior.p, "q": self.prior.q},
+            "posterior": None if self.posterior is None else self.posterior.to_dict(),
+            "ratio": self.ratio.to_dict(),
+            "difference": self.difference.to_dict(),
+            "holds_with": self.holds_with,
+            "strength": self.strength,
+            "survives_post_processing": self.survives_post_processing,
+            "worst_prior": {
+                "ratio": self.worst_ratio.to_dict(),
+                "difference": self.worst_difference.to_dict(),
+            },
+            "sided": self.sided,
+            "assumptions": self.assumptions.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        at = "all priors" if self.prior is None else f"p={self.prior.p:g}, q={self.prior.q:g}"
+        after = "" if self.posterior is None else f"posterior ≤ {self.posterior.upper:.4g}, "
+        return (
+            f"Belief({self.guarantee}, {at}: {after}ratio ≤ {self.ratio.upper:.4g}, "
+            f"difference ≤ {self.difference.upper:.4g}, with probability {self.holds_with:g})"
+        )
