@@ -136,21 +136,14 @@ def worst_difference(
     >>> round(p, 3), round(value, 3)
     (0.289, 0.422)
     """
+    if epsilon > 700:
+        return 0.0, 1.0
     if _membership_only(adjacency, counts_sensitive_only):
-        worst_s = 1 / (1 + _exp(epsilon / 2))
-        return min(1.0, worst_s / q), _difference_at(
-            epsilon, min(1.0, worst_s / q), q, adjacency, True
-        )
-    beta = math.exp(-epsilon)
-    alpha = q + beta * beta * (1 - q) - beta
-    inside = (math.sqrt(beta) - beta) / alpha if alpha > 0 else math.inf
-    p = min(1.0, inside) if inside > 0 else 1.0
-    return p, _difference_at(epsilon, p, q, adjacency, False)
-
-
-def _difference_at(
-    epsilon: float, p: float, q: float, adjacency: Adjacency, counts_sensitive_only: bool
-) -> float:
-    prior = Prior(max(p, 1e-300), q)
+        p = min(1.0, 1 / (1 + math.exp(epsilon / 2)) / q)
+    else:
+        beta = math.exp(-epsilon)
+        alpha = q + beta * beta * (1 - q) - beta
+        p = min(1.0, (math.sqrt(beta) - beta) / alpha) if alpha > 0 else 1.0
+    prior = Prior(p, q)
     high = ratio(epsilon, prior, adjacency, counts_sensitive_only=counts_sensitive_only)[1]
-    return up(prior.pq * (high - 1)) if high > 1 else 0.0
+    return p, up(prior.pq * (high - 1))
