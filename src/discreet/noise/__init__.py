@@ -1,0 +1,38 @@
+"""Samplers: the only room that draws noise, and the only one that knows OpenDP.
+
+- `integers`: discrete Laplace and discrete Gaussian noise for vectors of whole numbers (OpenDP).
+- `selection`: the index of the best score, by noisy max (OpenDP).
+- `rational`: exact draws over rationals from the operating system's randomness (Bernoulli,
+  multinomial, uniform, randomized response).
+- `calibration`: scales that keep a promise exactly, rounded to the safe side. No sampler.
+
+Nothing here takes a seed: a release must not be reproducible by anyone who learns one.
+"""
+
+from __future__ import annotations
+
+from discreet.noise.calibration import (
+    gaussian_scale,
+    keep_probability,
+    laplace_scale,
+    selection_scale,
+)
+from discreet.noise.integers import Progress, discrete_gaussian, discrete_laplace
+from discreet.noise.rational import bernoulli, multinomial, randomize, uniform, uniforms
+from discreet.noise.selection import noisy_max
+
+__all__ = [
+    "Progress",
+    "bernoulli",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "gaussian_scale",
+    "keep_probability",
+    "laplace_scale",
+    "multinomial",
+    "noisy_max",
+    "randomize",
+    "selection_scale",
+    "uniform",
+    "uniforms",
+]
