@@ -1,0 +1,68 @@
+"""The account of what was spent: append-only, hash-chained, transactional, refusing to overspend.
+
+    ledger = Ledger.open("sqlite:///ledger.db")
+    ledger.open_account("clinic", unit="person", adjacency="add-remove", filter="pure",
+                        cap=PureDP(1.0), approver="A. Curator", reason="data protection review")
+    entry = ledger.reserve("clinic", PureDP(0.1), purpose="monthly table", who="ci", spec_hash="…")
+    …draw the noise and store the table, once…
+    ledger.commit(entry.release_id, output_hash="…")
+
+`amounts` is the exact arithmetic, `filters` the three rules of adding up, `accounts` what an
+account is, `entries` the chain, `plans` the series charged in full beforehand, `store` and `sqlite` the
+database, `verification` the check of it all, `book` the ledger itself.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.ledger.accounts import Account, OverBudget, Period
+    from discreet.ledger.amounts import Amount
+    from discreet.ledger.book import Ledger, ToleranceCheck
+    from discreet.ledger.entries import Entry
+    from discreet.ledger.filters import Charge, Filter
+    from discreet.ledger.plans import Part, Plan, Slot
+    from discreet.ledger.verification import Sheet, Verification
+
+# Loaded on first use: what an account is can be read without the database's libraries.
+_HOME = {
+    "Account": "accounts",
+    "Amount": "amounts",
+    "Charge": "filters",
+    "Entry": "entries",
+    "Filter": "filters",
+    "Ledger": "book",
+    "OverBudget": "accounts",
+    "Part": "plans",
+    "Period": "accounts",
+    "Plan": "plans",
+    "Sheet": "verification",
+    "Slot": "plans",
+    "ToleranceCheck": "book",
+    "Verification": "verification",
+}
+
+__all__ = [
+    "Account",
+    "Amount",
+    "Charge",
+    "Entry",
+    "Filter",
+    "Ledger",
+    "OverBudget",
+    "Part",
+    "Period",
+    "Plan",
+    "Sheet",
+    "Slot",
+    "ToleranceCheck",
+    "Verification",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'discreet.ledger' has no attribute {name!r}")
+    return getattr(import_module(f"discreet.ledger.{_HOME[name]}"), name)

@@ -1,0 +1,310 @@
+"""An account: its terms, fixed when it was opened, and where it stands.
+
+The terms are the unit, the adjacency and the filter: they never change. The lifetime cap is the
+promise, and is raised only by a grant that names its approver and reason. A period cap limits the
+pace (so much a calendar month, in UTC) and promises nothing. An account may have no lifetime cap;
+then what it has spent is counted and not limited, and everything that shows it says so.
+
+`Account` is also the state of the fold over the chain: `after` takes one more charge, `granted` one
+more grant. The ledger writes with them and the verification recomputes with the same two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+from discreet.errors import BudgetExceeded, InputError, PolicyError
+from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PrivacyCurve, PureDP
+from discreet.ledger.amounts import Amount
+from discreet.ledger.filters import Charge, Chargeable, Filter, charges
+
+__all__ = ["NO_CAP", "UNITS", "Account", "OverBudget", "Period"]
+
+UNITS = ("person", "record", "partition")
+NO_CAP = "no lifetime cap: what is spent is counted, and nothing limits it"
+
+
+class OverBudget(BudgetExceeded):
+    """An account does not cover a charge; the amounts are attributes as well as words."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        needs: Amount,
+        spent: Amount,
+        cap: Amount,
+        left: Amount,
+        fits: Charge | None,
+    ) -> None:
+        super().__init__(message)
+        self.needs, self.spent, self.cap, self.left, self.fits = needs, spent, cap, left, fits
+
+
+class Period(StrEnum):
+    """A stretch of the calendar, in UTC."""
+
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+
+    @classmethod
+    def named(cls, name: str) -> Period:
+        """Return the period of that name, or say which names there are."""
+        try:
+            return cls(name)
+        except ValueError:
+            known = ", ".join(p.value for p in cls)
+            raise InputError(f"period is {name!r}; it must be one of: {known}.") from None
+
+    def holding(self, moment: datetime) -> str:
+        """Name the period that holds a moment, e.g. `2026-11` for a month."""
+        if self is Period.WEEK:
+            year, week, _ = moment.isocalendar()
+            return f"{year}-W{week:02d}"
+        if self is Period.QUARTER:
+            return f"{moment.year}-Q{(moment.month + 2) // 3}"
+        return moment.strftime(
+            {Period.DAY: "%Y-%m-%d", Period.MONTH: "%Y-%m", Period.YEAR: "%Y"}[self]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The terms of an account and what it has spent, exactly."""
+
+    name: str
+    unit: str
+    adjacency: Adjacency
+    filter: Filter
+    cap: Amount | None
+    spent: Amount
+    period: Period | None = None
+    period_cap: Amount | None = None
+    period_now: str | None = None
+    period_spent: Amount | None = None
+
+    @classmethod
+    def opened(
+        cls,
+        name: str,
+        *,
+        unit: str,
+        adjacency: str,
+        filter: str,  # noqa: A002  (the users' word)
+        cap: Guarantee | Amount | None,
+        period: str | None = None,
+        period_cap: Guarantee | Amount | None = None,
+    ) -> Account:
+        """Return a new account with nothing spent, all terms checked."""
+        if unit not in UNITS:
+            raise InputError(f"unit is {unit!r}; it must be one of: {', '.join(UNITS)}.")
+        if (period is None) != (period_cap is None):
+            raise InputError("A period and a period cap come together: give both or neither.")
+        rule, neighbours = Filter.named(filter), Adjacency.of(adjacency)
+        for limit in (cap, period_cap):
+            stated = getattr(limit, "adjacency", neighbours)
+            if stated != neighbours:
+                raise PolicyError(
+                    f"The cap is stated under {stated.value!r} and the account under "
+                    f"{neighbours.value!r}; state both under the same adjacency."
+                )
+        return cls(
+            name=name,
+            unit=unit,
+            adjacency=neighbours,
+            filter=rule,
+            cap=None if cap is None else rule.limit(cap),
+            spent=rule.zero,
+            period=None if period is None else Period.named(period),
+            period_cap=None if period_cap is None else rule.limit(period_cap),
+            period_spent=None if period_cap is None else rule.zero,
+        )
+
+    @property
+    def remaining(self) -> Amount | None:
+        """What the lifetime cap still allows; None without a lifetime cap."""
+        return None if self.cap is None else self.cap.minus(self.spent)
+
+    @property
+    def total(self) -> Guarantee:
+        """What everything charged so far promises together, as one guarantee."""
+        return self.promise(self.spent)
+
+    def promise(self, spent: Amount) -> Guarantee:
+        """Read an amount as a guarantee under this account's filter; never below the truth."""
+        numbers, adjacency = spent.floats("up"), self.adjacency
+        delta = min(1.0, numbers.get("delta", 0.0))
+        if self.filter is Filter.ZCDP:
+            rho = numbers["rho"]
+            return _approximate(rho, delta, adjacency) if delta else ZCDP(rho, adjacency=adjacency)
+        if delta:
+            return ApproxDP(numbers["epsilon"], delta, adjacency=adjacency)
+        return PureDP(numbers["epsilon"], adjacency=adjacency)
+
+    def require(self, *, unit: str | None = None, adjacency: str | None = None) -> None:
+        """Refuse a unit or an adjacency that is not the account's."""
+        for what, asked, mine in (
+            ("unit", unit, self.unit),
+            ("adjacency", adjacency, self.adjacency.value),
+        ):
+            if asked is not None and str(asked) != mine:
+                raise PolicyError(
+                    f"Account {self.name!r} was opened with {what} {mine!r} and this charge has "
+                    f"{str(asked)!r}; the {what} of an account never changes. Restate the release "
+                    f"under {mine!r}, or charge another account."
+                )
+
+    def cost(self, of: Chargeable) -> Amount:
+        """Return what a release costs here, exactly; refuse what the account cannot take."""
+        for charge in charges(of):
+            self.require(adjacency=charge.guarantee.adjacency)
+        return self.filter.cost(of)
+
+    def after(self, cost: Amount, moment: datetime) -> Account:
+        """Return the account with one more cost, whatever its caps."""
+        spent = self.spent.plus(cost)
+        if self.period is None or self.period_spent is None:
+            return replace(self, spent=spent)
+        now = self.period.holding(moment)
+        before = self.period_spent if now == self.period_now else self.filter.zero
+        return replace(self, spent=spent, period_now=now, period_spent=before.plus(cost))
+
+    def check(self, of: Chargeable, before: Account) -> None:
+        """Refuse if this account, which is `before` with a release charged, passes a cap."""
+        if self.cap is not None and not self.spent.within(self.cap):
+            self._refuse(of, before.spent, self.cap, "lifetime cap")
+        if self.period_cap is not None and self.period_spent is not None:
+            same = before.period_now == self.period_now and before.period_spent is not None
+            spent = before.period_spent if same else self.filter.zero
+            if spent is not None and not self.period_spent.within(self.period_cap):
+                self._refuse(of, spent, self.period_cap, f"cap of {self.period} {self.period_now}")
+
+    def _refuse(self, of: Chargeable, spent: Amount, cap: Amount, which: str) -> None:
+        needs, left = self.filter.cost(of), cap.minus(spent)
+        fits = self.filter.fitting(of, left)
+        fitting = f"a single charge of {fits.guarantee} would fit" if fits else "nothing fits as is"
+        raise OverBudget(
+            f"Over budget on account {self.name!r}: needs {needs}; spent {spent} of the {which} "
+            f"{_said(cap)}; left {_said(left)}; {fitting}. Ask for less, or have the cap raised "
+            "(discreet ledger grant, with an approver and a reason).",
+            needs=needs,
+            spent=spent,
+            cap=cap,
+            left=left,
+            fits=fits,
+        )
+
+    def granted(self, add: Amount, which: Literal["lifetime", "period"] = "lifetime") -> Account:
+        """Return the account with a cap raised."""
+        cap = self.cap if which == "lifetime" else self.period_cap
+        if cap is None:
+            raise PolicyError(
+                f"Account {self.name!r} has no {which} cap, so there is none to raise."
+            )
+        raised = cap.plus(add)
+        return (
+            replace(self, cap=raised) if which == "lifetime" else replace(self, period_cap=raised)
+        )
+
+    def standing(self) -> dict[str, Any]:
+        """Return the part that changes, exactly: every entry of the account keeps it."""
+        out: dict[str, Any] = {
+            "cap": None if self.cap is None else self.cap.stored(),
+            "spent": self.spent.stored(),
+        }
+        if self.period_cap is not None and self.period_spent is not None:
+            out["period_cap"] = self.period_cap.stored()
+            out["period_now"] = self.period_now
+            out["period_spent"] = self.period_spent.stored()
+        return out
+
+    def terms(self) -> dict[str, Any]:
+        """Return the part that never changes: the opening entry keeps it."""
+        return {
+            "unit": self.unit,
+            "adjacency": self.adjacency.value,
+            "filter": self.filter.value,
+            "period": None if self.period is None else self.period.value,
+        }
+
+    @classmethod
+    def restored(cls, name: str, terms: Mapping[str, Any], standing: Mapping[str, Any]) -> Account:
+        """Read back what `terms` and `standing` wrote."""
+
+        def amount(key: str) -> Amount | None:
+            stored = standing.get(key)
+            return None if stored is None else Amount.restored(stored)
+
+        spent = amount("spent")
+        if spent is None:
+            raise InputError(f"An entry of account {name!r} does not say what was spent.")
+        return cls(
+            name=name,
+            unit=terms["unit"],
+            adjacency=Adjacency.of(terms["adjacency"]),
+            filter=Filter.named(terms["filter"]),
+            cap=amount("cap"),
+            spent=spent,
+            period=None if terms["period"] is None else Period.named(terms["period"]),
+            period_cap=amount("period_cap"),
+            period_now=standing.get("period_now"),
+            period_spent=amount("period_spent"),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the account as JSON-ready values: spending rounded up, what is left down."""
+        out: dict[str, Any] = {
+            "account": self.name,
+            "unit": self.unit,
+            "adjacency": self.adjacency.value,
+            "filter": self.filter.value,
+            "cap": remaining_dict(self.cap),
+            "spent": self.spent.to_dict("up"),
+            "remaining": remaining_dict(self.remaining),
+        }
+        if self.cap is None:
+            out["note"] = NO_CAP
+        if self.period_cap is not None and self.period_spent is not None:
+            out["period"] = {
+                "name": str(self.period),
+                "now": self.period_now,
+                "cap": self.period_cap.to_dict("down"),
+                "spent": self.period_spent.to_dict("up"),
+            }
+        return out
+
+    def __repr__(self) -> str:
+        cap = NO_CAP if self.cap is None else f"cap {_said(self.cap)}"
+        return f"Account({self.name!r}, {self.filter.value}, spent {self.spent}, {cap})"
+
+
+def remaining_dict(amount: Amount | None) -> dict[str, Any]:
+    """Return a cap or what is left of it, rounded down; without a cap it is unbounded."""
+    if amount is None:
+        return {"epsilon": None, "delta": None, "rho": None, "unbounded": True}
+    return amount.to_dict("down")
+
+
+def _said(amount: Amount) -> str:
+    """Say a limit, rounded down: the words never promise more than the account has."""
+    signs = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+    return ", ".join(f"{signs[n]} = {v!r}" for n, v in amount.floats("down").items())
+
+
+def _approximate(rho: float, delta: float, adjacency: Adjacency) -> PrivacyCurve:
+    """Return the curve of δ-approximate ρ-zCDP: δ and that of ρ-zCDP (Bun and Steinke 2016)."""
+
+    def delta_at(epsilon: float) -> float:
+        gap = epsilon - rho
+        tail = math.exp(-gap * gap / (4 * rho)) if gap > 0 and rho > 0 else float(gap <= 0)
+        return min(1.0, delta + tail)
+
+    return PrivacyCurve(f"{delta:g}-approximate {rho:g}-zCDP", delta_at, adjacency=adjacency)

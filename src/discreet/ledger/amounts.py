@@ -1,0 +1,152 @@
+"""Exact amounts of budget: what was charged, capped, spent and left.
+
+Notation. An amount has up to three coordinates, ε, δ and ρ; None where one does not apply.
+
+A charge is read as the decimal that it prints: 0.1 is one tenth, as the person who wrote it meant,
+and not the double next to it. Sums and squares of decimals are finite decimals, so they are kept
+exactly (the context below traps any rounding): a million charges drift by nothing, ten charges of
+0.1 fill a cap of 1 and not one more fits. The double that carries a decimal lies within half a unit
+in the last place of it, a relative 1.1e-16; budgets are rounded down by sixteen units when they are
+recommended (`discreet.rounding`), which covers it.
+
+Doubles come back only at the edge: what was spent is rounded up, what is left is rounded down.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Clamped, Context, Decimal, Inexact, InvalidOperation, Overflow
+from typing import Any, Literal
+
+from discreet.errors import InputError
+from discreet.guarantees import parameters
+
+__all__ = ["Amount", "exact", "float_down", "float_up"]
+
+# From 1e616 (the square of the largest double) to 1e-648 (of the smallest) there are 1,300 digits.
+EXACT = Context(
+    prec=4_000,
+    Emax=9_999_999,
+    Emin=-9_999_999,
+    traps=[Clamped, Inexact, InvalidOperation, Overflow],
+)
+ZERO = Decimal(0)
+_NAMES = ("epsilon", "delta", "rho")
+
+
+def exact(x: float) -> Decimal:
+    """Return the decimal that x prints as: `exact(0.1) * 10 == 1`."""
+    return Decimal(repr(float(x)))
+
+
+def float_up(x: Decimal) -> float:
+    """Return the smallest double that prints as x or more.
+
+    >>> float_up(Decimal("0.3")), float_up(Decimal("0.30000000000000000001"))
+    (0.3, 0.30000000000000004)
+    """
+    nearest = float(x)
+    return nearest if exact(nearest) >= x else math.nextafter(nearest, math.inf)
+
+
+def float_down(x: Decimal) -> float:
+    """Return the largest double that prints as x or less.
+
+    >>> float_down(Decimal("0.29999999999999999999"))
+    0.29999999999999993
+    """
+    nearest = float(x)
+    return nearest if exact(nearest) <= x else math.nextafter(nearest, -math.inf)
+
+
+def _text(x: Decimal) -> str:
+    """Return the one way in which this decimal is written in an entry."""
+    short = x.normalize(EXACT)
+    return format(short, "f") if -20 < short.adjusted() < 20 else str(short)
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """An exact amount of budget, coordinate by coordinate.
+
+    >>> tenth = Amount.of(epsilon=0.1)
+    >>> tenth.plus(tenth).plus(tenth)
+    Amount(epsilon=0.3)
+    """
+
+    epsilon: Decimal | None = None
+    delta: Decimal | None = None
+    rho: Decimal | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        rho: float | None = None,
+    ) -> Amount:
+        """Return the amount that these numbers print as; each finite and not negative."""
+        given = {"epsilon": epsilon, "delta": delta, "rho": rho}
+        found: dict[str, Decimal] = {}
+        for name, value in given.items():
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise InputError(f"{name} is {value!r}; it must be a number.")
+            if math.isnan(value):
+                raise InputError(f"{name} is NaN; it must be a number, 0 or more.")
+            if not 0 <= value < math.inf:
+                raise InputError(f"{name} is {value:g}; it must be finite and 0 or more.")
+            if name == "delta" and value > 1:
+                raise InputError(f"delta is {value:g}; it must be between 0 and 1.")
+            found[name] = exact(value)
+        return cls(**found)
+
+    def _each(self) -> dict[str, Decimal]:
+        each = {name: getattr(self, name) for name in _NAMES}
+        return {name: value for name, value in each.items() if value is not None}
+
+    def plus(self, other: Amount) -> Amount:
+        """Return the exact sum; both must have the same coordinates."""
+        theirs = other._each()
+        return Amount(**{n: EXACT.add(v, theirs[n]) for n, v in self._each().items()})
+
+    def minus(self, other: Amount) -> Amount:
+        """Return what is left of this after the other, never below zero."""
+        theirs = other._each()
+        return Amount(
+            **{n: max(ZERO, EXACT.subtract(v, theirs[n])) for n, v in self._each().items()}
+        )
+
+    def within(self, cap: Amount) -> bool:
+        """Whether no coordinate passes the cap's."""
+        theirs = cap._each()
+        return all(v <= theirs[n] for n, v in self._each().items())
+
+    def floats(self, side: Literal["up", "down"]) -> dict[str, float]:
+        """Return the coordinates as doubles, rounded to a side."""
+        rounded = float_up if side == "up" else float_down
+        return {name: rounded(value) for name, value in self._each().items()}
+
+    def to_dict(self, side: Literal["up", "down"] = "up") -> dict[str, Any]:
+        """Return `{epsilon, delta, rho}` as doubles: spending rounded up, what is left down."""
+        return parameters(**self.floats(side))
+
+    def stored(self) -> dict[str, str]:
+        """Return the exact decimals as text, the form that an entry keeps."""
+        return {name: _text(value) for name, value in self._each().items()}
+
+    @classmethod
+    def restored(cls, stored: Mapping[str, str]) -> Amount:
+        """Read back what `stored` wrote."""
+        return cls(**{name: Decimal(text) for name, text in stored.items()})
+
+    def __str__(self) -> str:
+        signs = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+        return ", ".join(f"{signs[n]} = {v:.12g}" for n, v in self.floats("up").items())
+
+    def __repr__(self) -> str:
+        return f"Amount({', '.join(f'{n}={_text(v)}' for n, v in self._each().items())})"

@@ -1,0 +1,171 @@
+"""An entry of the chain: what it says, how it is written, and its hash.
+
+The body of an entry is one canonical JSON text (sorted keys, no spaces, UTF-8): number, moment,
+kind, account, what happened, where the account stands after it, and the hash of the entry before.
+Its hash is SHA-256 of that text. So each hash stands for the whole history up to it, and anyone
+can recompute it with nothing but a SHA-256.
+
+Kinds: `begin` (the ledger itself), `open`, `grant`, `reserve`, `commit`, `charge`, `plan`, `slot`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
+
+from discreet.errors import InputError, PolicyError
+from discreet.ledger.accounts import remaining_dict
+from discreet.ledger.amounts import Amount
+
+__all__ = [
+    "BEFORE_THE_FIRST",
+    "Entry",
+    "canonical",
+    "digest",
+    "new_id",
+    "read_moment",
+    "say_moment",
+]
+
+BEFORE_THE_FIRST = "0" * 64
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u to misread
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def new_id() -> str:
+    """Return 26 random characters, 130 bits: the name of a release or a plan."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(26))
+
+
+def checked_id(name: str) -> str:
+    """Return a name given from outside, if it is one that can also name a folder."""
+    if not isinstance(name, str) or not _ID.fullmatch(name):
+        raise InputError(
+            f"release_id is {name!r}; it must be up to 64 letters, digits, dots, dashes or "
+            "underscores and begin with a letter or a digit."
+        )
+    return name
+
+
+def canonical(body: Mapping[str, Any]) -> str:
+    """Return the one JSON text of a body."""
+    return json.dumps(
+        body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def digest(text: str) -> str:
+    """Return SHA-256 of a text, in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def say_moment(moment: datetime) -> str:
+    """Return a moment in UTC with microseconds, so that text order is time order."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def read_moment(text: str) -> datetime:
+    """Read back what `say_moment` wrote."""
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry: its place in the chain, and what it says."""
+
+    seq: int
+    hash: str
+    said: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, seq: int, body: str, hash: str) -> Entry:  # noqa: A002
+        """Read a stored row; refuse one that does not match its hash."""
+        if digest(body) != hash:
+            raise PolicyError(
+                f"Entry {seq} of the ledger does not match its hash: it was changed after it was "
+                "written. Nothing is spent on an altered ledger; run discreet ledger verify."
+            )
+        return cls(seq, hash, MappingProxyType(json.loads(body)))
+
+    @property
+    def kind(self) -> str:
+        """What happened: begin, open, grant, reserve, commit, charge, plan or slot."""
+        return str(self.said["kind"])
+
+    @property
+    def at(self) -> str:
+        """When, in UTC."""
+        return str(self.said["at"])
+
+    @property
+    def account(self) -> str | None:
+        """Whose account."""
+        return self.said.get("account")
+
+    @property
+    def release_id(self) -> str | None:
+        """Which release, if it is about one."""
+        return self.said.get("release_id")
+
+    @property
+    def plan_id(self) -> str | None:
+        """Which registered plan, if it is about one."""
+        return self.said.get("plan_id")
+
+    @property
+    def slot(self) -> int | None:
+        """Which slot of the plan, counted from 1."""
+        return self.said.get("slot")
+
+    @property
+    def output_hash(self) -> str | None:
+        """The hash of the stored output, once there is one."""
+        return self.said.get("output_hash")
+
+    @property
+    def cost(self) -> Amount | None:
+        """What this entry charged, exactly; None for one that charges nothing."""
+        return self._amount(self.said.get("cost"))
+
+    @property
+    def spent(self) -> Amount | None:
+        """What the account had spent after this entry, exactly."""
+        return self._amount(self.said.get("standing", {}).get("spent"))
+
+    @property
+    def cap(self) -> Amount | None:
+        """The lifetime cap after this entry; None without one."""
+        return self._amount(self.said.get("standing", {}).get("cap"))
+
+    @property
+    def remaining(self) -> Amount | None:
+        """What the lifetime cap still allowed after this entry; None without a cap."""
+        cap, spent = self.cap, self.spent
+        return None if cap is None or spent is None else cap.minus(spent)
+
+    @staticmethod
+    def _amount(stored: Mapping[str, str] | None) -> Amount | None:
+        return None if stored is None else Amount.restored(stored)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as JSON-ready values, amounts as numbers, with its hash."""
+        out = {k: v for k, v in self.said.items() if k != "standing"}
+        if self.cost is not None:
+            out["cost"] = self.cost.to_dict("up")
+        if "add" in out:
+            out["add"] = Amount.restored(out["add"]).to_dict("down")
+        if self.spent is not None:
+            out["spent"] = self.spent.to_dict("up")
+            out["remaining"] = remaining_dict(self.remaining)
+        return out | {"hash": self.hash}
+
+    def __repr__(self) -> str:
+        name = "" if self.release_id is None else f", release {self.release_id}"
+        return f"Entry({self.seq}, {self.kind}, account {self.account!r}{name})"

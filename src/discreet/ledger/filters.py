@@ -1,0 +1,226 @@
+"""The three filters: how charges chosen as one goes add up under a rule fixed beforehand.
+
+Notation. ε, δ, ρ of one charge; Σ over everything charged to the account so far, this included.
+
+- `pure`: Σε. Takes ε-DP alone.
+- `basic`: (Σε, Σδ). Takes ε-DP and (ε, δ)-DP.
+- `zcdp`: (Σρ, Σδ), the promise being δ-approximate ρ-zCDP (Bun and Steinke 2016, §8). Takes ρ-zCDP
+  as ρ, ε-DP as ε²/2 (their Prop. 1.4), the exponential mechanism of ε-DP as ε²/8 (Cesar and Rogers
+  2021, through its bounded range), (ε, δ)-DP as δ-approximate ε²/2 (their §8).
+
+Each is a valid privacy filter: the budgets may be chosen after seeing earlier outputs, as long as
+the sums stay within caps fixed before (Rogers, Roth, Ullman and Vadhan 2016 for Σε and Σδ;
+Whitehouse, Ramdas, Rogers and Wu 2023 for Σρ). Taking the smallest of several rules afterwards is
+not, which is why an account has one filter for life.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
+from enum import StrEnum
+from typing import Any, NoReturn, TypeAlias
+
+from discreet.errors import InputError, PolicyError
+from discreet.guarantees import (
+    ZCDP,
+    Adjacency,
+    ApproxDP,
+    Guarantee,
+    PrivacyCurve,
+    ProbabilisticDP,
+    PureDP,
+)
+from discreet.ledger.amounts import EXACT, ZERO, Amount, exact, float_down
+
+__all__ = ["Charge", "Chargeable", "Filter"]
+
+EXPONENTIAL = "exponential"
+_ROOT = Context(prec=40, rounding=ROUND_FLOOR, Emax=9_999, Emin=-9_999)
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One mechanism call to be charged: what it promises, and the mechanism where that matters.
+
+    `mechanism="exponential"` with ε-DP costs ε²/8 on a zCDP account instead of ε²/2.
+    """
+
+    guarantee: Guarantee
+    mechanism: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.guarantee, PrivacyCurve):
+            raise PolicyError(
+                f"The whole curve of {self.guarantee.name} cannot be charged; charge one point "
+                "(ε, δ) of it, or register the plan that it belongs to."
+            )
+        if any(math.isinf(x) for x in _numbers(self.guarantee)):
+            raise PolicyError("An unbounded guarantee cannot be charged; state a finite one.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the charge as JSON-ready values."""
+        said = self.guarantee.to_dict()
+        return said if self.mechanism is None else said | {"mechanism": self.mechanism}
+
+    @classmethod
+    def from_dict(cls, said: Mapping[str, Any]) -> Charge:
+        """Read back what `to_dict` wrote."""
+        adjacency = Adjacency.of(said["adjacency"])
+        kind, epsilon, delta = said["kind"], said["epsilon"], said["delta"]
+        guarantee: Guarantee
+        if kind == PureDP.kind:
+            guarantee = PureDP(epsilon, adjacency=adjacency)
+        elif kind == ApproxDP.kind:
+            guarantee = ApproxDP(epsilon, delta, adjacency=adjacency)
+        elif kind == ProbabilisticDP.kind:
+            guarantee = ProbabilisticDP(epsilon, delta, adjacency=adjacency)
+        elif kind == ZCDP.kind:
+            guarantee = ZCDP(said["rho"], adjacency=adjacency)
+        else:
+            raise InputError(f"{kind!r} is not a kind of guarantee that can be charged.")
+        return cls(guarantee, said.get("mechanism"))
+
+
+Chargeable: TypeAlias = Guarantee | Charge | Iterable[Guarantee | Charge]
+
+
+def charges(of: Chargeable) -> tuple[Charge, ...]:
+    """Return one release's charges as a tuple, whatever form they came in; never empty."""
+    if isinstance(of, Charge):
+        return (of,)
+    if isinstance(of, (PureDP, ApproxDP, ProbabilisticDP, ZCDP, PrivacyCurve)):
+        return (Charge(of),)
+    found = tuple(part if isinstance(part, Charge) else Charge(part) for part in of)
+    if not found:
+        raise InputError("A release must be charged for something: the list of charges is empty.")
+    return found
+
+
+def _numbers(guarantee: Guarantee) -> tuple[float, ...]:
+    names = ("epsilon", "delta", "rho")
+    return tuple(getattr(guarantee, name) for name in names if hasattr(guarantee, name))
+
+
+class Filter(StrEnum):
+    """The rule by which an account adds up, fixed when it is opened."""
+
+    PURE = "pure"
+    BASIC = "basic"
+    ZCDP = "zcdp"
+
+    @classmethod
+    def named(cls, name: str) -> Filter:
+        """Return the filter of that name, or say which names there are."""
+        try:
+            return cls(name)
+        except ValueError:
+            known = ", ".join(f.value for f in cls)
+            raise InputError(f"filter is {name!r}; it must be one of: {known}.") from None
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Which of ε, δ and ρ this filter adds up."""
+        return {
+            Filter.PURE: ("epsilon",),
+            Filter.BASIC: ("epsilon", "delta"),
+            Filter.ZCDP: ("rho", "delta"),
+        }[self]
+
+    @property
+    def zero(self) -> Amount:
+        """Nothing spent."""
+        return Amount(**dict.fromkeys(self.coordinates, ZERO))
+
+    def limit(self, of: Guarantee | Amount) -> Amount:
+        """Read a cap: a guarantee or an amount in this filter's coordinates; a δ left out is 0."""
+        amount = of if isinstance(of, Amount) else _plain(of)
+        given = {n for n in ("epsilon", "delta", "rho") if getattr(amount, n) is not None}
+        leading, *rest = self.coordinates
+        if leading not in given or not given <= {leading, *rest}:
+            flags = " and ".join(f"--{name}" for name in self.coordinates)
+            raise InputError(
+                f"A cap of {of} does not fit the filter {self.value!r}, which adds up {flags}; "
+                f"give the cap in those."
+            )
+        return self.zero.plus(Amount(**{n: getattr(amount, n) or ZERO for n in self.coordinates}))
+
+    def cost(self, of: Chargeable) -> Amount:
+        """Return what these charges cost under this filter, exactly; refuse what it cannot take."""
+        total = self.zero
+        for charge in charges(of):
+            total = total.plus(self._one(charge))
+        return total
+
+    def _one(self, charge: Charge) -> Amount:
+        g = charge.guarantee
+        if isinstance(g, ZCDP):
+            if self is not Filter.ZCDP:
+                self._refuse(g, "open an account with the filter 'zcdp' for it")
+            return Amount(rho=exact(g.rho), delta=ZERO)
+        if isinstance(g, PrivacyCurve):  # refused when the charge was made; here for the reader
+            self._refuse(g, "charge one point of the curve")
+        epsilon = exact(g.epsilon)
+        delta = ZERO if isinstance(g, PureDP) else exact(g.delta)
+        if self is Filter.PURE:
+            if delta:
+                self._refuse(g, "open an account with the filter 'basic' or 'zcdp' for it")
+            return Amount(epsilon=epsilon)
+        if self is Filter.BASIC:
+            return Amount(epsilon=epsilon, delta=delta)
+        square = EXACT.multiply(epsilon, epsilon)
+        bounded_range = charge.mechanism == EXPONENTIAL and not delta
+        share = Decimal("0.125") if bounded_range else Decimal("0.5")
+        return Amount(rho=EXACT.multiply(square, share), delta=delta)
+
+    def _refuse(self, guarantee: Guarantee, instead: str) -> NoReturn:
+        raise PolicyError(
+            f"The filter {self.value!r} of this account cannot take {guarantee}; {instead}."
+        )
+
+    def fitting(self, of: Chargeable, left: Amount) -> Charge | None:
+        """Return the largest single charge of the same kind that still fits, rounded down.
+
+        None where nothing is left, or no δ for one that needs it, or the release has several.
+        """
+        first, *more = charges(of)
+        if more:
+            return None
+        g, adjacency = first.guarantee, first.guarantee.adjacency
+        if not (left.epsilon or left.rho):
+            return None
+        if isinstance(g, ZCDP) and left.rho is not None:
+            return Charge(ZCDP(float_down(left.rho), adjacency=adjacency))
+        if isinstance(g, (ZCDP, PrivacyCurve)):
+            return None
+        if left.epsilon is not None:
+            epsilon = float_down(left.epsilon)
+        else:
+            bounded_range = first.mechanism == EXPONENTIAL
+            epsilon = _root_down((left.rho or ZERO) * (8 if bounded_range else 2))
+        if isinstance(g, PureDP):
+            return Charge(PureDP(epsilon, adjacency=adjacency), first.mechanism)
+        delta = min(g.delta, float_down(left.delta)) if left.delta is not None else 0.0
+        if g.delta and not delta:
+            return None
+        return Charge(type(g)(epsilon, delta, adjacency=adjacency), first.mechanism)
+
+
+def _root_down(x: Decimal) -> float:
+    """Return a double whose exact square is at most x."""
+    root = float_down(x.sqrt(_ROOT))
+    while EXACT.multiply(exact(root), exact(root)) > x:
+        root = math.nextafter(root, 0.0)
+    return root
+
+
+def _plain(guarantee: Guarantee) -> Amount:
+    if isinstance(guarantee, PureDP):
+        return Amount.of(epsilon=guarantee.epsilon)
+    if isinstance(guarantee, ZCDP):
+        return Amount.of(rho=guarantee.rho)
+    if isinstance(guarantee, PrivacyCurve):
+        raise InputError("A cap must be a number (ε, δ or ρ), not a whole privacy curve.")
+    return Amount.of(epsilon=guarantee.epsilon, delta=guarantee.delta)

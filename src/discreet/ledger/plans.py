@@ -1,0 +1,188 @@
+"""Registered plans: a series fixed, and charged in full, before its first draw.
+
+Tighter accounting than the account's filter (optimal composition, a mechanism's whole curve, exact
+laws) holds only for a plan that no output can change. So the plan's parts and its total are written
+down and the total is charged at once; nothing is refunded if the series ends early. Each release
+then takes the next slot, at no further cost.
+
+A slot may be drawn again only while no output of it was stored: nobody has seen the first draw, so
+the second is the first that counts. An idempotency key ("2026-11") ties a slot to an occasion: the
+same key always finds the same slot, stored or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from discreet.errors import BudgetExceeded, InputError, PolicyError
+from discreet.guarantees import Guarantee
+from discreet.ledger.accounts import Account
+from discreet.ledger.amounts import Amount
+from discreet.ledger.entries import Entry
+from discreet.ledger.filters import Charge
+
+__all__ = ["Part", "Plan", "PlanPart", "Slot"]
+
+PlanPart: TypeAlias = "Part | Guarantee | Charge | tuple[Guarantee | Charge, int]"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """So many releases of a plan that promise the same each; `note` is kept as it is."""
+
+    charge: Charge
+    times: int = 1
+    note: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.times, bool) or not isinstance(self.times, int) or self.times < 1:
+            raise InputError(f"times is {self.times!r}; it must be a whole number, 1 or more.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the part as JSON-ready values."""
+        out = self.charge.to_dict() | {"times": self.times}
+        return out if self.note is None else out | {"note": self.note}
+
+    @classmethod
+    def from_dict(cls, said: Mapping[str, Any]) -> Part:
+        """Read back what `to_dict` wrote."""
+        return cls(Charge.from_dict(said), said["times"], said.get("note"))
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One release of a plan: which, what it may promise, and whether it was already stored."""
+
+    plan_id: str
+    number: int
+    of: int
+    charge: Charge
+    entry: Entry
+    output_hash: str | None = None
+
+    @property
+    def release_id(self) -> str:
+        """The release that this slot was given to; a new one at each draw."""
+        return str(self.entry.release_id)
+
+    @property
+    def stored(self) -> bool:
+        """Whether its output is stored: then there is nothing to draw."""
+        return self.output_hash is not None
+
+    def __repr__(self) -> str:
+        state = "stored" if self.stored else "to be drawn"
+        return f"Slot({self.number} of {self.of}, {self.charge.guarantee}, {state})"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A registered plan as the chain tells it."""
+
+    plan_id: str
+    account: str
+    parts: tuple[Part, ...]
+    method: str
+    cost: Amount
+    taken: tuple[Entry, ...]
+    outputs: Mapping[int, str]
+
+    @classmethod
+    def told(cls, entries: Sequence[Entry]) -> Plan:
+        """Read a plan from its entries: the registration first, then slots and outputs."""
+        first, *rest = entries
+        if first.kind != "plan" or first.cost is None:
+            raise PolicyError(
+                "A plan must begin with its registration; run discreet ledger verify."
+            )
+        return cls(
+            plan_id=str(first.plan_id),
+            account=str(first.account),
+            parts=tuple(Part.from_dict(part) for part in first.said["parts"]),
+            method=first.said["method"],
+            cost=first.cost,
+            taken=tuple(entry for entry in rest if entry.kind == "slot"),
+            outputs={
+                int(entry.said["slot"]): str(entry.output_hash)
+                for entry in rest
+                if entry.kind == "commit"
+            },
+        )
+
+    @property
+    def slots(self) -> int:
+        """How many releases the plan has."""
+        return sum(part.times for part in self.parts)
+
+    def charge(self, number: int) -> Charge:
+        """Return what the slot of that number may promise."""
+        passed = 0
+        for part in self.parts:
+            passed += part.times
+            if number <= passed:
+                return part.charge
+        raise InputError(f"The plan has {self.slots} slots; there is no slot {number}.")
+
+    def next(self, key: str | None) -> int:
+        """Return the number of the slot to use: the key's own, or the next."""
+        mine = [e for e in self.taken if e.said.get("idempotency_key") == key]
+        if key is not None and mine:
+            return int(mine[-1].said["slot"])
+        for entry in mine:
+            if entry.slot is not None and entry.slot not in self.outputs:
+                return entry.slot
+        begun = {entry.slot for entry in self.taken}
+        fresh = next((n for n in range(1, self.slots + 1) if n not in begun), None)
+        if fresh is None:
+            raise BudgetExceeded(
+                f"All {self.slots} releases of plan {self.plan_id} are taken; register another "
+                "plan, which is charged in full, or reserve a release of its own."
+            )
+        return fresh
+
+    def latest(self, number: int) -> Entry | None:
+        """Return the last time that a slot was taken."""
+        return next((e for e in reversed(self.taken) if e.slot == number), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as JSON-ready values."""
+        return {
+            "plan_id": self.plan_id,
+            "account": self.account,
+            "parts": [part.to_dict() for part in self.parts],
+            "method": self.method,
+            "cost": self.cost.to_dict("up"),
+            "slots": self.slots,
+            "stored": len(self.outputs),
+        }
+
+    def __repr__(self) -> str:
+        return f"Plan({self.plan_id}, {len(self.outputs)} of {self.slots} stored)"
+
+
+def parts_of(given: Iterable[PlanPart]) -> tuple[Part, ...]:
+    """Return the parts of a plan, whatever form they came in; never none."""
+    found = []
+    for part in given:
+        if isinstance(part, Part):
+            found.append(part)
+        elif isinstance(part, tuple):
+            what, times = part
+            found.append(Part(what if isinstance(what, Charge) else Charge(what), times))
+        else:
+            found.append(Part(part if isinstance(part, Charge) else Charge(part)))
+    if not found:
+        raise InputError("A plan needs at least one release.")
+    return tuple(found)
+
+
+def check_total(account: Account, parts: Iterable[Part], cost: Amount) -> None:
+    """Refuse a total below that of a single part: no composition makes a release cheaper."""
+    for part in parts:
+        if not account.cost(part.charge).within(cost):
+            raise PolicyError(
+                f"The plan's total costs {cost}, less than one of its releases alone "
+                f"({part.charge.guarantee}); state the total of the whole plan."
+            )

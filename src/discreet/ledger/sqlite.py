@@ -1,0 +1,140 @@
+"""Everything about a ledger that only SQLite needs to be told.
+
+One file holds everything. The journal mode is DELETE and not WAL: with a write-ahead log the latest
+charges lie in a second file, and copying or restoring `ledger.db` without it would silently forget
+them; WAL also does not work on network file systems. In DELETE mode a transaction is committed when
+its journal is unlinked, and only `synchronous = EXTRA` also syncs the folder after that, so that a
+power cut right after a commit cannot bring the journal, and the state before the charge, back
+(SQLite manual, "PRAGMA synchronous"). It is FULL with that one sync more.
+
+A writer takes its lock at once (BEGIN IMMEDIATE): it never reads a sum that someone else is about
+to change. Triggers refuse UPDATE and DELETE, and an INSERT anywhere but at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, text
+from sqlalchemy.exc import DBAPIError
+
+from discreet.errors import DiscreetError, InputError, InternalError
+
+__all__ = ["SQLite"]
+
+# One attempt waits this long for the lock before the store draws a new pause and tries again.
+BUSY_SECONDS = 2.0
+
+_REFUSE = """
+CREATE TRIGGER discreet_entries_no_{verb} BEFORE {verb} ON discreet_entries
+BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never changed'); END
+"""
+_APPEND = """
+CREATE TRIGGER discreet_entries_append BEFORE INSERT ON discreet_entries
+WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM discreet_entries)
+BEGIN SELECT RAISE(ABORT, 'entries of a ledger are only added at its end'); END
+"""
+
+
+class SQLite:
+    """A ledger in one SQLite file."""
+
+    def __init__(self, url: URL) -> None:
+        path = url.database
+        if not path or path == ":memory:" or url.query:
+            raise InputError(
+                f"ledger is {url.render_as_string()!r}; a ledger outlives the process, so name a "
+                "file and nothing else: sqlite:///ledger.db, or sqlite:////absolute/ledger.db."
+            )
+        self.path = Path(path)
+        # A connection a transaction: nothing open is carried over a fork, where locks would break.
+        self.engine: Engine = create_engine(
+            url, poolclass=NullPool, connect_args={"timeout": BUSY_SECONDS}
+        )
+        event.listen(self.engine, "connect", _connected)
+        event.listen(self.engine, "begin", _begin)
+
+    def exists(self) -> bool:
+        """Whether there is a file; reading never makes one."""
+        return self.path.exists()
+
+    def create(self) -> None:
+        """Make the file, readable by its owner alone.
+
+        Only a file that is not there yet is opened: closing any descriptor of a database drops the
+        locks that this process holds on it (POSIX).
+        """
+        if self.exists():
+            return
+        try:
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except FileExistsError:
+            return
+        except OSError as problem:
+            raise InputError(
+                f"No ledger can be made at {self.path}: {problem.strerror}. Name a folder that "
+                "exists and that you may write to."
+            ) from None
+
+    def guard(self, connection: Connection) -> None:
+        """Add the triggers that make the table append-only."""
+        for verb in ("UPDATE", "DELETE"):
+            connection.execute(text(_REFUSE.format(verb=verb)))
+        connection.execute(text(_APPEND))
+
+    def lock(self, connection: Connection) -> None:
+        """Nothing to do: BEGIN IMMEDIATE has taken the one write lock that there is."""
+
+    def damage(self, connection: Connection) -> list[str]:
+        """Return what SQLite itself finds wrong with the file, and guards that are missing."""
+        found = [str(row[0]) for row in connection.execute(text("PRAGMA integrity_check"))]
+        problems = [f"the file is damaged: {line}" for line in found if line != "ok"]
+        names = text("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        there = {str(row[0]) for row in connection.execute(names)}
+        wanted = {f"discreet_entries_{what}" for what in ("append", "no_DELETE", "no_UPDATE")}
+        problems += [f"the trigger {name} was removed" for name in sorted(wanted - there)]
+        return problems
+
+    def busy(self, problem: DBAPIError) -> bool:
+        """Whether another process held the lock: worth another attempt."""
+        code = getattr(problem.orig, "sqlite_errorcode", 0) & 0xFF
+        return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+    def said(self, problem: DBAPIError) -> DiscreetError:
+        """Return the failure in words of ours, with what it means for the charge."""
+        code = getattr(problem.orig, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            return InputError(f"{self.path} is damaged or not a ledger; restore it from a copy.")
+        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+            return InputError(
+                f"The ledger {self.path} cannot be opened for this; look at its permissions and "
+                "those of its folder. Nothing was charged."
+            )
+        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            return InternalError(
+                f"The disk under {self.path} is full or failing; the charge may not be recorded, "
+                "so nothing may be drawn. Look with discreet ledger show."
+            )
+        return InternalError(
+            f"The ledger {self.path} could not be used ({type(problem.orig).__name__}, code "
+            f"{code}); nothing was charged."
+        )
+
+
+def _connected(connection: Any, record: object) -> None:
+    # The driver must not begin transactions by itself: `_begin` says which kind.
+    connection.isolation_level = None
+    # Bytes that are no UTF-8 come from tampering; they are kept so that their hash is wrong.
+    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA synchronous = EXTRA")
+    cursor.execute("PRAGMA recursive_triggers = ON")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    write = connection.get_execution_options().get("discreet_write", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")

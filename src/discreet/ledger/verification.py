@@ -1,0 +1,230 @@
+"""Recompute a ledger from its first entry to its last, and say everything that is wrong.
+
+Nothing stored is trusted: not the hashes, not the sums that entries carry, not the columns used for
+looking things up. The sums are folded again from the charges by the functions that wrote them.
+
+What it detects: any entry changed, removed from the middle, inserted or reordered; sums, costs or
+caps that do not follow; spending past a cap; an output without a reservation; a clock that ran
+backwards; a damaged file. What it cannot detect by itself: entries cut off at the end, and a whole
+chain written anew by someone who can write the file. For both, compare with a head kept elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DiscreetError, InputError
+from discreet.ledger.accounts import Account
+from discreet.ledger.amounts import Amount
+from discreet.ledger.entries import BEFORE_THE_FIRST, Entry, digest, read_moment
+from discreet.ledger.filters import Charge
+from discreet.ledger.plans import Part
+from discreet.ledger.store import FORMAT, REPEATED, Row, Store
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["Sheet", "Verification", "verify"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """An account with its entries, what is unfinished, and the head of the chain."""
+
+    account: Account
+    entries: tuple[Entry, ...]
+    unfinished: tuple[Entry, ...]
+    head: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sheet as JSON-ready values."""
+        return self.account.to_dict() | {
+            "entries": [entry.to_dict() for entry in self.entries],
+            "unfinished": [entry.release_id for entry in self.unfinished],
+            "head": self.head,
+        }
+
+    def __repr__(self) -> str:
+        return f"Sheet({self.account!r}, {len(self.entries)} entries)"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Whether a ledger is what it was when it was written."""
+
+    verified: bool
+    entries: int
+    head: str
+    problems: tuple[str, ...] = ()
+    since_head: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as JSON-ready values."""
+        return {
+            "verified": self.verified,
+            "count": self.entries,
+            "head": self.head,
+            "problems": list(self.problems),
+            "since_head": self.since_head,
+        }
+
+    def __repr__(self) -> str:
+        state = "verified" if self.verified else f"{len(self.problems)} problems"
+        return f"Verification({state}, {self.entries} entries, head {self.head[:12]}…)"
+
+
+@dataclass(slots=True)
+class _Fold:
+    """Everything that the chain has said so far, recomputed."""
+
+    expected: str | None = None
+    count: int = 0
+    head: str = BEFORE_THE_FIRST
+    at: str = ""
+    since_head: int | None = None
+    accounts: dict[str, Account] = field(default_factory=dict)
+    reserved: dict[str, tuple[str, str | None, int | None]] = field(default_factory=dict)
+    outputs: set[str] = field(default_factory=set)
+    plans: dict[str, tuple[str, int]] = field(default_factory=dict)
+    slots_stored: set[tuple[str, int]] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+
+    def wrong(self, what: str) -> None:
+        self.problems.append(f"entry {self.count}: {what}")
+
+    def row(self, row: Row) -> None:
+        """Take one stored row: the chain first, then what it says."""
+        self.count += 1
+        if not isinstance(row.body, str) or not isinstance(row.hash, str):
+            self.wrong("is not stored as text")
+            self.head = str(row.hash)
+            return
+        if digest(row.body) != row.hash:
+            self.wrong("does not match its hash")
+        try:
+            said = json.loads(row.body)
+        except ValueError:
+            said = None
+        if not isinstance(said, dict):
+            self.wrong("cannot be read")
+        else:
+            self.chained(row, said)
+            try:
+                self.follows(said)
+            except (KeyError, TypeError, ValueError, ArithmeticError, DiscreetError) as problem:
+                self.wrong(f"does not follow from the entries before it ({type(problem).__name__})")
+        self.head = row.hash
+        if self.head == self.expected:
+            self.since_head = 0
+        elif self.since_head is not None:
+            self.since_head += 1
+
+    def chained(self, row: Row, said: Mapping[str, Any]) -> None:
+        if row.seq != self.count or said.get("seq") != self.count:
+            self.wrong("does not have the number of its place: one is missing or was added")
+        if said.get("previous") != self.head:
+            self.wrong("does not carry the hash of the entry before it")
+        for name in REPEATED:
+            if row.repeated[name] != said.get(name):
+                self.wrong(f"has another {name} in its column than in its text")
+
+    def follows(self, said: Mapping[str, Any]) -> None:
+        kind, moment = said["kind"], read_moment(said["at"])
+        if said["at"] < self.at and kind != "grant":
+            self.wrong("is earlier than the one before it: a clock ran backwards")
+        self.at = said["at"]
+        if kind == "begin":
+            if self.count != 1 or said["format"] != FORMAT:
+                self.wrong("begins a ledger where none can begin")
+            return
+        name = said["account"]
+        if kind == "open":
+            self.opened(name, said)
+            return
+        before = self.accounts[name]
+        after = before
+        if kind == "grant":
+            after = before.granted(Amount.restored(said["add"]), said["which"])
+        elif kind in ("reserve", "charge", "plan"):
+            parts = [Charge.from_dict(part) for part in said["charge"]]
+            cost = before.cost(parts)
+            if cost.stored() != said["cost"]:
+                self.wrong("does not cost what its charges cost")
+            after = before.after(cost, moment)
+            try:
+                after.check(parts, before)
+            except DiscreetError:
+                self.wrong("spends past a cap")
+        self.linked(kind, name, said)
+        if after.standing() != said["standing"]:
+            self.wrong("does not leave the account where its charges leave it")
+        self.accounts[name] = after
+
+    def opened(self, name: str, said: Mapping[str, Any]) -> None:
+        account = Account.restored(name, said["terms"], said["standing"])
+        if name in self.accounts:
+            self.wrong("opens an account a second time")
+            return
+        if account.spent != account.filter.zero:
+            self.wrong("opens an account with something spent")
+        self.accounts[name] = account
+
+    def linked(self, kind: str, name: str, said: Mapping[str, Any]) -> None:
+        release_id, plan_id = said.get("release_id"), said.get("plan_id")
+        if kind == "plan":
+            slots = sum(Part.from_dict(part).times for part in said["parts"])
+            self.plans[said["plan_id"]] = (name, slots)
+        elif kind == "commit":
+            if self.reserved.get(str(release_id)) != (name, plan_id, said.get("slot")):
+                self.wrong("stores an output that was not reserved")
+            if release_id in self.outputs:
+                self.wrong("stores a second output of a release")
+            self.outputs.add(str(release_id))
+            if plan_id is not None:
+                if (plan_id, said["slot"]) in self.slots_stored:
+                    self.wrong("stores a second output of a slot")
+                self.slots_stored.add((plan_id, said["slot"]))
+        elif kind in ("reserve", "charge", "slot"):
+            if release_id in self.reserved:
+                self.wrong("charges a release a second time")
+            self.reserved[str(release_id)] = (name, plan_id, said.get("slot"))
+            if kind == "slot":
+                owner, slots = self.plans[str(plan_id)]
+                if owner != name or not 1 <= said["slot"] <= slots:
+                    self.wrong("takes a slot that its plan does not have")
+                if (str(plan_id), said["slot"]) in self.slots_stored:
+                    self.wrong("draws a slot again whose output was stored")
+
+
+def verify(store: Store, head: str | None = None) -> Verification:
+    """Recompute the chain of a store; with `head`, look also for that hash in it."""
+    if head is not None and not re.fullmatch(r"[0-9a-f]{64}", head):
+        raise InputError(f"head is {head!r}; it must be the 64 hexadecimal digits of a hash.")
+    if not store.backend.exists():
+        raise InputError(f"There is no ledger at {store.url}.")
+
+    def read(connection: Connection) -> Verification:
+        fold = _Fold(expected=head)
+        fold.problems += store.backend.damage(connection)
+        if store.laid_out(connection):
+            for row in store.rows(connection):
+                fold.row(row)
+        if fold.count == 0:
+            fold.problems.append("the ledger is empty: not even its first entry is there")
+        if head is not None and fold.since_head is None:
+            fold.problems.append(
+                f"the head {head} is not in the chain: entries were cut off or written anew"
+            )
+        return Verification(
+            verified=not fold.problems,
+            entries=fold.count,
+            head=fold.head,
+            problems=tuple(fold.problems),
+            since_head=fold.since_head,
+        )
+
+    return store.read(read)
