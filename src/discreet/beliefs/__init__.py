@@ -1,7 +1,16 @@
 """What an adversary believes before a release, and may believe after it."""
 
-from discreet.beliefs.belief import Assumptions, Belief, Bounds, Worst
+from discreet.beliefs.belief import Assumptions, AtConfidence, Belief, Beyond, Bounds, Worst
 from discreet.beliefs.explaining import explain
 from discreet.beliefs.prior import Prior
 
-__all__ = ["Assumptions", "Belief", "Bounds", "Prior", "Worst", "explain"]
+__all__ = [
+    "Assumptions",
+    "AtConfidence",
+    "Belief",
+    "Beyond",
+    "Bounds",
+    "Prior",
+    "Worst",
+    "explain",
+]

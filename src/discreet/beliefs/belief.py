@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from discreet.beliefs.prior import Prior
 from discreet.guarantees import Guarantee, finite_or_null
 
-__all__ = ["Assumptions", "Belief", "Bounds", "Sided", "Strength", "Worst"]
+__all__ = [
+    "Assumptions",
+    "AtConfidence",
+    "Belief",
+    "Beyond",
+    "Bounds",
+    "Sided",
+    "Strength",
+    "Worst",
+]
 
 Strength: TypeAlias = Literal["generic", "curve", "exact"]
 Sided: TypeAlias = Literal["one", "two"]
+
+
+class _HasDict(Protocol):
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+def _or_null(value: _HasDict | None) -> dict[str, Any] | None:
+    return None if value is None else value.to_dict()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +79,47 @@ class Assumptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Beyond:
+    """What a confidence means: of so many people, how many may be beyond the bound."""
+
+    people: int
+    up_to: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return `{people, up_to}`: N, and N·δ' in expectation."""
+        return {"people": self.people, "up_to": self.up_to}
+
+
+@dataclass(frozen=True, slots=True)
+class AtConfidence:
+    """The upper bounds at one confidence; infinite where the guarantee's δ does not allow it."""
+
+    confidence: float
+    posterior: float | None
+    ratio: float
+    difference: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the bounds; null and `unbounded` where there is none."""
+        bounded = not math.isinf(self.ratio)
+        out: dict[str, Any] = {
+            "confidence": self.confidence,
+            "posterior": self.posterior,
+            "ratio": finite_or_null(self.ratio),
+            "difference": self.difference,
+        }
+        return out if bounded else out | {"unbounded": True}
+
+
+@dataclass(frozen=True, slots=True)
 class Belief:
     """What an adversary may come to believe under a guarantee.
 
     `posterior` is None where no prior was given; `ratio` and `difference` are then over all priors.
+    `worst_ratio` and `worst_difference` speak of "in" (and sensitive); the two `…_not_in` of the
+    opposite, None where only increases count. `epsilon_prime` is the bound on the privacy loss that
+    the rest follows from, None where there is no single one (membership and value at once). `exact`
+    is the bound from the law of the loss itself, shown beside one that survives post-processing.
     """
 
     guarantee: Guarantee
@@ -79,6 +134,14 @@ class Belief:
     worst_difference: Worst
     sided: Sided
     assumptions: Assumptions
+    method: str = "K&R Theorem 1"
+    epsilon_prime: float | None = None
+    worst_ratio_not_in: Worst | None = None
+    worst_difference_not_in: Worst | None = None
+    beyond: Beyond | None = None
+    at_confidence: tuple[AtConfidence, ...] = ()
+    exact: Belief | None = None
+    note: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the belief as JSON-ready values."""
@@ -94,8 +157,16 @@ class Belief:
             "worst_prior": {
                 "ratio": self.worst_ratio.to_dict(),
                 "difference": self.worst_difference.to_dict(),
+                "ratio_not_in": _or_null(self.worst_ratio_not_in),
+                "difference_not_in": _or_null(self.worst_difference_not_in),
             },
             "sided": self.sided,
+            "method": self.method,
+            "epsilon_prime": finite_or_null(self.epsilon_prime),
+            "beyond": _or_null(self.beyond),
+            "at_confidence": [row.to_dict() for row in self.at_confidence],
+            "exact": _or_null(self.exact),
+            "note": self.note,
             "assumptions": self.assumptions.to_dict(),
         }
 

@@ -1,20 +1,54 @@
-"""`explain`: a guarantee and a prior become bounds on what may be learned.
+"""`explain`: a guarantee or a mechanism, and a prior, become bounds on what may be learned.
 
-The verb dispatches on the guarantee; the mathematics of each kind is in a file of its own.
+Pure DP is K&R's Theorem 1 (`pure`): for every output, and any adversary whose beliefs about the
+others do not depend on this one. Everything else speaks of a strong adversary and holds with a
+stated probability: a bound on the privacy loss (`loss_bounds`) becomes bounds on the belief in
+membership (`membership`), or, where the value is uncertain too, `values`.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from discreet.beliefs import pure
-from discreet.beliefs.belief import Assumptions, Belief, Bounds, Worst
+from discreet.beliefs import membership, pure, values
+from discreet.beliefs.belief import (
+    Assumptions,
+    AtConfidence,
+    Belief,
+    Beyond,
+    Bounds,
+    Sided,
+    Strength,
+    Worst,
+)
+from discreet.beliefs.confidence import check_sided, failure_of
+from discreet.beliefs.loss_bounds import LossBound, loss_bound
 from discreet.beliefs.prior import Prior
-from discreet.errors import GuaranteeError
-from discreet.guarantees import Adjacency, Guarantee, PureDP
+from discreet.errors import GuaranteeError, InputError
+from discreet.guarantees import (
+    ZCDP,
+    Adjacency,
+    ApproxDP,
+    Guarantee,
+    PrivacyCurve,
+    ProbabilisticDP,
+    PureDP,
+)
 from discreet.rounding import down, up
 
-__all__ = ["assumptions_for", "explain"]
+if TYPE_CHECKING:
+    from discreet.composition.loss import PrivacyLoss
+
+__all__ = ["Explained", "assumptions_for", "explain"]
+
+#: What can be explained: a guarantee, a mechanism of `laws`, or a privacy loss of `composition`.
+Explained: TypeAlias = Any
+
+_GUARANTEES = (PureDP, ApproxDP, ProbabilisticDP, ZCDP, PrivacyCurve)
+_CONFIDENCES = (0.99, 0.9999, 0.999999)
+_PEOPLE = 1_000_000
 
 _ADJACENCY = {
     Adjacency.ADD_REMOVE: "add-remove: the data with and without one unit's rows are neighbours.",
@@ -27,19 +61,41 @@ _WEAK = (
     "the others do not depend on whether this one is in (assumption 2)."
 )
 _STRONG = "a strong adversary, who knows everything in the data but whether this one is in."
+_STRONG_VALUES = (
+    "a strong adversary, who knows everything in the data but whether this one is in and which "
+    "value it has."
+)
+_STRONG_REPLACE = (
+    "a strong adversary, who knows everything in the data but which of two values this one has."
+)
 _INDEPENDENCE = (
     "beliefs about the others do not depend on this one: households, networks or contagion in the "
     "data break it, and more may then be learned."
 )
+_KNOWN_OTHERS = "the others' data are known to the adversary, so nothing is assumed about them."
+_SURVIVES = "survives any later processing of what was released."
+_AS_RELEASED = (
+    "holds for the output as released; it is not proved for every later processing of it, since "
+    "tail probabilities of the privacy loss are not preserved."
+)
 
 
 def assumptions_for(
-    adjacency: Adjacency, *, strong: bool, unit: str = "one person", confidence: float | None = None
+    adjacency: Adjacency,
+    *,
+    strong: bool,
+    unit: str = "one person",
+    confidence: float | None = None,
+    values_unknown: bool = False,
+    survives: bool = True,
 ) -> Assumptions:
     """Return what a bound rests on; `confidence` is None for bounds that hold for every output."""
+    knows = _STRONG_VALUES if values_unknown else _STRONG
+    if adjacency is not Adjacency.ADD_REMOVE:
+        knows = _STRONG_REPLACE
     return Assumptions(
         adjacency=_ADJACENCY[adjacency],
-        adversary=_STRONG if strong else _WEAK,
+        adversary=knows if strong else _WEAK,
         unit=f"{unit}: all that this unit contributes is protected together.",
         probability=(
             "for every possible output, whether or not the unit is in the data."
@@ -47,33 +103,133 @@ def assumptions_for(
             else f"with probability at least {confidence:g} over the noise, for each unit, whether "
             "or not it is in the data."
         ),
-        post_processing="survives any later processing of what was released.",
-        independence=_INDEPENDENCE,
+        post_processing=_SURVIVES if survives else _AS_RELEASED,
+        independence=_KNOWN_OTHERS if strong else _INDEPENDENCE,
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """All that was asked, so that it can be asked again at another confidence or strength."""
+
+    guarantee: Guarantee
+    loss: PrivacyLoss | None
+    prior: Prior | None
+    sided: Sided
+    strength: Strength | None
+    delta: float | None
+    papers_route: bool
+    sensitive_only: bool
+    unit: str
+    people: int
+
+    @property
+    def adjacency(self) -> Adjacency:
+        return self.guarantee.adjacency
+
+    @property
+    def values_unknown(self) -> bool:
+        """Whether membership and value are both uncertain, so that two steps count."""
+        return (
+            self.prior is not None
+            and self.prior.q < 1
+            and self.adjacency is Adjacency.ADD_REMOVE
+            and not self.sensitive_only
+        )
+
+    def bound(self, failure: float) -> LossBound:
+        subject = self.guarantee if self.loss is None or self.strength == "generic" else self.loss
+        return loss_bound(
+            subject,
+            failure,
+            self.sided,
+            strength=self.strength,
+            delta=self.delta,
+            papers_route=self.papers_route,
+        )
+
+
 def explain(
-    guarantee: Guarantee,
+    guarantee: Explained,
     prior: Prior | float | None = None,
     *,
+    confidence: float = 0.99,
+    sided: Sided = "two",
+    strength: Strength | None = None,
+    delta: float | None = None,
+    method: str | None = None,
     counts_sensitive_only: bool = False,
     unit: str = "one person",
+    people: int = _PEOPLE,
 ) -> Belief:
-    """Return what an adversary may come to believe under a guarantee.
+    """Return what an adversary may come to believe.
+
+    `guarantee` is one of `discreet.guarantees`, a mechanism of `discreet.laws`, or the privacy loss
+    of a plan (`discreet.composition.loss_of`). `confidence` matters only where the bound cannot
+    hold for every output. `delta` fixes one point of a curve (without it the best is taken);
+    `method="paper"` is KSZ's own route for zCDP; `people` is the N of "up to N·δ' of N".
 
     >>> belief = explain(PureDP(math.log(3)), 0.5)
     >>> round(belief.posterior.lower, 6), round(belief.posterior.upper, 6)
     (0.25, 0.75)
+    >>> explain(ApproxDP(1.8, 1e-5), 0.1, confidence=0.95).posterior.upper < 0.4021
+    True
     """
     if isinstance(prior, (int, float)):
         prior = Prior(prior)
-    if not isinstance(guarantee, PureDP):
-        raise GuaranteeError(f"{guarantee!r} cannot be explained yet.")
-    return _pure(guarantee, prior, counts_sensitive_only, unit)
+    check_sided(sided)
+    if method not in (None, "paper"):
+        raise InputError(f"method is {method!r}; the only named one here is 'paper' (for zCDP).")
+    stated, loss = _read(guarantee)
+    if method == "paper" and not isinstance(stated, ZCDP):
+        raise InputError("method 'paper' reproduces KSZ Example 4.1 and needs a zCDP guarantee.")
+    if isinstance(people, bool) or people < 1:
+        raise InputError(f"people is {people!r}; it must be a whole number, 1 or more.")
+    asked = _Question(
+        guarantee=stated,
+        loss=None if method == "paper" else loss,
+        prior=prior,
+        sided=sided,
+        strength=strength,
+        delta=delta,
+        papers_route=method == "paper",
+        sensitive_only=counts_sensitive_only,
+        unit=unit,
+        people=people,
+    )
+    if asked.values_unknown and isinstance(stated, ProbabilisticDP):
+        # Two steps of probabilistic DP do not combine; those of the (ε, δ)-DP it implies do.
+        asked = replace(asked, strength="generic")
+    if isinstance(stated, PureDP) and (loss is None or strength == "generic"):
+        return _pure(stated, asked, "generic")
+    if isinstance(stated, ApproxDP) and stated.delta == 0 and loss is None:
+        return _pure(PureDP(stated.epsilon, adjacency=stated.adjacency), asked, "generic")
+    return _with_confidence(asked, confidence)
 
 
-def _pure(guarantee: PureDP, prior: Prior | None, sensitive_only: bool, unit: str) -> Belief:
-    epsilon, adjacency = guarantee.epsilon, guarantee.adjacency
+def _read(subject: Explained) -> tuple[Guarantee, PrivacyLoss | None]:
+    """Return the guarantee and, where a mechanism is known, its privacy loss."""
+    if isinstance(subject, _GUARANTEES):
+        return subject, None
+    from discreet.composition import loss_of
+    from discreet.composition.loss import PrivacyLoss
+
+    if isinstance(subject, PrivacyLoss):
+        largest = subject.largest()
+        if largest < math.inf:
+            return PureDP(largest, adjacency=subject.adjacency), subject
+        return subject.curve(), subject
+    if callable(getattr(subject, "guarantee", None)):
+        return cast("Guarantee", subject.guarantee()), loss_of((subject, 1))
+    raise GuaranteeError(
+        f"{type(subject).__name__} cannot be explained; give a guarantee (such as PureDP), a "
+        "mechanism (such as Geometric) or the privacy loss of a plan."
+    )
+
+
+def _pure(guarantee: PureDP, asked: _Question, strength: Strength) -> Belief:
+    epsilon, adjacency, prior = guarantee.epsilon, guarantee.adjacency, asked.prior
+    sensitive_only = asked.sensitive_only
     q = 1.0 if prior is None else prior.q
     worst_ratio = Worst(
         *pure.worst_ratio(epsilon, q, adjacency, counts_sensitive_only=sensitive_only)
@@ -91,17 +247,153 @@ def _pure(guarantee: PureDP, prior: Prior | None, sensitive_only: bool, unit: st
         ratio = Bounds(low, high)
         posterior = Bounds(down(s * low), min(1.0, up(s * high)))
         difference = Bounds(down(s * (low - 1)), up(s * (high - 1)))
+    mirrored = not asked.values_unknown
     return Belief(
-        guarantee=guarantee,
+        guarantee=asked.guarantee,
         prior=prior,
         posterior=posterior,
         ratio=ratio,
         difference=difference,
         holds_with=1.0,
-        strength="generic",
+        strength=strength,
         survives_post_processing=True,
         worst_ratio=worst_ratio,
         worst_difference=worst_difference,
         sided="two",
-        assumptions=assumptions_for(adjacency, strong=False, unit=unit),
+        assumptions=assumptions_for(adjacency, strong=False, unit=asked.unit),
+        epsilon_prime=epsilon if mirrored else None,
+        worst_ratio_not_in=membership.worst_ratio_not_in(epsilon) if mirrored else None,
+        worst_difference_not_in=membership.worst_difference_not_in(epsilon) if mirrored else None,
     )
+
+
+def _with_confidence(asked: _Question, confidence: float) -> Belief:
+    failure = failure_of(confidence)
+    bound = asked.bound(failure)
+    if bound.failure == 0:
+        return _pure(PureDP(bound.epsilon_prime, adjacency=asked.adjacency), asked, bound.strength)
+    largest = math.inf if asked.loss is None else asked.loss.largest()
+    if asked.values_unknown and largest < math.inf:
+        # For every output, and against weaker adversaries too: preferred where no wider.
+        certain = _pure(PureDP(largest, adjacency=asked.adjacency), asked, "generic")
+        if certain.ratio.upper <= _both(asked, bound).ratio.upper:
+            return certain
+    holds_with = confidence if bound.failure == failure else down(1 - bound.failure, 1)
+    belief = _both(asked, bound) if asked.values_unknown else _membership(asked, bound)
+    belief = replace(
+        belief,
+        holds_with=holds_with,
+        beyond=Beyond(asked.people, bound.failure * asked.people),
+        at_confidence=tuple(_row(asked, level) for level in _CONFIDENCES),
+        assumptions=assumptions_for(
+            asked.adjacency,
+            strong=True,
+            unit=asked.unit,
+            confidence=holds_with,
+            values_unknown=asked.values_unknown,
+            survives=belief.survives_post_processing,
+        ),
+    )
+    if belief.strength == "curve" and asked.strength is None and not asked.values_unknown:
+        loss = asked.loss
+        if loss is not None and loss.exact_proved:
+            exact = _with_confidence(replace(asked, strength="exact", delta=None), confidence)
+            belief = replace(belief, exact=exact)
+    return belief
+
+
+def _row(asked: _Question, confidence: float) -> AtConfidence:
+    """Return the bounds at one confidence, or none where δ does not allow it."""
+    try:
+        bound = asked.bound(failure_of(confidence))
+    except GuaranteeError:
+        posterior = None if asked.prior is None else 1.0
+        return AtConfidence(confidence, posterior, math.inf, 1.0)
+    belief = _both(asked, bound) if asked.values_unknown else _membership(asked, bound)
+    posterior = None if belief.posterior is None else belief.posterior.upper
+    return AtConfidence(confidence, posterior, belief.ratio.upper, belief.difference.upper)
+
+
+def _membership(asked: _Question, bound: LossBound) -> Belief:
+    """Beliefs that one step settles: in or not; or which of two values."""
+    epsilon, two = bound.epsilon_prime, asked.sided == "two"
+    s = None if asked.prior is None else asked.prior.pq
+    worst_p, worst_value = pure.worst_difference(epsilon)
+    return Belief(
+        guarantee=asked.guarantee,
+        prior=asked.prior,
+        posterior=None if s is None else membership.posterior(epsilon, s, asked.sided),
+        ratio=membership.ratios(epsilon, s, asked.sided),
+        difference=membership.differences(epsilon, s, asked.sided),
+        holds_with=1 - bound.failure,
+        strength=bound.strength,
+        survives_post_processing=bound.survives,
+        worst_ratio=Worst(*pure.worst_ratio(epsilon)),
+        worst_difference=Worst(worst_p, worst_value),
+        sided=asked.sided,
+        assumptions=assumptions_for(asked.adjacency, strong=True, unit=asked.unit),
+        method=bound.method,
+        epsilon_prime=epsilon,
+        worst_ratio_not_in=membership.worst_ratio_not_in(epsilon) if two else None,
+        worst_difference_not_in=membership.worst_difference_not_in(epsilon) if two else None,
+        note=bound.note,
+    )
+
+
+def _both(asked: _Question, bound: LossBound) -> Belief:
+    """Beliefs about membership and value at once: one step and two."""
+    prior = cast("Prior", asked.prior)
+    one, two, label = _steps(asked)
+    failure = bound.failure
+    low, high = values.ratio_bounds(prior, one, two, failure, asked.sided)
+    worst_ratio, worst_difference = values.worst_priors(prior.q, one, two, failure, asked.sided)
+    s = prior.pq
+    note = bound.note
+    if asked.strength == "exact":
+        note = (
+            "the exact bound is for membership alone; with the value uncertain too, the curve "
+            "is quoted."
+        )
+    return Belief(
+        guarantee=asked.guarantee,
+        prior=prior,
+        posterior=Bounds(max(0.0, down(s * low)), min(1.0, up(s * high))),
+        ratio=Bounds(low, high),
+        difference=Bounds(down(s * (low - 1)), up(s * (high - 1))),
+        holds_with=1 - failure,
+        strength=label,
+        survives_post_processing=True,
+        worst_ratio=Worst(*worst_ratio),
+        worst_difference=Worst(*worst_difference),
+        sided=asked.sided,
+        assumptions=assumptions_for(
+            asked.adjacency, strong=True, unit=asked.unit, values_unknown=True
+        ),
+        method="KSZ Theorem 3.9 for one step and for two, failure probability split",
+        note=note,
+    )
+
+
+def _steps(
+    asked: _Question,
+) -> tuple[values.Point | values.Choose, values.Point | values.Choose, Strength]:
+    """Return the (ε, δ), or the choice of them, of one step and of two, and their strength."""
+    stated = asked.guarantee
+    if isinstance(stated, ProbabilisticDP):
+        stated = stated.as_approx()
+    if asked.loss is not None and asked.strength != "generic":
+        stated = asked.loss.curve()
+    match stated:
+        case ApproxDP():
+            point = (stated.epsilon, stated.delta)
+            return point, values.two_steps(point), "generic"
+        case ZCDP():
+            from discreet.composition import zcdp_curve
+
+            near = zcdp_curve(stated.rho)
+            far = zcdp_curve(stated.under(Adjacency.REPLACE).rho)
+            return values.along(near.delta_at), values.along(far.delta_at), "generic"
+        case PrivacyCurve():
+            far = stated.under(Adjacency.REPLACE)
+            return values.along(stated.delta_at), values.along(far.delta_at), "curve"
+    raise GuaranteeError(f"{stated!r} has no bound for membership and value at once.")
