@@ -59,6 +59,10 @@ class Geometric:
         """Probability that the released value is the true one."""
         return math.tanh(self.epsilon / (2 * self.sensitivity))
 
+    def guarantee(self) -> PureDP:
+        """ε-DP."""
+        return PureDP(self.epsilon)
+
     def tail(self, m: int) -> float:
         """P(N ≥ m), which is P(N ≤ −m), for any integer m."""
         rate = self.epsilon / self.sensitivity

@@ -56,6 +56,10 @@ class Laplace:
         """Zero: a continuous value is never exact."""
         return 0.0
 
+    def guarantee(self) -> PureDP:
+        """ε-DP."""
+        return PureDP(self.epsilon)
+
     def tail(self, t: float) -> float:
         """P(N ≥ t), which is P(N ≤ −t), for any t."""
         x = math.exp(-abs(t) / self.scale) / 2

@@ -1,0 +1,182 @@
+"""k equal two-point releases: the loss is a random walk, and everything about it is binomial.
+
+Notation. Each release has loss +ε₀ with probability p = e^{ε₀}/(1+e^{ε₀}) and −ε₀ with q = 1 − p, so
+with D ~ Bin(k, q) steps down, L = (k − 2D)ε₀. That is the law of randomized response, exactly that of
+the geometric mechanism with sensitivity 1, and the worst case of any ε₀-DP release; for (ε₀, δ₀)-DP
+the worst case moreover gives everything away with probability δ₀ (Kairouz, Oh and Viswanath 2015).
+
+Curve, for every real ε:
+    δ(ε) = 1 − (1−δ₀)^k (1 − Σ_{d: L_d > ε} P(D = d) (1 − e^{ε−L_d})),
+linear in e^ε between the rungs (k−2ℓ)ε₀ that the theorem is printed for.
+
+Exact. T_j(m) = P(|L_j| > mε₀) is a step function of the number j of releases in which the person is.
+Two more releases never lower it: with S_j the walk in steps, m' ≥ 1 the first level of its parity
+above m, x = (q/p)^{m'} and R = P(S_j=m'−2)/P(S_j=m') = (j+m')/(j−m'+2) · q/p ≥ q/p,
+    T_{j+2} − T_j = P(S_j=m') [R p²(1+x) − q² − x p²] ≥ P(S_j=m') (p−q) (q − xp) ≥ 0,
+and one-sided (x = 0) likewise. One more release can lower it (the parity changes), so the maximum
+over all j ≤ k is that over j ∈ {k−1, k}.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from discreet.composition.loss import PrivacyLoss, Sided, check_sided, settle
+from discreet.guarantees import Adjacency
+from discreet.laws.binomial import log_pmf
+from discreet.rounding import down, up
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["WalkLoss"]
+
+_U = 2.0**-53
+_TINY = 5e-324
+_FLOOR = -830.0  # probabilities below e^-830 do not show beside the least double
+_DEPTH = 80.0  # nor do up to 10^7 terms that are each e^-80 of the largest
+
+
+def _rough_log(k: int, d: int, epsilon: float) -> float:
+    """log P(D = d), with an error that grows like k log k: for finding where terms matter."""
+    choices = math.lgamma(k + 1) - math.lgamma(d + 1) - math.lgamma(k - d + 1)
+    return choices - k * math.log1p(math.exp(-epsilon)) - d * epsilon
+
+
+def _reach(k: int, epsilon: float, inside: int, outside: int) -> int:
+    """Return the d farthest from the mode, towards `outside`, whose log P is above the floor."""
+    while abs(outside - inside) > 1:
+        middle = (inside + outside) // 2
+        if _rough_log(k, middle, epsilon) >= _FLOOR:
+            inside = middle
+        else:
+            outside = middle
+    return inside
+
+
+@lru_cache(maxsize=8)
+def _table(k: int, epsilon: float) -> tuple[int, int, NDArray[np.float64]]:
+    """Return the first d that matters, the mode, and log P(D = d) from there, raised past rounding."""
+    import numpy as np
+
+    q = math.exp(-epsilon) / (1 + math.exp(-epsilon))
+    mode = min(k, int((k + 1) * q))
+    first, last = _reach(k, epsilon, mode, -1), _reach(k, epsilon, mode, k + 1)
+    d = np.arange(first, last + 1, dtype=np.float64)
+    if q > 1e-290:
+        logs = log_pmf(k, d, q, 1 / (1 + math.exp(-epsilon)))
+    else:
+        logs = np.array([_rough_log(k, x, epsilon) for x in range(first, last + 1)])
+    return first, mode, logs + _U * (64 + 8 * np.abs(logs) + 8 * np.abs(d - k * q))
+
+
+@dataclass(frozen=True, slots=True)
+class WalkLoss(PrivacyLoss):
+    """The loss of `times` equal two-point releases of `step` each, with δ₀ = `lost` each.
+
+    >>> round(WalkLoss(0.05, 365).epsilon(1e-6), 6)
+    4.613448
+    """
+
+    step: float
+    times: int
+    lost: float = 0.0
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+    name: str = "two-point releases"
+    exact_proved: bool = True
+
+    def largest(self) -> float:
+        """The loss when every step goes up: kε₀."""
+        return _rung(self.times, self.step)
+
+    def _at_infinity(self) -> float:
+        if self.lost in (0.0, 1.0):
+            return self.lost
+        return min(1.0, up(-math.expm1(self.times * math.log1p(-self.lost))))
+
+    def _sum(self, count: int, weight: str, over: float = 0.0) -> float:
+        """Σ_{d<count} P(D = d) w_d, never below the truth.
+
+        The weight is 1 (`one`), 1 + e^{−L_d} (`two`), 1 − e^{−g_d} (`curve`) or e^{−g_d} (`slope`),
+        where g_d = over + 2ε₀(count − 1 − d) is how far L_d lies above the ε that is asked about.
+        """
+        import numpy as np
+
+        first, mode, table = _table(self.times, self.step)
+        stop = min(count - first, len(table))
+        if stop <= 0:
+            return 0.0 if count <= 0 else _TINY
+        rising = table[: min(stop, mode - first + 1)]
+        start = int(np.searchsorted(rising, rising[-1] - _DEPTH))
+        logs = table[start:stop]
+        d = np.arange(first + start, first + stop)
+        if weight == "two":
+            logs = logs + np.logaddexp(0.0, (2.0 * d - self.times) * self.step)
+        elif weight != "one":
+            gap = over + 2 * self.step * (count - 1 - d)
+            logs = logs - gap if weight == "slope" else logs + np.log(-np.expm1(-gap - _TINY))
+        peak = float(logs.max())
+        total = float(np.exp(np.maximum(logs - peak, -700.0)).sum())
+        return max(_TINY, math.exp(min(1.0, peak + math.log(total))) * (1 + 1e-14))
+
+    def _delta(self, epsilon: float) -> float:
+        count, over = _above(self.times, self.step, epsilon)
+        return self._with_lost(self._sum(count, "curve", over))
+
+    def _with_lost(self, walked: float) -> float:
+        lost = self._at_infinity()
+        return walked if lost == 0 else min(1.0, up(lost + (1 - lost) * min(1.0, walked), 4))
+
+    def _epsilon(self, delta: float) -> float:
+        lost = self._at_infinity()
+        target = down((delta - lost) / (1 - lost), 8) if lost else delta
+        # The greatest count at whose own rung L_{count−1} the sum is still low enough; ε lies on the
+        # stretch below that rung, where the sum is linear in e^ε.
+        low, high = 1, self.times // 2 + 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            enough = self._sum(middle, "curve") <= target
+            low, high = (middle, high) if enough else (low, middle)
+        share = (target - self._sum(low, "curve")) / self._sum(low, "slope")
+        rung = (self.times - 2 * (low - 1)) * self.step
+        return settle(self._delta, delta, max(0.0, rung + math.log1p(-min(share, 0.999))))
+
+    def tail(self, x: float, sided: Sided = "two") -> float:
+        """P(|L| > x), or P(L > x), when the person is in all releases; never below the truth."""
+        check_sided(sided)
+        return self._with_lost(min(1.0, self._sum(_above(self.times, self.step, x)[0], sided)))
+
+    def _exact_epsilon(self, delta_prime: float, sided: Sided) -> float:
+        if not self.exact_proved or self.lost:
+            return super()._exact_epsilon(delta_prime, sided)
+        fewer = WalkLoss(self.step, self.times - 1) if self.times > 1 else None
+
+        def exposed(m: int) -> float:
+            here = self._sum((self.times - m + 1) // 2, sided)
+            return (
+                here if fewer is None else max(here, fewer._sum((fewer.times - m + 1) // 2, sided))
+            )
+
+        low, high = -1, self.times
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if exposed(middle) <= delta_prime else (middle, high)
+        return _rung(high, self.step)
+
+
+def _rung(m: int, step: float) -> float:
+    """mε₀, not below it."""
+    value = m * step
+    return value if Fraction(value) >= m * Fraction(step) else math.nextafter(value, math.inf)
+
+
+def _above(k: int, step: float, epsilon: float) -> tuple[int, float]:
+    """Return how many d have L_d > ε, and by how much the lowest of them lies above; exactly."""
+    ratio = Fraction(epsilon) / Fraction(step)
+    count = min(k + 1, max(0, math.ceil((k - ratio) / 2)))
+    return count, float((k - 2 * (count - 1) - ratio) * Fraction(step))
