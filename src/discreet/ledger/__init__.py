@@ -8,8 +8,9 @@
     ledger.commit(entry.release_id, output_hash="…")
 
 `amounts` is the exact arithmetic, `filters` the three rules of adding up, `accounts` what an
-account is, `entries` the chain, `plans` the series charged in full beforehand, `store` and `sqlite` the
-database, `verification` the check of it all, `book` the ledger itself.
+account is, `entries` what the chain is made of, `plans` the series charged in full beforehand,
+`store`, `backend` and `sqlite` the database, `chain` one transaction on it, `verification` the
+check of it all, and `book` the ledger itself.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from discreet.errors import InputError
+
 if TYPE_CHECKING:
     from discreet.ledger.accounts import Account, OverBudget, Period
     from discreet.ledger.amounts import Amount
-    from discreet.ledger.book import Ledger, ToleranceCheck
+    from discreet.ledger.book import Ledger
+    from discreet.ledger.chain import ToleranceCheck
     from discreet.ledger.entries import Entry
     from discreet.ledger.filters import Charge, Filter
     from discreet.ledger.plans import Part, Plan, Slot
@@ -40,7 +44,7 @@ _HOME = {
     "Plan": "plans",
     "Sheet": "verification",
     "Slot": "plans",
-    "ToleranceCheck": "book",
+    "ToleranceCheck": "chain",
     "Verification": "verification",
 }
 
@@ -65,4 +69,11 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'discreet.ledger' has no attribute {name!r}")
-    return getattr(import_module(f"discreet.ledger.{_HOME[name]}"), name)
+    try:
+        return getattr(import_module(f"discreet.ledger.{_HOME[name]}"), name)
+    except ModuleNotFoundError as missing:
+        if missing.name != "sqlalchemy":
+            raise
+        raise InputError(
+            "The ledger needs SQLAlchemy, which is not installed; install discreet[release]."
+        ) from None

@@ -22,6 +22,7 @@ from discreet.errors import BudgetExceeded, InputError, PolicyError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PrivacyCurve, PureDP
 from discreet.ledger.amounts import Amount
 from discreet.ledger.filters import Charge, Chargeable, Filter, charges
+from discreet.rounding import down, up
 
 __all__ = ["NO_CAP", "UNITS", "Account", "OverBudget", "Period"]
 
@@ -303,8 +304,9 @@ def _approximate(rho: float, delta: float, adjacency: Adjacency) -> PrivacyCurve
     """Return the curve of δ-approximate ρ-zCDP: δ and that of ρ-zCDP (Bun and Steinke 2016)."""
 
     def delta_at(epsilon: float) -> float:
-        gap = epsilon - rho
-        tail = math.exp(-gap * gap / (4 * rho)) if gap > 0 and rho > 0 else float(gap <= 0)
-        return min(1.0, delta + tail)
+        if rho == 0:
+            return delta
+        gap = max(0.0, down(epsilon - rho))
+        return min(1.0, up(delta + up(math.exp(-gap * gap / (4 * rho)))))
 
     return PrivacyCurve(f"{delta:g}-approximate {rho:g}-zCDP", delta_at, adjacency=adjacency)

@@ -87,7 +87,7 @@ class Entry:
     @classmethod
     def read(cls, seq: int, body: str, hash: str) -> Entry:  # noqa: A002
         """Read a stored row; refuse one that does not match its hash."""
-        if digest(body) != hash:
+        if not isinstance(body, str) or digest(body) != hash:
             raise PolicyError(
                 f"Entry {seq} of the ledger does not match its hash: it was changed after it was "
                 "written. Nothing is spent on an altered ledger; run discreet ledger verify."

@@ -21,7 +21,7 @@ from discreet.guarantees import Guarantee
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.entries import Entry
-from discreet.ledger.filters import Charge
+from discreet.ledger.filters import Charge, Chargeable
 
 __all__ = ["Part", "Plan", "PlanPart", "Slot"]
 
@@ -145,6 +145,19 @@ class Plan:
     def latest(self, number: int) -> Entry | None:
         """Return the last time that a slot was taken."""
         return next((e for e in reversed(self.taken) if e.slot == number), None)
+
+    def cover(self, account: Account, number: int, name: str, charge: Chargeable) -> None:
+        """Refuse a release that is another account's, or promises less than its slot."""
+        if name != self.account:
+            raise PolicyError(
+                f"Plan {self.plan_id} belongs to account {self.account!r}, not to {name!r}."
+            )
+        covers = self.charge(number)
+        if not account.cost(charge).within(account.cost(covers)):
+            raise PolicyError(
+                f"Slot {number} of plan {self.plan_id} covers {covers.guarantee} and this release "
+                f"would cost {account.cost(charge)}; a plan is not changed after it was charged."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON-ready values."""

@@ -22,6 +22,7 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, 
 from sqlalchemy.exc import DBAPIError
 
 from discreet.errors import DiscreetError, InputError, InternalError
+from discreet.ledger.backend import Damaged
 
 __all__ = ["SQLite"]
 
@@ -107,7 +108,7 @@ class SQLite:
         """Return the failure in words of ours, with what it means for the charge."""
         code = getattr(problem.orig, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-            return InputError(f"{self.path} is damaged or not a ledger; restore it from a copy.")
+            return Damaged(f"{self.path} is damaged or not a ledger; restore it from a copy.")
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             return InputError(
                 f"The ledger {self.path} cannot be opened for this; look at its permissions and "

@@ -15,12 +15,11 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     Column,
     Connection,
-    Engine,
     Index,
     Integer,
     MetaData,
@@ -38,7 +37,8 @@ from sqlalchemy import (
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from discreet.errors import DiscreetError, InputError, InternalError, PolicyError
+from discreet.errors import InputError, InternalError, PolicyError
+from discreet.ledger.backend import Backend
 from discreet.ledger.entries import Entry
 from discreet.ledger.sqlite import SQLite
 
@@ -68,33 +68,6 @@ _entries = Table(
 )
 # Columns that repeat what the body says, for looking up; the verification compares them.
 REPEATED = ("kind", "account", "release_id", "plan_id", "slot")
-
-
-class Backend(Protocol):
-    """What a database must tell the ledger about itself."""
-
-    engine: Engine
-
-    def exists(self) -> bool:
-        """Whether there is a database to read."""
-
-    def create(self) -> None:
-        """Make the database, if that is ours to do."""
-
-    def guard(self, connection: Connection) -> None:
-        """Make the table of entries append-only."""
-
-    def lock(self, connection: Connection) -> None:
-        """Let no other writer in until this transaction ends."""
-
-    def damage(self, connection: Connection) -> list[str]:
-        """Return what the database itself finds wrong."""
-
-    def busy(self, problem: DBAPIError) -> bool:
-        """Whether the failure is worth another attempt."""
-
-    def said(self, problem: DBAPIError) -> DiscreetError:
-        """Return the failure in words of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +131,6 @@ class Store:
                     self.backend.lock(connection)
                 return what(connection)
 
-    def exists(self) -> bool:
-        """Whether there is a ledger at the URL, of a version that this Discreet can read."""
-        return self.backend.exists() and self.read(self.laid_out)
-
     def laid_out(self, connection: Connection) -> bool:
         """Whether the tables are there; refuse those of a newer Discreet."""
         if not inspect(connection).has_table(_format.name):
@@ -187,15 +156,11 @@ class Store:
             insert(_entries).values(seq=entry.seq, body=body, hash=entry.hash, **said)
         )
 
-    def last(self, connection: Connection) -> Entry | None:
-        """Return the head of the chain."""
-        return self._one(connection, _entries.c.seq.isnot(None))
-
-    def find(
-        self, connection: Connection, *, newest: bool = True, **equal: str | None
-    ) -> Entry | None:
-        """Return the newest (or oldest) entry whose columns have these values."""
-        return self._one(connection, *self._where(equal), newest=newest)
+    def find(self, connection: Connection, **equal: str | None) -> Entry | None:
+        """Return the newest entry whose columns have these values."""
+        query = self._rows().where(*self._where(equal)).order_by(_entries.c.seq.desc()).limit(1)
+        row = connection.execute(query).first()
+        return None if row is None else Entry.read(*row)
 
     def all(self, connection: Connection, **equal: str | None) -> list[Entry]:
         """Return the entries whose columns have these values, oldest first."""
@@ -232,8 +197,3 @@ class Store:
     @staticmethod
     def _where(equal: dict[str, str | None]) -> list[Any]:
         return [_entries.c[name] == value for name, value in equal.items()]
-
-    def _one(self, connection: Connection, *where: Any, newest: bool = True) -> Entry | None:
-        order = _entries.c.seq.desc() if newest else _entries.c.seq
-        row = connection.execute(self._rows().where(*where).order_by(order).limit(1)).first()
-        return None if row is None else Entry.read(*row)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import DiscreetError, InputError
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
+from discreet.ledger.backend import Damaged
 from discreet.ledger.entries import BEFORE_THE_FIRST, Entry, digest, read_moment
 from discreet.ledger.filters import Charge
 from discreet.ledger.plans import Part
@@ -29,6 +30,17 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 __all__ = ["Sheet", "Verification", "verify"]
+
+# What an altered entry may raise while it is read; whichever it is, the entry does not follow.
+_UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    DiscreetError,
+    KeyError,
+    OverflowError,
+    TypeError,
+    ValueError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +69,22 @@ class Verification:
     """Whether a ledger is what it was when it was written."""
 
     verified: bool
-    entries: int
     head: str
+    hashes: tuple[str, ...]
     problems: tuple[str, ...] = ()
     since_head: int | None = None
+
+    @property
+    def entries(self) -> int:
+        """How many entries the chain has."""
+        return len(self.hashes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON-ready values."""
         return {
             "verified": self.verified,
-            "count": self.entries,
             "head": self.head,
+            "entries": [{"seq": n, "hash": h} for n, h in enumerate(self.hashes, 1)],
             "problems": list(self.problems),
             "since_head": self.since_head,
         }
@@ -84,6 +101,7 @@ class _Fold:
     expected: str | None = None
     count: int = 0
     head: str = BEFORE_THE_FIRST
+    hashes: list[str] = field(default_factory=list)
     at: str = ""
     since_head: int | None = None
     accounts: dict[str, Account] = field(default_factory=dict)
@@ -101,13 +119,14 @@ class _Fold:
         self.count += 1
         if not isinstance(row.body, str) or not isinstance(row.hash, str):
             self.wrong("is not stored as text")
-            self.head = str(row.hash)
+            self.head = "not a hash"
+            self.hashes.append(self.head)
             return
         if digest(row.body) != row.hash:
             self.wrong("does not match its hash")
         try:
             said = json.loads(row.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             said = None
         if not isinstance(said, dict):
             self.wrong("cannot be read")
@@ -115,9 +134,10 @@ class _Fold:
             self.chained(row, said)
             try:
                 self.follows(said)
-            except (KeyError, TypeError, ValueError, ArithmeticError, DiscreetError) as problem:
-                self.wrong(f"does not follow from the entries before it ({type(problem).__name__})")
+            except _UNREADABLE:
+                self.wrong("does not follow from the entries before it")
         self.head = row.hash
+        self.hashes.append(row.hash)
         if self.head == self.expected:
             self.since_head = 0
         elif self.since_head is not None:
@@ -137,9 +157,11 @@ class _Fold:
         if said["at"] < self.at and kind != "grant":
             self.wrong("is earlier than the one before it: a clock ran backwards")
         self.at = said["at"]
+        if (kind == "begin") != (self.count == 1):
+            self.wrong("is not where a ledger begins")
         if kind == "begin":
-            if self.count != 1 or said["format"] != FORMAT:
-                self.wrong("begins a ledger where none can begin")
+            if said["format"] != FORMAT:
+                self.wrong("begins a ledger of another format")
             return
         name = said["account"]
         if kind == "open":
@@ -221,10 +243,14 @@ def verify(store: Store, head: str | None = None) -> Verification:
             )
         return Verification(
             verified=not fold.problems,
-            entries=fold.count,
             head=fold.head,
+            hashes=tuple(fold.hashes),
             problems=tuple(fold.problems),
             since_head=fold.since_head,
         )
 
-    return store.read(read)
+    try:
+        return store.read(read)
+    except Damaged:
+        problem = "the file is damaged: it cannot be read as a ledger"
+        return Verification(False, BEFORE_THE_FIRST, (), (problem,))
