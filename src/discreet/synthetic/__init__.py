@@ -1,0 +1,47 @@
+"""Synthetic microdata with differential privacy, the risk of every record in it, its utility.
+
+- `law`: the synthesizer, its prior weight α and what it costs.
+- `cells`: the cross of public levels that the records fall into; distances between two files.
+- `records`: R and RR of every record; `region`: which are acceptable.
+- `expected`: the expected increase in risk, before any data.
+- `inference`: what an analyst of the file may infer, and the utility that was lost.
+- `assessment`: a candidate judged, or a list of budgets. Confidential.
+- `spec`, `pipeline`: from one file to a charged release.
+
+The mathematics needs NumPy alone; reading, drawing and writing need the `release` extra.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "Cells": "cells",
+    "Distances": "cells",
+    "Posterior": "inference",
+    "RecordRisk": "records",
+    "Region": "region",
+    "RiskTable": "expected",
+    "Synthesizer": "law",
+    "distances": "cells",
+    "expected_risk_increase": "expected",
+    "posterior": "inference",
+    "prior_weight": "law",
+    "risk": "records",
+    "risk_table": "expected",
+    "utility": "inference",
+    "worst_case": "records",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'discreet.synthetic' has no attribute {name!r}")
+    return getattr(import_module(f"discreet.synthetic.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

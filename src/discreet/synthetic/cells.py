@@ -1,0 +1,229 @@
+"""The cells of a categorical table: the cross of public levels, without the impossible ones.
+
+Columns and their levels are public facts, given by hand or by a file; they are never read from the
+data. A cell is one level a column; cells are numbered in the order of the levels, the last column
+running fastest. Structural zeros (a pregnant man) are left out: they get no weight and no record.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import DataError, InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Cells", "Distances", "distances"]
+
+_MOST_CELLS = 10_000_000
+
+Impossible = Mapping[str, str | Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Cells:
+    """The possible cells of a table over some columns.
+
+    >>> cells = Cells.of({"sex": ["f", "m"], "pregnant": ["no", "yes"]},
+    ...                  impossible=[{"sex": "m", "pregnant": "yes"}])
+    >>> cells.size, cells.label(2)
+    (3, {'sex': 'm', 'pregnant': 'no'})
+    """
+
+    columns: tuple[str, ...]
+    levels: tuple[tuple[str, ...], ...]
+    possible: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        levels: Mapping[str, Iterable[Any]],
+        *,
+        impossible: Sequence[Impossible] = (),
+    ) -> Cells:
+        """Return the cells of these columns and levels, without the impossible ones."""
+        if not levels:
+            raise InputError("No column is given; a table needs at least one with its levels.")
+        named = {str(column): tuple(str(v) for v in values) for column, values in levels.items()}
+        for column, values in named.items():
+            if not values:
+                raise InputError(f"Column {column!r} has no levels; list its public levels.")
+            if len(set(values)) != len(values):
+                raise InputError(f"Column {column!r} lists a level twice; list each once.")
+        total = math.prod(len(values) for values in named.values())
+        if total > _MOST_CELLS:
+            raise InputError(
+                f"The columns cross to {total} cells and {_MOST_CELLS} is the most: α would drown "
+                "the data in any case. Use fewer columns or coarser levels."
+            )
+        shape = tuple(len(values) for values in named.values())
+        allowed = np.ones(shape, dtype=bool)
+        for rule in impossible:
+            allowed[_slice(rule, named)] = False
+        possible = np.flatnonzero(allowed)
+        if possible.size == 0:
+            raise InputError("The impossible combinations leave no cell at all; remove some.")
+        return cls(tuple(named), tuple(named.values()), possible)
+
+    @property
+    def size(self) -> int:
+        """How many cells are possible."""
+        return int(self.possible.size)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many levels each column has."""
+        return tuple(len(values) for values in self.levels)
+
+    def coordinates(self) -> tuple[NDArray[np.int64], ...]:
+        """Return, for each column, the number of the level of every possible cell."""
+        return tuple(np.unravel_index(self.possible, self.shape))
+
+    def label(self, cell: int) -> dict[str, str]:
+        """Return the levels of a cell, by column."""
+        at = np.unravel_index(int(self.possible[cell]), self.shape)
+        return {
+            column: values[int(i)]
+            for column, values, i in zip(self.columns, self.levels, at, strict=True)
+        }
+
+    def groups(self, known: Sequence[str]) -> NDArray[np.int64]:
+        """Number the cells so that those which agree on the known columns share a number."""
+        for column in known:
+            self._position(column)
+        if set(known) == set(self.columns):
+            raise InputError(
+                "The intruder cannot know every column; there is nothing left to learn."
+            )
+        number = np.zeros(self.size, dtype=np.int64)
+        for column, at in zip(self.columns, self.coordinates(), strict=True):
+            if column in known:
+                number = number * len(self.levels[self._position(column)]) + at
+        return number
+
+    def count(
+        self, columns: Mapping[str, Sequence[Any]], counts: Sequence[int]
+    ) -> NDArray[np.int64]:
+        """Return counts over the cells, from rows of levels with how often each occurs.
+
+        Rows with a level that is not listed, or in an impossible cell, are left out.
+        """
+        if set(columns) != set(self.columns):
+            raise DataError(
+                f"The columns must be {', '.join(self.columns)}; the data have other ones."
+            )
+        weight = np.asarray(counts, dtype=np.int64)
+        number = np.zeros(weight.size, dtype=np.int64)
+        known = np.ones(weight.size, dtype=bool)
+        for column, values in zip(self.columns, self.levels, strict=True):
+            place = {value: i for i, value in enumerate(values)}
+            at = np.array([place.get(v, -1) for v in columns[column]], dtype=np.int64)
+            known &= at >= 0
+            number = number * len(values) + np.maximum(at, 0)
+        full = np.zeros(math.prod(self.shape), dtype=np.int64)
+        np.add.at(full, number[known], weight[known])
+        return full[self.possible]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the columns and levels, which are public."""
+        return {
+            "columns": {c: list(v) for c, v in zip(self.columns, self.levels, strict=True)},
+            "cells": self.size,
+        }
+
+    def _position(self, column: str) -> int:
+        try:
+            return self.columns.index(column)
+        except ValueError:
+            names = ", ".join(self.columns)
+            raise InputError(f"There is no column {column!r}; the columns are: {names}.") from None
+
+    def __repr__(self) -> str:
+        crossed = " × ".join(
+            f"{c}[{len(v)}]" for c, v in zip(self.columns, self.levels, strict=True)
+        )
+        return f"Cells({crossed}, {self.size} possible)"
+
+
+def _slice(rule: Impossible, named: Mapping[str, tuple[str, ...]]) -> Any:
+    if not isinstance(rule, Mapping) or not rule:
+        raise InputError(
+            "An impossible combination names columns and levels, such as {sex: m, pregnant: yes}."
+        )
+    unknown = [str(column) for column in rule if column not in named]
+    if unknown:
+        raise InputError(f"An impossible combination names the unknown column {unknown[0]!r}.")
+    chosen = []
+    for column, values in named.items():
+        wanted = rule.get(column, values)
+        wanted = [str(v) for v in ([wanted] if isinstance(wanted, str) else wanted)]
+        stray = [v for v in wanted if v not in values]
+        if stray:
+            raise InputError(
+                f"An impossible combination names {stray[0]!r}, which is no level of {column!r}."
+            )
+        chosen.append([values.index(v) for v in wanted])
+    return np.ix_(*chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class Distances:
+    """Total variation between original and synthetic shares: whole table, columns, pairs.
+
+    It is half the sum of absolute differences: 0 where the shares agree, 1 where nothing overlaps.
+    The figures describe the original data: they are confidential.
+    """
+
+    table: float
+    marginals: Mapping[str, float]
+    pairs: Mapping[tuple[str, str], float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the distances, JSON-ready."""
+        return {
+            "table": self.table,
+            "marginals": dict(self.marginals),
+            "pairs": [
+                {"columns": list(pair), "distance": value} for pair, value in self.pairs.items()
+            ],
+        }
+
+    def __repr__(self) -> str:
+        worst = max(self.marginals.values())
+        return f"Distances(table={self.table:.4g}, worst_marginal={worst:.4g})"
+
+
+def distances(original: ArrayLike, synthetic: ArrayLike, cells: Cells) -> Distances:
+    """Return how far the synthetic shares lie from the original's: per column, pair and cell.
+
+    >>> distances([3, 1], [2, 2], Cells.of({"smoker": ["no", "yes"]})).table
+    0.25
+    """
+    shares = []
+    for name, counts in (("original", original), ("synthetic", synthetic)):
+        array = np.asarray(counts, dtype=np.float64)
+        if array.shape != (cells.size,):
+            raise InputError(f"{name} must have one count for each of the {cells.size} cells.")
+        if not array.sum() > 0:
+            raise InputError(f"{name} has no records in these cells; there is nothing to compare.")
+        shares.append(array / array.sum())
+    gap = shares[0] - shares[1]
+    at = dict(zip(cells.columns, cells.coordinates(), strict=True))
+    width = dict(zip(cells.columns, cells.shape, strict=True))
+    pairs = {
+        (a, b): _half_sum(np.bincount(at[a] * width[b] + at[b], weights=gap))
+        for a, b in combinations(cells.columns, 2)
+    }
+    marginals = {c: _half_sum(np.bincount(at[c], weights=gap)) for c in cells.columns}
+    return Distances(_half_sum(gap), marginals, pairs)
+
+
+def _half_sum(gap: NDArray[Any]) -> float:
+    return float(np.abs(gap).sum() / 2)

@@ -1,0 +1,223 @@
+"""What an analyst of the synthetic file may infer, and how much was lost: exact Beta mixtures.
+
+Notation. p the population's share of a cell, Beta(a, b) the analyst's prior for it; X of n original
+records are in the cell, X* of N synthetic ones (all copies together); α the synthesizer's weight of
+the cell and β that of all others together ((K − 1)α for K cells).
+
+Posterior (McClure and Reiter 2012, Appendix B, sample it; it is tractable). X is not known, but
+takes n + 1 values, and given X the file says nothing more about p. So p | X* is a mixture of the
+n + 1 laws Beta(X + a, n − X + b), with weights
+
+    C(n, X) B(X + a, n − X + b) (X + α)^{X*} (n − X + β)^{N − X*}.
+
+It needs N, n, α and K, all of which the file's description may hold (n only if it is public), and
+treats a cell against the rest: exact given the cell's own synthetic count.
+
+Utility ((4) there): U = log10 E[(p0 − p)² | D*] / E[(p0 − p)² | D]; 0 means nothing was lost.
+
+Distribution function. With t_X = p^{X+a}(1−p)^{n−X+b−1}/((X+a) B(X+a, n−X+b)), the incomplete beta
+functions satisfy I_p(X+1+a, n−X−1+b) = I_p(X+a, n−X+b) − t_X (DLMF 8.17.20–21), so one of them, by
+its continued fraction, gives all.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import InputError
+from discreet.synthetic.binomials import CUT, beta_binomial
+from discreet.synthetic.law import Synthesizer, whole
+from discreet.synthetic.records import as_counts, law_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Posterior", "posterior", "utility"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Posterior:
+    """The analyst's posterior of one share: a mixture of Betas over the unknown original count."""
+
+    first: int
+    weights: NDArray[np.float64]
+    n: int
+    a: float
+    b: float
+
+    @property
+    def mean(self) -> float:
+        """The posterior mean of the share."""
+        return float(self.weights @ self._means())
+
+    @property
+    def sd(self) -> float:
+        """The posterior standard deviation of the share."""
+        return math.sqrt(self.squared_error(self.mean))
+
+    def squared_error(self, p0: float) -> float:
+        """E[(p0 − p)²]: the expected squared error if the truth is p0."""
+        means = self._means()
+        variances = means * (1 - means) / (self.n + self.a + self.b + 1)
+        return float(self.weights @ (variances + (means - p0) ** 2))
+
+    def cdf(self, p: float) -> float:
+        """P(share ≤ p)."""
+        if math.isnan(p):
+            raise InputError("p is NaN; it must be a number.")
+        if p <= 0 or p >= 1:
+            return float(p >= 1)
+        start = self.first + self.a, self.n - self.first + self.b
+        x = np.arange(self.first, self.first + len(self.weights) - 1)
+        ratios = np.log(self.n - x - 1 + self.b) - np.log(x + 1 + self.a)
+        log_t = _log_step(p, *start) + np.concatenate(
+            [[0.0], np.cumsum(ratios + math.log(p) - math.log1p(-p))]
+        )
+        below = _beta_cdf(p, *start) - np.concatenate([[0.0], np.cumsum(np.exp(log_t[:-1]))])
+        return float(np.clip(self.weights @ below, 0.0, 1.0))
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return the interval with equal tails that holds p with that posterior probability."""
+        if math.isnan(confidence) or not 0 < confidence < 1:
+            raise InputError(f"confidence is {confidence!r}; it must lie between 0 and 1.")
+        tail = (1 - confidence) / 2
+        return self._bracket(tail)[0], self._bracket(1 - tail)[1]
+
+    def to_dict(self, confidence: float = 0.95) -> dict[str, Any]:
+        """Return mean, standard deviation and interval, JSON-ready."""
+        low, high = self.interval(confidence)
+        return {
+            "mean": self.mean,
+            "sd": self.sd,
+            "interval": {"lower": low, "upper": high, "confidence": confidence},
+        }
+
+    def _means(self) -> NDArray[np.float64]:
+        x = np.arange(self.first, self.first + len(self.weights))
+        return np.asarray((x + self.a) / (self.n + self.a + self.b))
+
+    def _bracket(self, level: float) -> tuple[float, float]:
+        """Return two neighbouring points around the quantile at `level`."""
+        low, high = 0.0, 1.0
+        while high - low > 1e-12 * max(high, 1e-6):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.cdf(middle) < level else (low, middle)
+        return low, high
+
+    def __repr__(self) -> str:
+        return f"Posterior(mean={self.mean:.6g}, sd={self.sd:.3g}, n={self.n})"
+
+
+def posterior(
+    synthetic: ArrayLike,
+    *,
+    n: int,
+    cell: int | None = None,
+    synthesizer: Synthesizer | None = None,
+    epsilon: float | None = None,
+    copies: int = 1,
+    prior: tuple[float, float] | None = None,
+) -> Posterior:
+    """Return the posterior of the share of `cell` in the population, from a synthetic file alone.
+
+    `synthetic` counts the file over its cells (all copies together); of two cells the second is
+    meant unless `cell` says otherwise. `n` is the size of the original, `prior` the analyst's
+    (a, b), by default (1, K − 1). Taking the file's own share instead would be biased towards 1/K.
+
+    >>> share = posterior([700, 300], n=1000, epsilon=100)
+    >>> round(share.mean, 3), [round(end, 2) for end in share.interval()]
+    (0.297, [0.26, 0.34])
+    """
+    s = as_counts("synthetic", synthetic)
+    law = law_of(synthesizer, epsilon, copies, s.size, int(s.sum()))
+    if cell is None:
+        if s.size != 2:
+            raise InputError(f"The file has {s.size} cells; say which one by `cell`.")
+        cell = 1
+    if not 0 <= cell < s.size:
+        raise InputError(f"cell is {cell!r}; it must be a number from 0 to {s.size - 1}.")
+    a, b = (1.0, s.size - 1.0) if prior is None else prior
+    if not (0 < a < math.inf and 0 < b < math.inf):
+        raise InputError(f"prior is ({a!r}, {b!r}); both numbers must be above 0 and finite.")
+    n = whole("n", n)
+    alpha = float(law.alpha)
+    x = np.arange(n + 1, dtype=np.float64)
+    drawn = int(s[cell])
+    log_weight = (
+        beta_binomial(n, a, b)
+        + drawn * np.log(x + alpha)
+        + (law.draws - drawn) * np.log(n - x + (s.size - 1) * alpha)
+    )
+    log_weight -= log_weight.max()
+    kept = np.flatnonzero(log_weight > -CUT)
+    first, last = int(kept[0]), int(kept[-1])
+    weights = np.exp(log_weight[first : last + 1])
+    return Posterior(first, weights / weights.sum(), n, float(a), float(b))
+
+
+def utility(
+    original: ArrayLike,
+    synthetic: ArrayLike,
+    *,
+    p0: float | None = None,
+    cell: int | None = None,
+    synthesizer: Synthesizer | None = None,
+    epsilon: float | None = None,
+    copies: int = 1,
+    prior: tuple[float, float] | None = None,
+) -> float:
+    """Return U, the digits of squared error lost by inferring a share from the file ((4) of M&R).
+
+    `p0` is the truth; left out, the original's own share. The result describes the original data:
+    it is confidential.
+    """
+    x = as_counts("original", original)
+    s = as_counts("synthetic", synthetic, cells=x.size)
+    n = int(x.sum())
+    from_file = posterior(
+        s,
+        n=n,
+        cell=cell,
+        synthesizer=synthesizer,
+        epsilon=epsilon,
+        copies=copies,
+        prior=prior,
+    )
+    there = int(x[1 if cell is None else cell])
+    truth = there / n if p0 is None else p0
+    if math.isnan(truth) or not 0 <= truth <= 1:
+        raise InputError(f"p0 is {p0!r}; it must lie between 0 and 1.")
+    from_original = Posterior(there, np.ones(1), n, from_file.a, from_file.b)
+    return math.log10(from_file.squared_error(truth) / from_original.squared_error(truth))
+
+
+def _log_step(p: float, a: float, b: float) -> float:
+    """log of p^a (1−p)^{b−1}/(a B(a, b))."""
+    log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+    return a * math.log(p) + (b - 1) * math.log1p(-p) - math.log(a) - log_beta
+
+
+def _beta_cdf(p: float, a: float, b: float) -> float:
+    """I_p(a, b), by its continued fraction (DLMF 8.17.22) on the side where it converges fast."""
+    if p > (a + 1) / (a + b + 2):
+        return 1 - _beta_cdf(1 - p, b, a)
+    front = math.exp(_log_step(p, a, b) + math.log1p(-p))
+    tiny = 1e-300
+    c, d, fraction = 1.0, 0.0, 1.0
+    # The modified method of Lentz for 1 + d1/(1 + d2/(1 + …)); about √max(a, b) steps are needed.
+    for i in range(1, 200 + 20 * math.isqrt(int(max(a, b)) + 1)):
+        m = i // 2
+        if i % 2:
+            term = -(a + m) * (a + b + m) * p / ((a + 2 * m) * (a + 2 * m + 1))
+        else:
+            term = m * (b - m) * p / ((a + 2 * m - 1) * (a + 2 * m))
+        d = 1 / ((1 + term * d) or tiny)
+        c = (1 + term / c) or tiny
+        fraction *= c * d
+        if abs(c * d - 1) < 1e-16:
+            break
+    return min(1.0, max(0.0, front / fraction))
