@@ -194,8 +194,8 @@ class Account:
         fitting = f"a single charge of {fits.guarantee} would fit" if fits else "nothing fits as is"
         raise OverBudget(
             f"Over budget on account {self.name!r}: needs {needs}; spent {spent} of the {which} "
-            f"{_said(cap)}; left {_said(left)}; {fitting}. Ask for less, or have the cap raised "
-            "(discreet ledger grant, with an approver and a reason).",
+            f"{cap.limit_text()}; left {left.limit_text()}; {fitting}. Ask for less, or have the "
+            "cap raised (discreet ledger grant, with an approver and a reason).",
             needs=needs,
             spent=spent,
             cap=cap,
@@ -283,7 +283,7 @@ class Account:
         return out
 
     def __repr__(self) -> str:
-        cap = NO_CAP if self.cap is None else f"cap {_said(self.cap)}"
+        cap = NO_CAP if self.cap is None else f"cap {self.cap.limit_text()}"
         return f"Account({self.name!r}, {self.filter.value}, spent {self.spent}, {cap})"
 
 
@@ -292,12 +292,6 @@ def remaining_dict(amount: Amount | None) -> dict[str, Any]:
     if amount is None:
         return {"epsilon": None, "delta": None, "rho": None, "unbounded": True}
     return amount.to_dict("down")
-
-
-def _said(amount: Amount) -> str:
-    """Say a limit, rounded down: the words never promise more than the account has."""
-    signs = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
-    return ", ".join(f"{signs[n]} = {v!r}" for n, v in amount.floats("down").items())
 
 
 def _approximate(rho: float, delta: float, adjacency: Adjacency) -> PrivacyCurve:

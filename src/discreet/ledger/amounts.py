@@ -67,6 +67,11 @@ def _text(x: Decimal) -> str:
     return format(short, "f") if -20 < short.adjusted() < 20 else str(short)
 
 
+def _short(x: float) -> str:
+    """Return x as people write it: every digit, but 1 for 1.0."""
+    return repr(int(x)) if x.is_integer() and abs(x) < 1e15 else repr(x)
+
+
 @dataclass(frozen=True, slots=True)
 class Amount:
     """An exact amount of budget, coordinate by coordinate.
@@ -114,6 +119,10 @@ class Amount:
         theirs = other._each()
         return Amount(**{n: EXACT.add(v, theirs[n]) for n, v in self._each().items()})
 
+    def times(self, count: int) -> Amount:
+        """Return this amount so many times over, exactly."""
+        return Amount(**{n: EXACT.multiply(v, Decimal(count)) for n, v in self._each().items()})
+
     def minus(self, other: Amount) -> Amount:
         """Return what is left of this after the other, never below zero."""
         theirs = other._each()
@@ -144,9 +153,16 @@ class Amount:
         """Read back what `stored` wrote."""
         return cls(**{name: Decimal(text) for name, text in stored.items()})
 
-    def __str__(self) -> str:
+    def limit_text(self) -> str:
+        """Say a cap or what is left of it, rounded down: never more than there is."""
+        return self._said("down")
+
+    def _said(self, side: Literal["up", "down"]) -> str:
         signs = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
-        return ", ".join(f"{signs[n]} = {v:.12g}" for n, v in self.floats("up").items())
+        return ", ".join(f"{signs[n]} = {_short(v)}" for n, v in self.floats(side).items())
+
+    def __str__(self) -> str:
+        return self._said("up")
 
     def __repr__(self) -> str:
         return f"Amount({', '.join(f'{n}={_text(v)}' for n, v in self._each().items())})"

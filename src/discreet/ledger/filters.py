@@ -180,6 +180,18 @@ class Filter(StrEnum):
             f"The filter {self.value!r} of this account cannot take {guarantee}; {instead}."
         )
 
+    def charges(self, amount: Amount, adjacency: Adjacency) -> tuple[Charge, ...]:
+        """Return charges that cost this amount, rounded up to doubles."""
+        numbers = amount.floats("up")
+        delta = numbers.get("delta", 0.0)
+        if self is not Filter.ZCDP:
+            epsilon = numbers["epsilon"]
+            pure = PureDP(epsilon, adjacency=adjacency)
+            return (Charge(ApproxDP(epsilon, delta, adjacency=adjacency) if delta else pure),)
+        concentrated = Charge(ZCDP(numbers["rho"], adjacency=adjacency))
+        failing = (Charge(ApproxDP(0.0, delta, adjacency=adjacency)),) if delta else ()
+        return (concentrated, *failing)
+
     def fitting(self, of: Chargeable, left: Amount) -> Charge | None:
         """Return the largest single charge of the same kind that still fits, rounded down.
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
-from discreet.guarantees import Guarantee
+from discreet.guarantees import ZCDP, Guarantee
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.entries import Entry
-from discreet.ledger.filters import Charge, Chargeable
+from discreet.ledger.filters import Charge, Chargeable, Filter, charges
 
 __all__ = ["Part", "Plan", "PlanPart", "Slot"]
 
@@ -152,11 +152,19 @@ class Plan:
             raise PolicyError(
                 f"Plan {self.plan_id} belongs to account {self.account!r}, not to {name!r}."
             )
-        covers = self.charge(number)
-        if not account.cost(charge).within(account.cost(covers)):
+        covers, asked = self.charge(number), charges(charge)
+        for one in asked:
+            account.require(adjacency=one.guarantee.adjacency)
+        # The total may rest on the law of a mechanism, and then on that one alone.
+        another = covers.mechanism is not None and {covers.mechanism} != {
+            one.mechanism for one in asked
+        }
+        if another or not _costs_no_more(asked, covers):
+            said = " and ".join(str(one.guarantee) for one in asked)
+            by = f" by the mechanism {covers.mechanism!r}" if covers.mechanism else ""
             raise PolicyError(
-                f"Slot {number} of plan {self.plan_id} covers {covers.guarantee} and this release "
-                f"would cost {account.cost(charge)}; a plan is not changed after it was charged."
+                f"Slot {number} of plan {self.plan_id} covers {covers.guarantee}{by}, and this "
+                f"release is {said}; a plan is not changed after it was charged."
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -191,11 +199,47 @@ def parts_of(given: Iterable[PlanPart]) -> tuple[Part, ...]:
     return tuple(found)
 
 
+def _costs_no_more(asked: tuple[Charge, ...], covers: Charge) -> bool:
+    """Whether a release is no dearer than the slot that it takes, in the slot's own terms."""
+    concentrated = any(isinstance(one.guarantee, ZCDP) for one in (covers, *asked))
+    rule = Filter.ZCDP if concentrated else Filter.BASIC
+    return rule.cost(asked).within(rule.cost(covers))
+
+
 def check_total(account: Account, parts: Iterable[Part], cost: Amount) -> None:
     """Refuse a total below that of a single part: no composition makes a release cheaper."""
     for part in parts:
+        account.require(adjacency=part.charge.guarantee.adjacency)
+        if account.filter is not Filter.ZCDP and isinstance(part.charge.guarantee, ZCDP):
+            continue  # its cost has no coordinate here; the total, an (ε, δ) of its curve, has
         if not account.cost(part.charge).within(cost):
             raise PolicyError(
                 f"The plan's total costs {cost}, less than one of its releases alone "
                 f"({part.charge.guarantee}); state the total of the whole plan."
             )
+
+
+def composed(
+    account: Account, parts: Sequence[Part], delta: float | None, method: str | None
+) -> tuple[tuple[Charge, ...], str]:
+    """Return the total of a plan, and the accounting that gave it.
+
+    Without a δ of its own a plan costs the sum of its parts under the account's filter. On a
+    `basic` account it may be composed at one δ by a tighter theorem.
+    """
+    if delta is None and method in (None, "basic"):
+        total = account.filter.zero
+        for part in parts:
+            total = total.plus(account.cost(part.charge).times(part.times))
+        return account.filter.charges(total, account.adjacency), "basic"
+    if account.filter is not Filter.BASIC or delta is None:
+        raise InputError(
+            "Tighter accounting of a plan takes an account with the filter 'basic' and the δ of "
+            "the whole plan (--delta)."
+        )
+    from discreet.composition import compose
+
+    found = compose(
+        [(part.charge.guarantee, part.times) for part in parts], delta=delta, method=method
+    )
+    return (Charge(found.guarantee),), found.method

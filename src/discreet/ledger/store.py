@@ -31,7 +31,6 @@ from sqlalchemy import (
     exists,
     insert,
     inspect,
-    or_,
     select,
 )
 from sqlalchemy.engine import make_url
@@ -170,14 +169,13 @@ class Store:
     def unfinished(self, connection: Connection, account: str) -> list[Entry]:
         """Return an account's reservations, and slots still to be drawn, without stored output."""
         done = _entries.alias("done")
-        stored = or_(
-            done.c.release_id == _entries.c.release_id,
-            and_(done.c.plan_id == _entries.c.plan_id, done.c.slot == _entries.c.slot),
-        )
+        itself = done.c.release_id == _entries.c.release_id
+        slot = and_(done.c.plan_id == _entries.c.plan_id, done.c.slot == _entries.c.slot)
         query = (
             self._rows()
             .where(_entries.c.account == account, _entries.c.kind.in_(("reserve", "slot")))
-            .where(~exists().where(done.c.kind == "commit", stored))
+            .where(~exists().where(done.c.kind == "commit", itself))
+            .where(~exists().where(done.c.kind == "commit", slot))
             .order_by(_entries.c.seq)
         )
         return [Entry.read(*row) for row in connection.execute(query)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ from discreet.ledger.store import FORMAT, REPEATED, Row, Store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["Sheet", "Verification", "verify"]
+__all__ = ["Sheet", "Verification", "recomputed", "verify"]
 
 # What an altered entry may raise while it is read; whichever it is, the entry does not follow.
 _UNREADABLE = (
@@ -230,27 +230,35 @@ def verify(store: Store, head: str | None = None) -> Verification:
         raise InputError(f"There is no ledger at {store.url}.")
 
     def read(connection: Connection) -> Verification:
-        fold = _Fold(expected=head)
-        fold.problems += store.backend.damage(connection)
-        if store.laid_out(connection):
-            for row in store.rows(connection):
-                fold.row(row)
-        if fold.count == 0:
-            fold.problems.append("the ledger is empty: not even its first entry is there")
-        if head is not None and fold.since_head is None:
-            fold.problems.append(
-                f"the head {head} is not in the chain: entries were cut off or written anew"
-            )
-        return Verification(
-            verified=not fold.problems,
-            head=fold.head,
-            hashes=tuple(fold.hashes),
-            problems=tuple(fold.problems),
-            since_head=fold.since_head,
-        )
+        damage = store.backend.damage(connection)
+        rows = store.rows(connection) if store.laid_out(connection) else ()
+        return recomputed(rows, head, damage)
 
     try:
         return store.read(read)
     except Damaged:
-        problem = "the file is damaged: it cannot be read as a ledger"
-        return Verification(False, BEFORE_THE_FIRST, (), (problem,))
+        return Verification(
+            False, BEFORE_THE_FIRST, (), ("the file is damaged: it cannot be read as a ledger",)
+        )
+
+
+def recomputed(
+    rows: Iterable[Row], head: str | None = None, damage: Iterable[str] = ()
+) -> Verification:
+    """Recompute a chain from its stored rows."""
+    fold = _Fold(expected=head, problems=list(damage))
+    for row in rows:
+        fold.row(row)
+    if fold.count == 0:
+        fold.problems.append("the ledger is empty: not even its first entry is there")
+    if head is not None and fold.since_head is None:
+        fold.problems.append(
+            f"the head {head} is not in the chain: entries were cut off or written anew"
+        )
+    return Verification(
+        verified=not fold.problems,
+        head=fold.head,
+        hashes=tuple(fold.hashes),
+        problems=tuple(fold.problems),
+        since_head=fold.since_head,
+    )

@@ -1,0 +1,353 @@
+"""`discreet ledger`: open accounts, raise caps, charge, register plans, show and verify."""
+
+from __future__ import annotations
+
+import getpass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.output import emit, table
+from discreet.errors import InputError
+
+if TYPE_CHECKING:
+    from discreet.guarantees import Guarantee
+    from discreet.ledger import Account, Amount, Charge, Entry, Ledger
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="The account of what was spent: open, grant, charge, plan, show, verify.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Url = Annotated[str, typer.Option("--ledger", help="Where it is, e.g. sqlite:///ledger.db.")]
+Name = Annotated[str, typer.Option("--account", help="The population it is charged to.")]
+AnyName = Annotated[str | None, typer.Option("--account", help="One account; else all.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of a table.")]
+Epsilon = Annotated[float | None, typer.Option("--epsilon", help="ε.")]
+Delta = Annotated[float | None, typer.Option("--delta", help="δ.")]
+Rho = Annotated[float | None, typer.Option("--rho", help="ρ of zero-concentrated DP.")]
+Adjacent = Annotated[str, typer.Option("--adjacency", help="add-remove, replace or local.")]
+Approver = Annotated[str | None, typer.Option("--approver", help="Who approved it; needed.")]
+Reason = Annotated[str | None, typer.Option("--reason", help="Why; needed.")]
+Mechanism = Annotated[
+    str | None, typer.Option("--mechanism", help="Its name; exponential costs ε²/8 as zCDP.")
+]
+Who = Annotated[str | None, typer.Option("--who", help="Who charges; else your login name.")]
+
+
+@app.command("open")
+def open_(
+    ledger: Url,
+    account: Name,
+    unit: Annotated[str, typer.Option("--unit", help="person, record or partition.")] = "person",
+    adjacency: Adjacent = "add-remove",
+    filter_: Annotated[
+        str | None,
+        typer.Option("--filter", help="pure, basic or zcdp; else the one that the cap is in."),
+    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    no_cap: Annotated[
+        bool, typer.Option("--no-cap", help="Count what is spent and limit nothing.")
+    ] = False,
+    period: Annotated[
+        str | None, typer.Option("--period", help="day, week, month, quarter or year (UTC).")
+    ] = None,
+    period_epsilon: Annotated[float | None, typer.Option(help="ε a period, at most.")] = None,
+    period_delta: Annotated[float | None, typer.Option(help="δ a period, at most.")] = None,
+    period_rho: Annotated[float | None, typer.Option(help="ρ a period, at most.")] = None,
+    approver: Approver = None,
+    reason: Reason = None,
+    as_json: Json = False,
+) -> None:
+    """Open an account. Its unit, adjacency and filter never change; its cap only by grant."""
+    from discreet.ledger import Ledger
+
+    cap = _amount(epsilon, delta, rho)
+    if (cap is None) != no_cap:
+        raise InputError(
+            "An account has a lifetime cap (--epsilon, --delta, --rho) or says that it has none "
+            "(--no-cap); give one of the two."
+        )
+    if filter_ is None and cap is None:
+        raise InputError("Without a cap, say how to add up: --filter pure, basic or zcdp.")
+    rule = filter_ or ("zcdp" if rho is not None else "pure" if delta is None else "basic")
+    book = Ledger.open(ledger)
+    book.open_account(
+        account,
+        unit=unit,
+        adjacency=adjacency,
+        filter=rule,
+        cap=cap,
+        period=period,
+        period_cap=_amount(period_epsilon, period_delta, period_rho),
+        approver=approver or "",
+        reason=reason or "",
+    )
+    _say(book, account, f"Opened account {account!r}.", as_json)
+
+
+@app.command()
+def grant(
+    ledger: Url,
+    account: Name,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    period: Annotated[
+        bool, typer.Option("--period", help="Raise the period's cap, not the lifetime's.")
+    ] = False,
+    approver: Approver = None,
+    reason: Reason = None,
+    as_json: Json = False,
+) -> None:
+    """Raise a cap by so much; the approver and the reason stand in the chain."""
+    from discreet.ledger import Ledger
+
+    add = _amount(epsilon, delta, rho)
+    if add is None:
+        raise InputError("Say by how much the cap is raised: --epsilon, --delta or --rho.")
+    book = Ledger.open(ledger)
+    book.grant(
+        account,
+        add=add,
+        approver=approver or "",
+        reason=reason or "",
+        which="period" if period else "lifetime",
+    )
+    _say(book, account, f"Raised the cap of {account!r} by {add}.", as_json)
+
+
+@app.command()
+def charge(
+    ledger: Url,
+    account: Name,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    adjacency: Adjacent = "add-remove",
+    unit: Annotated[str, typer.Option("--unit", help="person, record or partition.")] = "person",
+    mechanism: Mechanism = None,
+    purpose: Annotated[str, typer.Option(help="What it was for.")] = "release made elsewhere",
+    who: Who = None,
+    release_id: Annotated[str | None, typer.Option(help="Its name elsewhere; once only.")] = None,
+    output_hash: Annotated[str | None, typer.Option(help="The hash of what was published.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Charge a release that was made elsewhere."""
+    from discreet.ledger import Ledger
+
+    book = Ledger.open(ledger)
+    entry = book.charge(
+        account,
+        _charge(epsilon, delta, rho, adjacency, mechanism),
+        unit=unit,
+        purpose=purpose,
+        who=_who(who),
+        release_id=release_id,
+        output_hash=output_hash,
+    )
+    said = f"Charged {entry.cost} to {account!r} as release {entry.release_id}."
+    _say(book, account, said, as_json, {"release_id": entry.release_id})
+
+
+@app.command()
+def plan(
+    ledger: Url,
+    account: Name,
+    releases: Annotated[int, typer.Option("--releases", "--times", help="How many.")],
+    epsilon: Annotated[float | None, typer.Option(help="ε of one release.")] = None,
+    delta_each: Annotated[float | None, typer.Option(help="δ of one release.")] = None,
+    rho: Annotated[float | None, typer.Option(help="ρ of one release.")] = None,
+    delta: Annotated[
+        float | None, typer.Option("--delta", help="δ of the whole plan, for tighter accounting.")
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="basic, advanced, optimal or curve; else the smallest.")
+    ] = None,
+    adjacency: Adjacent = "add-remove",
+    mechanism: Mechanism = None,
+    purpose: Annotated[str, typer.Option(help="What it is for.")] = "registered plan",
+    who: Who = None,
+    as_json: Json = False,
+) -> None:
+    """Register a series and charge all of it now; its releases then cost nothing more."""
+    from discreet.ledger import Ledger
+    from discreet.ledger.plans import Part, composed
+
+    book = Ledger.open(ledger)
+    part = Part(_charge(epsilon, delta_each, rho, adjacency, mechanism), releases)
+    total, by = composed(book.account(account), [part], delta, method)
+    plan_id = book.register_plan(account, [part], total, method=by, purpose=purpose, who=_who(who))
+    cost = book.plan(plan_id).cost
+    said = f"Registered plan {plan_id}: {releases} releases, charged {cost} by {by} accounting."
+    _say(book, account, said, as_json, {"plan_id": plan_id, "method": by})
+
+
+@app.command()
+def show(ledger: Url, account: AnyName = None, as_json: Json = False) -> None:
+    """Show what was spent, what is left, every entry, and the head of the chain."""
+    from discreet.ledger import Ledger
+
+    book = Ledger.open(ledger)
+    if account is not None:
+        sheet = book.show(account)
+        found = book.verify()
+        payload = sheet.to_dict() | {"verified": found.verified}
+        lines = _account_lines(sheet.account)
+        lines += ["", *_entry_lines(list(sheet.entries))]
+        for entry in sheet.unfinished:
+            lines.append(f"  {entry.release_id} has no stored output; its charge is spent.")
+        emit(payload, [*lines, *_chain_lines(sheet.head, found.problems)], as_json)
+        return
+    found, accounts, entries = book.verify(), book.accounts(), book.entries()
+    payload = {
+        "accounts": [one.to_dict() for one in accounts],
+        "entries": [entry.to_dict() for entry in entries],
+        "spent": None,
+        "remaining": None,
+        "verified": found.verified,
+        "head": found.head,
+    }
+    lines = [line for one in accounts for line in [*_account_lines(one), ""]]
+    emit(payload, [*lines, *_chain_lines(found.head, found.problems)], as_json)
+
+
+@app.command()
+def verify(
+    ledger: Url,
+    account: AnyName = None,
+    head: Annotated[
+        str | None, typer.Option("--head", help="A hash kept elsewhere: must be in the chain.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Recompute the whole chain; exit 1 if anything in it is not as it was written."""
+    from discreet.errors import DiscreetError
+    from discreet.ledger import Ledger
+
+    book = Ledger.open(ledger)
+    found = book.verify(head)
+    payload: dict[str, Any] = {"spent": None, "remaining": None} | found.to_dict()
+    if account is not None:
+        try:
+            said = book.account(account).to_dict()
+            payload |= {name: said[name] for name in ("account", "spent", "remaining")}
+        except DiscreetError:
+            # Of a broken ledger nothing is said but that it is broken.
+            if found.verified:
+                raise
+    lines = _chain_lines(found.head, found.problems)
+    if found.since_head:
+        lines.append(f"  entries since {head}: {found.since_head}")
+    if found.verified and head is None:
+        lines.append("  A cut-off end shows only against a head kept elsewhere (--head).")
+    emit(payload, lines, as_json)
+    if not found.verified:
+        raise typer.Exit(1)
+
+
+def _amount(epsilon: float | None, delta: float | None, rho: float | None) -> Amount | None:
+    from discreet.ledger import Amount
+
+    if epsilon is None and delta is None and rho is None:
+        return None
+    return Amount.of(epsilon=epsilon, delta=delta, rho=rho)
+
+
+def _charge(
+    epsilon: float | None,
+    delta: float | None,
+    rho: float | None,
+    adjacency: str,
+    mechanism: str | None,
+) -> Charge:
+    from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP
+    from discreet.ledger import Charge
+
+    where = Adjacency.of(adjacency)
+    guarantee: Guarantee
+    if rho is not None and epsilon is None and delta is None:
+        guarantee = ZCDP(rho, adjacency=where)
+    elif rho is None and epsilon is not None:
+        pure = delta is None
+        guarantee = (
+            PureDP(epsilon, adjacency=where)
+            if pure
+            else ApproxDP(epsilon, delta or 0.0, adjacency=where)
+        )
+    else:
+        raise InputError("Say what one release promises: --epsilon, --epsilon with δ, or --rho.")
+    return Charge(guarantee, mechanism)
+
+
+def _who(given: str | None) -> str:
+    if given:
+        return given
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        raise InputError("Your login name is not known here; say who charges: --who.") from None
+
+
+def _say(
+    book: Ledger, account: str, said: str, as_json: bool, more: dict[str, Any] | None = None
+) -> None:
+    """Print what a writing command did, and where the account stands."""
+    sheet, found = book.show(account), book.verify()
+    payload = sheet.account.to_dict() | {
+        "entries": [sheet.entries[-1].to_dict()],
+        "verified": found.verified,
+        "head": sheet.head,
+    }
+    lines = [said, *_account_lines(sheet.account), *_chain_lines(sheet.head, found.problems)]
+    emit(payload | (more or {}), lines, as_json)
+
+
+def _account_lines(account: Account) -> list[str]:
+    from discreet.ledger.accounts import NO_CAP
+
+    rows = [
+        ["account", account.name],
+        ["unit", f"{account.unit}, {account.adjacency.value}"],
+        ["filter", account.filter.value],
+        ["spent", str(account.spent)],
+    ]
+    if account.cap is None or account.remaining is None:
+        rows.append(["cap", NO_CAP])
+    else:
+        rows += [["cap", account.cap.limit_text()], ["left", account.remaining.limit_text()]]
+    if account.period_cap is not None and account.period_spent is not None:
+        now = account.period_now or f"this {account.period}"
+        rows.append([f"a {account.period}", f"{account.period_cap.limit_text()}, a limit of pace"])
+        rows.append([f"in {now}", str(account.period_spent)])
+    return table(rows)
+
+
+def _entry_lines(entries: list[Entry]) -> list[str]:
+    rows = [
+        [
+            str(entry.seq),
+            entry.at[:19],
+            entry.kind,
+            str(entry.cost) if entry.cost else "",
+            entry.release_id or entry.plan_id or "",
+            str(entry.said.get("purpose") or entry.said.get("reason") or ""),
+        ]
+        for entry in entries
+    ]
+    return table(rows, ["no.", "when (UTC)", "what", "cost", "release", "why"])
+
+
+def _chain_lines(head: str, problems: tuple[str, ...]) -> list[str]:
+    lines = [f"  head {head}"]
+    if not problems:
+        return [*lines, "  verified: every entry follows from the one before it"]
+    shown = [f"  - {problem}" for problem in problems[:20]]
+    more = [f"  … and {len(problems) - 20} more"] if len(problems) > 20 else []
+    return [*lines, "  NOT VERIFIED: this ledger was altered or damaged", *shown, *more]
