@@ -13,7 +13,9 @@ discrete Laplace noise, σ the parameter of discrete Gaussian noise, s the scale
 - Randomized response over k answers keeps the true one with probability π and otherwise reports one
   of the others, each equally likely: e^ε = π(k−1)/(1−π).
 
-A float is a rational number, so "b ≥ Δ1/ε" is decided without rounding.
+A float is a rational number, so "b ≥ Δ1/ε" is decided without rounding. A budget is written down
+as the decimal that it prints (0.1 is one tenth in an account), and the double next to it may be a
+hair above; the lesser of the two is taken.
 """
 
 from __future__ import annotations
@@ -26,10 +28,14 @@ from discreet.errors import InputError
 __all__ = ["gaussian_scale", "keep_probability", "laplace_scale", "selection_scale"]
 
 
-def _positive(name: str, value: float) -> Fraction:
+def _positive(name: str, value: float | Fraction) -> Fraction:
     if math.isnan(value) or not 0 < value < math.inf:
         raise InputError(f"{name} is {value!r}; it must be positive and finite.")
     return Fraction(value)
+
+
+def _budget(name: str, value: float) -> Fraction:
+    return min(_positive(name, value), Fraction(repr(float(value))))
 
 
 def _ceiling(exact: Fraction) -> float:
@@ -38,29 +44,29 @@ def _ceiling(exact: Fraction) -> float:
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
-def laplace_scale(l1: int, epsilon: float) -> float:
+def laplace_scale(l1: int | Fraction, epsilon: float) -> float:
     """Return the least float b with Δ1/b ≤ ε.
 
     >>> laplace_scale(3, 0.5)
     6.0
     """
-    return _ceiling(_positive("the L1 sensitivity", l1) / _positive("epsilon", epsilon))
+    return _ceiling(_positive("the L1 sensitivity", l1) / _budget("epsilon", epsilon))
 
 
-def gaussian_scale(l2_squared: int, rho: float) -> float:
+def gaussian_scale(l2_squared: int | Fraction, rho: float) -> float:
     """Return a float σ with Δ2²/(2σ²) ≤ ρ, above the least one by at most an ulp.
 
     >>> gaussian_scale(8, 1.0)
     2.0
     """
-    square = _positive("the squared L2 sensitivity", l2_squared) / (2 * _positive("rho", rho))
+    square = _positive("the squared L2 sensitivity", l2_squared) / (2 * _budget("rho", rho))
     sigma = math.sqrt(_ceiling(square))
     while Fraction(sigma) ** 2 < square:
         sigma = math.nextafter(sigma, math.inf)
     return sigma
 
 
-def selection_scale(sensitivity: int, epsilon: float, *, monotone: bool) -> float:
+def selection_scale(sensitivity: int | Fraction, epsilon: float, *, monotone: bool) -> float:
     """Return the least float s with kΔ∞/s ≤ ε, where k is 1 for monotone scores and 2 otherwise.
 
     >>> selection_scale(1, 0.5, monotone=False)

@@ -1,0 +1,1 @@
+"""One spec → reservation → contribution bounding → aggregation → noise → commit → tables on disk."""

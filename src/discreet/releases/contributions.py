@@ -1,0 +1,86 @@
+"""How much one unit may add to a statistic: bounds, and the sensitivities that follow.
+
+Notation. R = most rows of a unit, G = most groups it touches, c = most rows in one group (R if not
+said), T = min(R, G·c) the most rows that count. m is the largest size of one row's whole number.
+
+Sensitivity, adding or removing a unit (every row kept adds at most m to one cell of its group):
+    L1 = T·m,   L2² = (⌊T/c⌋·c² + (T mod c)²)·m²,
+the second because a sum of squares with at most c in a place and T in all is largest when places
+are filled one after the other. Replacing a unit takes one away and adds another: L1 doubles; L2²
+doubles where no number is negative (‖a−b‖² ≤ ‖a‖² + ‖b‖² for a, b ≥ 0), and else becomes four times.
+
+There is no parallel composition across groups: one unit may touch G of them, and L1 and L2 say so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.guarantees import Adjacency
+
+__all__ = ["Contribution"]
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one unit may contribute to one statistic, after bounding.
+
+    >>> Contribution(rows=4, groups=2, rows_per_group=2).l1(), Contribution(4, 2, 2).l2_squared()
+    (4, 8)
+    >>> Contribution(rows=5, groups=3, rows_per_group=2).l2_squared()
+    9
+    """
+
+    rows: int = 1
+    groups: int = 1
+    rows_per_group: int = 1
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+
+    @classmethod
+    def of(
+        cls,
+        rows: int | None,
+        groups: int | None,
+        rows_per_group: int | None,
+        *,
+        adjacency: str,
+        grouped: bool,
+    ) -> Contribution:
+        """Return the bounds as declared, with what follows filled in; None means one record."""
+        most = rows or 1
+        spread = min(groups or most, most) if grouped else 1
+        deep = min(rows_per_group or most, most)
+        total = min(most, spread * deep)
+        return cls(total, spread, min(deep, total), Adjacency.of(adjacency))
+
+    def once_per_group(self) -> Contribution:
+        """Return the bounds for counting units: one row in each group is enough."""
+        spread = min(self.groups, self.rows)
+        return Contribution(spread, spread, 1, self.adjacency)
+
+    @property
+    def total(self) -> int:
+        """T, the most rows that count."""
+        return min(self.rows, self.groups * self.rows_per_group)
+
+    def l1(self, size: int = 1) -> int:
+        """L1 sensitivity, each row adding at most `size`."""
+        return self.total * size * (2 if self.adjacency is Adjacency.REPLACE else 1)
+
+    def l2_squared(self, size: int = 1, *, signed: bool = False) -> int:
+        """Squared L2 sensitivity; `signed` where a row may also take away."""
+        full, rest = divmod(self.total, self.rows_per_group)
+        square = (full * self.rows_per_group**2 + rest**2) * size**2
+        if self.adjacency is Adjacency.REPLACE:
+            return square * (4 if signed else 2)
+        return square
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the bounds as JSON-ready values."""
+        return {
+            "rows": self.rows,
+            "groups": self.groups,
+            "rows_per_group": self.rows_per_group,
+            "adjacency": self.adjacency.value,
+        }

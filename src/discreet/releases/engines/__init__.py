@@ -1,0 +1,1 @@
+"""Engines: where the rows are. Only aggregates leave them."""

@@ -1,0 +1,174 @@
+"""What an engine is asked: rows in, whole-number aggregates out.
+
+A `Query` names the unit, the public cells, the bounds of contribution and what to measure; an
+`Engine` answers with one list of whole numbers a measure, one number a cell (a list a cell for
+`Tally`), zeros included. Nothing else leaves it: no row, no unit, no key that was not asked for.
+
+A `Field` turns a column into a whole number from 0 to size−1, or nothing:
+- `Number`: clipped to [low, high]·resolution and rounded; text that is no number, NaN and null are
+  nothing; ±infinity is clipped;
+- `Bins`: the place between rising edges; outside them is nothing;
+- `Labels`: the place in a list of texts, compared exactly; other texts are nothing.
+A row whose field is nothing adds nothing to that measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, Protocol, TypeAlias
+
+from discreet.releases.contributions import Contribution
+
+__all__ = [
+    "Bins",
+    "Column",
+    "Counting",
+    "Engine",
+    "Field",
+    "Found",
+    "KeySet",
+    "Labels",
+    "Measure",
+    "Number",
+    "Query",
+    "Summing",
+    "Tally",
+]
+
+Column: TypeAlias = Literal["integer", "number", "text", "moment", "truth", "other"]
+"""What an engine says of a column's type: enough to check a spec against, without data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A numeric column in whole multiples of a resolution, from `low` to `high` of them."""
+
+    column: str
+    low: int
+    high: int
+    resolution: Fraction
+
+    @property
+    def size(self) -> int:
+        """How many values it may take."""
+        return self.high - self.low + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """A numeric column as the place between rising edges: [e0, e1), …, the last one closed."""
+
+    column: str
+    edges: tuple[float, ...]
+
+    @property
+    def size(self) -> int:
+        """How many places there are."""
+        return len(self.edges) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """A column as the place in a list of texts."""
+
+    column: str
+    labels: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """How many places there are."""
+        return len(self.labels)
+
+
+Field: TypeAlias = Number | Bins | Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """How many of the rows kept; with a field, of those where it is something."""
+
+    name: str
+    field: Field | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summing:
+    """Σ (y − centre)^power over the rows kept, y the field in multiples of its resolution."""
+
+    name: str
+    field: Number
+    centre: int = 0
+    power: Literal[1, 2] = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many of the rows kept have each value of a field."""
+
+    name: str
+    field: Field
+
+
+Measure: TypeAlias = Counting | Summing | Tally
+
+
+@dataclass(frozen=True, slots=True)
+class KeySet:
+    """The cells: tuples of texts over some columns, in the order in which they are published."""
+
+    columns: tuple[str, ...]
+    keys: tuple[tuple[str, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One pass over the data: rows bounded once, and everything measured on what is kept.
+
+    `unit` is empty where each row is its own unit: then nothing is bounded. `cells` is None where
+    there is one cell. `priority` names a column to take priorities from instead of drawing them; it
+    is there for tests of the bounding and has no place in a release.
+    """
+
+    unit: tuple[str, ...]
+    cells: KeySet | None
+    contribution: Contribution
+    measures: tuple[Measure, ...]
+    priority: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Keys that are in the data, still inside the engine: only how many units each has."""
+
+    columns: tuple[str, ...]
+    units: Sequence[int]
+
+
+class Engine(Protocol):
+    """Where the rows are."""
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The columns and their types, read from the schema alone."""
+
+    def missing(self, columns: Sequence[str]) -> str | None:
+        """Return the first of the columns that has a null (or, if text, is empty), or None."""
+
+    def measure(self, query: Query) -> dict[str, list[int] | list[list[int]]]:
+        """Bound, aggregate, and return every measure by name."""
+
+    def find_keys(
+        self, unit: tuple[str, ...], by: tuple[str, ...], contribution: Contribution
+    ) -> Found:
+        """Count the units of every key in the data, each unit bounded; the keys stay inside."""
+
+    def reveal(self, found: Found, places: Sequence[int]) -> KeySet:
+        """Return the keys at those places: call it only for keys that were paid for."""
+
+    def close(self) -> None:
+        """Let go of the data."""

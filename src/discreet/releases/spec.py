@@ -1,0 +1,326 @@
+"""The spec of a release: one YAML file that a curator can read aloud.
+
+    account, purpose, source, protect, tolerance or budget, statistics, mechanism, nulls, interval,
+    ledger, output
+
+It is safe-loaded (no tags), every key is known or refused, and the JSON Schema beside this file
+(`spec.schema.json`) is made from these classes. Paths are relative to the spec's folder. What is
+read here is what a person declares; nothing in this file looks at data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
+
+from discreet.errors import PolicyError, SpecError
+from discreet.releases.questions import STATISTICS, Statistic, default_name, kind_of
+
+__all__ = ["About", "Budget", "Protect", "Series", "Spec", "json_schema", "load"]
+
+_TAGS = frozenset({*STATISTICS, "discover", "public", "str", "tuple[str, ...]"})
+_WEIGHTS = frozenset({"weights", "survey_weight", "survey_weights", "sampling_weight", "pweight"})
+_NO_WEIGHTS = (
+    "survey weights are refused: a weight multiplies what one unit adds, so the sensitivity would "
+    "be the largest weight, and calibrated weights depend on everyone's data. Release unweighted "
+    "statistics, or clip and declare the weighted value as a column of its own with bounds"
+)
+
+
+class Closed(BaseModel):
+    """A mapping whose every key is known; frozen once read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def _names(value: object) -> object:
+    return (value,) if isinstance(value, str) else _tuple(value)
+
+
+def _tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+
+
+class Protect(Closed):
+    """Who is protected, and how much one unit may add to a statistic."""
+
+    unit: Literal["person", "record", "partition"] = Field(
+        description="What one neighbour differs in: a person, a row, or e.g. a person's day."
+    )
+    column: Names = Field(
+        default=(), description="The column that names the unit; several for a partition."
+    )
+    adjacency: Literal["add-remove", "replace"] = "add-remove"
+    rows: int | None = Field(default=None, ge=1, le=1_000_000, description="Most rows of one unit.")
+    groups: int | None = Field(
+        default=None, ge=1, le=1_000_000, description="Most groups that one unit may touch."
+    )
+    rows_per_group: int | None = Field(default=None, ge=1, le=1_000_000)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Protect:
+        if self.unit == "record":
+            if self.column or self.rows or self.groups or self.rows_per_group:
+                raise ValueError(
+                    "a record is one row, so column, rows, groups and rows_per_group do not apply; "
+                    "leave them out, or protect a person"
+                )
+        elif not self.column:
+            raise ValueError(f"unit {self.unit} needs column: the column that names the unit")
+        elif self.rows is None:
+            raise ValueError(
+                f"unit {self.unit} needs rows: the most rows that one unit may contribute to a "
+                "statistic (more are left out at random)"
+            )
+        return self
+
+
+class Budget(Closed):
+    """An explicit budget, instead of a tolerance."""
+
+    epsilon: float | None = Field(default=None, gt=0)
+    delta: float | None = Field(default=None, gt=0, lt=1)
+    rho: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _one(self) -> Budget:
+        if (self.epsilon is None) == (self.rho is None):
+            raise ValueError("a budget is either epsilon (with or without delta) or rho")
+        return self
+
+
+class Series(Closed):
+    """This release is one of several that share the budget: it spends a K-th."""
+
+    releases: int = Field(ge=1, le=1_000_000)
+
+
+class About(Closed):
+    """What the statement and the registry record say of the publisher."""
+
+    name: str | None = None
+    curators: Names = ()
+    region: str | None = None
+    description: str | None = None
+    intended_use: str | None = None
+
+
+def _moments(value: object) -> object:
+    """YAML reads 2026-01-31 as a date; the spec keeps the text."""
+    return value.isoformat() if isinstance(value, date) else value
+
+
+class Spec(Closed):
+    """One release, as it is asked for."""
+
+    account: str = Field(min_length=1, max_length=100)
+    purpose: str = Field(min_length=1, max_length=1000)
+    source: str | None = Field(
+        default=None, description="CSV, Parquet, or duckdb:///file.db?table=t; none for data given."
+    )
+    protect: Protect
+    tolerance: dict[str, Any] | None = Field(
+        default=None, description="The keys of `discreet choose`, with underscores."
+    )
+    budget: Budget | None = None
+    series: Series | None = None
+    statistics: Annotated[tuple[Statistic, ...], BeforeValidator(_tuple)] = Field(min_length=1)
+    mechanism: Literal["auto", "geometric", "gaussian"] = "auto"
+    nulls: Literal["drop", "refuse"] = "drop"
+    interval: float = Field(default=0.95, gt=0, lt=1)
+    ledger: str = Field(min_length=1)
+    output: str = Field(min_length=1)
+    sensitive: str | None = Field(default=None, description="The set S of the papers, in words.")
+    about: About | None = None
+
+    _folder: Path = PrivateAttr(default_factory=Path.cwd)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Spec:
+        if (self.tolerance is None) == (self.budget is None):
+            raise ValueError(
+                "a release needs either tolerance (what may be learned) or budget (epsilon or rho)"
+            )
+        names = [entry.name or "" for entry in self.named()]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(
+                    f"two statistics are called {name!r}; give them names of their own"
+                )
+        return self
+
+    def named(self) -> tuple[Statistic, ...]:
+        """Return the statistics, each with its name or the default one."""
+        return tuple(
+            entry
+            if entry.name
+            else entry.model_copy(update={"name": default_name(entry, position)})
+            for position, entry in enumerate(self.statistics, start=1)
+        )
+
+    @property
+    def folder(self) -> Path:
+        """The folder that paths in the spec are relative to."""
+        return self._folder
+
+    def path(self, name: str) -> Path:
+        """Return a path of the spec as an absolute one."""
+        return (self._folder / name).resolve()
+
+    @property
+    def ledger_url(self) -> str:
+        """The ledger's URL, its path absolute."""
+        prefix = "sqlite:///"
+        if not self.ledger.startswith(prefix):
+            return self.ledger
+        return prefix + str(self.path(self.ledger.removeprefix(prefix)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the spec as JSON-ready values; `load` reads them back."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+
+    def to_yaml(self) -> str:
+        """Return the spec as YAML; `load` reads it back."""
+        return yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the spec's canonical JSON: the same words, the same hash."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class _Loader(yaml.SafeLoader):
+    """A safe loader that also refuses a key written twice."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        seen: list[object] = []
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise SpecError(
+                    f"the spec has the key {key!r} twice (line {key_node.start_mark.line + 1}); "
+                    "keep one of them."
+                )
+            seen.append(key)
+        return super().construct_mapping(node, deep)
+
+
+def load(source: str | Path | Mapping[str, Any], *, folder: str | Path | None = None) -> Spec:
+    """Read a spec from a YAML file or a mapping; refuse with one sentence what breaks a rule."""
+    if isinstance(source, Mapping):
+        return _validated(dict(source), Path(folder) if folder else Path.cwd())
+    path = Path(source)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SpecError(f"the spec {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise SpecError(f"the spec {path} is not UTF-8 text; save it as UTF-8.") from None
+    try:
+        # The loader is a SafeLoader: it builds plain values and refuses every tag.
+        mapping = yaml.load(text, Loader=_Loader)  # noqa: S506
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "it cannot be parsed"
+        raise SpecError(f"the spec {path} is not plain YAML{where}: {problem}.") from None
+    if not isinstance(mapping, dict):
+        raise SpecError(f"the spec {path} must be a mapping with keys such as account and source.")
+    return _validated(mapping, Path(folder) if folder else path.resolve().parent)
+
+
+def _validated(mapping: dict[str, Any], folder: Path) -> Spec:
+    entries = mapping.get("statistics")
+    _refuse_weights([mapping, *(entries if isinstance(entries, list) else [])])
+    for position, entry in enumerate(entries if isinstance(entries, list) else [], start=1):
+        _require_kind(entry, position)
+    try:
+        spec = Spec.model_validate(_plain(mapping))
+    except ValidationError as error:
+        raise SpecError(_sentence(error)) from None
+    _refuse_unpaid_keys(spec)
+    spec._folder = folder.resolve()
+    return spec
+
+
+def _require_kind(entry: object, position: int) -> None:
+    if isinstance(entry, Mapping) and {"min", "max"} & set(entry):
+        raise SpecError(
+            f"statistic {position}: a true minimum or maximum is one person's value, and no "
+            "bounded noise hides it. Ask for a quantile near it, such as at: 0.01 or at: 0.99."
+        )
+    if kind_of(entry) is None:
+        kinds = ", ".join(STATISTICS)
+        raise SpecError(f"statistic {position} must have exactly one of the keys: {kinds}.")
+
+
+def _refuse_unpaid_keys(spec: Spec) -> None:
+    for entry in spec.named():
+        missing = getattr(entry, "without_keys", [])
+        if missing:
+            raise PolicyError(
+                f"statistic {entry.name!r}: column {missing[0]!r} has no keys, and groups found in "
+                "the data would reveal who is in it. List its public values under keys, name a CSV "
+                "file of them, or pay for finding them with keys: {discover: {delta: …}}."
+            )
+
+
+def _plain(value: Any) -> Any:
+    """Return the loaded values with dates as the text that they were."""
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    return _moments(value)
+
+
+def _refuse_weights(places: Sequence[object]) -> None:
+    for where in places:
+        if isinstance(where, Mapping) and _WEIGHTS & {str(key) for key in where}:
+            raise SpecError(f"{_NO_WEIGHTS}.")
+
+
+def _sentence(error: ValidationError) -> str:
+    """Say the first fault in one sentence: where, what, and the rule."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    steps = [step for step in first["loc"] if step not in _TAGS]
+    if len(steps) > 1 and steps[0] == "statistics" and isinstance(steps[1], int):
+        steps[:2] = [f"statistic {steps[1] + 1}"]
+    where = ".".join(map(str, steps)) or "the spec"
+    given = first["input"]
+    message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
+    if first["type"] == "extra_forbidden":
+        return f"{where} is not a key of a spec; see docs/spec.md for the keys there are."
+    if first["type"] == "missing":
+        return f"{where} is missing; a release cannot be made without it."
+    if first["type"] == "value_error":
+        return f"{where}: {message}."
+    shown = f" is {given!r}" if isinstance(given, (str, int, float, bool)) else ""
+    return f"{where}{shown}: {message[:1].lower()}{message[1:]}."
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a spec, as published in `spec.schema.json`."""
+    schema = Spec.model_json_schema(by_alias=True)
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "Discreet: the spec of a release"
+    return schema
