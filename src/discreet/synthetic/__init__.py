@@ -17,19 +17,25 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "Assessment": "assessment",
     "Cells": "cells",
     "Distances": "cells",
     "Posterior": "inference",
     "RecordRisk": "records",
     "Region": "region",
     "RiskTable": "expected",
+    "Run": "experiment",
+    "Search": "assessment",
     "Synthesizer": "law",
+    "assess_counts": "assessment",
     "distances": "cells",
     "expected_risk_increase": "expected",
     "posterior": "inference",
     "prior_weight": "law",
     "risk": "records",
     "risk_table": "expected",
+    "search": "assessment",
+    "simulate": "experiment",
     "utility": "inference",
     "worst_case": "records",
 }

@@ -1,0 +1,205 @@
+"""Charts of synthetic data: risk against utility, RR against R, the risk map, the frontier.
+
+The first two are Figures 1–4 of McClure and Reiter (2012), from runs of our own on invented data.
+The risk map and the frontier of a real file describe its original: their titles say so, and they
+belong on no page and in no report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import InputError
+
+if TYPE_CHECKING:
+    from discreet.synthetic.assessment import Assessment, Search
+    from discreet.synthetic.experiment import Run
+
+__all__ = ["frontier", "relative_against_absolute", "risk_against_utility", "risk_map"]
+
+_WARNING = "Confidential: describes the original data"
+_WIDTH, _HEIGHT = 420, 300
+
+
+def _altair() -> Any:
+    try:
+        import altair
+    except ModuleNotFoundError:
+        raise InputError("Charts need Altair; install discreet[charts].") from None
+    return altair
+
+
+def _budget(alt: Any, values: Sequence[float]) -> Any:
+    """Colour and shape for budgets: ordered, readable without colour."""
+    order = [f"{value:g}" for value in sorted(set(values), reverse=True)]
+    return alt.Color("epsilon:N", title="ε", sort=order, scale=alt.Scale(scheme="viridis"))
+
+
+def risk_against_utility(runs: Sequence[Run], *, p0: float) -> Any:
+    """R of one record against U, one point a pair (D, D*): Figures 1 and 2 of M&R."""
+    alt = _altair()
+    rows = [
+        {
+            "epsilon": f"{run.epsilon:g}",
+            "R": run.risk,
+            "U": run.utility,
+            "record": f"says {run.answer}",
+        }
+        for run in runs
+    ]
+    points = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_point(filled=True, opacity=0.75, size=55)
+        .encode(
+            x=alt.X("U:Q", title="U: digits of squared error lost (0 = none)"),
+            y=alt.Y("R:Q", title="R: belief in the true value, from 50 %", scale={"zero": False}),
+            color=_budget(alt, [run.epsilon for run in runs]),
+            shape=alt.Shape("record:N", title="record"),
+            tooltip=[
+                alt.Tooltip("epsilon:N", title="ε"),
+                alt.Tooltip("R:Q", format=".4f"),
+                alt.Tooltip("U:Q", format=".3f"),
+                "record:N",
+            ],
+        )
+    )
+    half = alt.Chart(alt.Data(values=[{"R": 0.5}])).mark_rule(strokeDash=[4, 4]).encode(y="R:Q")
+    return (half + points).properties(
+        width=_WIDTH,
+        height=_HEIGHT,
+        title=f"Risk against utility, true share {p0:g}",
+        description=f"Belief R against lost digits U for budgets ε at a true share of {p0:g}.",
+    )
+
+
+def relative_against_absolute(runs: Sequence[Run], *, p0: float, priors: int = 1000) -> Any:
+    """RR against R over equally spaced priors, one line a pair (D, D*): Figures 3 and 4 of M&R.
+
+    The line is straight (RR = R + (1 − R) e^Λ), so its two ends are the whole of it.
+    """
+    alt = _altair()
+    rows = []
+    for number, run in enumerate(runs):
+        growth = float(np.exp(run.shift))
+        for w in (1 / (priors + 1), priors / (priors + 1)):
+            absolute = w * growth / (1 - w + w * growth)
+            rows.append(
+                {
+                    "line": number,
+                    "epsilon": f"{run.epsilon:g}",
+                    "R": absolute,
+                    "RR": absolute / w,
+                    "record": f"says {run.answer}",
+                }
+            )
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line(opacity=0.8)
+        .encode(
+            x=alt.X("R:Q", title="R: belief in the true value"),
+            y=alt.Y("RR:Q", title="RR: belief over prior", scale={"zero": False}),
+            color=_budget(alt, [run.epsilon for run in runs]),
+            strokeDash=alt.StrokeDash("record:N", title="record"),
+            detail="line:N",
+            tooltip=[alt.Tooltip("epsilon:N", title="ε"), "record:N"],
+        )
+        .properties(
+            width=_WIDTH,
+            height=_HEIGHT,
+            title=f"Relative against absolute risk over all priors, true share {p0:g}",
+            description=f"RR against R for budgets ε at a true share of {p0:g}, one line a file.",
+        )
+    )
+
+
+def risk_map(
+    assessment: Assessment, *, priors: Sequence[float] | None = None, most: int = 40
+) -> Any:
+    """R of the riskiest cells (down) over the intruder's priors (across). Confidential."""
+    alt = _altair()
+    w = np.linspace(0.02, 0.98, 25) if priors is None else np.asarray(priors, dtype=np.float64)
+    found = assessment.risk
+    worst = np.argsort(-np.where(found.at_risk, found.shift, -np.inf), kind="stable")
+    worst = worst[: min(most, int(found.at_risk.sum()))]
+    absolute, relative = found.absolute(w)[worst], found.relative(w)[worst]
+    rows = []
+    for i, cell in enumerate(worst.tolist()):
+        label = str(cell)
+        if assessment.cells is not None:
+            label = " · ".join(assessment.cells.label(cell).values())
+        rows += [
+            {
+                "rank": i,
+                "cell": label,
+                "records": int(found.records[cell]),
+                "prior": round(float(p), 6),
+                "R": float(absolute[i, j]),
+                "RR": float(relative[i, j]),
+            }
+            for j, p in enumerate(w)
+        ]
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .mark_rect()
+        .encode(
+            x=alt.X("prior:O", title="the intruder's prior", axis={"format": ".2f"}),
+            y=alt.Y("cell:N", title="cell, riskiest first", sort={"field": "rank"}),
+            color=alt.Color(
+                "RR:Q",
+                title="RR",
+                scale=alt.Scale(scheme="purpleorange", domainMid=1, reverse=True),
+            ),
+            tooltip=[
+                "cell:N",
+                "records:Q",
+                "prior:Q",
+                alt.Tooltip("R:Q", format=".4f"),
+                alt.Tooltip("RR:Q", format=".4f"),
+            ],
+        )
+        .properties(
+            width=_WIDTH,
+            title={"text": "Risk of every record, by cell and prior", "subtitle": _WARNING},
+            description="Relative risk RR by cell and prior.",
+        )
+    )
+
+
+def frontier(result: Search) -> Any:
+    """The largest R among the candidates of each budget against their distance. Confidential."""
+    alt = _altair()
+    rows = [
+        {
+            "epsilon": f"{row['epsilon']:g}",
+            "order": row["epsilon"],
+            "R": row["largest"],
+            "distance": row["distance"],
+            "verdict": "all inside"
+            if row["inside"] == result.candidates
+            else f"{row['inside']} of {result.candidates} inside",
+            "acceptable": row["inside"] == result.candidates,
+        }
+        for row in result.rows
+    ]
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("distance:Q", title="distance from the original shares (total variation)"),
+        y=alt.Y("R:Q", title="largest R of any record, from 50 %", scale={"zero": False}),
+        order="order:Q",
+    )
+    return (
+        base.mark_line(color="#999")
+        + base.mark_point(filled=True, size=80).encode(
+            color=alt.Color("acceptable:N", title="acceptable", scale={"scheme": "tableau10"}),
+            shape=alt.Shape("acceptable:N"),
+            tooltip=[alt.Tooltip("epsilon:N", title="ε"), "R:Q", "distance:Q", "verdict:N"],
+        )
+        + base.mark_text(dy=-12).encode(text="epsilon:N")
+    ).properties(
+        width=_WIDTH,
+        height=_HEIGHT,
+        title={"text": "Risk and utility over the budget ε", "subtitle": _WARNING},
+        description="Largest risk against distance, one point a budget.",
+    )
