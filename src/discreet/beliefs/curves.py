@@ -5,9 +5,9 @@ Notation. δ(E) bounds the δ of a mechanism at every E ≥ 0; ε', δ' as in `a
 Every point (E, δ(E)) gives a valid ε'(E) by KSZ Theorem 3.9; the smallest of them is the bound to
 quote. With x = e^E, δ is convex in x (it is a supremum of the lines P(S) − xQ(S)), so the set
     {x : ε'(E) ≤ t} = {x : δ(x)(1 + e^{-t}) − δ'(1 − xe^{-t}) ≤ 0}
-is an interval for every t: ε'(E) falls and then rises, and a golden-section search finds its
-minimum. Whatever point the search ends at is a valid bound, so stopping early costs tightness only,
-never safety. Only E with δ(E) < δ' are of use; to the left of them ε' is infinite.
+is an interval for every t: ε'(E) falls and then rises, and Brent's search finds its minimum.
+Whatever point the search ends at is a valid bound, so stopping early costs tightness only, never
+safety. Only E with δ(E) < δ' are of use; to the left of them ε' is infinite.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from dataclasses import dataclass
 
 from discreet.beliefs.approximate import epsilon_prime
 
-__all__ = ["CurvePoint", "best_point", "lowest"]
+__all__ = ["CurvePoint", "best_point", "best_rung", "lowest", "lowest_between"]
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
+_NEAR = 2e-8  # where a smooth bound is flat to the last digit
 _FAR = 1e6  # beyond it a loss of any use to anybody is long passed
 
 
@@ -56,62 +57,137 @@ def best_point(
     return CurvePoint(value, epsilon, min(1.0, delta_at(epsilon)))
 
 
+def best_rung(
+    delta_at: Callable[[float], float],
+    step: float,
+    times: int,
+    delta_prime: float,
+    sided: str = "two",
+    *,
+    hint: float | None = None,
+) -> CurvePoint:
+    """Return the smallest ε' over a curve that is linear in e^ε between the rungs (k − 2ℓ)ε₀.
+
+    ε' is log of (δ'e^ε + δ)/(δ' − δ) (one-sided: without the second δ): between rungs a ratio of
+    two lines in e^ε, hence monotone, so the smallest is at a rung, or at ε = 0.
+    """
+
+    def bound(rung: int) -> float:
+        epsilon = max(0, rung) * step
+        return epsilon_prime(epsilon, min(1.0, delta_at(epsilon)), delta_prime, sided)
+
+    odd = times % 2
+    rung = times if hint is None else min(times, round(hint / step))
+    rung -= (rung - odd) % 2
+    value, stride = bound(rung), 2 if hint is not None else 2 * (1 + times // 8)
+    while stride >= 2:
+        for nearer in (rung - stride, rung + stride):
+            if -1 <= nearer <= times and (other := bound(nearer)) < value:
+                rung, value, stride = nearer, other, 2 * stride
+                break
+        else:
+            stride = 2 * (stride // 4)
+    if math.isinf(value):
+        return CurvePoint(math.inf, math.inf, 1.0)
+    epsilon = max(0, rung) * step
+    return CurvePoint(value, epsilon, min(1.0, delta_at(epsilon)))
+
+
 def lowest(
-    bound: Callable[[float], float], *, hint: float | None = None, tolerance: float = 1e-11
+    bound: Callable[[float], float], *, hint: float | None = None, tolerance: float = 1e-9
 ) -> tuple[float, float]:
     """Return where a bound that falls and then rises is smallest on [0, ∞), and its value there.
 
     The bound may be infinite at the left, and is at least its argument (as ε' is at least ε): no
     point beyond a value already found can be better. Returns `(inf, inf)` if it is nowhere finite.
+    `hint` is a place near the lowest point; from there fewer evaluations are needed.
     """
-    low = 0.0
-    best, value = 0.0, bound(0.0)
     if hint is not None and hint > 0:
-        at_hint = bound(hint)
-        if at_hint < value:
-            best, value = hint, at_hint
-            # A narrow bracket around the hint, widened until the bound rises on both sides.
-            width = 0.02 * hint
-            left, right = max(0.0, hint - width), hint + width
-            while left > 0 and bound(left) <= value:
-                width *= 2
-                left = max(0.0, left - width)
-            while bound(right) <= value and right < value:
-                width *= 2
-                right = right + width
-            return _golden(bound, left, min(right, value), best, value, tolerance)
+        value = bound(hint)
+        if value < math.inf:
+            left, right = _around(bound, hint, value)
+            return _brent(bound, left, right, hint, value, max(tolerance, _NEAR))
+    low, place = 0.0, 0.0
+    value = bound(0.0)
     step = 1.0
     while math.isinf(value) and step <= _FAR:
-        best, value = step, bound(step)
-        low, step = (step, 2 * step) if math.isinf(value) else (low, step)
+        value = bound(step)
+        low, place, step = (step, place, 2 * step) if math.isinf(value) else (low, step, step)
     if math.isinf(value):
         return math.inf, math.inf
-    return _golden(bound, low, value, best, value, tolerance)
+    return _brent(bound, low, max(value, place), place, value, tolerance)
 
 
-def _golden(
+def lowest_between(
+    bound: Callable[[float], float], low: float, high: float, tolerance: float = 1e-9
+) -> tuple[float, float]:
+    """Return where a bound that falls and then rises is smallest on [low, high], and its value."""
+    start = high - _GOLDEN * (high - low)
+    return _brent(bound, low, high, start, bound(start), tolerance)
+
+
+def _around(bound: Callable[[float], float], hint: float, value: float) -> tuple[float, float]:
+    """Return ends at which the bound is above its value at the hint."""
+    width = 0.002 * hint
+    left, right = max(0.0, hint - width), hint + width
+    while left > 0 and bound(left) < value:
+        width *= 4
+        left = max(0.0, left - width)
+    width = 0.002 * hint
+    while right < value and bound(right) < value:
+        width *= 4
+        right += width
+    return left, right
+
+
+def _brent(
     bound: Callable[[float], float],
     low: float,
     high: float,
-    best: float,
+    place: float,
     value: float,
     tolerance: float,
 ) -> tuple[float, float]:
-    c, d = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_c, at_d = bound(c), bound(d)
-    while high - low > tolerance * max(high, 1e-12):
-        if at_c < value:
-            best, value = c, at_c
-        if at_d < value:
-            best, value = d, at_d
-        if at_c < at_d:
-            high, d, at_d = d, c, at_c
-            c = high - _GOLDEN * (high - low)
-            at_c = bound(c)
-        else:  # a tie of infinities is at the left
-            low, c, at_c = c, d, at_d
-            d = low + _GOLDEN * (high - low)
-            at_d = bound(d)
-        if not low <= c <= d <= high:
+    """Brent's search (1973, ch. 5): a parabola where it helps, a golden section where not."""
+    best, value_best = place, value
+    x = place if low < place < high else high - _GOLDEN * (high - low)
+    f_x = value if x == place else bound(x)
+    w = v = x
+    f_w = f_v = f_x
+    step = before = 0.0
+    for _ in range(200):
+        middle, close = (low + high) / 2, tolerance * abs(x) + 1e-300
+        if abs(x - middle) <= 2 * close - (high - low) / 2:
             break
-    return best, value
+        parabola = False
+        if abs(before) > close and math.isfinite(f_v) and math.isfinite(f_w):
+            r, q = (x - w) * (f_x - f_v), (x - v) * (f_x - f_w)
+            p, q = (x - v) * q - (x - w) * r, 2 * (q - r)
+            p, q = (-p, q) if q > 0 else (p, -q)
+            if abs(p) < abs(q * before / 2) and q * (low - x) < p < q * (high - x):
+                before, step, parabola = step, p / q, True
+                if min(x + step - low, high - x - step) < 2 * close:
+                    step = math.copysign(close, middle - x)
+        if not parabola:
+            before = (high - x) if x < middle else (low - x)
+            step = (1 - _GOLDEN) * before
+        u = x + (step if abs(step) >= close else math.copysign(close, step))
+        f_u = bound(u)
+        if math.isinf(f_u) and math.isinf(f_x):  # both are left of what is finite
+            low, x, f_x = max(x, u), max(x, u), f_u
+            x = low + _GOLDEN * (high - low)
+            f_x = bound(x)
+            w = v = x
+            f_w = f_v = f_x
+        elif f_u <= f_x:
+            low, high = (low, x) if u < x else (x, high)
+            v, f_v, w, f_w, x, f_x = w, f_w, x, f_x, u, f_u
+        else:
+            low, high = (u, high) if u < x else (low, u)
+            if f_u <= f_w or w == x:
+                v, f_v, w, f_w = w, f_w, u, f_u
+            elif f_u <= f_v or v in (x, w):
+                v, f_v = u, f_u
+        if f_x < value_best:
+            best, value_best = x, f_x
+    return best, value_best

@@ -14,7 +14,7 @@ Without a choice, the strongest that survives post-processing is taken.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.beliefs import approximate, concentrated, curves
@@ -42,13 +42,17 @@ Subject: TypeAlias = "Guarantee | PrivacyLoss"
 
 @dataclass(frozen=True, slots=True)
 class LossBound:
-    """|L| ≤ ε' (or L ≤ ε') with probability at least 1 − `failure`, and where that comes from."""
+    """|L| ≤ ε' (or L ≤ ε') with probability at least 1 − `failure`, and where that comes from.
+
+    `point` is the (ε, δ)-DP promise that it came from, where it came from one.
+    """
 
     epsilon_prime: float
     failure: float
     strength: Strength
     survives: bool
     method: str
+    point: tuple[float, float] | None = None
     note: str | None = None
 
 
@@ -86,7 +90,7 @@ def loss_bound(
 
 
 def _certain(epsilon: float, strength: Strength = "generic") -> LossBound:
-    return LossBound(epsilon, 0.0, strength, True, "pure DP: for every output")
+    return LossBound(epsilon, 0.0, strength, True, "pure DP: for every output", (epsilon, 0.0))
 
 
 def _approximate(stated: ApproxDP, delta_prime: float, sided: str) -> LossBound:
@@ -95,7 +99,14 @@ def _approximate(stated: ApproxDP, delta_prime: float, sided: str) -> LossBound:
     if stated.delta >= delta_prime:
         approximate.refuse_too_small(stated.delta, delta_prime)
     bound = approximate.epsilon_prime(stated.epsilon, stated.delta, delta_prime, sided)
-    return LossBound(bound, delta_prime, "generic", True, "KSZ Theorem 3.9 from one (ε, δ)")
+    return LossBound(
+        bound,
+        delta_prime,
+        "generic",
+        True,
+        "KSZ Theorem 3.9 from one (ε, δ)",
+        (stated.epsilon, stated.delta),
+    )
 
 
 def _probabilistic(
@@ -171,6 +182,7 @@ def _on_curve(found: curves.CurvePoint, delta_prime: float) -> LossBound:
         "curve",
         True,
         f"KSZ Theorem 3.9 at the best point of the curve ({point})",
+        (found.epsilon, found.delta),
     )
 
 
@@ -195,18 +207,13 @@ def _loss(
     if delta is not None:
         point = ApproxDP(loss.epsilon(delta), delta, adjacency=Adjacency.of(loss.adjacency))
         return _approximate(point, delta_prime, sided)
-    found = curves.best_point(loss.delta, delta_prime, sided, hint=hint)
+    from discreet.composition.walk import WalkLoss
+
+    if isinstance(loss, WalkLoss):
+        found = curves.best_rung(loss.delta, loss.step, loss.times, delta_prime, sided, hint=hint)
+    else:
+        found = curves.best_point(loss.delta, delta_prime, sided, hint=hint)
     largest = loss.largest()
     if largest <= found.epsilon_prime:
         found = curves.CurvePoint(largest, largest, 0.0)
-    bound_on_curve = _on_curve(found, delta_prime)
-    if note is None:
-        return bound_on_curve
-    return LossBound(
-        bound_on_curve.epsilon_prime,
-        bound_on_curve.failure,
-        bound_on_curve.strength,
-        True,
-        bound_on_curve.method,
-        note,
-    )
+    return replace(_on_curve(found, delta_prime), note=note)

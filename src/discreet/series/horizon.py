@@ -1,0 +1,227 @@
+"""`horizon`: how many releases until a belief bound is passed, and the belief on the way there.
+
+Notation. After k equal releases the privacy loss of a strong adversary is bounded by ε'_k with
+probability 1 − δ' (`accumulating`); the posterior at the prior p is then at most
+expit(logit p + ε'_k), and the difference, over all priors, at most tanh(ε'_k/4).
+
+Passing is strictly greater. One more release never makes a bound smaller: the truth is monotone in
+k, and what a search along a curve leaves loose is taken out by a running maximum, on the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, cast
+
+from discreet.beliefs import membership
+from discreet.beliefs.belief import Assumptions, Sided, Strength
+from discreet.beliefs.confidence import check_sided, failure_of
+from discreet.beliefs.explaining import assumptions_for
+from discreet.beliefs.loss_bounds import LossBound
+from discreet.beliefs.prior import check_probability
+from discreet.errors import GuaranteeError, InputError
+from discreet.series.accumulating import Part, bound_of, guarantee_of
+
+__all__ = ["Horizon", "Step", "horizon"]
+
+_CEILING = 1_000_000
+_SHOWN = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The bounds after k releases; `difference` is over all priors."""
+
+    k: int
+    posterior: float | None
+    difference: float
+    epsilon_prime: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return `{k, posterior, difference}`."""
+        return {"k": self.k, "posterior": self.posterior, "difference": self.difference}
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """The first number of releases at which a limit is passed, and the series up to it.
+
+    `releases` is None where no limit is passed within `searched` releases.
+    """
+
+    releases: int | None
+    series: tuple[Step, ...]
+    searched: int
+    each: Part
+    prior: float | None
+    posterior_limit: float | None
+    difference_limit: float | None
+    holds_with: float
+    sided: Sided
+    strength: Strength
+    survives_post_processing: bool
+    method: str
+    assumptions: Assumptions
+    note: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the horizon as JSON-ready values."""
+        return {
+            "releases": self.releases,
+            "searched": self.searched,
+            "each": guarantee_of(self.each).to_dict(),
+            "prior": self.prior,
+            "posterior_limit": self.posterior_limit,
+            "difference_limit": self.difference_limit,
+            "holds_with": self.holds_with,
+            "sided": self.sided,
+            "strength": self.strength,
+            "survives_post_processing": self.survives_post_processing,
+            "method": self.method,
+            "note": self.note,
+            "assumptions": self.assumptions.to_dict(),
+            "series": [step.to_dict() for step in self.series],
+        }
+
+    def __repr__(self) -> str:
+        what = "no limit passed" if self.releases is None else f"passed at {self.releases}"
+        return (
+            f"Horizon({what}, {guarantee_of(self.each)} each, {self.strength}, "
+            f"with probability {self.holds_with:g})"
+        )
+
+
+def horizon(
+    each: Part,
+    prior: float | None = None,
+    *,
+    posterior_limit: float | None = None,
+    difference_limit: float | None = None,
+    confidence: float = 0.99,
+    sided: Sided = "two",
+    strength: Strength | None = None,
+    delta: float | None = None,
+    method: str | None = None,
+    upto: int | None = None,
+    unit: str = "one person",
+) -> Horizon:
+    """Return after how many releases like `each` a belief bound passes a limit.
+
+    `each` is a guarantee or a mechanism. `delta` fixes one point (ε, δ) of the composed curve; left
+    out, the best point is taken. `method` is basic, advanced, tanh or optimal for guarantees, paper
+    for zCDP. With `upto` the series runs to that many releases, whatever is passed before.
+
+    >>> from discreet.guarantees import ZCDP
+    >>> horizon(ZCDP(0.01), 0.5, posterior_limit=0.99).releases
+    79
+    """
+    check_sided(sided)
+    _check_limits(prior, posterior_limit, difference_limit, upto)
+    failure = failure_of(confidence)
+
+    def after(k: int, hint: float | None = None) -> LossBound:
+        return bound_of(
+            [(each, k)], failure, sided, strength=strength, delta=delta, method=method, hint=hint
+        )
+
+    def passes(step: Step) -> bool:
+        over = posterior_limit is not None and cast("float", step.posterior) > posterior_limit
+        return over or (difference_limit is not None and step.difference > difference_limit)
+
+    if math.isinf(after(1).epsilon_prime):
+        raise GuaranteeError(
+            f"one release alone spends more delta than the confidence {confidence:g} (or the fixed "
+            "delta) leaves; lower the delta of each release, or the confidence."
+        )
+    last = upto
+    if last is None and not _within_reach(after, passes, prior):
+        last = _SHOWN
+    steps: list[Step] = []
+    passed: int | None = None
+    for step, bound in _walk(after, prior):
+        steps.append(step)
+        final = bound
+        if passed is None and passes(step):
+            passed = step.k
+        if step.k == last or (last is None and passed is not None):
+            break
+    certain = final.failure == 0 and not math.isinf(final.epsilon_prime)
+    return Horizon(
+        releases=passed,
+        series=tuple(steps),
+        searched=steps[-1].k if upto is not None or passed is not None else _CEILING,
+        each=each,
+        prior=prior,
+        posterior_limit=posterior_limit,
+        difference_limit=difference_limit,
+        holds_with=1.0 if certain else confidence,
+        sided=sided,
+        strength=final.strength,
+        survives_post_processing=final.survives,
+        method=final.method,
+        assumptions=assumptions_for(
+            guarantee_of(each).adjacency,
+            strong=True,
+            unit=unit,
+            confidence=None if certain else confidence,
+            survives=final.survives,
+        ),
+        note=final.note,
+    )
+
+
+def _check_limits(
+    prior: float | None,
+    posterior_limit: float | None,
+    difference_limit: float | None,
+    upto: int | None,
+) -> None:
+    if prior is not None:
+        check_probability("prior", prior)
+    if posterior_limit is None and difference_limit is None and upto is None:
+        raise InputError(
+            "no limit was given; say which posterior or difference must not be passed, or how many "
+            "releases to look at."
+        )
+    for name, limit in (("posterior", posterior_limit), ("difference", difference_limit)):
+        if limit is not None and (math.isnan(limit) or not 0 <= limit <= 1):
+            raise InputError(f"the {name} limit is {limit!r}; it must lie between 0 and 1.")
+    if posterior_limit is not None and prior is None:
+        raise InputError(
+            "a posterior is reached from a prior; give the prior, or a limit on the difference, "
+            "which holds for every prior."
+        )
+    if upto is not None and (isinstance(upto, bool) or upto < 1):
+        raise InputError(f"upto is {upto!r}; it must be a whole number, 1 or more.")
+
+
+def _within_reach(
+    after: Callable[[int], LossBound], passes: Callable[[Step], bool], prior: float | None
+) -> bool:
+    """Whether a limit is passed within the ceiling: bounds only grow, so doubling tells."""
+    k = 1
+    while k < _CEILING:
+        if passes(_step(k, after(k).epsilon_prime, prior)):
+            return True
+        k = min(2 * k, _CEILING)
+    return passes(_step(k, after(k).epsilon_prime, prior))
+
+
+def _walk(after: Callable[..., LossBound], prior: float | None) -> Iterator[tuple[Step, LossBound]]:
+    """The bounds after 1, 2, 3, … releases, each search begun where the last ones point to."""
+    largest, places = 0.0, (0.0, 0.0)
+    for k in count(1):
+        bound = after(k, max(0.0, 2 * places[1] - places[0]) or None)
+        places = (places[1], 0.0 if bound.point is None else bound.point[0])
+        largest = max(largest, bound.epsilon_prime)
+        yield _step(k, largest, prior), bound
+
+
+def _step(k: int, epsilon_prime: float, prior: float | None) -> Step:
+    if math.isinf(epsilon_prime):
+        return Step(k, None if prior is None else 1.0, 1.0, epsilon_prime)
+    posterior = None if prior is None else membership.posterior(epsilon_prime, prior).upper
+    return Step(k, posterior, membership.differences(epsilon_prime, None).upper, epsilon_prime)
