@@ -1,0 +1,127 @@
+"""Tolerances whose worst prior is known: the budget in closed form.
+
+Notation. ε_i(p, q) is the largest ε at one prior (`one_prior`); the budget is its infimum over the
+box. Every closed form of K&R (their Table 3) is ε_i at a prior that can be named in advance, so
+this file names priors, and `one_prior` does the arithmetic. Three facts name them:
+
+1. At fixed r, ε_i rises in q; in p it falls for q < 1/(r+1), is flat at equality and rises above.
+2. The bound on the posterior itself rises in p and in q, so a posterior alone is worst at the
+   largest priors of the box.
+3. At a fixed product s = pq the bound on r rises in p. A profile in pq alone is therefore worst on
+   two edges of the box: q = q0, then p = p1.
+
+`PosteriorUnlessRatio` is in pq alone, asks for the posterior below s = a/r and for the ratio above,
+so its worst prior is at the kink pq = a/r or at a corner (K&R Theorems 4 and 5, and their profile
+(33), whose closed form is new here). `Difference` over all priors is worst at p = 1, q = (1−b)/2,
+and at q = 1 alone at p = (1−b)/2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from discreet.budgets.one_prior import (
+    ULP,
+    epsilon_for_posterior,
+    epsilon_for_ratio,
+    largest_epsilon,
+)
+from discreet.rounding import down
+from discreet.tolerances.box import Box
+from discreet.tolerances.shapes import (
+    Counterfactual,
+    Difference,
+    Posterior,
+    PosteriorUnlessRatio,
+    Ratio,
+    Tolerance,
+)
+
+__all__ = ["Found", "closed_form", "constant_ratio"]
+
+
+class Found(NamedTuple):
+    """A budget and the prior that binds it; a prior with a 0 in it is a limit, not attained."""
+
+    epsilon: float
+    p: float
+    q: float
+    attained: bool
+    method: str
+
+
+def closed_form(tolerance: Tolerance) -> Found | None:
+    """Return the budget of a tolerance whose worst prior is known, None for any other."""
+    match tolerance:
+        case Ratio(ratio, box):
+            return constant_ratio(ratio, box)
+        case Posterior(posterior, box):
+            return _posterior(posterior, box)
+        case PosteriorUnlessRatio(posterior, ratio, box):
+            return _posterior_unless_ratio(posterior, ratio, box)
+        case Difference(difference, box):
+            return _difference(difference, box)
+        case Counterfactual(ratio, counts_sensitive_only):
+            share = 1.0 if counts_sensitive_only else 0.5
+            found = down(share * math.log1p(ratio - 1))
+            return Found(found, 1.0, 0.0, False, "closed form: counterfactual (Wood et al.)")
+        case _:
+            return None
+
+
+def constant_ratio(ratio: float, box: Box, name: str = "K&R (14), (25)") -> Found:
+    """Constant r on a box: fact 1."""
+    q = box.q0
+    p = box.p1 if q * (ratio + 1) <= 1 else box.p0
+    return _found(epsilon_for_ratio(p, q, ratio), p, q, f"closed form: {name}")
+
+
+def _posterior(posterior: float, box: Box) -> Found:
+    """Posterior alone: fact 2."""
+    p, q = box.p1, box.q1
+    return _found(epsilon_for_posterior(p, q, posterior), p, q, "closed form: largest prior")
+
+
+def _posterior_unless_ratio(posterior: float, ratio: float, box: Box) -> Found:
+    """max{a/(pq), r}: fact 3, the kink at pq = a/r."""
+    name = "K&R (15), (16), (33)"
+    if posterior >= 1:
+        return _found(math.inf, box.p1, box.q1, "closed form: a posterior of 1 bounds nothing")
+    kink = posterior / ratio
+    if box.p1 * box.q1 <= kink:
+        return _posterior(posterior, box)
+    if box.p0 * box.q0 >= kink:
+        return constant_ratio(ratio, box, name)
+    D = (ratio - 1) / ratio
+    C = (1 - posterior) / ratio
+    if box.p1 * box.q0 <= kink:  # the kink lies on the edge p = p1
+        p, q = box.p1, kink / box.p1
+        A, B = (p * ratio - posterior) / ratio, 1 - p
+        found = largest_epsilon(A, B, C, D, error_A=2 * ULP)
+    elif box.q0 * (ratio + 1) <= 1:  # on the edge q = q0, where the ratio binds at the far end
+        return constant_ratio(ratio, Box(box.p1, box.p1, box.q0, box.q0), name)
+    else:
+        p, q = kink / box.q0, box.q0
+        A, B = p * (1 - q), (ratio * q - posterior) / (ratio * q)
+        found = largest_epsilon(A, B, C, D, error_B=2 * ULP)
+    return _found(found, p, q, f"closed form: {name}")
+
+
+def _difference(difference: float, box: Box) -> Found | None:
+    """1 + b/(pq) over all q with p = 1 among the priors, or at q = 1 over all p."""
+    if difference >= 1:
+        return _found(math.inf, box.p1, box.q1, "closed form: a difference of 1 bounds nothing")
+    worst = (1 - difference) / 2
+    # log((1+b)/(1−b)) = 2 atanh b
+    if box.p1 == 1 and box.q0 <= worst <= box.q1:
+        epsilon, p, q, name = 2 * math.atanh(difference), 1.0, worst, "K&R (28), (29)"
+    elif box.q0 == 1 and box.p0 <= worst <= box.p1:
+        epsilon, p, q, name = 4 * math.atanh(difference), worst, 1.0, "KSZ: difference at q = 1"
+    else:
+        return None
+    return _found(down(epsilon), p, q, f"closed form: {name}")
+
+
+def _found(epsilon: float, p: float, q: float, method: str) -> Found:
+    return Found(epsilon, p, q, p > 0 and q > 0, method)

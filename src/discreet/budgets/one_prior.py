@@ -1,0 +1,106 @@
+"""The largest ε at one prior (K&R Theorem 2), in stable form and rounded down.
+
+Notation. A = p(1−q), B = 1−p, C = 1/r − pq, D = 1 − 1/r = A + B − C; u = e^{-ε}, y = 1 − u.
+Theorem 1 holds with equality where A u² + B u = C, that is A y(2−y) + B y = D. So with
+R = √(B² + 4AC):
+
+    ε = log((B + R)/2C),              for large ε;
+    ε = −log1p(−y),  y = 2D/(2A+B+R), for small ε;  ε = ∞ where C ≤ 0, that is r ≥ 1/(pq).
+
+One formula covers q = 1, p = 1 and p → 0. The printed form subtracts nearly equal numbers for small
+p; this one adds positive ones only. What can cancel (1/r − pq, 1 − p where p is itself computed)
+is passed in with a bound on its error, and moved by it to the side where ε is smaller.
+"""
+
+from __future__ import annotations
+
+import math
+
+from discreet.errors import ToleranceError
+from discreet.rounding import down
+
+__all__ = [
+    "ULP",
+    "epsilon_for_posterior",
+    "epsilon_for_ratio",
+    "epsilon_for_reciprocal",
+    "largest_epsilon",
+]
+
+ULP = 2.0**-52
+
+
+def largest_epsilon(
+    A: float,
+    B: float,
+    C: float,
+    D: float,
+    *,
+    error_A: float = 0.0,
+    error_B: float = 0.0,
+    error_C: float = 0.0,
+    error_D: float = 0.0,
+) -> float:
+    """Return the ε of these coefficients, never above the true one; errors are absolute bounds."""
+    C = C + error_C
+    if C <= 0:
+        return math.inf
+    R = math.sqrt(B * B + 4 * A * C)
+    y = 2 * (D - error_D) / (2 * (A + error_A) + B + error_B + R)
+    if y <= 0:
+        return 0.0
+    if y < 0.5:
+        return down(-math.log1p(-y))
+    A, B = max(0.0, A - error_A), max(0.0, B - error_B)
+    R = math.sqrt(B * B + 4 * A * C)
+    return max(0.0, down(math.log((B + R) / (2 * C))))
+
+
+def epsilon_for_ratio(p: float, q: float, ratio: float) -> float:
+    """Return the largest ε that keeps the posterior within `ratio` times the prior at (p, q).
+
+    p = 0 and q = 0 stand for the limits there.
+
+    >>> round(epsilon_for_ratio(1 / 12, 1.0, 3.0), 4)
+    1.2993
+    >>> epsilon_for_ratio(0.5, 1.0, 2.0)
+    inf
+    """
+    if not ratio > 1:
+        raise ToleranceError(
+            f"the ratio tolerated at p = {p:g}, q = {q:g} is {ratio:g}; it must be above 1: no "
+            "release at all keeps a belief from growing a little."
+        )
+    if math.isinf(ratio) or p * q * ratio >= 1 + 4 * ULP:
+        return math.inf
+    inverse = 1 / ratio
+    return largest_epsilon(
+        p * (1 - q),
+        1 - p,
+        inverse - p * q,
+        (ratio - 1) / ratio,
+        error_C=2 * ULP * inverse,
+    )
+
+
+def epsilon_for_reciprocal(p: float, q: float, w: float) -> float:
+    """Return ε_i for the reciprocal w = 1/r of a tolerated ratio."""
+    return largest_epsilon(p * (1 - q), 1 - p, w - p * q, 1 - w)
+
+
+def epsilon_for_posterior(p: float, q: float, posterior: float) -> float:
+    """Return the largest ε that keeps the posterior within `posterior` at (p, q).
+
+    >>> round(epsilon_for_posterior(0.05, 1.0, 0.12), 4)
+    0.952
+    """
+    if posterior >= 1:
+        return math.inf
+    s = p * q
+    return largest_epsilon(
+        p * (1 - q),
+        1 - p,
+        s * (1 - posterior) / posterior,
+        (posterior - s) / posterior,
+        error_D=2 * ULP * s / posterior,
+    )

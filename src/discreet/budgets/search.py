@@ -1,0 +1,341 @@
+"""The certified search: the least ε_i over a box of priors, enclosed from both sides.
+
+Notation. W = 1/r*, u = e^{-ε}, S(p, q; u) = pq + u²(1−q)p + u(1−p). By K&R Theorem 1 a budget ε
+keeps the tolerance at (p, q) exactly where G = S − W ≥ 0, and ε_i(p, q) is the ε with G = 0.
+
+Branch and bound. Every box is discarded with a proof that ε_i ≥ best − tol on it, or cut up:
+
+1. *corner bound*: with W ≤ w on the box, the least ε_i is at q = q0 and at p = p1 if q0 ≤ w/(1+w),
+   else at p = p0 (`closed_forms`, fact 1);
+2. *slope bound*: at the target ε, G ≥ G(centre) − ½ width·|slope|, by the mean value theorem, with
+   slopes enclosed over the box. It gains the square of the width where the profile is smooth;
+3. *monotone faces*: ∂ε_i/∂p has the sign of ∂G/∂p. Where that is fixed for every u that ε_i may
+   take below the best, only one face of the box can hold the least value.
+
+A target only falls when a better prior is found, and what was proved at a higher target holds at a
+lower one. So in the end best − tol ≤ true infimum ≤ best. All bounds are from interval arithmetic
+with outward rounding; a grid, by contrast, errs on the unsafe side.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.budgets.closed_forms import constant_ratio
+from discreet.budgets.one_prior import epsilon_for_reciprocal
+from discreet.errors import FormulaError, ToleranceError
+from discreet.tolerances.box import Box
+from discreet.tolerances.enclosures import Array, Boxes, Enclosure, Mask, Span, enclose
+from discreet.tolerances.formula import Expression, evaluate, is_constant
+from discreet.tolerances.structure import pieces, reciprocal
+
+__all__ = ["Search", "search"]
+
+_RELATIVE = {1: 2e-10, 2: 2e-8}  # of ε, by the dimension of the piece
+_FLOOR = 4e-14  # what rounding of 1/r* leaves of a very small ε
+_SLACK = 1 - 2e-15  # the few ulps of the vector formula for ε_i
+_MOST_BOXES = 3_000_000
+_AT_ONCE = 256  # an array operation costs about the same for one box as for this many
+_DUST = 4e-12  # cuts this close to the best prior leave nothing that matters between them
+_ENDS = ("p0", "p1", "q0", "q1")
+_TINY = 1e-9  # a box that small and still undefined is taken for a true singularity
+
+
+@dataclass(slots=True)
+class Search:
+    """What is known so far: lower ≤ infimum ≤ upper, and the prior that gave upper."""
+
+    lower: float = math.inf
+    upper: float = math.inf
+    p: float = 1.0
+    q: float = 1.0
+    boxes: int = 0
+
+    def offer(self, epsilon: Array, p: Array, q: Array) -> None:
+        """Take the least of these ε as the best so far, if it is."""
+        best = int(np.argmin(epsilon))
+        if epsilon[best] < self.upper:
+            self.upper = float(epsilon[best])
+            self.p, self.q = float(p[best]), float(q[best])
+        if self.upper < _FLOOR:
+            raise ToleranceError(
+                f"at p = {self.p:g}, q = {self.q:g} the tolerance comes down to a ratio of 1 or "
+                "less: no budget above 0 keeps it. Allow more there, or leave those priors out "
+                "with --box."
+            )
+
+
+def search(expression: Expression, box: Box) -> Search:
+    """Return lower and upper bounds of the largest budget that keeps r* on the box."""
+    state = Search()
+    margin = 0.0
+    for part, piece in pieces(expression, box):
+        if is_constant(part):
+            found = constant_ratio(evaluate(part, 1.0, 1.0), piece)
+            state.lower = min(state.lower, found.epsilon)
+            state.offer(np.array([found.epsilon]), np.array([found.p]), np.array([found.q]))
+            continue
+        dimension = 2 if piece.p0 < piece.p1 and piece.q0 < piece.q1 else 1
+        margin = max(margin, _RELATIVE[dimension])
+        _search_piece(reciprocal(part), piece, state, _RELATIVE[dimension])
+    if margin > 0 and state.upper < math.inf:
+        state.lower = min(state.lower, state.upper - _tolerance(state.upper, margin))
+    return state
+
+
+def _tolerance(upper: float, relative: float) -> float:
+    return relative * upper + _FLOOR
+
+
+def _search_piece(W: Expression, piece: Box, state: Search, relative: float) -> None:
+    boxes = first = _first(piece)
+    slopes = ("" if piece.p_fixed else "p") + ("" if piece.q_fixed else "q")
+    level = 0
+    while len(boxes):
+        state.boxes += len(boxes)
+        enclosed, undefined = enclose(W, boxes, slopes=slopes)
+        if undefined.any() and level >= 2:
+            _refuse_undefined(W, boxes[undefined])
+        bound = np.where(undefined, 0.0, _corner_bound(enclosed.high, boxes))
+        keep = bound < state.upper - _target_gap(state.upper, relative)
+        if not keep.any():
+            return
+        if state.boxes > _MOST_BOXES:
+            state.lower = min(state.lower, float(np.min(bound)))
+            return
+        boxes, bound, undefined = boxes[keep], bound[keep], undefined[keep]
+        enclosed = _take(enclosed, keep)
+        boxes = _collapse(boxes, enclosed, bound, undefined, state.upper)
+        w = _offer_points(W, boxes, int(np.argmin(bound)), state)
+        if level == 0 and len(slopes) == 1:
+            _polish(W, first, state)
+        target = state.upper - _target_gap(state.upper, relative)
+        proved = (bound >= target) | (_slope_bound(w, boxes, enclosed, target) & ~undefined)
+        boxes = _cut(_cut_at_best(boxes[~proved], state))
+        level += 1
+
+
+def _target_gap(upper: float, relative: float) -> float:
+    return _tolerance(upper, relative) if upper < math.inf else 0.0
+
+
+def _first(piece: Box) -> Boxes:
+    ends = (np.array([x]) for x in (piece.p0, piece.p1, piece.q0, piece.q1))
+    whole = Boxes(*ends)
+    return _cut(whole)
+
+
+def _cut(boxes: Boxes) -> Boxes:
+    """Cut boxes along both sides, segments along their length, and leave points alone.
+
+    Few boxes are cut fine and many coarsely, so that every level does a fair piece of work.
+    """
+    share = _AT_ONCE // max(1, len(boxes))
+    segments, sides = max(8, share), max(3, math.isqrt(share))
+    wide_p, wide_q = boxes.p0 < boxes.p1, boxes.q0 < boxes.q1
+    groups = []
+    for p_is_wide, q_is_wide in ((True, True), (True, False), (False, True), (False, False)):
+        chosen = (wide_p == p_is_wide) & (wide_q == q_is_wide)
+        if not chosen.any():
+            continue
+        some = boxes[chosen]
+        many = sides if p_is_wide and q_is_wide else segments
+        p = _grid(some.p0, some.p1, many if p_is_wide else 1)
+        q = _grid(some.q0, some.q1, many if q_is_wide else 1)
+        columns = q.shape[1] - 1
+        i, j = np.divmod(np.arange((p.shape[1] - 1) * columns), columns)
+        groups.append([p[:, i], p[:, i + 1], q[:, j], q[:, j + 1]])
+    if not groups:
+        return boxes
+    ends = [np.concatenate([group[k].ravel() for group in groups]) for k in range(4)]
+    return Boxes(*ends)
+
+
+def _cut_at_best(boxes: Boxes, state: Search) -> Boxes:
+    """Cut the boxes around the best prior close to it, on both sides.
+
+    At a kink each side is then monotone and goes at once; what is left around it is dust.
+    """
+    for low, high, best in (("p0", "p1", state.p), ("q0", "q1", state.q)):
+        for line in (best - _DUST, best + _DUST):
+            inside = (getattr(boxes, low) < line) & (line < getattr(boxes, high))
+            if not inside.any():
+                continue
+            left, right, rest = boxes[inside], boxes[inside], boxes[~inside]
+            at = np.full(len(left), line)
+            parts = [rest, replace(left, **{high: at}), replace(right, **{low: at})]
+            boxes = Boxes(*(np.concatenate([getattr(x, end) for x in parts]) for end in _ENDS))
+    return boxes
+
+
+def _polish(W: Expression, boxes: Boxes, state: Search) -> None:
+    """Move the best prior to the least ε_i between its neighbours on a segment: golden section.
+
+    A good prior lets everything else go sooner; nothing is proved here.
+    """
+    along_q = boxes.p0[0] == boxes.p1[0]
+    low, high = (boxes.q0, boxes.q1) if along_q else (boxes.p0, boxes.p1)
+    best = state.q if along_q else state.p
+    width = float(high[0] - low[0])
+    a, b = max(float(low[0]), best - width), min(float(high[-1]), best + width)
+
+    def at(x: float) -> float:
+        p, q = (state.p, x) if along_q else (x, state.q)
+        try:
+            return epsilon_for_reciprocal(p, q, evaluate(W, p, q))
+        except FormulaError:
+            return math.inf
+
+    shorter = (3 - math.sqrt(5)) / 2
+    c, d = a + shorter * (b - a), b - shorter * (b - a)
+    at_c, at_d = at(c), at(d)
+    while b - a > _DUST / 2:
+        if at_c <= at_d:
+            b, d, at_d = d, c, at_c
+            c = a + shorter * (b - a)
+            at_c = at(c)
+        else:
+            a, c, at_c = c, d, at_d
+            d = b - shorter * (b - a)
+            at_d = at(d)
+    x = np.array([c if at_c <= at_d else d])
+    fixed = np.array([state.p if along_q else state.q])
+    _offer(W, *((fixed, x) if along_q else (x, fixed)), state)
+
+
+def _grid(low: Array, high: Array, parts: int) -> Array:
+    steps = np.arange(parts + 1) / parts
+    out = low[:, None] + (high - low)[:, None] * steps
+    out[:, -1] = high
+    return out
+
+
+def _epsilon(W: Array, p: Array, q: Array) -> Array:
+    """ε_i of `one_prior`, for arrays: within a few ulps."""
+    with np.errstate(all="ignore"):
+        A, B, C, D = p * (1 - q), 1 - p, W - p * q, 1 - W
+        R = np.sqrt(B * B + 4 * A * np.maximum(C, 0.0))
+        y = 2 * D / (2 * A + B + R)
+        large = np.log((B + R) / (2 * C))
+        out = np.where(y < 0.5, -np.log1p(-np.minimum(y, 0.5)), large)
+        out = np.where(C <= 0, math.inf, out)
+        return np.where(D <= 0, 0.0, out)
+
+
+def _corner_bound(w: Array, boxes: Boxes) -> Array:
+    with np.errstate(all="ignore"):
+        falls = boxes.q0 * (1 + w) <= w
+    p = np.where(falls, boxes.p1, boxes.p0)
+    bound = _epsilon(np.minimum(w, 1.0), p, boxes.q0)
+    return np.asarray(bound * _SLACK)
+
+
+def _offer_points(W: Expression, boxes: Boxes, least: int, state: Search) -> Array:
+    """Try the centres of the boxes, and the corners of the one that looks least.
+
+    Return an upper bound of W at the centres.
+    """
+    corners_p = [boxes.p0[least], boxes.p0[least], boxes.p1[least], boxes.p1[least]]
+    corners_q = [boxes.q0[least], boxes.q1[least], boxes.q0[least], boxes.q1[least]]
+    p = np.concatenate([(boxes.p0 + boxes.p1) / 2, corners_p])
+    q = np.concatenate([(boxes.q0 + boxes.q1) / 2, corners_q])
+    return _offer(W, p, q, state)[: len(boxes)]
+
+
+def _offer(W: Expression, p: Array, q: Array, state: Search) -> Array:
+    at, undefined = enclose(W, Boxes(p, p, q, q), slopes="")
+    epsilon = _epsilon(np.maximum(at.low, 0.0), p, q) / _SLACK
+    state.offer(np.where(undefined, math.inf, epsilon), p, q)
+    return at.high
+
+
+def _take(enclosed: Enclosure, keep: Mask) -> Enclosure:
+    def some(span: Span | None) -> Span | None:
+        if span is None:
+            return None
+        low, high = (np.broadcast_to(end, keep.shape)[keep] for end in span)
+        return low, high
+
+    return replace(
+        enclosed,
+        low=enclosed.low[keep],
+        high=enclosed.high[keep],
+        slope_p=some(enclosed.slope_p),
+        slope_q=some(enclosed.slope_q),
+    )
+
+
+def _slopes(boxes: Boxes, enclosed: Enclosure, u0: Array, u1: Array) -> tuple[Span, Span]:
+    """Enclose ∂G/∂p and ∂G/∂q over boxes, for u between u0 and u1.
+
+    ∂S/∂p = q(1−u²) + u² − u rises in q and is convex in u; ∂S/∂q = p(1−u²).
+    """
+    zero: Span = (np.zeros(1), np.zeros(1))
+    W_p, W_q = enclosed.slope_p or zero, enclosed.slope_q or zero
+    with np.errstate(all="ignore"):
+        lowest = np.clip(1 / (2 * (1 - boxes.q0)), u0, u1)
+        S_p_low = boxes.q0 * (1 - lowest * lowest) + lowest * lowest - lowest
+        S_p_high = np.maximum(
+            boxes.q1 * (1 - u0 * u0) + u0 * u0 - u0, boxes.q1 * (1 - u1 * u1) + u1 * u1 - u1
+        )
+        S_q_low, S_q_high = boxes.p0 * (1 - u1 * u1), boxes.p1 * (1 - u0 * u0)
+        rounding = 1e-14  # the terms of S are at most 1
+        along_p = (S_p_low - W_p[1] - rounding, S_p_high - W_p[0] + rounding)
+        along_q = (S_q_low - W_q[1] - rounding, S_q_high - W_q[0] + rounding)
+    return along_p, along_q
+
+
+def _collapse(
+    boxes: Boxes, enclosed: Enclosure, bound: Array, undefined: Mask, upper: float
+) -> Boxes:
+    """Shrink boxes to the face that must hold the least ε_i, where slopes have a fixed sign."""
+    u0 = np.full(len(boxes), math.exp(-upper) * (1 - 1e-12))
+    u1 = np.minimum(1.0, np.exp(-bound) * (1 + 1e-12))
+    (p_low, p_high), (q_low, q_high) = _slopes(boxes, enclosed, u0, u1)
+    known = ~undefined
+    p1 = np.where(known & (p_low >= 0), boxes.p0, boxes.p1)
+    p0 = np.where(known & (p_high <= 0), boxes.p1, boxes.p0)
+    q1 = np.where(known & (q_low >= 0), boxes.q0, boxes.q1)
+    q0 = np.where(known & (q_high <= 0), boxes.q1, boxes.q0)
+    return Boxes(np.minimum(p0, p1), np.maximum(p0, p1), np.minimum(q0, q1), np.maximum(q0, q1))
+
+
+def _slope_bound(w: Array, boxes: Boxes, enclosed: Enclosure, target: float) -> Mask:
+    """Prove G ≥ 0 at the target from its value at the centre, where W ≤ w, and its slopes."""
+    u = math.exp(-target)
+    p, q = (boxes.p0 + boxes.p1) / 2, (boxes.q0 + boxes.q1) / 2
+    along_p, along_q = _slopes(boxes, enclosed, np.full(1, u), np.full(1, u))
+    with np.errstate(all="ignore"):
+        S = p * q + u * u * (1 - q) * p + u * (1 - p)
+        drop = (boxes.p1 - boxes.p0) / 2 * np.maximum(-along_p[0], along_p[1]) + (
+            boxes.q1 - boxes.q0
+        ) / 2 * np.maximum(-along_q[0], along_q[1])
+        # A NaN (a width of 0 times an unknown slope) is no proof.
+        return np.asarray(S * _SLACK - w - drop * (1 + 1e-14) >= 0)
+
+
+def _refuse_undefined(W: Expression, boxes: Boxes) -> None:
+    """Follow an undefined box down; refuse if it stays undefined down to the size of dust."""
+    for _ in range(400):
+        if not len(boxes):
+            return
+        first = boxes[np.array([len(boxes) - 1])]
+        rest = boxes[np.arange(len(boxes) - 1)]
+        size = max(float(first.p1[0] - first.p0[0]), float(first.q1[0] - first.q0[0]))
+        if size < _TINY:
+            break
+        children = _cut(first)
+        _, undefined = enclose(W, children, slopes="")
+        children = children[undefined]
+        boxes = Boxes(
+            *(np.concatenate([getattr(rest, end), getattr(children, end)]) for end in _ENDS)
+        )
+    p, q = float(first.p0[0] + first.p1[0]) / 2, float(first.q0[0] + first.q1[0]) / 2
+    raise FormulaError(
+        f"the formula has no value near p = {p:.6g}, q = {q:.6g} (a division by zero, or a "
+        "logarithm or root of a negative number); change it there with a condition, or leave "
+        "those priors out with --box."
+    )

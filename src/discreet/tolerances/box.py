@@ -1,0 +1,96 @@
+"""The priors that a tolerance speaks of: p0 ≤ p ≤ p1 and q0 ≤ q ≤ q1.
+
+A lower end of 0 is open: a prior of 0 cannot be raised, but priors as small as one likes are in.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.errors import InputError
+
+__all__ = ["EVERY_PRIOR", "Box"]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle of priors; all of (0, 1]² unless said otherwise."""
+
+    p0: float = 0.0
+    p1: float = 1.0
+    q0: float = 0.0
+    q1: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("p0", "p1", "q0", "q1"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise InputError(f"{name} is {value!r}; the ends of a box must be numbers.")
+            if math.isnan(value) or not 0 <= value <= 1:
+                raise InputError(
+                    f"{name} is {value:g}; priors are probabilities, so the ends of a box lie "
+                    "between 0 and 1."
+                )
+            object.__setattr__(self, name, float(value))
+        for low, high in (("p0", "p1"), ("q0", "q1")):
+            a, b = getattr(self, low), getattr(self, high)
+            if a > b:
+                raise InputError(
+                    f"the box is empty: {low} = {a:g} is above {high} = {b:g}. "
+                    "Give the lower end first: --box P0 P1 Q0 Q1."
+                )
+            if b == 0:
+                raise InputError(
+                    f"{high[0]} is fixed at 0; to someone who rules it out, nothing can be "
+                    "disclosed. Use a prior above 0."
+                )
+
+    @property
+    def p_fixed(self) -> bool:
+        """Whether p takes one value only."""
+        return self.p0 == self.p1
+
+    @property
+    def q_fixed(self) -> bool:
+        """Whether q takes one value only."""
+        return self.q0 == self.q1
+
+    def contains(self, p: float, q: float) -> bool:
+        """Say whether a prior lies in the box; lower ends of 0 are outside."""
+        return p > 0 and q > 0 and self.p0 <= p <= self.p1 and self.q0 <= q <= self.q1
+
+    def at_q(self, q0: float, q1: float) -> Box:
+        """Return the part of the box with q between q0 and q1, or refuse if there is none."""
+        low, high = max(self.q0, q0), min(self.q1, q1)
+        if low > high:
+            raise InputError(
+                f"the tolerance speaks of q from {self.q0:g} to {self.q1:g} only, and q = {q1:g} "
+                "is needed here (the adversary knows everything but whether the person is in)."
+            )
+        return Box(self.p0, self.p1, low, high)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return `p`, `q` where fixed, or `box`; nothing for every prior."""
+        out: dict[str, Any] = {}
+        whole_p, whole_q = (self.p0, self.p1) == (0, 1), (self.q0, self.q1) == (0, 1)
+        if (self.p_fixed or whole_p) and (self.q_fixed or whole_q):
+            if self.p_fixed:
+                out["p"] = self.p1
+            if self.q_fixed:
+                out["q"] = self.q1
+        else:
+            out["box"] = [self.p0, self.p1, self.q0, self.q1]
+        return out
+
+    def __str__(self) -> str:
+        def span(name: str, low: float, high: float) -> str:
+            if low == high:
+                return f"{name} = {high:g}"
+            return f"{low:g} {'<' if low == 0 else '≤'} {name} ≤ {high:g}"
+
+        return f"{span('p', self.p0, self.p1)}, {span('q', self.q0, self.q1)}"
+
+
+EVERY_PRIOR = Box()

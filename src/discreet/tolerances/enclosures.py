@@ -1,0 +1,347 @@
+"""Enclosures: bounds of a formula, and of its slopes, over many boxes of priors at once.
+
+Notation. For a box P × Q of priors the enclosure of f holds an interval that contains f(p, q) for
+every (p, q) in it, and intervals that contain the slopes ∂f/∂p and ∂f/∂q where they exist. Slopes
+of `min` and `max` are enclosed by both sides', which bounds every Lipschitz step; across a jump
+that may lie inside the box nothing is claimed (−∞, ∞).
+
+Interval arithmetic after Moore; every result is rounded outward by one unit in the last place (two
+for log, exp and powers, which the C library does not round correctly), so the bounds are proofs.
+One array operation serves all boxes of a search level.
+
+A box is `undefined` where the formula may have no value in it: a denominator that may be 0, a
+logarithm or root that may be negative. A denominator or logarithm that reaches 0 only on the
+face p = 0 or q = 0 is fine: those priors are limits, not members.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.tolerances.formula import (
+    Binary,
+    Call,
+    Compare,
+    Conditional,
+    Expression,
+    Logical,
+    Number,
+    Power,
+    Variable,
+)
+
+__all__ = ["Boxes", "Enclosure", "enclose"]
+
+Array: TypeAlias = NDArray[np.float64]
+Mask: TypeAlias = NDArray[np.bool_]
+Span: TypeAlias = tuple[Array, Array]
+_INF = np.float64(np.inf)
+_ZERO: Span = (np.zeros(1), np.zeros(1))
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """Many boxes of priors: arrays of their ends."""
+
+    p0: Array
+    p1: Array
+    q0: Array
+    q1: Array
+
+    def __len__(self) -> int:
+        return len(self.p0)
+
+    def __getitem__(self, keep: Mask | NDArray[np.int64]) -> Boxes:
+        return Boxes(self.p0[keep], self.p1[keep], self.q0[keep], self.q1[keep])
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """Bounds of values and slopes over boxes; a slope of None is zero."""
+
+    low: Array
+    high: Array
+    slope_p: Span | None
+    slope_q: Span | None
+    positive: bool  # never negative on any box, by its form
+
+
+def enclose(expression: Expression, boxes: Boxes, *, slopes: str = "pq") -> tuple[Enclosure, Mask]:
+    """Return bounds of the formula over each box, and where it may be undefined.
+
+    `slopes` names the directions in which slopes are wanted; in others they are left out.
+    """
+    evaluator = _Evaluator(boxes, slopes)
+    with np.errstate(all="ignore"):
+        out = evaluator.value(expression)
+    if len(out.low) != len(boxes):  # a constant on some branch
+        shape = len(boxes)
+        out = replace(
+            out, low=np.broadcast_to(out.low, shape), high=np.broadcast_to(out.high, shape)
+        )
+    return out, evaluator.undefined
+
+
+def _out(low: Array, high: Array, steps: int = 1) -> Span:
+    for _ in range(steps):
+        low, high = np.nextafter(low, -_INF), np.nextafter(high, _INF)
+    return low, high
+
+
+def _sum(x: Span, y: Span) -> Span:
+    low, high = x[0] + y[0], x[1] + y[1]
+    # ∞ − ∞ says nothing
+    return _out(np.where(np.isnan(low), -_INF, low), np.where(np.isnan(high), _INF, high))
+
+
+def _add(x: Span | None, y: Span | None) -> Span | None:
+    if x is None:
+        return y
+    if y is None:
+        return x
+    return _sum(x, y)
+
+
+def _negate(x: Span | None) -> Span | None:
+    return None if x is None else (-x[1], -x[0])
+
+
+def _multiply(x: Span, y: Span, positive: bool = False) -> Span:
+    if positive:  # ends times ends, and rounding never passes 0; 0·∞ may be anything
+        low, high = np.fmax(x[0] * y[0], 0.0), x[1] * y[1]
+        return np.nextafter(low, 0.0), np.nextafter(np.where(np.isnan(high), _INF, high), _INF)
+    products = np.stack(np.broadcast_arrays(x[0] * y[0], x[0] * y[1], x[1] * y[0], x[1] * y[1]))
+    products[np.isnan(products)] = 0.0  # 0·∞ at an end: the other ends bound it
+    return _out(products.min(axis=0), products.max(axis=0))
+
+
+def _times(x: Span, y: Span | None) -> Span | None:
+    return None if y is None else _multiply(x, y)
+
+
+def _reciprocal(x: Span, positive: bool = False) -> Span:
+    """1/x where x does not change sign; an end at 0 gives ∞, a change of sign everything."""
+    low, high = x
+    if positive:
+        return np.nextafter(1 / high, 0.0), np.nextafter(1 / low, _INF)
+    crosses = (low < 0) & (high > 0)
+    above = np.where(low == 0, _INF, 1 / low)
+    below = np.where(high == 0, -_INF, 1 / high)
+    return _out(np.where(crosses, -_INF, below), np.where(crosses, _INF, above))
+
+
+def _hull(x: Span | None, y: Span | None) -> Span | None:
+    if x is None and y is None:
+        return None
+    a, b = x or _ZERO, y or _ZERO
+    return np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
+
+
+def _select(mask: Mask, x: Span | None, y: Span | None) -> Span | None:
+    if x is None and y is None:
+        return None
+    a, b = x or _ZERO, y or _ZERO
+    return np.where(mask, a[0], b[0]), np.where(mask, a[1], b[1])
+
+
+class _Evaluator:
+    """One evaluation over many boxes; collects where it is undefined."""
+
+    def __init__(self, boxes: Boxes, slopes: str) -> None:
+        self.boxes = boxes
+        self.undefined: Mask = np.zeros(len(boxes), dtype=bool)
+        self.on_face: Mask = (boxes.p0 == 0) | (boxes.q0 == 0)
+        self.possible: Mask = np.ones(len(boxes), dtype=bool)
+        one = np.ones(1)
+        self.along_p: Span | None = (one, one) if "p" in slopes else None
+        self.along_q: Span | None = (one, one) if "q" in slopes else None
+
+    def value(self, e: Expression) -> Enclosure:
+        match e:
+            case Number(value):
+                constant = np.full(1, value)
+                return Enclosure(constant, constant, None, None, value >= 0)
+            case Variable("p"):
+                return Enclosure(self.boxes.p0, self.boxes.p1, self.along_p, None, True)
+            case Variable(_):
+                return Enclosure(self.boxes.q0, self.boxes.q1, None, self.along_q, True)
+            case Binary(op, left, right):
+                return self.binary(op, self.value(left), self.value(right))
+            case Power(base, exponent):
+                return self.power(self.value(base), exponent)
+            case Call("min" | "max" as function, arguments):
+                out = self.value(arguments[0])
+                for argument in arguments[1:]:
+                    out = _extreme(function, out, self.value(argument))
+                return out
+            case Call(function, (argument,)):
+                return self.apply(function, self.value(argument))
+            case Conditional(test, then, otherwise):
+                return self.conditional(test, then, otherwise)
+            case _:
+                raise AssertionError("the parser lets no truth value stand for a number")
+
+    def binary(self, op: str, x: Enclosure, y: Enclosure) -> Enclosure:
+        span_x, span_y = (x.low, x.high), (y.low, y.high)
+        positive = x.positive and y.positive
+        if op in "+-":
+            if op == "-":
+                span_y, positive = (-y.high, -y.low), False
+                y = Enclosure(*span_y, _negate(y.slope_p), _negate(y.slope_q), False)
+            low, high = _sum(span_x, span_y)
+            if positive:
+                low = np.maximum(low, 0.0)
+            return Enclosure(
+                low, high, _add(x.slope_p, y.slope_p), _add(x.slope_q, y.slope_q), positive
+            )
+        if op == "*":
+            low, high = _multiply(span_x, span_y, positive)
+            return Enclosure(
+                low,
+                high,
+                _add(_times(span_y, x.slope_p), _times(span_x, y.slope_p)),
+                _add(_times(span_y, x.slope_q), _times(span_x, y.slope_q)),
+                positive,
+            )
+        if len(y.low) > 1 or y.low[0] <= 0 <= y.high[0]:
+            self.refuse_zero(span_y)
+        inverse = _reciprocal(span_y, y.positive)
+        ratio = _multiply(span_x, inverse, positive)
+        minus = (-ratio[1], -ratio[0])
+        return Enclosure(
+            *ratio,
+            _times(inverse, _add(x.slope_p, _times(minus, y.slope_p))),
+            _times(inverse, _add(x.slope_q, _times(minus, y.slope_q))),
+            positive,
+        )
+
+    def refuse_zero(self, x: Span) -> None:
+        low, high = x
+        touches = (low <= 0) & (high >= 0)
+        one_sided = (low >= 0) | (high <= 0)
+        self.undefined |= self.possible & touches & ~(self.on_face & one_sided & (low < high))
+
+    def refuse_negative(self, x: Span, zero: bool) -> None:
+        low, _ = x
+        outside = (low < 0) if zero else (low < 0) | ((low == 0) & ~self.on_face)
+        self.undefined |= self.possible & outside
+
+    def power(self, x: Enclosure, exponent: float) -> Enclosure:
+        if exponent == 0:
+            return self.value(Number(1.0))
+        low, high = x.low, x.high
+        whole = exponent == int(exponent) if np.isfinite(exponent) else False
+        if not whole:
+            self.refuse_negative((low, high), zero=exponent > 0)
+            low = np.maximum(low, 0.0)
+        elif exponent < 0:
+            self.refuse_zero((low, high))
+        span = _power(low, high, exponent)
+        if whole and exponent < 0:
+            crosses = (low < 0) & (high > 0)
+            span = (np.where(crosses, -_INF, span[0]), np.where(crosses, _INF, span[1]))
+        steep = _power(low, high, exponent - 1)
+        factor = _multiply((np.full(1, exponent), np.full(1, exponent)), steep)
+        if x.positive:
+            span = (np.maximum(span[0], 0.0), span[1])
+        return Enclosure(*span, _times(factor, x.slope_p), _times(factor, x.slope_q), x.positive)
+
+    def apply(self, function: str, x: Enclosure) -> Enclosure:
+        if function == "exp":
+            span = _out(np.exp(x.low), np.exp(x.high), 2)
+            factor = span
+        elif function == "log":
+            self.refuse_negative((x.low, x.high), zero=False)
+            low = np.maximum(x.low, 0.0)
+            span = _out(np.log(low), np.log(x.high), 2)
+            factor = _reciprocal((low, x.high))
+        else:
+            self.refuse_negative((x.low, x.high), zero=True)
+            low = np.maximum(x.low, 0.0)
+            span = _out(np.sqrt(low), np.sqrt(x.high))
+            factor = _reciprocal((2 * np.maximum(span[0], 0.0), 2 * span[1]))
+        positive = function != "log"
+        if positive:
+            span = (np.maximum(span[0], 0.0), span[1])
+        return Enclosure(*span, _times(factor, x.slope_p), _times(factor, x.slope_q), positive)
+
+    def conditional(self, test: Expression, then: Expression, otherwise: Expression) -> Enclosure:
+        may_hold, may_fail = self.truth(test)
+        possible = self.possible
+        self.possible = possible & may_hold
+        x = self.value(then)
+        self.possible = possible & may_fail
+        y = self.value(otherwise)
+        self.possible = possible
+        both = may_hold & may_fail
+        low = np.where(both, np.minimum(x.low, y.low), np.where(may_hold, x.low, y.low))
+        high = np.where(both, np.maximum(x.high, y.high), np.where(may_hold, x.high, y.high))
+        nothing: Span = (np.full(1, -_INF), np.full(1, _INF))  # a jump may lie in the box
+        slope_p = slope_q = None
+        if self.along_p is not None:
+            slope_p = _select(both, nothing, _select(may_hold, x.slope_p, y.slope_p))
+        if self.along_q is not None:
+            slope_q = _select(both, nothing, _select(may_hold, x.slope_q, y.slope_q))
+        return Enclosure(low, high, slope_p, slope_q, x.positive and y.positive)
+
+    def truth(self, e: Expression) -> tuple[Mask, Mask]:
+        """Return where the test may hold, and where it may fail."""
+        match e:
+            case Compare(op, left, right):
+                x, y = self.value(left), self.value(right)
+                return _compare(op, x, y)
+            case Logical("not", (argument,)):
+                may_hold, may_fail = self.truth(argument)
+                return may_fail, may_hold
+            case Logical(op, arguments):
+                pairs = [self.truth(argument) for argument in arguments]
+                may_hold, may_fail = pairs[0]
+                for hold, fail in pairs[1:]:
+                    if op == "and":
+                        may_hold, may_fail = may_hold & hold, may_fail | fail
+                    else:
+                        may_hold, may_fail = may_hold | hold, may_fail & fail
+                return may_hold, may_fail
+            case _:
+                raise AssertionError("the parser lets no number stand for a truth value")
+
+
+def _compare(op: str, x: Enclosure, y: Enclosure) -> tuple[Mask, Mask]:
+    if op in (">", ">="):
+        x, y, op = y, x, {">": "<", ">=": "<="}[op]
+    if op == "<":
+        return x.low < y.high, x.high >= y.low
+    if op == "<=":
+        return x.low <= y.high, x.high > y.low
+    equal = (x.low <= y.high) & (y.low <= x.high)
+    differ = ~((x.low == x.high) & (y.low == y.high) & (x.low == y.low))
+    return (equal, differ) if op == "==" else (differ, equal)
+
+
+def _extreme(function: str, x: Enclosure, y: Enclosure) -> Enclosure:
+    if function == "max":
+        low, high = np.maximum(x.low, y.low), np.maximum(x.high, y.high)
+        first, second = x.low >= y.high, y.low >= x.high
+    else:
+        low, high = np.minimum(x.low, y.low), np.minimum(x.high, y.high)
+        first, second = x.high <= y.low, y.high <= x.low
+
+    def slope(a: Span | None, b: Span | None) -> Span | None:
+        return _select(first, a, _select(second, b, _hull(a, b)))
+
+    positive = (x.positive or y.positive) if function == "max" else (x.positive and y.positive)
+    return Enclosure(low, high, slope(x.slope_p, y.slope_p), slope(x.slope_q, y.slope_q), positive)
+
+
+def _power(low: Array, high: Array, exponent: float) -> Span:
+    at_low, at_high = np.power(low, exponent), np.power(high, exponent)
+    span = _out(np.minimum(at_low, at_high), np.maximum(at_low, at_high), 2)
+    even = exponent == int(exponent) and int(exponent) % 2 == 0 if np.isfinite(exponent) else False
+    if even and exponent > 0:
+        crosses = (low < 0) & (high > 0)
+        return np.where(crosses, 0.0, span[0]), span[1]
+    return span
