@@ -11,7 +11,6 @@ more grant. The ledger writes with them and the verification recomputes with the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,10 +18,9 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
-from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PrivacyCurve, PureDP
+from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
 from discreet.ledger.amounts import Amount
 from discreet.ledger.filters import Charge, Chargeable, Filter, charges
-from discreet.rounding import down, up
 
 __all__ = ["NO_CAP", "UNITS", "Account", "OverBudget", "Period"]
 
@@ -136,16 +134,24 @@ class Account:
 
     @property
     def total(self) -> Guarantee:
-        """What everything charged so far promises together, as one guarantee."""
+        """What everything charged so far promises together, as one guarantee.
+
+        With Σδ > 0 a `zcdp` account promises δ-approximate zCDP: given as its whole curve δ(ε).
+        """
         return self.promise(self.spent)
 
     def promise(self, spent: Amount) -> Guarantee:
         """Read an amount as a guarantee under this account's filter; never below the truth."""
         numbers, adjacency = spent.floats("up"), self.adjacency
         delta = min(1.0, numbers.get("delta", 0.0))
-        if self.filter is Filter.ZCDP:
+        if self.filter is Filter.ZCDP and delta:
+            from discreet.composition.concentrated import ConcentratedLoss
+
             rho = numbers["rho"]
-            return _approximate(rho, delta, adjacency) if delta else ZCDP(rho, adjacency=adjacency)
+            name = f"{delta:g}-approximate {rho:g}-zCDP"
+            return ConcentratedLoss(rho, lost=delta, adjacency=adjacency, name=name).curve()
+        if self.filter is Filter.ZCDP:
+            return ZCDP(numbers["rho"], adjacency=adjacency)
         if delta:
             return ApproxDP(numbers["epsilon"], delta, adjacency=adjacency)
         return PureDP(numbers["epsilon"], adjacency=adjacency)
@@ -292,15 +298,3 @@ def remaining_dict(amount: Amount | None) -> dict[str, Any]:
     if amount is None:
         return {"epsilon": None, "delta": None, "rho": None, "unbounded": True}
     return amount.to_dict("down")
-
-
-def _approximate(rho: float, delta: float, adjacency: Adjacency) -> PrivacyCurve:
-    """Return the curve of δ-approximate ρ-zCDP: δ and that of ρ-zCDP (Bun and Steinke 2016)."""
-
-    def delta_at(epsilon: float) -> float:
-        if rho == 0:
-            return delta
-        gap = max(0.0, down(epsilon - rho))
-        return min(1.0, up(delta + up(math.exp(-gap * gap / (4 * rho)))))
-
-    return PrivacyCurve(f"{delta:g}-approximate {rho:g}-zCDP", delta_at, adjacency=adjacency)

@@ -86,9 +86,8 @@ class Store:
         try:
             parsed = make_url(url)
         except (ArgumentError, ValueError):
-            raise InputError(
-                f"ledger is {url!r}; it must be a URL such as sqlite:///ledger.db."
-            ) from None
+            # Not repeated: what cannot be parsed may hold a password.
+            raise InputError("The ledger must be a URL such as sqlite:///ledger.db.") from None
         if parsed.get_backend_name() != "sqlite":
             raise InputError(
                 f"A ledger on {parsed.get_backend_name()!r} is not supported; use "

@@ -1,0 +1,530 @@
+"""What every ledger does, whatever database it lies in: the suite is given a URL, no more."""
+
+from __future__ import annotations
+
+import math
+import re
+import string
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from discreet.errors import BudgetExceeded, InputError, PolicyError
+from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
+from discreet.ledger import Amount, Charge, Ledger, OverBudget, Part
+
+SAID = {"purpose": "a table", "who": "ci", "spec_hash": "5" * 64}
+CHARGED = {"purpose": "a table", "who": "ci"}
+Opened = Callable[..., Ledger]
+
+
+# -- accounts
+
+
+def test_a_ledger_that_is_not_there_says_the_command_that_opens_the_account(ledger: Ledger) -> None:
+    for use in (
+        lambda: ledger.account("clinic", unit="record", adjacency="replace", filter="zcdp"),
+        lambda: ledger.reserve("clinic", PureDP(0.1), **SAID),
+        lambda: ledger.charge("clinic", PureDP(0.1), **CHARGED),
+        lambda: ledger.show("clinic"),
+        lambda: ledger.unfinished("clinic"),
+        lambda: ledger.grant("clinic", add=PureDP(1), approver="a", reason="b"),
+        lambda: ledger.register_plan("clinic", [PureDP(0.1)], PureDP(0.1), **CHARGED),
+    ):
+        with pytest.raises(PolicyError, match=r"discreet ledger open --ledger .* --account clinic"):
+            use()
+    with pytest.raises(PolicyError, match="--unit record --adjacency replace --filter zcdp --rho"):
+        ledger.account("clinic", unit="record", adjacency="replace", filter="zcdp")
+    with pytest.raises(PolicyError, match="not reserved"):
+        ledger.commit("x", "h")
+    with pytest.raises(PolicyError, match="not registered"):
+        ledger.next_slot("x")
+    with pytest.raises(InputError, match="There is no ledger"):
+        ledger.verify()
+    assert ledger.accounts() == []
+    assert ledger.entries() == []
+
+
+def test_another_account_of_the_same_ledger_is_not_open_either(opened: Opened) -> None:
+    ledger = opened("clinic")
+    with pytest.raises(PolicyError, match=r"'other people' is not open.*--account 'other people'"):
+        ledger.reserve("other people", PureDP(0.1), **SAID)
+
+
+def test_the_terms_of_an_account_are_those_it_was_opened_with(opened: Opened, url: str) -> None:
+    opened("clinic", unit="partition", adjacency="replace", filter="zcdp", cap=None)
+    account = Ledger.open(url).account("clinic")
+    assert (account.unit, account.adjacency, account.filter) == ("partition", "replace", "zcdp")
+    assert account.cap is None
+    assert account.remaining is None
+
+
+def test_an_account_is_opened_once(opened: Opened) -> None:
+    ledger = opened("clinic")
+    with pytest.raises(PolicyError, match="already open"):
+        opened("clinic", filter="zcdp", cap=ZCDP(1.0))
+    assert ledger.account("clinic").filter == "pure"
+    assert ledger.verify().entries == 2
+
+
+@pytest.mark.parametrize(("approver", "reason"), [("", "why"), ("who", ""), (" ", "w"), ("", "")])
+def test_opening_and_granting_take_an_approver_and_a_reason(
+    opened: Opened, approver: str, reason: str
+) -> None:
+    with pytest.raises(PolicyError, match="approver and a reason"):
+        opened("clinic", approver=approver, reason=reason)
+    ledger = opened("clinic")
+    with pytest.raises(PolicyError, match="approver and a reason"):
+        ledger.grant("clinic", add=PureDP(1.0), approver=approver, reason=reason)
+    assert ledger.verify().entries == 2
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {"unit": "household"},
+        {"adjacency": "swap"},
+        {"filter": "rdp"},
+        {"cap": PureDP(math.inf)},
+        {"period": "month"},
+        {"period": "fortnight", "period_cap": PureDP(0.1)},
+        {"period_cap": PureDP(0.1)},
+        {"name": ""},
+        {"name": " clinic"},
+        {"name": "two\nlines"},
+        {"name": "x" * 101},
+        {"name": "lone \ud800 surrogate"},
+        {"reason": "bell \a"},
+    ],
+)
+def test_terms_that_make_no_sense_are_refused(opened: Opened, terms: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        opened(**terms)
+
+
+def test_a_grant_raises_the_cap_and_stands_in_the_chain(opened: Opened) -> None:
+    ledger = opened()
+    ledger.charge("clinic", PureDP(1.0), **CHARGED)
+    account = ledger.grant("clinic", add=PureDP(0.5), approver="B. Board", reason="second year")
+    assert account.cap == Amount.of(epsilon=1.5)
+    assert ledger.remaining("clinic") == Amount.of(epsilon=0.5)
+    entry = ledger.entries("clinic")[-1]
+    assert (entry.kind, entry.said["approver"]) == ("grant", "B. Board")
+    ledger.charge("clinic", PureDP(0.5), **CHARGED)
+    with pytest.raises(OverBudget):
+        ledger.charge("clinic", PureDP(1e-9), **CHARGED)
+
+
+def test_there_is_no_cap_to_raise_where_there_is_none(opened: Opened) -> None:
+    ledger = opened(cap=None)
+    with pytest.raises(PolicyError, match="no lifetime cap"):
+        ledger.grant("clinic", add=PureDP(1.0), approver="a", reason="b")
+    with pytest.raises(InputError, match="does not fit the filter"):
+        ledger.grant("clinic", add=ZCDP(1.0), approver="a", reason="b")
+
+
+# -- one release
+
+
+def test_a_reservation_is_charged_named_and_found_by_another_reader(
+    opened: Opened, url: str
+) -> None:
+    ledger = opened()
+    entry = ledger.reserve("clinic", PureDP(0.25), **SAID)
+    assert entry.release_id is not None
+    assert len(entry.release_id) == 26
+    assert set(entry.release_id) <= set(string.ascii_lowercase + string.digits)
+    other = Ledger.open(url)
+    assert other.spent("clinic") == entry.spent == Amount.of(epsilon=0.25)
+    assert other.remaining("clinic") == entry.remaining == Amount.of(epsilon=0.75)
+    assert [e.release_id for e in other.unfinished("clinic")] == [entry.release_id]
+    assert other.head == entry.hash
+    found = other.entries("clinic")[-1]
+    for name, said in SAID.items():
+        assert found.said[name] == said
+
+
+def test_a_committed_release_is_finished(opened: Opened) -> None:
+    ledger = opened()
+    first = ledger.reserve("clinic", PureDP(0.1), **SAID)
+    second = ledger.reserve("clinic", PureDP(0.1), **SAID)
+    done = ledger.commit(str(first.release_id), "a" * 64)
+    assert done.output_hash == "a" * 64
+    assert ledger.unfinished("clinic") == [second]
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.2)
+
+
+def test_an_output_is_stored_once(opened: Opened) -> None:
+    ledger = opened()
+    name = str(ledger.reserve("clinic", PureDP(0.1), **SAID).release_id)
+    done = ledger.commit(name, "a" * 64)
+    assert ledger.commit(name, "a" * 64) == done
+    with pytest.raises(PolicyError, match="drawn once"):
+        ledger.commit(name, "b" * 64)
+    assert ledger.head == done.hash
+
+
+def test_an_output_without_a_reservation_is_refused(opened: Opened) -> None:
+    ledger = opened()
+    made = ledger.charge("clinic", PureDP(0.1), **CHARGED)
+    for name in ("nobody", str(made.release_id)):
+        with pytest.raises(PolicyError, match="not reserved"):
+            ledger.commit(name, "a" * 64)
+
+
+def test_a_release_made_elsewhere_is_charged_once_under_its_name(opened: Opened) -> None:
+    ledger = opened()
+    ledger.charge("clinic", PureDP(0.1), release_id="2026-q1", output_hash="f" * 64, **CHARGED)
+    with pytest.raises(PolicyError, match="already charged"):
+        ledger.charge("clinic", PureDP(0.1), release_id="2026-q1", **CHARGED)
+    with pytest.raises(InputError, match="release_id"):
+        ledger.charge("clinic", PureDP(0.1), release_id="../../etc", **CHARGED)
+    assert ledger.unfinished("clinic") == []
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.1)
+
+
+def test_over_budget_says_needs_spent_cap_left_and_what_fits(opened: Opened) -> None:
+    ledger = opened()
+    ledger.reserve("clinic", PureDP(0.7), **SAID)
+    head = ledger.head
+    with pytest.raises(OverBudget) as caught:
+        ledger.reserve("clinic", PureDP(0.4), **SAID)
+    error = caught.value
+    assert error.exit_code == 3
+    assert isinstance(error, BudgetExceeded)
+    assert error.needs == Amount.of(epsilon=0.4)
+    assert error.spent == Amount.of(epsilon=0.7)
+    assert error.cap == Amount.of(epsilon=1.0)
+    assert error.left == Amount.of(epsilon=0.3)
+    assert error.fits == Charge(PureDP(0.3))
+    for words in ("needs ε = 0.4", "spent ε = 0.7", "cap ε = 1;", "left ε = 0.3", "0.3-DP"):
+        assert words in str(error)
+    assert ledger.head == head
+    ledger.reserve("clinic", error.fits, **SAID)
+    with pytest.raises(OverBudget, match="nothing fits"):
+        ledger.reserve("clinic", PureDP(1e-300), **SAID)
+
+
+def test_each_coordinate_has_its_own_cap(opened: Opened) -> None:
+    ledger = opened(filter="basic", cap=ApproxDP(1.0, 1e-6))
+    ledger.charge("clinic", ApproxDP(0.1, 9e-7), **CHARGED)
+    with pytest.raises(OverBudget, match="δ = 2e-07"):
+        ledger.charge("clinic", ApproxDP(0.1, 2e-7), **CHARGED)
+    ledger.charge("clinic", PureDP(0.9), **CHARGED)
+    with pytest.raises(OverBudget):
+        ledger.charge("clinic", PureDP(1e-9), **CHARGED)
+
+
+def test_a_zcdp_account_takes_every_kind(opened: Opened) -> None:
+    ledger = opened(filter="zcdp", cap=Amount.of(rho=1.0, delta=1e-6))
+    ledger.charge("clinic", ZCDP(0.1), **CHARGED)
+    ledger.charge("clinic", PureDP(0.2), **CHARGED)
+    ledger.charge("clinic", Charge(PureDP(0.2), "exponential"), **CHARGED)
+    ledger.charge("clinic", ApproxDP(0.2, 1e-7), **CHARGED)
+    ledger.charge("clinic", [ZCDP(0.1), ApproxDP(0.2, 1e-7)], **CHARGED)
+    assert ledger.spent("clinic") == Amount.of(rho=0.265, delta=2e-7)
+
+
+def test_without_a_lifetime_cap_spending_is_counted_and_the_absence_said(opened: Opened) -> None:
+    ledger = opened(cap=None)
+    ledger.charge("clinic", PureDP(1e6), **CHARGED)
+    sheet = ledger.show("clinic")
+    assert "no lifetime cap" in repr(sheet.account)
+    said = sheet.to_dict()
+    assert "no lifetime cap" in said["note"]
+    assert said["remaining"]["unbounded"] is True
+    assert said["cap"]["unbounded"] is True
+    assert said["entries"][-1]["remaining"]["unbounded"] is True
+    assert said["spent"] == {"epsilon": 1e6, "delta": None, "rho": None}
+
+
+@pytest.mark.parametrize("guarantee", [ZCDP(0.1), ApproxDP(0.1, 1e-9)])
+def test_what_the_filter_cannot_take_is_refused_and_not_written(
+    opened: Opened, guarantee: Guarantee
+) -> None:
+    ledger = opened()
+    head = ledger.head
+    with pytest.raises(PolicyError, match="cannot take"):
+        ledger.reserve("clinic", guarantee, **SAID)
+    assert ledger.head == head
+
+
+def test_another_adjacency_or_unit_is_refused(opened: Opened) -> None:
+    ledger = opened()
+    with pytest.raises(PolicyError, match="opened with adjacency 'add-remove'"):
+        ledger.reserve("clinic", PureDP(0.1, adjacency=Adjacency.REPLACE), **SAID)
+    with pytest.raises(PolicyError, match="opened with unit 'person'"):
+        ledger.reserve("clinic", PureDP(0.1), unit="record", **SAID)
+    ledger.reserve("clinic", PureDP(0.1), unit="person", **SAID)
+
+
+def test_words_are_needed_and_kept_to_a_line(opened: Opened) -> None:
+    ledger = opened()
+    for said in ({"purpose": ""}, {"who": " "}, {"spec_hash": ""}, {"purpose": "x" * 1001}):
+        with pytest.raises(InputError):
+            ledger.reserve("clinic", PureDP(0.1), **(SAID | said))
+    with pytest.raises(InputError, match="cannot be printed"):
+        ledger.reserve("clinic", PureDP(0.1), **(SAID | {"purpose": "a\x00b"}))
+    assert ledger.verify().entries == 2
+
+
+def test_a_tolerance_sees_the_whole_spend_before_it_is_written(opened: Opened) -> None:
+    ledger = opened()
+    ledger.charge("clinic", PureDP(0.3), **CHARGED)
+    seen: list[Guarantee] = []
+
+    def strict(total: Guarantee) -> None:
+        seen.append(total)
+        assert isinstance(total, PureDP)
+        if total.epsilon > 0.45:
+            raise BudgetExceeded("the tolerance would break.")
+
+    ledger.reserve("clinic", PureDP(0.1), tolerance_check=strict, **SAID)
+    head = ledger.head
+    with pytest.raises(BudgetExceeded, match="tolerance would break"):
+        ledger.reserve("clinic", PureDP(0.1), tolerance_check=strict, **SAID)
+    assert [t.epsilon for t in seen if isinstance(t, PureDP)] == [0.4, 0.5]
+    assert ledger.head == head
+
+
+def test_tiny_charges_never_slip_past_the_cap(opened: Opened) -> None:
+    """In doubles 1 + 1e-17 is 1, and would be for ever."""
+    ledger = opened(cap=Amount.of(epsilon=1.0))
+    ledger.charge("clinic", PureDP(1.0), **CHARGED)
+    for _ in range(3):
+        with pytest.raises(OverBudget):
+            ledger.charge("clinic", PureDP(1e-17), **CHARGED)
+    ledger.grant("clinic", add=PureDP(2e-17), approver="a", reason="b")
+    ledger.charge("clinic", PureDP(1e-17), **CHARGED)
+    ledger.charge("clinic", PureDP(1e-17), **CHARGED)
+    with pytest.raises(OverBudget):
+        ledger.charge("clinic", PureDP(5e-324), **CHARGED)
+    assert ledger.spent("clinic").to_dict()["epsilon"] > 1.0
+
+
+# -- periods and clocks
+
+
+def test_a_period_limits_pace_and_the_lifetime_cap_is_the_promise(
+    opened: Opened, clock: Callable[[], datetime]
+) -> None:
+    ledger = opened(cap=PureDP(0.5), period="month", period_cap=PureDP(0.2))
+    ledger.charge("clinic", PureDP(0.2), **CHARGED)
+    with pytest.raises(OverBudget, match="cap of month 2026-01") as caught:
+        ledger.charge("clinic", PureDP(0.1), **CHARGED)
+    assert caught.value.left == Amount.of(epsilon=0.0)
+    clock.now = datetime(2026, 2, 1, tzinfo=UTC)  # type: ignore[attr-defined]
+    ledger.charge("clinic", PureDP(0.2), **CHARGED)
+    clock.now = datetime(2026, 3, 1, tzinfo=UTC)  # type: ignore[attr-defined]
+    with pytest.raises(OverBudget, match="lifetime cap"):
+        ledger.charge("clinic", PureDP(0.2), **CHARGED)
+    ledger.charge("clinic", PureDP(0.1), **CHARGED)
+    assert ledger.verify().verified
+
+
+@pytest.mark.parametrize(
+    ("period", "inside", "outside"),
+    [
+        ("day", datetime(2026, 1, 15, 23, 59, tzinfo=UTC), datetime(2026, 1, 16, tzinfo=UTC)),
+        ("week", datetime(2026, 1, 18, 23, 59, tzinfo=UTC), datetime(2026, 1, 19, tzinfo=UTC)),
+        ("quarter", datetime(2026, 3, 31, 23, 59, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)),
+        ("year", datetime(2026, 12, 31, 23, 59, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)),
+    ],
+)
+def test_periods_are_those_of_the_calendar_in_utc(
+    opened: Opened, clock: Callable[[], datetime], period: str, inside: datetime, outside: datetime
+) -> None:
+    ledger = opened(period=period, period_cap=PureDP(0.1))
+    ledger.charge("clinic", PureDP(0.1), **CHARGED)
+    clock.now = inside  # type: ignore[attr-defined]
+    with pytest.raises(OverBudget):
+        ledger.charge("clinic", PureDP(0.1), **CHARGED)
+    clock.now = outside  # type: ignore[attr-defined]
+    ledger.charge("clinic", PureDP(0.1), **CHARGED)
+
+
+def test_a_clock_set_back_does_not_open_the_month_again(
+    opened: Opened, clock: Callable[[], datetime]
+) -> None:
+    ledger = opened(period="month", period_cap=PureDP(0.2))
+    clock.now = datetime(2026, 2, 1, tzinfo=UTC)  # type: ignore[attr-defined]
+    entry = ledger.reserve("clinic", PureDP(0.2), **SAID)
+    clock.now = datetime(2026, 1, 20, tzinfo=UTC)  # type: ignore[attr-defined]
+    with pytest.raises(PolicyError, match="The clock shows 2026-01-20"):
+        ledger.charge("clinic", PureDP(0.1), **CHARGED)
+    # An output is recorded all the same, at the last entry's time; it spends nothing.
+    done = ledger.commit(str(entry.release_id), "a" * 64)
+    assert done.at == entry.at
+    # A named person may say that it was the earlier clock that was wrong.
+    ledger.grant("clinic", add=PureDP(0.0), approver="a", reason="the clock was a month ahead")
+    ledger.charge("clinic", PureDP(0.1), **CHARGED)
+    assert ledger.verify().verified
+
+
+def test_clocks_that_differ_by_minutes_do_not_matter(
+    opened: Opened, clock: Callable[[], datetime]
+) -> None:
+    ledger = opened()
+    first = ledger.charge("clinic", PureDP(0.1), **CHARGED)
+    clock.now -= timedelta(minutes=5)  # type: ignore[attr-defined]
+    second = ledger.charge("clinic", PureDP(0.1), **CHARGED)
+    assert second.at == first.at
+    assert ledger.verify().verified
+
+
+# -- plans
+
+
+def test_a_plan_is_charged_in_full_before_its_first_draw(opened: Opened) -> None:
+    ledger = opened(filter="basic", cap=ApproxDP(1.0, 1e-5))
+    plan_id = ledger.register_plan(
+        "clinic",
+        [(PureDP(0.1), 12)],
+        ApproxDP(0.9, 1e-6),
+        method="optimal",
+        **CHARGED,
+    )
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.9, delta=1e-6)
+    for number in range(1, 13):
+        slot = ledger.next_slot(plan_id)
+        assert (slot.number, slot.of, slot.stored) == (number, 12, False)
+        assert slot.charge == Charge(PureDP(0.1))
+        ledger.commit(slot.release_id, f"{number:064d}")
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.9, delta=1e-6)
+    with pytest.raises(BudgetExceeded, match="All 12 releases"):
+        ledger.next_slot(plan_id)
+    assert ledger.unfinished("clinic") == []
+    plan = ledger.plan(plan_id)
+    assert (plan.slots, len(plan.outputs), plan.method) == (12, 12, "optimal")
+
+
+def test_a_plan_over_budget_is_not_registered(opened: Opened) -> None:
+    ledger = opened()
+    head = ledger.head
+    with pytest.raises(OverBudget):
+        ledger.register_plan("clinic", [(PureDP(0.1), 12)], PureDP(1.2), **CHARGED)
+    with pytest.raises(BudgetExceeded, match="tolerance"):
+        ledger.register_plan(
+            "clinic", [(PureDP(0.1), 2)], PureDP(0.2), tolerance_check=_refuse, **CHARGED
+        )
+    assert ledger.head == head
+
+
+def _refuse(total: Guarantee) -> None:
+    raise BudgetExceeded("the tolerance would break.")
+
+
+def test_a_total_below_one_of_its_parts_is_refused(opened: Opened) -> None:
+    ledger = opened()
+    with pytest.raises(PolicyError, match="less than one of its releases"):
+        ledger.register_plan("clinic", [(PureDP(0.1), 12)], PureDP(0.09), **CHARGED)
+    for parts in ([], [(PureDP(0.1), 0)], [(PureDP(0.1), 1.5)]):
+        with pytest.raises(InputError):
+            ledger.register_plan("clinic", parts, PureDP(0.1), **CHARGED)
+    with pytest.raises(InputError, match="times is True"):
+        Part(Charge(PureDP(0.1)), True)
+
+
+def test_a_slot_is_drawn_again_only_while_no_output_is_stored(opened: Opened) -> None:
+    ledger = opened()
+    plan_id = ledger.register_plan("clinic", [(PureDP(0.1), 2)], PureDP(0.2), **CHARGED)
+    first = ledger.next_slot(plan_id)
+    again = ledger.next_slot(plan_id)
+    assert (first.number, again.number) == (1, 1)
+    assert first.release_id != again.release_id
+    ledger.commit(again.release_id, "a" * 64)
+    with pytest.raises(PolicyError, match="published once"):
+        ledger.commit(first.release_id, "b" * 64)
+    assert ledger.next_slot(plan_id).number == 2
+
+
+def test_a_key_always_finds_its_slot(opened: Opened) -> None:
+    ledger = opened()
+    plan_id = ledger.register_plan("clinic", [(PureDP(0.1), 3)], PureDP(0.3), **CHARGED)
+    january = ledger.next_slot(plan_id, "2026-01")
+    february = ledger.next_slot(plan_id, "2026-02")
+    assert (january.number, february.number) == (1, 2)
+    assert ledger.next_slot(plan_id, "2026-01").number == 1
+    ledger.commit(february.release_id, "f" * 64)
+    head = ledger.head
+    found = ledger.next_slot(plan_id, "2026-02")
+    assert found.stored
+    assert (found.release_id, found.output_hash) == (february.release_id, "f" * 64)
+    assert ledger.head == head
+    # Without a key, a slot that belongs to a key is left alone.
+    assert ledger.next_slot(plan_id).number == 3
+    with pytest.raises(BudgetExceeded):
+        ledger.next_slot(plan_id, "2026-04")
+
+
+def test_a_reservation_on_a_plan_takes_a_slot_that_covers_it(opened: Opened) -> None:
+    ledger = opened()
+    opened("school")
+    plan_id = ledger.register_plan(
+        "clinic", [(PureDP(0.1), 1), (Charge(PureDP(0.2), "geometric"), 1)], PureDP(0.3), **CHARGED
+    )
+    with pytest.raises(PolicyError, match=r"covers 0\.1-DP"):
+        ledger.reserve("clinic", PureDP(0.2), plan_id=plan_id, **SAID)
+    with pytest.raises(PolicyError, match="belongs to account 'clinic'"):
+        ledger.reserve("school", PureDP(0.1), plan_id=plan_id, **SAID)
+    with pytest.raises(PolicyError, match="opened with unit"):
+        ledger.reserve("clinic", PureDP(0.1), plan_id=plan_id, unit="record", **SAID)
+    with pytest.raises(BudgetExceeded, match="tolerance"):
+        ledger.reserve("clinic", PureDP(0.1), plan_id=plan_id, tolerance_check=_refuse, **SAID)
+    entry = ledger.reserve("clinic", PureDP(0.1), plan_id=plan_id, **SAID)
+    assert (entry.kind, entry.slot) == ("slot", 1)
+    ledger.commit(str(entry.release_id), "a" * 64)
+    with pytest.raises(PolicyError, match="by the mechanism 'geometric'"):
+        ledger.reserve("clinic", PureDP(0.2), plan_id=plan_id, **SAID)
+    geometric = Charge(PureDP(0.2), "geometric")
+    assert ledger.reserve("clinic", geometric, plan_id=plan_id, **SAID).slot == 2
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.3)
+
+
+def test_a_plan_of_gaussian_releases_may_be_charged_as_a_point_of_its_curve(
+    opened: Opened,
+) -> None:
+    ledger = opened(filter="basic", cap=ApproxDP(3.0, 1e-5))
+    part = (Charge(ZCDP(0.01), "gaussian"), 12)
+    plan_id = ledger.register_plan("clinic", [part], ApproxDP(2.0, 1e-6), method="curve", **CHARGED)
+    entry = ledger.reserve("clinic", Charge(ZCDP(0.01), "gaussian"), plan_id=plan_id, **SAID)
+    assert entry.slot == 1
+    with pytest.raises(PolicyError, match=r"covers 0\.01-zCDP"):
+        ledger.reserve("clinic", Charge(ZCDP(0.02), "gaussian"), plan_id=plan_id, **SAID)
+
+
+def test_an_unregistered_plan_is_refused(opened: Opened) -> None:
+    ledger = opened()
+    for use in (
+        lambda: ledger.next_slot("nobody"),
+        lambda: ledger.plan("nobody"),
+        lambda: ledger.reserve("clinic", PureDP(0.1), plan_id="nobody", **SAID),
+    ):
+        with pytest.raises(PolicyError, match="not registered"):
+            use()
+
+
+# -- words and numbers
+
+
+def test_everything_shown_is_ready_for_json(opened: Opened) -> None:
+    import json
+
+    ledger = opened(filter="zcdp", cap=Amount.of(rho=1.0, delta=1e-6))
+    ledger.reserve("clinic", [ZCDP(0.1), ApproxDP(0.1, 1e-9)], **SAID)
+    sheet = ledger.show("clinic")
+    text = json.dumps(sheet.to_dict() | ledger.verify().to_dict(), allow_nan=False)
+    assert json.loads(text)["spent"] == {"epsilon": None, "delta": 1e-9, "rho": 0.105}
+    for thing in (sheet, ledger, ledger.verify(), sheet.account, *sheet.entries):
+        assert "\n" not in repr(thing)
+    assert re.fullmatch(r"[0-9a-f]{64}", sheet.head)
+
+
+def test_a_url_that_is_none_or_a_database_that_is_not_supported_is_refused() -> None:
+    for url in ("ledger.db", "", "://", "mysql://host/db", "sqlite://", "sqlite:///:memory:"):
+        with pytest.raises(InputError):
+            Ledger.open(url)
+    with pytest.raises(InputError) as caught:
+        Ledger.open("oracle://me:hidden@host/db")
+    assert "hidden" not in str(caught.value)
