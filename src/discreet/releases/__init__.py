@@ -1,1 +1,1 @@
-"""One spec → reservation → contribution bounding → aggregation → noise → commit → tables on disk."""
+"""One spec → reservation → contribution bounding → aggregation → noise → commit → tables."""

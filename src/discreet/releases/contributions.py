@@ -7,7 +7,7 @@ Sensitivity, adding or removing a unit (every row kept adds at most m to one cel
     L1 = T·m,   L2² = (⌊T/c⌋·c² + (T mod c)²)·m²,
 the second because a sum of squares with at most c in a place and T in all is largest when places
 are filled one after the other. Replacing a unit takes one away and adds another: L1 doubles; L2²
-doubles where no number is negative (‖a−b‖² ≤ ‖a‖² + ‖b‖² for a, b ≥ 0), and else becomes four times.
+doubles where no number is negative (‖a−b‖² ≤ ‖a‖² + ‖b‖² for a, b ≥ 0), else it is fourfold.
 
 There is no parallel composition across groups: one unit may touch G of them, and L1 and L2 say so.
 """

@@ -8,6 +8,7 @@ A `Field` turns a column into a whole number from 0 to size−1, or nothing:
 - `Number`: clipped to [low, high]·resolution and rounded; text that is no number, NaN and null are
   nothing; ±infinity is clipped;
 - `Bins`: the place between rising edges; outside them is nothing;
+- `Steps`: the highest step of a ladder that the value reaches; below and above it is nothing;
 - `Labels`: the place in a list of texts, compared exactly; other texts are nothing.
 A row whose field is nothing adds nothing to that measure.
 """
@@ -33,6 +34,7 @@ __all__ = [
     "Measure",
     "Number",
     "Query",
+    "Steps",
     "Summing",
     "Tally",
 ]
@@ -82,7 +84,22 @@ class Labels:
         return len(self.labels)
 
 
-Field: TypeAlias = Number | Bins | Labels
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A numeric column as the step of a ladder that it reaches: start, start + step, …, up to cap.
+
+    Below the start and above the cap is nothing. A thousandth of a step of slack lets 0.29 reach
+    the step of twenty-nine hundredths, which no double is exactly.
+    """
+
+    column: str
+    start: float
+    step: float
+    size: int
+    cap: float
+
+
+Field: TypeAlias = Number | Bins | Labels | Steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,306 @@
+"""DuckDB: CSV, Parquet, a DuckDB file, or Arrow in memory.
+
+A CSV file is read as text, all of it: types that an engine guesses from data would depend on the
+data. Every fault of the engine is told in words of ours: its own messages quote values.
+"""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import duckdb
+import ibis
+import pyarrow as pa
+
+from discreet.errors import DataError, SpecError
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines import expressions
+from discreet.releases.engines.base import (
+    Column,
+    Counting,
+    Found,
+    KeySet,
+    Query,
+    Summing,
+    Tally,
+)
+from discreet.releases.engines.expressions import CODE, key_column
+
+__all__ = ["DuckDB"]
+
+_SOURCE = "_source"
+
+
+@contextmanager
+def _in_our_words(doing: str) -> Iterator[None]:
+    """Tell a fault of the engine without its message, which may quote data."""
+    try:
+        yield
+    except duckdb.Error as fault:
+        kind = type(fault).__name__
+        raise DataError(
+            f"The engine could not {doing} ({kind}). Its own message may quote data and is not "
+            "shown; check that the file is whole, in UTF-8, and of the columns that the spec names."
+        ) from None
+    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeDecodeError):
+        raise DataError(
+            f"The engine could not {doing}: the data are not what their schema says."
+        ) from None
+
+
+def _kind(dtype: pa.DataType) -> Column:
+    types = pa.types
+    if types.is_dictionary(dtype):
+        return _kind(dtype.value_type)
+    if types.is_integer(dtype):
+        return "integer" if dtype != pa.uint64() else "number"
+    if types.is_floating(dtype) or types.is_decimal(dtype):
+        return "number"
+    if types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype):
+        return "text"
+    if types.is_boolean(dtype):
+        return "truth"
+    return "moment" if types.is_temporal(dtype) else "other"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+class DuckDB:
+    """One source, opened for one release."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, spill: Path) -> None:
+        self._connection = connection
+        self._spill = spill
+        self._tables = 0
+        self._found: dict[int, str] = {}
+        with _in_our_words("read the columns of the source"):
+            schema = self._arrow(f"from {_SOURCE} limit 0").schema
+        self._columns: dict[str, Column] = {entry.name: _kind(entry.type) for entry in schema}
+        self._source = ibis.table(ibis.Schema.from_pyarrow(_readable(schema)), name=_SOURCE)
+
+    @classmethod
+    def open(cls, source: str, path: Path) -> DuckDB:
+        """Open a source by its name in the spec and its absolute path."""
+        return cls._opened(_relation(source, path))
+
+    @classmethod
+    def of(cls, data: Any) -> DuckDB:
+        """Open a table in memory: pandas, Polars or Arrow, through Arrow."""
+        return cls._opened(None, _arrow_table(data))
+
+    @classmethod
+    def _opened(cls, relation: str | None, table: pa.Table | None = None) -> DuckDB:
+        # What does not fit in memory is spilled to a private folder, removed when it is closed.
+        spill = Path(tempfile.mkdtemp(prefix="discreet-"))
+        connection = duckdb.connect(
+            config={
+                "temp_directory": str(spill),
+                "preserve_insertion_order": "false",
+                "autoinstall_known_extensions": "false",
+            }
+        )
+        try:
+            with _in_our_words("open the source"):
+                if relation is None:
+                    connection.register(_SOURCE, table)
+                elif relation.startswith("attach "):
+                    attach, selected = relation.split(";", 1)
+                    connection.execute(attach)
+                    connection.execute(f"create view {_SOURCE} as {selected}")
+                else:
+                    connection.execute(f"create view {_SOURCE} as {relation}")
+            return cls(connection, spill)
+        except BaseException:
+            connection.close()
+            shutil.rmtree(spill, ignore_errors=True)
+            raise
+
+    def close(self) -> None:
+        """Let go of the data, and remove what was spilled."""
+        self._connection.close()
+        shutil.rmtree(self._spill, ignore_errors=True)
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The columns and their types, read from the schema alone."""
+        return self._columns
+
+    def missing(self, columns: Sequence[str]) -> str | None:
+        """Return the first of the columns that has a null, or None."""
+        for column in columns:
+            expression = expressions.has_null(self._source, column, self._columns[column], False)
+            if self._answer(expression, "look for missing values")["_any"][0].as_py():
+                return column
+        return None
+
+    def measure(self, query: Query) -> dict[str, list[int] | list[list[int]]]:
+        """Bound, aggregate, and return every measure by name."""
+        cells = 1 if query.cells is None else len(query.cells)
+        keys = None if query.cells is None else self._key_table(query.cells)
+        sums = [m.name for m in query.measures if isinstance(m, (Counting, Summing))]
+        tallies = [m for m in query.measures if isinstance(m, Tally)]
+        answers: dict[str, list[int] | list[list[int]]] = {}
+        if not query.unit and not tallies:
+            grouped = expressions.grouped_first(self._source, query, self._columns, keys)
+            return self._dense(self._answer(grouped, "aggregate the rows"), sums, cells)
+        kept = expressions.kept_rows(self._source, query, self._columns, keys, self._stored)
+        if len(tallies) + bool(sums) > 1:
+            kept = self._stored(kept)
+        if sums:
+            table = self._answer(expressions.measured(kept, query), "bound and aggregate the rows")
+            answers |= self._dense(table, sums, cells)
+        for tally in tallies:
+            expression = expressions.tallied(kept, query, tally)
+            table = self._answer(expression, "bound and tally the rows")
+            counts = [[0] * tally.field.size for _ in range(cells)]
+            columns = (table[CODE], table["_place"], table[tally.name])
+            for code, place, count in zip(*(c.to_pylist() for c in columns), strict=True):
+                counts[code][place] = int(count)
+            answers[tally.name] = counts
+        return answers
+
+    def find_keys(
+        self, unit: tuple[str, ...], by: tuple[str, ...], contribution: Contribution
+    ) -> Found:
+        """Count the units of every key in the data, each unit bounded; the keys stay inside."""
+        texts = {
+            key_column(i): expressions.comparable(self._source[name], self._columns[name])
+            for i, name in enumerate(by)
+        }
+        present = [self._source[name].notnull() for name in (*by, *unit)]
+        distinct = self._source.filter(present).select(**texts).distinct()
+        keys = self._stored(distinct.mutate(**{CODE: ibis.row_number()}))
+        size = int(self._answer(keys.agg(_n=keys.count()), "count the keys")["_n"][0].as_py())
+        # The texts stay in the engine: the query below only needs how many there are.
+        cells = KeySet(by, ((),) * size)
+        query = Query(unit, cells, contribution.once_per_group(), (Counting("_units"),))
+        kept = expressions.kept_rows(self._source, query, self._columns, keys, self._stored)
+        table = self._answer(expressions.measured(kept, query), "count the units of every key")
+        found = Found(by, tuple(self._dense(table, ["_units"], size)["_units"]))
+        self._found[id(found)] = keys.get_name()
+        return found
+
+    def reveal(self, found: Found, places: Sequence[int]) -> KeySet:
+        """Return the keys at those places: call it only for keys that were paid for."""
+        self._tables += 1
+        name = f"_paid_{self._tables}"
+        self._connection.register(name, pa.table({CODE: pa.array(places, pa.int64())}))
+        columns = [f"cast({key_column(i)} as varchar)" for i in range(len(found.columns))]
+        with _in_our_words("read the keys that were paid for"):
+            rows = self._connection.sql(
+                f"select {', '.join(columns)} from {self._found[id(found)]} "  # noqa: S608
+                f"semi join {name} using ({CODE}) order by all"
+            ).fetchall()
+        return KeySet(found.columns, tuple(tuple(row) for row in rows))
+
+    def _key_table(self, cells: KeySet) -> Any:
+        matching = expressions.joinable(cells, self._columns)
+        columns: dict[str, Any] = {CODE: pa.array([code for code, _ in matching], pa.int64())}
+        for i, name in enumerate(cells.columns):
+            dtype = pa.int64() if self._columns[name] == "integer" else pa.string()
+            columns[key_column(i)] = pa.array([key[i] for _, key in matching], dtype)
+        table = pa.table(columns)
+        self._tables += 1
+        name = f"_keys_{self._tables}"
+        self._connection.register(name, table)
+        return ibis.table(ibis.Schema.from_pyarrow(table.schema), name=name)
+
+    def _stored(self, expression: Any) -> Any:
+        """Store an expression inside the engine: what is drawn in it is drawn once."""
+        self._tables += 1
+        name = f"_stored_{self._tables}"
+        sql = ibis.to_sql(expression, dialect="duckdb")
+        with _in_our_words("read the rows"):
+            self._connection.execute(f"create temp table {name} as {sql}")
+        return ibis.table(expression.schema(), name=name)
+
+    def _arrow(self, sql: str) -> pa.Table:
+        return self._connection.sql(sql).to_arrow_table()
+
+    def _answer(self, expression: Any, doing: str) -> pa.Table:
+        with _in_our_words(doing):
+            return self._arrow(ibis.to_sql(expression, dialect="duckdb"))
+
+    @staticmethod
+    def _dense(table: pa.Table, names: Sequence[str], cells: int) -> dict[str, Any]:
+        """Return one number a cell, zeros where no row was."""
+        codes = table[CODE].to_pylist()
+        answers = {}
+        for name in names:
+            values = [0] * cells
+            for code, value in zip(codes, table[name].to_pylist(), strict=True):
+                values[code] = int(value)
+            answers[name] = values
+        return answers
+
+
+def _readable(schema: pa.Schema) -> pa.Schema:
+    """Return the schema with types that Ibis knows; a column of another type is never computed."""
+    known: dict[Column, pa.DataType] = {"text": pa.string(), "other": pa.string()}
+    return pa.schema([(entry.name, known.get(_kind(entry.type), entry.type)) for entry in schema])
+
+
+def _arrow_table(data: Any) -> pa.Table:
+    if isinstance(data, pa.Table):
+        return data
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.table(data)
+    raise SpecError(
+        f"the data are a {type(data).__name__}; give a pandas, Polars or Arrow table, or a source."
+    )
+
+
+def _relation(source: str, path: Path) -> str:
+    """Return the query that reads a source."""
+    if source.startswith("duckdb:///"):
+        parts = urlsplit(source)
+        table = parse_qs(parts.query).get("table", [""])[0]
+        if not table:
+            raise SpecError(
+                f"source is {source!r}; a DuckDB file needs its table: duckdb:///file.db?table=t."
+            )
+        _require_file(source, path)
+        name = '"' + table.replace('"', '""') + '"'
+        return f"attach {_quoted(str(path))} as _file (read_only);select * from _file.{name}"  # noqa: S608
+    if "://" in source:
+        raise SpecError(
+            f"source is {source!r}; there are engines for CSV, Parquet and duckdb:///file.db?table=t."
+        )
+    if path.suffix.lower() in (".parquet", ".pq"):
+        _require_file(source, path)
+        return f"select * from read_parquet({_quoted(str(path))})"  # noqa: S608
+    if path.suffix.lower() in (".csv", ".csv.gz"):
+        _require_file(source, path)
+        return _csv(path)
+    raise SpecError(f"source is {source!r}; its name must end in .csv or .parquet.")
+
+
+def _require_file(source: str, path: Path) -> None:
+    if not path.is_file():
+        raise SpecError(f"source is {source!r}; there is no such file ({path}).")
+
+
+def _csv(path: Path) -> str:
+    """Read a CSV as text: the header names the columns, and nothing is guessed from the rows."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            header = next(csv.reader(lines), [])
+    except (UnicodeDecodeError, csv.Error):
+        raise DataError("the header of the source is not CSV in UTF-8.") from None
+    if not header or len(set(header)) != len(header) or "" in header:
+        raise DataError("the source needs a header line with a name of its own for every column.")
+    columns = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in header)
+    return (
+        f"select * from read_csv({_quoted(str(path))}, auto_detect=false, header=true, "  # noqa: S608
+        "delim=',', quote='\"', escape='\"', nullstr='', "
+        f"columns={{{columns}}})"
+    )

@@ -1,0 +1,275 @@
+"""From a query to relational expressions (Ibis): the same for every engine.
+
+    source ─ rows with a unit and known keys ─ bounded ─ grouped by cell
+
+`rows` has the unit's columns, the cell's number, one whole number a field (0 for nothing, else its
+place plus one) and a priority. Before the sort of the bounding, cell and fields are packed into one
+integer, bit beside bit, and unpacked after it: a sort moves every column that it carries. The
+priority stays a column of its own, so that no packed bit ever breaks a tie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import ibis
+
+from discreet.releases.engines.base import (
+    Bins,
+    Column,
+    Counting,
+    Field,
+    KeySet,
+    Labels,
+    Query,
+    Steps,
+    Summing,
+    Tally,
+)
+from discreet.releases.engines.bounding import GROUP, PRIORITY, Materialize, bounded
+
+__all__ = [
+    "CODE",
+    "comparable",
+    "fields_of",
+    "grouped_first",
+    "has_null",
+    "joinable",
+    "kept_rows",
+    "key_column",
+    "measured",
+    "tallied",
+]
+
+CODE = "_code"
+_PACKED = "_packed"
+_WIDEST = 62
+
+Table: TypeAlias = Any
+Value: TypeAlias = Any
+
+
+def key_column(place: int) -> str:
+    """The name of a column of the table of keys."""
+    return f"_key_{place}"
+
+
+def _unit_column(place: int) -> str:
+    return f"_unit_{place}"
+
+
+def _field_column(place: int) -> str:
+    return f"_field_{place}"
+
+
+def comparable(value: Value, kind: Column) -> Value:
+    """Return a column of the data as keys are compared: whole numbers as they are, else as text."""
+    return value.cast("int64") if kind == "integer" else value.cast("string")
+
+
+def joinable(keys: KeySet, kinds: Mapping[str, Column]) -> list[tuple[int, tuple[Any, ...]]]:
+    """Return (cell number, key) in the types of the data, without keys that no row could have.
+
+    Keys are texts. Against a column of whole numbers, "7" is 7; "07" or "seven" matches nothing.
+    """
+    matching = []
+    for code, key in enumerate(keys.keys):
+        typed: list[Any] = []
+        for column, text in zip(keys.columns, key, strict=True):
+            if kinds[column] != "integer":
+                typed.append(text)
+            elif _whole(text):
+                typed.append(int(text))
+        if len(typed) == len(key):
+            matching.append((code, tuple(typed)))
+    return matching
+
+
+def _whole(text: str) -> bool:
+    digits = text.removeprefix("-")
+    plain = digits.isascii() and digits.isdigit() and len(digits) <= 19
+    return plain and str(int(text)) == text and -(2**63) <= int(text) < 2**63
+
+
+def _number(table: Table, column: str, kind: Column) -> Value:
+    """Return a column as a float: text that is no number, and NaN, become null."""
+    value = table[column]
+    if kind == "text":
+        value = value.try_cast("float64")
+    elif kind == "truth":
+        return value.cast("int64").cast("float64")
+    elif kind == "integer":
+        return value.cast("float64")
+    value = value.cast("float64")
+    return ibis.ifelse(value.isnan(), ibis.null("float64"), value)
+
+
+def _place(table: Table, field: Field, kinds: Mapping[str, Column]) -> Value:
+    """Return a field as a whole number: 0 for nothing, else its place plus one."""
+    if isinstance(field, Labels):
+        text = table[field.column].cast("string")
+        cases = [(text == label, place) for place, label in enumerate(field.labels, start=1)]
+        return ibis.cases(*cases, else_=0).cast("int64")
+    x = _number(table, field.column, kinds[field.column])
+    if isinstance(field, Bins):
+        place = ibis.literal(0, "int64")
+        for edge in field.edges[:-1]:
+            place = place + (x >= edge).cast("int64")
+        inside = (x >= field.edges[0]) & (x <= field.edges[-1])
+        return ibis.ifelse(x.notnull() & inside, place, 0).cast("int64")
+    if isinstance(field, Steps):
+        step = ((x - field.start) / field.step + 1e-3).floor()
+        inside = (step >= 0) & (x <= field.cap + field.step * 1e-3)
+        place = ibis.least(float(field.size), step + 1).cast("int64")
+        return ibis.ifelse(x.notnull() & inside, place, 0).cast("int64")
+    # In multiples of the resolution, clipped before it becomes an integer (±inf and 1e308 do not
+    # fit one) and so inside [low, high] exactly: both ends are integers below 2^53.
+    step, low, high = float(field.resolution), float(field.low), float(field.high)
+    multiple = ibis.greatest(low, ibis.least(high, x / step)).round().cast("int64")
+    return ibis.ifelse(x.notnull(), multiple - (field.low - 1), 0).cast("int64")
+
+
+def fields_of(query: Query) -> list[Field]:
+    """Return the fields that a query needs, each once."""
+    fields: list[Field] = []
+    for measure in query.measures:
+        if measure.field is not None and measure.field not in fields:
+            fields.append(measure.field)
+    return fields
+
+
+def _priority(table: Table, query: Query) -> Value:
+    return ibis.random() if query.priority is None else table[query.priority]
+
+
+def _rows(
+    source: Table, query: Query, kinds: Mapping[str, Column], keys: Table | None, *, unit: bool
+) -> Table:
+    """Return the rows that may count, with units, cell, fields and (with units) a priority."""
+    present = [source[column].notnull() for column in query.unit]
+    rows = source.filter(present) if present else source
+    wanted: dict[str, Value] = {}
+    if unit:
+        wanted |= {_unit_column(i): rows[name] for i, name in enumerate(query.unit)}
+    wanted |= {
+        _field_column(i): _place(rows, field, kinds) for i, field in enumerate(fields_of(query))
+    }
+    if unit:
+        wanted[PRIORITY] = _priority(rows, query)
+    if query.cells is None or keys is None:
+        return rows.select(**{GROUP: ibis.literal(0, "int64")}, **wanted)
+    by = query.cells.columns
+    texts = {f"_by_{i}": comparable(rows[name], kinds[name]) for i, name in enumerate(by)}
+    rows = rows.select(**texts, **wanted)
+    matches = [rows[f"_by_{i}"] == keys[key_column(i)] for i in range(len(by))]
+    joined = rows.join(keys, matches)
+    return joined.select(**{GROUP: joined[CODE]}, **{name: joined[name] for name in wanted})
+
+
+def kept_rows(
+    source: Table,
+    query: Query,
+    kinds: Mapping[str, Column],
+    keys: Table | None,
+    materialize: Materialize,
+) -> Table:
+    """Return the rows that count: cell and fields, after bounding."""
+    if not query.unit:
+        return _rows(source, query, kinds, keys, unit=False)
+    rows = _rows(source, query, kinds, keys, unit=True)
+    units = [_unit_column(i) for i in range(len(query.unit))]
+    contribution = query.contribution
+    alone = contribution.rows_per_group >= contribution.rows <= contribution.groups
+    sizes = [len(query.cells) if query.cells is not None else 1]
+    sizes += [field.size + 1 for field in fields_of(query)]
+    bits = [max(1, (size - 1).bit_length()) for size in sizes]
+    names = [GROUP, *(_field_column(i) for i in range(len(sizes) - 1))]
+    if (not alone and query.cells is not None) or sum(bits) > _WIDEST:
+        kept = bounded(rows, units, contribution, materialize)
+        return kept.select(*names)
+    packed = rows.select(
+        *units, PRIORITY, **{_PACKED: _packed([rows[name] for name in names], bits)}
+    )
+    kept = bounded(packed, units, contribution, materialize)
+    shifts = [sum(bits[:i]) for i in range(len(bits))]
+    together = kept[_PACKED].cast("int64")
+    return kept.select(
+        **{
+            name: (together >> shift) & ((1 << width) - 1)
+            for name, shift, width in zip(names, shifts, bits, strict=True)
+        }
+    )
+
+
+def _packed(values: Sequence[Value], bits: Sequence[int]) -> Value:
+    together, shift = values[0], bits[0]
+    for value, width in zip(values[1:], bits[1:], strict=True):
+        together = together | (value << shift)
+        shift += width
+    return together.cast("int32") if shift <= 31 else together
+
+
+def _aggregates(table: Table, query: Query, columns: Sequence[Value]) -> dict[str, Value]:
+    """Return the sums of a query, over fields that stand in `columns`."""
+    fields = fields_of(query)
+    sums: dict[str, Value] = {}
+    for measure in query.measures:
+        if isinstance(measure, Counting):
+            if measure.field is None:
+                sums[measure.name] = table.count()
+            else:
+                there = columns[fields.index(measure.field)] > 0
+                sums[measure.name] = there.cast("int64").sum()
+        elif isinstance(measure, Summing):
+            place = columns[fields.index(measure.field)]
+            distance = place + (measure.field.low - 1 - measure.centre)
+            power = distance if measure.power == 1 else distance * distance
+            sums[measure.name] = ibis.ifelse(place > 0, power, 0).sum()
+    return sums
+
+
+def measured(kept: Table, query: Query) -> Table:
+    """Return one row a cell, with the counts and sums."""
+    columns = [kept[_field_column(i)] for i in range(len(fields_of(query)))]
+    return kept.group_by(**{CODE: kept[GROUP]}).agg(**_aggregates(kept, query, columns))
+
+
+def tallied(kept: Table, query: Query, tally: Tally) -> Table:
+    """Return one row a cell and value of a field, with how many rows have it."""
+    place = kept[_field_column(fields_of(query).index(tally.field))]
+    there = kept.filter(place > 0)
+    return there.group_by(
+        **{CODE: there[GROUP], "_place": there[place.get_name()] - 1},
+    ).agg(**{tally.name: there.count()})
+
+
+def grouped_first(
+    source: Table, query: Query, kinds: Mapping[str, Column], keys: Table | None
+) -> Table:
+    """Return the counts and sums where rows are units: grouped by raw keys, and matched after.
+
+    Nothing has to be bounded, so the data are grouped as they are, which is as fast as a plain
+    GROUP BY, and only the few groups are matched with the public keys.
+    """
+    if query.cells is None or keys is None:
+        return measured(_rows(source, query, kinds, None, unit=False), query)
+    by = query.cells.columns
+    fields = {
+        _field_column(i): _place(source, field, kinds) for i, field in enumerate(fields_of(query))
+    }
+    rows = source.select(**{f"_by_{i}": source[name] for i, name in enumerate(by)}, **fields)
+    columns = [rows[name] for name in fields]
+    sums = _aggregates(rows, query, columns)
+    raw = rows.group_by([f"_by_{i}" for i in range(len(by))]).agg(**sums)
+    matches = [
+        comparable(raw[f"_by_{i}"], kinds[name]) == keys[key_column(i)] for i, name in enumerate(by)
+    ]
+    joined = raw.join(keys, matches)
+    return joined.group_by(CODE).agg(**{name: joined[name].sum() for name in sums})
+
+
+def has_null(source: Table, column: str, kind: Column, numeric: bool) -> Table:
+    """Return one row: whether a column has a null (for a number, or something that is none)."""
+    value = _number(source, column, kind) if numeric else source[column]
+    return source.agg(_any=value.isnull().any())
