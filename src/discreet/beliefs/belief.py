@@ -142,6 +142,7 @@ class Belief:
     at_confidence: tuple[AtConfidence, ...] = ()
     exact: Belief | None = None
     note: str | None = None
+    unit: str = "one person"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the belief as JSON-ready values."""
@@ -167,6 +168,7 @@ class Belief:
             "at_confidence": [row.to_dict() for row in self.at_confidence],
             "exact": _or_null(self.exact),
             "note": self.note,
+            "unit": self.unit,
             "assumptions": self.assumptions.to_dict(),
         }
 

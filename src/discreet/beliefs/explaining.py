@@ -264,6 +264,7 @@ def _pure(guarantee: PureDP, asked: _Question, strength: Strength) -> Belief:
         epsilon_prime=epsilon if mirrored else None,
         worst_ratio_not_in=membership.worst_ratio_not_in(epsilon) if mirrored else None,
         worst_difference_not_in=membership.worst_difference_not_in(epsilon) if mirrored else None,
+        unit=asked.unit,
     )
 
 
@@ -337,6 +338,7 @@ def _membership(asked: _Question, bound: LossBound) -> Belief:
         worst_ratio_not_in=membership.worst_ratio_not_in(epsilon) if two else None,
         worst_difference_not_in=membership.worst_difference_not_in(epsilon) if two else None,
         note=bound.note,
+        unit=asked.unit,
     )
 
 
@@ -371,6 +373,7 @@ def _both(asked: _Question, bound: LossBound) -> Belief:
         ),
         method="KSZ Theorem 3.9 for one step and for two, failure probability split",
         note=note,
+        unit=asked.unit,
     )
 
 

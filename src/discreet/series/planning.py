@@ -23,14 +23,14 @@ from discreet.beliefs.explaining import assumptions_for
 from discreet.beliefs.loss_bounds import LossBound
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP, finite_or_null, parameters
-from discreet.rounding import up
+from discreet.rounding import decimal_down, up
 from discreet.series.accumulating import Part, bound_of
 from discreet.series.accuracy import Accuracy, accuracy_of, by_budget, in_rho
 from discreet.series.splits import Split
 from discreet.series.tolerated import Tolerated
 from discreet.series.units import Accumulation, PlanUnit, accumulation
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "plan", "shown_down"]
 
 Budget: TypeAlias = Literal["epsilon", "rho"]
 
@@ -92,13 +92,25 @@ class Plan:
 
     def __repr__(self) -> str:
         name = "ε" if self.budget == "epsilon" else "ρ"
-        each = f"{name}={self.budgets[0]:.4g}"
+        each = f"{name}={shown_down(self.budgets[0])}"
         if self.split != "equal":
-            each += f" … {self.budgets[-1]:.4g}"
+            each += f" … {shown_down(self.budgets[-1])}"
         return (
             f"Plan({self.releases} releases, {each} each, {self.method}, {self.strength}, "
             f"with probability {self.holds_with:g})"
         )
+
+
+def shown_down(budget: float, figures: int = 4) -> str:
+    """Return a budget with so many figures, rounded down.
+
+    >>> shown_down(0.101366)
+    '0.1013'
+    """
+    if budget <= 0:
+        return "0"
+    digits = max(0, figures - 1 - math.floor(math.log10(budget)))
+    return f"{decimal_down(budget, digits):.{digits}f}"
 
 
 def plan(

@@ -1,0 +1,82 @@
+"""Reading a guarantee or a mechanism from the options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.errors import InputError
+from discreet.guarantees import ZCDP, Adjacency, ApproxDP, ProbabilisticDP, PureDP
+
+__all__ = ["read_subject"]
+
+
+def read_subject(
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    sigma: float | None = None,
+    scale: float | None = None,
+    probabilistic: bool = False,
+    mechanism: str | None = None,
+    sensitivity: float = 1.0,
+    adjacency: str = "add-remove",
+    times: int = 1,
+) -> tuple[Any, float | None]:
+    """Return a guarantee, a mechanism or a privacy loss, and the δ at which to read its curve."""
+    given = {"--epsilon": epsilon, "--rho": rho, "--sigma": sigma, "--scale": scale}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        got = "none of them was" if not named else " and ".join(named) + " were"
+        raise InputError(f"give exactly one of --epsilon, --rho, --sigma, --scale; {got} given.")
+    where = Adjacency.of(adjacency)
+    if mechanism is not None:
+        if probabilistic:
+            raise InputError("--probabilistic reads a guarantee; leave it out with --mechanism.")
+        law = read_mechanism(mechanism, epsilon, rho, sigma, scale, sensitivity)
+        if times == 1 and where is Adjacency.ADD_REMOVE:
+            return law, delta
+        from discreet.composition import loss_of
+
+        default = mechanism == "randomized-response" and where is Adjacency.ADD_REMOVE
+        return loss_of((law, times), adjacency=None if default else where), delta
+    if times != 1:
+        raise InputError("--times counts uses of a --mechanism; for promises use discreet compose.")
+    if sigma is not None or scale is not None:
+        raise InputError(f"{named[0]} describes noise; name its --mechanism too.")
+    if epsilon is None:
+        if probabilistic:
+            raise InputError("--probabilistic needs --epsilon and --delta, not --rho.")
+        return ZCDP(rho or 0.0, adjacency=where), delta
+    if probabilistic:
+        return ProbabilisticDP(epsilon, delta or 0.0, adjacency=where), None
+    if delta is None or delta == 0:
+        return PureDP(epsilon, adjacency=where), None
+    return ApproxDP(epsilon, delta, adjacency=where), None
+
+
+def read_mechanism(
+    name: str,
+    epsilon: float | None,
+    rho: float | None,
+    sigma: float | None,
+    scale: float | None,
+    sensitivity: float = 1.0,
+) -> Any:
+    """Return the named mechanism; its noise is given in one of the words that it knows."""
+    from discreet import laws
+    from discreet.series.accuracy import by_budget, in_rho
+
+    budget = rho if in_rho(name) else epsilon
+    if budget is not None:
+        return by_budget(name, budget, sensitivity)
+    if sigma is not None and in_rho(name):
+        kind = laws.Gaussian if name == "gaussian" else laws.DiscreteGaussian
+        return kind(sigma, sensitivity)
+    if scale is not None and name in ("laplace", "geometric"):
+        if not scale > 0:
+            raise InputError(f"--scale is {scale!r}; it must be positive.")
+        return by_budget(name, sensitivity / scale, sensitivity)
+    words = "--rho or --sigma" if in_rho(name) else "--epsilon"
+    words += " or --scale" if name in ("laplace", "geometric") else ""
+    raise InputError(f"{name} noise is given by {words}.")

@@ -1,0 +1,129 @@
+"""`discreet horizon`: releases until a belief bound is passed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.output import emit, table
+
+__all__ = ["command"]
+
+
+def command(
+    epsilon: Annotated[float | None, typer.Option(help="ε of each release.")] = None,
+    delta_each: Annotated[float, typer.Option(help="δ of each release, with --epsilon.")] = 0.0,
+    rho: Annotated[float | None, typer.Option(help="ρ of each release.")] = None,
+    sigma: Annotated[
+        float | None, typer.Option(help="Standard deviation, with --mechanism.")
+    ] = None,
+    scale: Annotated[float | None, typer.Option(help="Noise scale Δ/ε, with --mechanism.")] = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(help="laplace, geometric, gaussian, discrete-gaussian, randomized-response."),
+    ] = None,
+    posterior_limit: Annotated[
+        float | None, typer.Option(help="Posterior that must not be passed (needs --prior).")
+    ] = None,
+    difference_limit: Annotated[
+        float | None, typer.Option(help="Posterior minus prior, at any prior, not to be passed.")
+    ] = None,
+    prior: Annotated[float | None, typer.Option(help="Prior probability of being in.")] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="δ of the total, one point of the curve; left out, the best is taken."),
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="basic, advanced, tanh or optimal; paper for zCDP.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="With which each bound holds.")] = 0.99,
+    sided: Annotated[str, typer.Option(help="two, or one (only increases count).")] = "two",
+    strength: Annotated[
+        str | None,
+        typer.Option(help="generic, curve, exact; default: strongest that survives processing."),
+    ] = None,
+    upto: Annotated[int | None, typer.Option(help="Show the series to so many releases.")] = None,
+    sensitivity: Annotated[float, typer.Option(help="Sensitivity of the statistic.")] = 1.0,
+    adjacency: Annotated[str, typer.Option(help="add-remove, replace or local.")] = "add-remove",
+    unit: Annotated[str, typer.Option(help="What is protected: 'one person', 'one visit'.")] = (
+        "one person"
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """How many releases until an adversary's belief passes a limit."""
+    from discreet.cli.guarantee_options import read_subject
+    from discreet.errors import InputError
+    from discreet.series import horizon
+
+    if mechanism is None and epsilon is not None:
+        each, at_delta = (
+            read_subject(epsilon=epsilon, delta=delta_each, adjacency=adjacency)[0],
+            delta,
+        )
+    else:
+        if delta_each:
+            raise InputError("--delta-each belongs to --epsilon; the noise brings its own curve.")
+        each, at_delta = read_subject(
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            sigma=sigma,
+            scale=scale,
+            mechanism=mechanism,
+            sensitivity=sensitivity,
+            adjacency=adjacency,
+        )
+    found = horizon(
+        each,
+        prior,
+        posterior_limit=posterior_limit,
+        difference_limit=difference_limit,
+        confidence=confidence,
+        sided=sided,  # type: ignore[arg-type]  # checked by horizon
+        strength=strength,  # type: ignore[arg-type]
+        delta=at_delta,
+        method=method,
+        upto=upto,
+        unit=unit,
+    )
+    emit(found.to_dict(), _lines(found), as_json)
+
+
+def _lines(found: Any) -> list[str]:
+    if found.releases is None:
+        head = f"No limit is passed within {found.searched:,} releases."
+    else:
+        head = f"The bound is first passed after {found.releases:,} releases."
+    chosen = _some(len(found.series))
+    rows = [_row(found.series[i]) for i in chosen]
+    return [
+        head,
+        "",
+        *table(rows, ["releases", "posterior ≤", "difference ≤"]),
+        "",
+        *table(
+            [
+                ["holds with", f"{found.holds_with:g}, for each k"],
+                ["strength", found.strength],
+                ["by", found.method],
+                ["adversary", found.assumptions.adversary],
+                ["post-processing", found.assumptions.post_processing],
+            ]
+        ),
+        *([f"  note: {found.note}"] if found.note else []),
+    ]
+
+
+def _some(count: int, most: int = 12) -> list[int]:
+    """Some places of a series, evenly spread, with its first and its last two."""
+    if count <= most:
+        return list(range(count))
+    return sorted({*(round(i * (count - 1) / (most - 1)) for i in range(most)), count - 2})
+
+
+def _row(step: Any) -> list[str]:
+    from discreet.rounding import decimal_up
+
+    posterior = "" if step.posterior is None else f"{decimal_up(step.posterior, 4):.4f}"
+    return [f"{step.k:,}", posterior, f"{decimal_up(step.difference, 4):.4f}"]

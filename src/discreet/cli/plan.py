@@ -1,0 +1,134 @@
+"""`discreet plan`: from a tolerance over a series to the budget of each release."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.output import emit, table
+
+__all__ = ["command"]
+
+
+def command(
+    releases: Annotated[int | None, typer.Option(help="How many releases.")] = None,
+    difference: Annotated[
+        float | None, typer.Option(help="Largest posterior minus prior, at any prior.")
+    ] = None,
+    posterior: Annotated[float | None, typer.Option(help="Largest posterior at --prior.")] = None,
+    ratio: Annotated[
+        float | None, typer.Option(help="Largest posterior over prior, at --prior or at any.")
+    ] = None,
+    prior: Annotated[float | None, typer.Option(help="Prior probability of being in.")] = None,
+    delta_total: Annotated[
+        float | None,
+        typer.Option(
+            "--delta-total",
+            "--delta",
+            help="δ of the total, one point of the curve; left out, the best is taken.",
+        ),
+    ] = None,
+    delta_each: Annotated[float | None, typer.Option(help="δ of each release.")] = None,
+    confidence: Annotated[float, typer.Option(help="With which the tolerance is kept.")] = 0.99,
+    sided: Annotated[str, typer.Option(help="two, or one (only increases count).")] = "two",
+    mechanism: Annotated[
+        str | None,
+        typer.Option(help="laplace, geometric, gaussian, discrete-gaussian, randomized-response."),
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="epsilon or rho, where no mechanism is named.")
+    ] = None,
+    sensitivity: Annotated[float, typer.Option(help="Sensitivity of the statistic.")] = 1.0,
+    strength: Annotated[
+        str | None,
+        typer.Option(help="generic, curve, exact; default: strongest that survives processing."),
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="basic, advanced, tanh or optimal; paper for zCDP.")
+    ] = None,
+    weight: Annotated[
+        list[float] | None, typer.Option(help="Weight of a release; once for each of them.")
+    ] = None,
+    growth: Annotated[
+        float | None, typer.Option(help="Each release gets so many times the one before.")
+    ] = None,
+    adjacency: Annotated[str, typer.Option(help="add-remove or replace.")] = "add-remove",
+    unit: Annotated[str, typer.Option(help="user, or user-period (one user's month).")] = "user",
+    period: Annotated[str, typer.Option(help="What a period is: day, month.")] = "period",
+    people: Annotated[
+        int | None, typer.Option(help="How many people are in the data: advice on δ.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """The largest budget for each of several releases that keeps a tolerance over all of them."""
+    from discreet.series import advice_on_delta, plan
+
+    found = plan(
+        releases,
+        difference=difference,
+        posterior=posterior,
+        ratio=ratio,
+        prior=prior,
+        delta_total=delta_total,
+        delta_each=delta_each,
+        confidence=confidence,
+        sided=sided,  # type: ignore[arg-type]  # checked by plan
+        mechanism=mechanism,
+        budget=budget,  # type: ignore[arg-type]
+        sensitivity=sensitivity,
+        strength=strength,  # type: ignore[arg-type]
+        method=method,
+        weights=weight or None,
+        growth=growth,
+        adjacency=adjacency,
+        unit=unit,  # type: ignore[arg-type]
+        period=period,
+    )
+    payload = found.to_dict()
+    lines = _lines(found)
+    if people is not None:
+        advice = advice_on_delta(people, found.total["delta"] or 0.0)
+        payload["delta_advice"] = advice.to_dict()
+        lines += ["", *advice.sentences]
+    emit(payload, lines, as_json)
+
+
+def _lines(found: Any) -> list[str]:
+    from discreet.series.planning import shown_down
+
+    name = "epsilon" if found.budget == "epsilon" else "rho"
+    head = [[name, shown_down(found.budgets[0])]]
+    if found.split != "equal":
+        head = [[f"{name}, first release", shown_down(found.budgets[0])]]
+        head.append([f"{name}, last release", shown_down(found.budgets[-1])])
+    if found.per_release["delta"]:
+        head.append(["delta", f"{found.per_release['delta']:g}"])
+    if found.sigma is not None:
+        head.append(["sigma", f"{found.sigma:.5g}"])
+    total = [
+        [f"total {key}", f"{value:.6g}"]
+        for key, value in found.total.items()
+        if value and key in ("epsilon", "delta", "rho")
+    ]
+    return [
+        f"Each of {found.releases} releases may spend:",
+        *table(head),
+        "",
+        *table(
+            [
+                *total,
+                ["method", found.method],
+                ["by", found.how],
+                ["strength", found.strength],
+                ["holds with", f"{found.holds_with:g}"],
+                ["accuracy", found.accuracy.words],
+                ["post-processing", found.assumptions.post_processing],
+                ["adversary", found.assumptions.adversary],
+            ]
+        ),
+        "",
+        found.accumulation.accumulates,
+        found.accumulation.does_not_accumulate,
+        *([f"Note: {found.note}"] if found.note else []),
+    ]
