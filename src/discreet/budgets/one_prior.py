@@ -15,6 +15,7 @@ is passed in with a bound on its error, and moved by it to the side where ε is 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from discreet.errors import ToleranceError
 from discreet.rounding import down
@@ -71,7 +72,7 @@ def epsilon_for_ratio(p: float, q: float, ratio: float) -> float:
             f"the ratio tolerated at p = {p:g}, q = {q:g} is {ratio:g}; it must be above 1: no "
             "release at all keeps a belief from growing a little."
         )
-    if math.isinf(ratio) or p * q * ratio >= 1 + 4 * ULP:
+    if math.isinf(ratio) or _bounds_nothing(p, q, ratio):
         return math.inf
     inverse = 1 / ratio
     return largest_epsilon(
@@ -81,6 +82,14 @@ def epsilon_for_ratio(p: float, q: float, ratio: float) -> float:
         (ratio - 1) / ratio,
         error_C=2 * ULP * inverse,
     )
+
+
+def _bounds_nothing(p: float, q: float, ratio: float) -> bool:
+    """Decide r ≥ 1/(pq), exactly where doubles cannot tell."""
+    product = p * q * ratio
+    if abs(product - 1) > 8 * ULP:
+        return product > 1
+    return Fraction(p) * Fraction(q) * Fraction(ratio) >= 1
 
 
 def epsilon_for_reciprocal(p: float, q: float, w: float) -> float:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -30,9 +31,10 @@ from discreet.errors import FormulaError, ToleranceError
 from discreet.tolerances.box import Box
 from discreet.tolerances.enclosures import Array, Boxes, Enclosure, Mask, Span, enclose
 from discreet.tolerances.formula import Expression, evaluate, is_constant
+from discreet.tolerances.shapes import Function
 from discreet.tolerances.structure import pieces, reciprocal
 
-__all__ = ["Search", "search"]
+__all__ = ["Search", "look", "search", "search_monotone"]
 
 _RELATIVE = {1: 2e-10, 2: 2e-8}  # of ε, by the dimension of the piece
 _FLOOR = 4e-14  # what rounding of 1/r* leaves of a very small ε
@@ -68,6 +70,83 @@ class Search:
             )
 
 
+class Reciprocal(Protocol):
+    """W = 1/r*, over boxes and at a point."""
+
+    def over(self, boxes: Boxes, slopes: str) -> tuple[Enclosure, Mask]:
+        """Enclose W over boxes; say where it may be undefined."""
+
+    def at(self, p: float, q: float) -> float:
+        """Return W at one prior, NaN where it has no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class _OfFormula:
+    expression: Expression
+
+    def over(self, boxes: Boxes, slopes: str) -> tuple[Enclosure, Mask]:
+        return enclose(self.expression, boxes, slopes=slopes)
+
+    def at(self, p: float, q: float) -> float:
+        try:
+            return evaluate(self.expression, p, q)
+        except FormulaError:
+            return math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class _OfFunction:
+    """A function that is monotone in p and in q: least at one corner of a box."""
+
+    profile: Function
+
+    def over(self, boxes: Boxes, slopes: str) -> tuple[Enclosure, Mask]:
+        falls_p = self.profile.monotone_p == "decreasing"
+        falls_q = self.profile.monotone_q == "decreasing"
+        p_least, p_most = (boxes.p1, boxes.p0) if falls_p else (boxes.p0, boxes.p1)
+        q_least, q_most = (boxes.q1, boxes.q0) if falls_q else (boxes.q0, boxes.q1)
+        high = np.array([self.at(p, q) for p, q in zip(p_least, q_least, strict=True)])
+        low = np.array([self.at(p, q) for p, q in zip(p_most, q_most, strict=True)])
+        unknown: Span = (np.full(len(boxes), -math.inf), np.full(len(boxes), math.inf))
+        nowhere = np.zeros(len(boxes), dtype=bool)
+        low = np.minimum(low, high)
+        return Enclosure(low, high, unknown, unknown, positive=True), nowhere
+
+    def at(self, p: float, q: float) -> float:
+        # A prior of 0 is a limit; one far below any that matters stands for it.
+        ratio = self.profile.ratio_at(max(float(p), 1e-100), max(float(q), 1e-100))
+        return 1 / ratio if ratio > 0 else math.inf
+
+
+def search_monotone(profile: Function) -> Search:
+    """Return bounds of the largest budget for a function of declared monotonicity."""
+    state = Search()
+    relative = 2e-7 if not (profile.box.p_fixed or profile.box.q_fixed) else _RELATIVE[1]
+    _search_piece(_OfFunction(profile), profile.box, state, relative)
+    if state.upper < math.inf:
+        state.lower = min(state.lower, state.upper - _tolerance(state.upper, relative))
+    return state
+
+
+def look(profile: Function, points: int = 96) -> Search:
+    """Look for the worst prior of an opaque function on finer and finer grids. Proves nothing."""
+    state, box, W = Search(), profile.box, _OfFunction(profile)
+    p0, p1, q0, q1 = box.p0, box.p1, box.q0, box.q1
+    for _ in range(12):
+        p, q = np.linspace(p0, p1, points), np.linspace(q0, q1, points)
+        if p0 == 0 or q0 == 0:  # also orders of magnitude, where a lower end is open
+            p, q = (np.concatenate([x, np.geomspace(1e-12, x[-1], points // 2)]) for x in (p, q))
+        p, q = np.repeat(p, len(q)), np.tile(q, len(p))
+        w = np.array([W.at(a, b) for a, b in zip(p, q, strict=True)])
+        state.offer(_epsilon(w, p, q), p, q)
+        width_p, width_q = (p1 - p0) / points * 4, (q1 - q0) / points * 4
+        p0, p1 = max(box.p0, state.p - width_p), min(box.p1, state.p + width_p)
+        q0, q1 = max(box.q0, state.q - width_q), min(box.q1, state.q + width_q)
+        points = 24
+    state.lower = state.upper * (1 - 1e-6)
+    return state
+
+
 def search(expression: Expression, box: Box) -> Search:
     """Return lower and upper bounds of the largest budget that keeps r* on the box."""
     state = Search()
@@ -80,7 +159,7 @@ def search(expression: Expression, box: Box) -> Search:
             continue
         dimension = 2 if piece.p0 < piece.p1 and piece.q0 < piece.q1 else 1
         margin = max(margin, _RELATIVE[dimension])
-        _search_piece(reciprocal(part), piece, state, _RELATIVE[dimension])
+        _search_piece(_OfFormula(reciprocal(part)), piece, state, _RELATIVE[dimension])
     if margin > 0 and state.upper < math.inf:
         state.lower = min(state.lower, state.upper - _tolerance(state.upper, margin))
     return state
@@ -90,13 +169,13 @@ def _tolerance(upper: float, relative: float) -> float:
     return relative * upper + _FLOOR
 
 
-def _search_piece(W: Expression, piece: Box, state: Search, relative: float) -> None:
+def _search_piece(W: Reciprocal, piece: Box, state: Search, relative: float) -> None:
     boxes = first = _first(piece)
     slopes = ("" if piece.p_fixed else "p") + ("" if piece.q_fixed else "q")
     level = 0
     while len(boxes):
         state.boxes += len(boxes)
-        enclosed, undefined = enclose(W, boxes, slopes=slopes)
+        enclosed, undefined = W.over(boxes, slopes)
         if undefined.any() and level >= 2:
             _refuse_undefined(W, boxes[undefined])
         bound = np.where(undefined, 0.0, _corner_bound(enclosed.high, boxes))
@@ -171,7 +250,7 @@ def _cut_at_best(boxes: Boxes, state: Search) -> Boxes:
     return boxes
 
 
-def _polish(W: Expression, boxes: Boxes, state: Search) -> None:
+def _polish(W: Reciprocal, boxes: Boxes, state: Search) -> None:
     """Move the best prior to the least ε_i between its neighbours on a segment: golden section.
 
     A good prior lets everything else go sooner; nothing is proved here.
@@ -184,10 +263,8 @@ def _polish(W: Expression, boxes: Boxes, state: Search) -> None:
 
     def at(x: float) -> float:
         p, q = (state.p, x) if along_q else (x, state.q)
-        try:
-            return epsilon_for_reciprocal(p, q, evaluate(W, p, q))
-        except FormulaError:
-            return math.inf
+        w = W.at(p, q)
+        return math.inf if math.isnan(w) else epsilon_for_reciprocal(p, q, w)
 
     shorter = (3 - math.sqrt(5)) / 2
     c, d = a + shorter * (b - a), b - shorter * (b - a)
@@ -233,7 +310,7 @@ def _corner_bound(w: Array, boxes: Boxes) -> Array:
     return np.asarray(bound * _SLACK)
 
 
-def _offer_points(W: Expression, boxes: Boxes, least: int, state: Search) -> Array:
+def _offer_points(W: Reciprocal, boxes: Boxes, least: int, state: Search) -> Array:
     """Try the centres of the boxes, and the corners of the one that looks least.
 
     Return an upper bound of W at the centres.
@@ -245,8 +322,8 @@ def _offer_points(W: Expression, boxes: Boxes, least: int, state: Search) -> Arr
     return _offer(W, p, q, state)[: len(boxes)]
 
 
-def _offer(W: Expression, p: Array, q: Array, state: Search) -> Array:
-    at, undefined = enclose(W, Boxes(p, p, q, q), slopes="")
+def _offer(W: Reciprocal, p: Array, q: Array, state: Search) -> Array:
+    at, undefined = W.over(Boxes(p, p, q, q), "")
     epsilon = _epsilon(np.maximum(at.low, 0.0), p, q) / _SLACK
     state.offer(np.where(undefined, math.inf, epsilon), p, q)
     return at.high
@@ -317,7 +394,7 @@ def _slope_bound(w: Array, boxes: Boxes, enclosed: Enclosure, target: float) -> 
         return np.asarray(S * _SLACK - w - drop * (1 + 1e-14) >= 0)
 
 
-def _refuse_undefined(W: Expression, boxes: Boxes) -> None:
+def _refuse_undefined(W: Reciprocal, boxes: Boxes) -> None:
     """Follow an undefined box down; refuse if it stays undefined down to the size of dust."""
     for _ in range(400):
         if not len(boxes):
@@ -328,7 +405,7 @@ def _refuse_undefined(W: Expression, boxes: Boxes) -> None:
         if size < _TINY:
             break
         children = _cut(first)
-        _, undefined = enclose(W, children, slopes="")
+        _, undefined = W.over(children, "")
         children = children[undefined]
         boxes = Boxes(
             *(np.concatenate([getattr(rest, end), getattr(children, end)]) for end in _ENDS)

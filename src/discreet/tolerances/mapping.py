@@ -153,11 +153,12 @@ def _groups(value: Any, folder: Path | None) -> Groups:
 def _table(value: Any, box: Box, folder: Path | None) -> Table:
     if isinstance(value, str):
         path = (folder or Path()) / value
-        return Table.from_csv(_read(path), box)
+        return Table.from_csv(read_text(path), box)
     return Table.from_rows(_list("table", value), box)
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Return a small text file, or say in one sentence why not."""
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise ToleranceError(f"{path.name} is larger than {_LARGEST_FILE:,} bytes.")

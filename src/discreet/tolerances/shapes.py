@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -50,6 +50,7 @@ __all__ = [
     "PosteriorUnlessRatio",
     "Ratio",
     "Tolerance",
+    "leaves",
     "priors",
 ]
 
@@ -301,9 +302,15 @@ class Function(Tolerance):
 
     def ratio_at(self, p: float, q: float) -> float:
         """Return r*(p, q)."""
-        value = float(self.function(p, q))
+        try:
+            value = float(self.function(p, q))
+        except (ArithmeticError, TypeError, ValueError):
+            value = math.nan
         if math.isnan(value):
-            raise ToleranceError(f"the function gives NaN at p = {p:g}, q = {q:g}.")
+            raise ToleranceError(
+                f"the function has no number at p = {p:g}, q = {q:g}; it must give a ratio at "
+                "every prior of its box."
+            )
         return value
 
     def to_mapping(self) -> dict[str, Any]:
@@ -358,3 +365,17 @@ class Groups(Tolerance):
 
     def __str__(self) -> str:
         return "; and ".join(f"for {name}: {part}" for name, part in self.parts)
+
+
+def leaves(tolerance: Tolerance) -> Iterator[tuple[str | None, Any]]:
+    """Yield the single tolerances inside a combination, each with the name of its group."""
+    match tolerance:
+        case AllOf(parts):
+            for part in parts:
+                yield from leaves(part)
+        case Groups(named):
+            for name, part in named:
+                for inner, leaf in leaves(part):
+                    yield (name if inner is None else f"{name}: {inner}"), leaf
+        case _:
+            yield None, tolerance

@@ -1,0 +1,227 @@
+"""The answer of `choose`: a budget, the adversary that binds it, the proof, and what it implies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from discreet.beliefs import pure
+from discreet.beliefs.belief import Assumptions
+from discreet.beliefs.explaining import assumptions_for
+from discreet.beliefs.prior import Prior
+from discreet.guarantees import Adjacency, ApproxDP, PureDP, finite_or_null
+from discreet.laws.geometric import Geometric
+from discreet.rounding import percent, up
+from discreet.tolerances.shapes import (
+    Difference,
+    Groups,
+    Posterior,
+    PosteriorUnlessRatio,
+    Ratio,
+    Tolerance,
+    leaves,
+)
+from discreet.tolerances.table import Table
+
+__all__ = ["QUESTION", "Binding", "Certificate", "Choice"]
+
+QUESTION = (
+    "Are households, networks or contagion in the data? If what is known of one person says "
+    "something about another, more may be learned than is promised here (assumption 2)."
+)
+_SHOWN = (0.01, 0.1, 0.3, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The adversary that binds: their prior, and whether it is attained or only approached."""
+
+    p: float
+    q: float
+    attained: bool
+    name: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the prior as JSON-ready values."""
+        out: dict[str, Any] = {"p": self.p, "q": self.q, "attained": self.attained}
+        return out if self.name is None else out | {"name": self.name}
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """lower ≤ largest safe ε ≤ upper, and how that is known; `epsilon` is the lower end."""
+
+    lower: float
+    upper: float
+    method: str
+    certified: bool
+    reason: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as JSON-ready values."""
+        out: dict[str, Any] = {
+            "lower": finite_or_null(self.lower),
+            "upper": finite_or_null(self.upper),
+            "method": self.method,
+            "certified": self.certified,
+        }
+        if math.isinf(self.upper):
+            out["unbounded"] = True
+        return out if self.reason is None else out | {"reason": self.reason}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The largest budget that keeps a tolerance, the adversary that binds it, and the proof.
+
+    `loss` is the bound on the log-likelihood ratio that beliefs are computed from: ε itself for
+    pure DP, and with δ > 0 the ε' that holds with the stated confidence.
+    """
+
+    tolerance: Tolerance
+    guarantee: PureDP | ApproxDP
+    binding: Binding
+    certificate: Certificate
+    loss: float
+    confidence: float | None = None
+    sensitivity: int = 1
+    unit: str = "one person"
+
+    @property
+    def epsilon(self) -> float:
+        """The budget: never above the true maximum."""
+        return self.guarantee.epsilon
+
+    @cached_property
+    def implied(self) -> tuple[dict[str, float], ...]:
+        """What the budget allows at priors of 1, 10, 30 and 50 %, whatever the tolerance said."""
+        boxes = [part.box for _, part in leaves(self.tolerance)]
+        q = boxes[0].q1 if all(box.q_fixed and box.q1 == boxes[0].q1 for box in boxes) else 1.0
+        free = any(not box.q_fixed for box in boxes)
+        adjacency = self.guarantee.adjacency
+        rows = []
+        for prior in _SHOWN:
+            row = {"prior": prior, "posterior": self._posterior(Prior(prior, q))}
+            if free and self.confidence is None and adjacency is Adjacency.ADD_REMOVE:
+                row["posterior_known_in"] = self._posterior(Prior(1.0, prior))
+            rows.append(row)
+        return tuple(rows)
+
+    def _posterior(self, prior: Prior) -> float:
+        return min(1.0, up(prior.pq * pure.ratio(self.loss, prior, self.guarantee.adjacency)[1]))
+
+    @cached_property
+    def noise(self) -> dict[str, Any]:
+        """What the budget costs on one count: geometric noise."""
+        if math.isinf(self.epsilon):
+            return {"mechanism": "none", "sd": 0.0, "prob_exact": 1.0, "half_width_95": 0}
+        law = Geometric(self.epsilon, self.sensitivity)
+        return {
+            "mechanism": "geometric",
+            "sd": law.sd,
+            "prob_exact": law.prob_exact,
+            "half_width_95": law.half_width(0.95),
+        }
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know before taking the number."""
+        return tuple(_warnings(self))
+
+    @cached_property
+    def naive(self) -> float | None:
+        """½ log of the least ratio tolerated: what one would take without a profile (K&R §2.3)."""
+        ratios = [_least_ratio(part) for _, part in leaves(self.tolerance)]
+        known = [ratio for ratio in ratios if ratio is not None]
+        return 0.5 * math.log(min(known)) if known and len(known) == len(ratios) else None
+
+    @property
+    def assumptions(self) -> Assumptions:
+        """What the promise rests on."""
+        return assumptions_for(
+            self.guarantee.adjacency,
+            strong=self.confidence is not None,
+            unit=self.unit,
+            confidence=self.confidence,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choice as JSON-ready values."""
+        out: dict[str, Any] = {"epsilon": finite_or_null(self.epsilon)}
+        if out["epsilon"] is None:
+            out["unbounded"] = True
+        return out | {
+            "binding": self.binding.to_dict(),
+            "certificate": self.certificate.to_dict(),
+            "guarantee": self.guarantee.to_dict(),
+            "implied": [dict(row) for row in self.implied],
+            "noise": self.noise,
+            "alternatives": {"naive": self.naive},
+            "confidence": self.confidence,
+            "assumptions": self.assumptions.to_dict(),
+            "question": QUESTION,
+            "warnings": list(self.warnings),
+        }
+
+    def __repr__(self) -> str:
+        limit = "" if self.binding.attained else ", in the limit"
+        return (
+            f"Choice(epsilon={self.epsilon:.6g}, binding p={self.binding.p:g} q={self.binding.q:g}"
+            f"{limit}, {self.certificate.method})"
+        )
+
+
+def _least_ratio(part: Any) -> float | None:
+    match part:
+        case Ratio(ratio, _) | PosteriorUnlessRatio(_, ratio, _):
+            return float(ratio)
+        case Posterior(posterior, box):
+            return float(posterior / (box.p1 * box.q1))
+        case Difference(difference, box):
+            return float(1 + difference / (box.p1 * box.q1))
+        case Table():
+            return min(ratio for _, ratio in part.cells())
+        case _:
+            return None
+
+
+def _warnings(choice: Choice) -> Iterator[str]:
+    if math.isinf(choice.epsilon):
+        yield (
+            "This tolerance bounds nothing: at every prior it speaks of, the posterior that it "
+            "allows is 100 % or more. The exact table would keep it."
+        )
+    parts = list(leaves(choice.tolerance))
+    for _, part in parts:
+        ratio = part.ratio if isinstance(part, Ratio | PosteriorUnlessRatio) else None
+        if ratio is not None and part.box.p1 * part.box.q1 * ratio >= 1:
+            yield (
+                f"At priors of {percent(1 / ratio, 'up', 1)} and more the tolerance itself asks for "
+                f"nothing: {ratio:g} times the prior is already certainty."
+            )
+            break
+    if any(
+        getattr(part, "box", None) and (part.box.p_fixed and part.box.p1 < 1) for _, part in parts
+    ):
+        yield (
+            "It speaks of one prior of being in the data only; other adversaries may learn more "
+            "or less, as the implied posteriors show."
+        )
+    if isinstance(choice.tolerance, Groups) and len(choice.tolerance.parts) > 1:
+        named = [part for _, part in choice.tolerance.parts]
+        if any(part != named[0] for part in named):
+            yield (
+                "Groups have unequal tolerances. One budget protects all by the strictest, but who "
+                "is thought to need less protection is a question of equity: have it reviewed."
+            )
+    if not choice.certificate.certified:
+        yield f"Not certified: {choice.certificate.reason}"
+    width = choice.certificate.upper - choice.certificate.lower
+    if width > 1e-6 * max(1.0, choice.epsilon):
+        yield (
+            f"The search stopped {width:.1g} below the best prior that it found; the budget is "
+            "safe, but a larger one may be too."
+        )
