@@ -81,7 +81,7 @@ def test_what_a_filter_cannot_take_is_refused(rule: Filter, guarantee: Guarantee
 
 
 def test_an_unbounded_guarantee_or_a_whole_curve_cannot_be_charged() -> None:
-    with pytest.raises(PolicyError, match="unbounded"):
+    with pytest.raises(InputError, match="unbounded"):
         Charge(PureDP(math.inf))
     with pytest.raises(PolicyError, match="one point"):
         Charge(PrivacyCurve("mine", lambda _: 0.0))

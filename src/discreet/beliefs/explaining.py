@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from discreet.beliefs import membership, pure, values
+from discreet.beliefs import membership, pure
 from discreet.beliefs.belief import (
     Assumptions,
     AtConfidence,
@@ -24,7 +24,6 @@ from discreet.beliefs.belief import (
     Worst,
 )
 from discreet.beliefs.confidence import check_sided, failure_of
-from discreet.beliefs.loss_bounds import LossBound, loss_bound
 from discreet.beliefs.prior import Prior
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import (
@@ -39,6 +38,8 @@ from discreet.guarantees import (
 from discreet.rounding import down, up
 
 if TYPE_CHECKING:
+    from discreet.beliefs.loss_bounds import LossBound
+    from discreet.beliefs.values import Choose, Point
     from discreet.composition.loss import PrivacyLoss
 
 __all__ = ["Explained", "assumptions_for", "explain"]
@@ -138,6 +139,8 @@ class _Question:
         )
 
     def bound(self, failure: float) -> LossBound:
+        from discreet.beliefs.loss_bounds import loss_bound  # pure DP starts without it
+
         subject = self.guarantee if self.loss is None or self.strength == "generic" else self.loss
         return loss_bound(
             subject,
@@ -344,6 +347,8 @@ def _membership(asked: _Question, bound: LossBound) -> Belief:
 
 def _both(asked: _Question, bound: LossBound) -> Belief:
     """Beliefs about membership and value at once: one step and two."""
+    from discreet.beliefs import values
+
     prior = cast("Prior", asked.prior)
     one, two, label = _steps(asked)
     failure = bound.failure
@@ -379,8 +384,10 @@ def _both(asked: _Question, bound: LossBound) -> Belief:
 
 def _steps(
     asked: _Question,
-) -> tuple[values.Point | values.Choose, values.Point | values.Choose, Strength]:
+) -> tuple[Point | Choose, Point | Choose, Strength]:
     """Return the (ε, δ), or the choice of them, of one step and of two, and their strength."""
+    from discreet.beliefs import values
+
     stated = asked.guarantee
     if isinstance(stated, ProbabilisticDP):
         stated = stated.as_approx()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["frontier", "relative_against_absolute", "risk_against_utility", "risk_map"]
 
 _WARNING = "Confidential: describes the original data"
+_ANSWERS = ["says yes", "says no"]
+_VERDICTS = ["yes", "no"]
 _WIDTH, _HEIGHT = 420, 300
 
 
@@ -57,7 +59,9 @@ def risk_against_utility(runs: Sequence[Run], *, p0: float) -> Any:
             x=alt.X("U:Q", title="U: digits of squared error lost (0 = none)"),
             y=alt.Y("R:Q", title="R: belief in the true value, from 50 %", scale={"zero": False}),
             color=_budget(alt, [run.epsilon for run in runs]),
-            shape=alt.Shape("record:N", title="record"),
+            shape=alt.Shape(
+                "record:N", scale=alt.Scale(domain=_ANSWERS, range=["circle", "square"])
+            ),
             tooltip=[
                 alt.Tooltip("epsilon:N", title="ε"),
                 alt.Tooltip("R:Q", format=".4f"),
@@ -102,7 +106,9 @@ def relative_against_absolute(runs: Sequence[Run], *, p0: float, priors: int = 1
             x=alt.X("R:Q", title="R: belief in the true value"),
             y=alt.Y("RR:Q", title="RR: belief over prior", scale={"zero": False}),
             color=_budget(alt, [run.epsilon for run in runs]),
-            strokeDash=alt.StrokeDash("record:N", title="record"),
+            strokeDash=alt.StrokeDash(
+                "record:N", scale=alt.Scale(domain=_ANSWERS, range=[[1, 0], [3, 3]])
+            ),
             detail="line:N",
             tooltip=[alt.Tooltip("epsilon:N", title="ε"), "record:N"],
         )
@@ -125,6 +131,7 @@ def risk_map(
     worst = np.argsort(-np.where(found.at_risk, found.shift, -np.inf), kind="stable")
     worst = worst[: min(most, int(found.at_risk.sum()))]
     absolute, relative = found.absolute(w)[worst], found.relative(w)[worst]
+    gained = float(np.abs(absolute - w).max()) or 1.0
     rows = []
     for i, cell in enumerate(worst.tolist()):
         label = str(cell)
@@ -138,6 +145,7 @@ def risk_map(
                 "prior": round(float(p), 6),
                 "R": float(absolute[i, j]),
                 "RR": float(relative[i, j]),
+                "gain": float(absolute[i, j] - p),
             }
             for j, p in enumerate(w)
         ]
@@ -148,9 +156,9 @@ def risk_map(
             x=alt.X("prior:O", title="the intruder's prior", axis={"format": ".2f"}),
             y=alt.Y("cell:N", title="cell, riskiest first", sort={"field": "rank"}),
             color=alt.Color(
-                "RR:Q",
-                title="RR",
-                scale=alt.Scale(scheme="purpleorange", domainMid=1, reverse=True),
+                "gain:Q",
+                title="R − prior",
+                scale=alt.Scale(scheme="purpleorange", domain=[-gained, 0, gained]),
             ),
             tooltip=[
                 "cell:N",
@@ -163,7 +171,7 @@ def risk_map(
         .properties(
             width=_WIDTH,
             title={"text": "Risk of every record, by cell and prior", "subtitle": _WARNING},
-            description="Relative risk RR by cell and prior.",
+            description="Belief gained (R minus prior) by cell and prior.",
         )
     )
 
@@ -180,7 +188,7 @@ def frontier(result: Search) -> Any:
             "verdict": "all inside"
             if row["inside"] == result.candidates
             else f"{row['inside']} of {result.candidates} inside",
-            "acceptable": row["inside"] == result.candidates,
+            "acceptable": _VERDICTS[row["inside"] != result.candidates],
         }
         for row in result.rows
     ]
@@ -192,8 +200,8 @@ def frontier(result: Search) -> Any:
     return (
         base.mark_line(color="#999")
         + base.mark_point(filled=True, size=80).encode(
-            color=alt.Color("acceptable:N", title="acceptable", scale={"scheme": "tableau10"}),
-            shape=alt.Shape("acceptable:N"),
+            color=alt.Color("acceptable:N", scale=alt.Scale(domain=_VERDICTS, scheme="tableau10")),
+            shape=alt.Shape("acceptable:N", scale=alt.Scale(domain=_VERDICTS)),
             tooltip=[alt.Tooltip("epsilon:N", title="ε"), "R:Q", "distance:Q", "verdict:N"],
         )
         + base.mark_text(dy=-12).encode(text="epsilon:N")

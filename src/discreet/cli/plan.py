@@ -88,7 +88,8 @@ def command(
     payload = found.to_dict()
     lines = _lines(found)
     if people is not None:
-        advice = advice_on_delta(people, found.total["delta"] or 0.0)
+        promised = delta_total or (delta_each or 0.0) * found.releases
+        advice = advice_on_delta(people, promised)
         payload["delta_advice"] = advice.to_dict()
         lines += ["", *advice.sentences]
     emit(payload, lines, as_json)

@@ -82,6 +82,8 @@ class GaussianLoss(PrivacyLoss):
         return _raised(self._log_delta(epsilon)[0], a)
 
     def _epsilon(self, delta: float) -> float:
+        if self._delta(0.0) <= delta:
+            return 0.0
         start = self.rho + math.sqrt(-4 * self.rho * math.log(delta))
         return settle(self._delta, delta, newton(self._log_delta, delta, start))
 

@@ -20,13 +20,23 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 from typing import Literal, TypeAlias
 
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import Adjacency, PrivacyCurve
 
-__all__ = ["PrivacyLoss", "Sided", "check_delta", "check_sided", "first_below", "newton", "settle"]
+__all__ = [
+    "LeastLoss",
+    "PrivacyLoss",
+    "Sided",
+    "check_delta",
+    "check_sided",
+    "first_below",
+    "newton",
+    "settle",
+]
 
 Sided: TypeAlias = Literal["one", "two"]
 
@@ -112,7 +122,7 @@ class PrivacyLoss(ABC):
 
     @abstractmethod
     def _epsilon(self, delta: float) -> float:
-        """Return the smallest ε ≥ 0 with δ(ε) ≤ delta, for 0 < delta < δ(0), never below it."""
+        """Return the smallest ε ≥ 0 with δ(ε) ≤ delta, for δ(∞) < delta < 1, never below it."""
 
     @abstractmethod
     def largest(self) -> float:
@@ -141,7 +151,7 @@ class PrivacyLoss(ABC):
     def epsilon(self, delta: float) -> float:
         """Return the smallest ε ≥ 0 with δ(ε) ≤ delta; never below the truth, inf if none is."""
         delta = check_delta(delta)
-        if delta >= 1 or self.delta(0.0) <= delta:
+        if delta == 1:
             return 0.0
         if delta <= self._at_infinity():
             return self.largest() if delta == 0 == self._at_infinity() else math.inf
@@ -176,3 +186,25 @@ class PrivacyLoss(ABC):
         top = min(self.largest(), self.epsilon(max(1e-15, self._at_infinity() * 1.000001)))
         epsilons = [top * i / (count - 1) for i in range(count)]
         return epsilons, [start, *(self.delta(e) for e in epsilons[1:])]
+
+
+@dataclass(frozen=True, slots=True)
+class LeastLoss(PrivacyLoss):
+    """Several valid accounts of one plan: at every point the smallest of them holds."""
+
+    accounts: tuple[PrivacyLoss, ...]
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+    name: str = "releases"
+
+    def largest(self) -> float:
+        """The least of the largest."""
+        return min(account.largest() for account in self.accounts)
+
+    def _at_infinity(self) -> float:
+        return min(account._at_infinity() for account in self.accounts)
+
+    def _delta(self, epsilon: float) -> float:
+        return min(account.delta(epsilon) for account in self.accounts)
+
+    def _epsilon(self, delta: float) -> float:
+        return min(account.epsilon(delta) for account in self.accounts)

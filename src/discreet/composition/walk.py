@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from discreet.composition.loss import PrivacyLoss, Sided, check_sided, settle
 from discreet.guarantees import Adjacency
+from discreet.laws import Geometric, RandomizedResponse
 from discreet.laws.binomial import log_pmf
 from discreet.rounding import down, up
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["WalkLoss"]
+__all__ = ["WalkLoss", "two_point"]
 
 _U = 2.0**-53
 _TINY = 5e-324
@@ -133,6 +134,8 @@ class WalkLoss(PrivacyLoss):
         return walked if lost == 0 else min(1.0, up(lost + (1 - lost) * min(1.0, walked), 4))
 
     def _epsilon(self, delta: float) -> float:
+        if self._delta(0.0) <= delta:
+            return 0.0
         lost = self._at_infinity()
         target = down((delta - lost) / (1 - lost), 8) if lost else delta
         # The greatest count at whose own rung L_{count−1} the sum is still low enough; ε lies on the
@@ -180,3 +183,12 @@ def _above(k: int, step: float, epsilon: float) -> tuple[int, float]:
     ratio = Fraction(epsilon) / Fraction(step)
     count = min(k + 1, max(0, math.ceil((k - ratio) / 2)))
     return count, float((k - 2 * (count - 1) - ratio) * Fraction(step))
+
+
+def two_point(mechanism: object) -> float | None:
+    """The ε₀ of a mechanism whose loss is ±ε₀ and nothing else, or None."""
+    if isinstance(mechanism, Geometric) and mechanism.sensitivity == 1:
+        return float(mechanism.epsilon)
+    if isinstance(mechanism, RandomizedResponse) and mechanism.categories == 2:
+        return float(mechanism.epsilon)
+    return None

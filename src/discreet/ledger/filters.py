@@ -58,7 +58,7 @@ class Charge:
                 "(ε, δ) of it, or register the plan that it belongs to."
             )
         if any(math.isinf(x) for x in _numbers(self.guarantee)):
-            raise PolicyError("An unbounded guarantee cannot be charged; state a finite one.")
+            raise InputError("An unbounded guarantee cannot be charged; state a finite one.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the charge as JSON-ready values."""

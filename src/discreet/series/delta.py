@@ -62,6 +62,12 @@ def advice_on_delta(people: int, delta: float) -> DeltaAdvice:
         verdict = "large"
     else:
         verdict = "small enough"
+    if delta == 0:
+        words: tuple[str, ...] = (
+            f"No delta is promised. Where one is, at most {advised:g} keeps the records that it "
+            f"may expose among {people:,} people below one in a hundred such data sets.",
+        )
+        return DeltaAdvice(people, delta, 0.0, advised, "none", words)
     words = (
         f"At worst, delta = {delta:g} lets the records of {decimal_up(exposed, 4):g} of {people:,} "
         "people be published outright, in expectation, and still keeps the promise.",

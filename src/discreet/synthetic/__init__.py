@@ -26,7 +26,9 @@ _HOME = {
     "RiskTable": "expected",
     "Run": "experiment",
     "Search": "assessment",
+    "Synthesis": "pipeline",
     "Synthesizer": "law",
+    "assess": "pipeline",
     "assess_counts": "assessment",
     "distances": "cells",
     "expected_risk_increase": "expected",
@@ -36,6 +38,7 @@ _HOME = {
     "risk_table": "expected",
     "search": "assessment",
     "simulate": "experiment",
+    "synthesize": "pipeline",
     "utility": "inference",
     "worst_case": "records",
 }

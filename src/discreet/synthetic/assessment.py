@@ -36,9 +36,21 @@ from discreet.synthetic.region import Region
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CONFIDENTIAL", "Assessment", "Outside", "Search", "assess_counts", "search"]
+__all__ = [
+    "CONFIDENTIAL",
+    "Assessment",
+    "Outside",
+    "Search",
+    "assess_counts",
+    "draw_copies",
+    "search",
+]
 
 CONFIDENTIAL = "Confidential: these figures describe the original data. Do not publish them."
+CAUTION = (
+    "A file, or an epsilon, that is chosen because of these figures carries no guarantee: the "
+    "choice looked at the original data."
+)
 _SHOWN = (0.01, 0.1, 0.5, 0.9)
 _BLOCK = 2_000_000
 
@@ -73,6 +85,7 @@ class Assessment:
         """Return the judgement, JSON-ready, with the `most` worst cells."""
         return {
             "confidential": CONFIDENTIAL,
+            "caution": CAUTION,
             "epsilon": self.epsilon,
             "acceptable": self.acceptable,
             "risk": {
@@ -211,7 +224,10 @@ def _at_points(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Search:
-    """What became of the candidates of each budget. Confidential; nothing of it is written."""
+    """What became of the candidates of each budget. Confidential; nothing of it is written.
+
+    `chosen` is the first candidate of the largest acceptable budget, one row of counts a copy.
+    """
 
     rows: tuple[dict[str, Any], ...]
     epsilon: float | None
@@ -233,6 +249,7 @@ class Search:
         """Return the search, JSON-ready, without the candidates."""
         return {
             "confidential": CONFIDENTIAL,
+            "caution": CAUTION,
             "epsilon": self.epsilon,
             "acceptable": self.acceptable,
             "candidates": self.candidates,
@@ -271,7 +288,7 @@ def search(
         raise InputError("epsilons is empty; give the budgets to try.")
     accepted = Region.parse(region) if isinstance(region, str) else region
     whole("candidates", candidates)
-    take = draw or draw_counts
+    take = draw or draw_copies
     rows, best = [], None
     for epsilon in sorted(set(epsilons)):
         law = Synthesizer.of(
@@ -279,10 +296,10 @@ def search(
         )
         files = [take(law, x) for _ in range(candidates)]
         judged = [
-            assess_counts(x, file, region=accepted, synthesizer=law, cells=cells, **how)
+            assess_counts(x, file.sum(axis=0), region=accepted, synthesizer=law, cells=cells, **how)
             for file in files
         ]
-        gaps = [_gap(x, file) for file in files]
+        gaps = [_gap(x, file.sum(axis=0)) for file in files]
         inside = sum(bool(one.acceptable) for one in judged)
         rows.append(
             {
@@ -300,11 +317,17 @@ def search(
     return Search(tuple(rows), best[0], candidates, best[1], best[2])
 
 
-def draw_counts(law: Synthesizer, original: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Draw all copies of a file, exactly, and return their counts together."""
+def draw_copies(law: Synthesizer, original: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Draw a file, exactly: one row of counts a copy.
+
+    The weights x_k + α are whole numbers over a common denominator, and each record falls where a
+    uniform whole number from the operating system says: no floating-point number is involved.
+    """
     from discreet.noise import multinomial
 
-    return np.array(multinomial(law.draws, law.integer_weights(original)), dtype=np.int64)
+    weights = law.integer_weights(original)
+    drawn = [multinomial(law.n_synthetic, weights) for _ in range(law.copies)]
+    return np.array(drawn, dtype=np.int64)
 
 
 def _gap(x: NDArray[np.int64], s: NDArray[np.int64]) -> float:

@@ -119,7 +119,9 @@ def _place(table: Table, field: Field, kinds: Mapping[str, Column]) -> Value:
         inside = (x >= field.edges[0]) & (x <= field.edges[-1])
         return ibis.ifelse(x.notnull() & inside, place, 0).cast("int64")
     if isinstance(field, Steps):
-        step = ((x - field.start) / field.step + 1e-3).floor()
+        # Clipped before it becomes an integer, which infinity does not fit.
+        near = ibis.greatest(field.start - field.step, ibis.least(field.cap + field.step, x))
+        step = ((near - field.start) / field.step + 1e-3).floor()
         inside = (step >= 0) & (x <= field.cap + field.step * 1e-3)
         place = ibis.least(float(field.size), step + 1).cast("int64")
         return ibis.ifelse(x.notnull() & inside, place, 0).cast("int64")

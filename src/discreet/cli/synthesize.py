@@ -1,0 +1,60 @@
+"""`discreet synthesize`: a synthetic file from one spec, charged to the ledger."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.output import emit, table
+
+__all__ = ["command"]
+
+
+def command(
+    spec: Annotated[str, typer.Argument(help="The spec of the synthetic file (YAML).")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Spend nothing, read only the schema, show the cost.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask before charging the account.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Draw a differentially private synthetic file, charged before anything is drawn."""
+    import sys
+
+    from discreet.synthetic import synthesize
+
+    if not (dry_run or yes) and sys.stdin.isatty():
+        asked = synthesize(spec, dry_run=True)
+        typer.confirm(
+            f"Charge epsilon {asked.synthesizer.epsilon:g}? A second run is a new, charged file.",
+            abort=True,
+            err=True,
+        )
+    made = synthesize(spec, dry_run=dry_run)
+    payload = made.to_dict()
+    emit(payload, _lines(payload), as_json)
+
+
+def _lines(made: dict[str, Any]) -> list[str]:
+    law, blur = made["synthesizer"], made["utility"]["prior_share"]
+    left = made["remaining"]["epsilon"]
+    rows = [
+        ["epsilon", f"{made['epsilon']:g}"],
+        ["left in the account", "no cap" if left is None else f"{left:g}"],
+        ["synthetic records", f"{law['n_synthetic']} × {law['copies']}"],
+        ["possible cells", str(law["cells"])],
+        ["weight in each cell", f"{made['utility']['alpha']:.6g}"],
+        ["share of the file that is blur", "n is not public" if blur is None else f"{blur:.1%}"],
+    ]
+    said = [
+        f"  from {row['prior']:.0%} to at most {row['posterior']:.1%}"
+        for row in made["risk"]["worst_case"]
+    ]
+    first = (
+        "Not drawn (dry run)." if made["release_id"] is None else f"Release {made['release_id']}"
+    )
+    lines = [first, *table(rows), "What any file may do to a belief:", *said]
+    return lines + [f"  {path}" for path in made["files"]]

@@ -1,0 +1,423 @@
+"""Loss distributions put on a grid, each by its tilted Fourier transform.
+
+Notation. h the step of the grid; a loss l in [g, g+h] is moved to the two ends, so that its mass under
+P and its mass under Q stay what they were: the upper end gets the share (1−e^{-(l−g)})/(1−e^{-h}).
+The pair of laws that results dominates the true one at every ε (δ(ε) is convex in e^ε and a chord
+lies above it: Doroshenko et al. 2022, "Connect the Dots"), and so does its composition.
+
+All losses here are symmetric: P(−l) = e^{-l} P(l). In S(l) = e^{-l/2} P(l) the two sides are equal, and
+with the tilt λ = θ + ½ the transform is that of S(l) e^{λl}:
+    K(λ) = log Σ S(l) e^{λl},   φ(ω) = Σ S(l) e^{λl − iωl/h} / e^{K(λ)}.
+
+- two-point ±ε:  S = ½/cosh(ε/2) at ±ε, so e^K = cosh(λε)/cosh(ε/2);
+- Laplace:  S = e^{-ε/2} (½ at ±ε, density ¼ between), so e^K = e^{-ε/2}(cosh λε + sinh(λε)/2λ);
+  on the grid the density becomes the constant mass e^{-ε/2} tanh(h/4) a point;
+- normal N(ρ, 2ρ):  K = ρ(λ² − ¼);
+- geometric with Δ > 1, randomized response over K > 2, discrete Gaussian: atoms on a lattice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Atoms",
+    "Categories",
+    "DiscreteNormal",
+    "Ingredient",
+    "LaplaceLosses",
+    "Normal",
+    "Reals",
+    "Steps",
+    "TwoPoints",
+]
+
+Reals: TypeAlias = NDArray[np.float64]
+Complex: TypeAlias = NDArray[np.complex128]
+#: φ for the frequencies start ≤ f < stop of a transform of the size it was prepared for.
+Spectrum: TypeAlias = Callable[[int, int], Complex]
+#: K(λ), K'(λ), K''(λ) of all releases of an ingredient together.
+Cumulants: TypeAlias = tuple[float, float, float]
+
+# Gauss–Legendre on [0, 1], four points, for the normal density over a short cell.
+_NODES = 0.5 + 0.5 * np.array(
+    [-0.8611363115940526, -0.3399810435848563, 0.3399810435848563, 0.8611363115940526]
+)
+_WEIGHTS = 0.5 * np.array(
+    [0.3478548451374538, 0.6521451548625461, 0.6521451548625461, 0.3478548451374538]
+)
+
+
+_BLOCK = 128
+_NOTHING = 1e-18
+
+
+class _Roots:
+    """scale · e^{∓2πi·shift·f/size} for any range of f that starts at a multiple of 128.
+
+    From two short tables (f = 128a + b), the multiples reduced mod `size` as whole numbers, so that
+    no phase loses digits.
+    """
+
+    __slots__ = ("coarse", "fine")
+
+    def __init__(self, shift: int, size: int, scale: float) -> None:
+        rows = np.arange(0, size // 2 + 1, _BLOCK, dtype=np.int64)
+        unit = -2j * np.pi / size
+        self.coarse = scale * np.exp(unit * ((shift * rows) % size))
+        self.fine = np.exp(unit * ((shift * np.arange(_BLOCK)) % size))
+
+    def conjugate(self, scale: float) -> _Roots:
+        """The conjugate roots, times another scale."""
+        other = _Roots.__new__(_Roots)
+        other.coarse, other.fine = scale * np.conj(self.coarse), np.conj(self.fine)
+        return other
+
+    def between(self, start: int, stop: int) -> Complex:
+        """The roots for start ≤ f < stop."""
+        rows = self.coarse[start // _BLOCK : -(-stop // _BLOCK)]
+        return np.multiply.outer(rows, self.fine).ravel()[: stop - start]
+
+
+def _power(values: Complex, times: int, negligible: float = 0.0) -> Complex:
+    """The values to a whole power, by squaring; powers below `negligible` may come out as 0."""
+    if times > 8 and negligible > 0:
+        alive = np.flatnonzero(
+            values.real**2 + values.imag**2 > math.exp(2 * math.log(negligible) / times)
+        )
+        if 2 * len(alive) < len(values):
+            result = np.zeros_like(values)
+            result[alive] = _power(values[alive], times)
+            return result
+    power: Complex | None = None
+    while True:
+        if times & 1:
+            power = values if power is None else power * values
+        times >>= 1
+        if not times:
+            break
+        values = values * values
+    assert power is not None  # noqa: S101 - times ≥ 1
+    return power
+
+
+def _cell(epsilon: float, h: float) -> tuple[int, float]:
+    """The grid point at or below ε, and how far ε lies above it.
+
+    An ε that lies below a grid point by less than 1e-7 of a step is raised to it, which makes the
+    release a hair worse than it is: aligned atoms then stay whole.
+    """
+    n = math.floor(epsilon / h)
+    rest = max(0.0, epsilon - n * h)
+    return (n + 1, 0.0) if rest > h * (1 - 1e-7) else (n, rest)
+
+
+def _upper_share(distance: Reals | float, h: float) -> Reals:
+    """The share of a mass `distance` above a grid point that goes to the next one."""
+    return np.clip(np.expm1(-np.asarray(distance)) / math.expm1(-h), 0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class TwoPoints:
+    """Releases whose loss is ±ε: randomized response, geometric of sensitivity 1, worst cases."""
+
+    epsilons: tuple[float, ...]
+    times: tuple[int, ...]
+
+    def top(self) -> float:
+        """The largest loss."""
+        return math.fsum(e * k for e, k in zip(self.epsilons, self.times, strict=True))
+
+    def spread(self) -> Reals:
+        """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
+        return np.array([self.epsilons, self.times, np.zeros(len(self.times))])
+
+    def cumulants(self, tilt: float) -> Cumulants:
+        """K, K', K''."""
+        e, k = np.array(self.epsilons), np.array(self.times)
+        slope = np.tanh(tilt * e)
+        value = np.logaddexp(tilt * e, -tilt * e) - np.logaddexp(e / 2, -e / 2)
+        return float(k @ value), float(k @ (e * slope)), float(k @ (e * e * (1 - slope * slope)))
+
+    def prepare(self, tilt: float, h: float, size: int, negligible: float) -> Spectrum:
+        """Return φ of all releases together, normalised by e^K, for any range of frequencies."""
+        rows = []
+        for epsilon, times in zip(self.epsilons, self.times, strict=True):
+            n, rest = _cell(epsilon, h)
+            share = float(_upper_share(rest, h))
+            log_k = float(np.logaddexp(tilt * epsilon, -tilt * epsilon))
+            # S is ½/cosh(ε/2) at ε; moved to a grid point g it becomes that times e^{(ε−g)/2}
+            stay = (1 - share) * math.exp(rest / 2)
+            move = share * math.exp((rest - h) / 2)
+            there = _Roots(n, size, stay * math.exp(tilt * n * h - log_k))
+            rows.append((times, move / stay, *_both(there, tilt * n * h)))
+        step = _Roots(1, size, math.exp(tilt * h))
+
+        def between(start: int, stop: int) -> Complex:
+            product = np.ones(stop - start, dtype=np.complex128)
+            zeta = step.between(start, stop)
+            for turn, (times, moved, there, back) in enumerate(rows):
+                phi, mirror = there.between(start, stop), back.between(start, stop)
+                if moved > _NOTHING:
+                    phi *= 1 + moved * zeta
+                    mirror *= 1 + moved / zeta
+                phi += mirror
+                product *= _power(phi, times, negligible)
+                if _died(product, turn, negligible):
+                    break
+            return product
+
+        return between
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLosses:
+    """Releases with Laplace noise."""
+
+    epsilons: tuple[float, ...]
+    times: tuple[int, ...]
+
+    def top(self) -> float:
+        """The largest loss."""
+        return math.fsum(e * k for e, k in zip(self.epsilons, self.times, strict=True))
+
+    def spread(self) -> Reals:
+        """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
+        e = np.array(self.epsilons)
+        return np.array([e, self.times, (e / 2) / (1 + e / 2)])
+
+    def cumulants(self, tilt: float) -> Cumulants:
+        """K, K', K''; the formulas are divided by e^{|λ|ε}."""
+        e, k, t = np.array(self.epsilons), np.array(self.times), max(abs(tilt), 1e-6)
+        x = t * e
+        even, odd = (1 + np.exp(-2 * x)) / 2, -np.expm1(-2 * x) / 2
+        value = even + odd / (2 * t)
+        first = e * odd + (e * even - odd / t) / (2 * t)
+        second = e * e * even + (e * e * odd - 2 * e * even / t + 2 * odd / (t * t)) / (2 * t)
+        slope = first / value
+        curvature = np.maximum(second / value - slope * slope, 0.0)
+        log_k = x - e / 2 + np.log(value)
+        sign = 1.0 if tilt >= 0 else -1.0
+        return float(k @ log_k), sign * float(k @ slope), float(k @ curvature)
+
+    def prepare(self, tilt: float, h: float, size: int, negligible: float) -> Spectrum:
+        """Return φ of all releases together, normalised by e^K, for any range of frequencies."""
+        flat = math.tanh(h / 4)
+        rows = []
+        for epsilon, times in zip(self.epsilons, self.times, strict=True):
+            n, rest = _cell(epsilon, h)
+            log_k = LaplaceLosses((epsilon,), (1,)).cumulants(tilt)[0] + epsilon / 2
+            # In units of e^{-ε/2}: masses of S at n and n + 1, from the last piece of density, the
+            # atom, and half a cell of density below.
+            share = float(_upper_share(rest, h))
+            piece = -math.expm1(-rest / 2) / 2
+            lift = 2 * math.exp(-rest / 2) * math.sinh(rest / 4) ** 2 / -math.expm1(-h)
+            below = flat / 2 if n else 0.0
+            stay = math.exp(rest / 2) * (max(0.0, piece - lift) + (1 - share) / 2) + below
+            move = math.exp((rest - h) / 2) * (lift + share / 2)
+            there = _Roots(n, size, math.exp(tilt * n * h - log_k))
+            rows.append((n > 0, times, stay, move, *_both(there, tilt * n * h)))
+        step = _Roots(1, size, math.exp(tilt * h))
+
+        def between(start: int, stop: int) -> Complex:
+            product = np.ones(stop - start, dtype=np.complex128)
+            zeta = step.between(start, stop)
+            inner = flat / (zeta - 1)  # Σ_{|i|<n} ζ^i = (ζ^n − ζ^{1−n})/(ζ − 1)
+            outer = -zeta * inner
+            for turn, (filled, times, stay, move, there, back) in enumerate(rows):
+                left, right = (inner + stay, outer + stay) if filled else (stay, stay)
+                if move > _NOTHING:
+                    left, right = left + move * zeta, right + move / zeta
+                phi, mirror = there.between(start, stop), back.between(start, stop)
+                phi *= left
+                mirror *= right
+                phi += mirror
+                product *= _power(phi, times, negligible)
+                if _died(product, turn, negligible):
+                    break
+            return product
+
+        return between
+
+
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """Gaussian releases whose ρ add up to `rho`, as one."""
+
+    rho: float
+
+    def top(self) -> float:
+        """Inf: there is no largest loss."""
+        return math.inf
+
+    def spread(self) -> Reals:
+        """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
+        return np.array([[0.0], [1.0], [1.0]])
+
+    def cumulants(self, tilt: float) -> Cumulants:
+        """K, K', K''."""
+        return self.rho * (tilt * tilt - 0.25), 2 * self.rho * tilt, 2 * self.rho
+
+    def prepare(self, tilt: float, h: float, size: int, negligible: float) -> Spectrum:
+        """Return φ, normalised by e^K; what lies 9.5 sd from the tilted centre is cut off."""
+        sd, centre = math.sqrt(2 * self.rho), 2 * self.rho * tilt
+        first, last = math.floor((centre - 9.5 * sd) / h), math.ceil((centre + 9.5 * sd) / h)
+        pieces = max(1, math.ceil(h / (0.05 * sd)))
+        within = ((np.arange(pieces)[:, None] + _NODES) / pieces).ravel() * h
+        weight = np.tile(_WEIGHTS, pieces) * (h / pieces / (sd * math.sqrt(2 * math.pi)))
+        cells = np.arange(first, last, dtype=np.float64) * h
+        lower, upper = np.zeros(len(cells)), np.zeros(len(cells))
+        for offset, w in zip(within, weight, strict=True):
+            # The density of S e^{λl − K} is normal around the tilted centre.
+            mass = w * np.exp(-0.5 * ((cells + (offset - centre)) / sd) ** 2)
+            share = float(_upper_share(offset, h))
+            lower += mass * ((1 - share) * math.exp(offset / 2 - tilt * offset))
+            upper += mass * (share * math.exp((offset - h) / 2 - tilt * (offset - h)))
+        masses = np.zeros(len(cells) + 1)
+        masses[:-1] += lower
+        masses[1:] += upper
+        return _slices(np.fft.rfft(_folded(masses, first, size), size))
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Geometric releases of sensitivity Δ > 1: the loss takes the values (2i − Δ)ε/Δ."""
+
+    epsilon: float
+    sensitivity: int
+    times: int
+
+    def law(self) -> tuple[float, Reals]:
+        """Half the distance of the losses, and their probabilities from the least loss up."""
+        rate = self.epsilon / self.sensitivity
+        noise = np.arange(self.sensitivity, -1.0, -1.0)
+        masses = np.exp(-rate * noise) * (-math.expm1(-rate) / (1 + math.exp(-rate)))
+        masses[0] = math.exp(-self.epsilon) / (1 + math.exp(-rate))
+        masses[-1] = 1 / (1 + math.exp(-rate))
+        return rate, masses
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """Randomized response over K > 2 categories: the loss is ±ε or 0."""
+
+    epsilon: float
+    categories: int
+    times: int
+
+    def law(self) -> tuple[float, Reals]:
+        """Half the distance of the losses, and their probabilities from the least loss up."""
+        down = math.exp(-self.epsilon)
+        weights = np.array([down, (self.categories - 2) * down, 1.0])
+        return self.epsilon / 2, weights / (1 + (self.categories - 1) * down)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteNormal:
+    """Discrete Gaussian releases of sensitivity 1: at noise n the loss is (1 − 2n)/2σ².
+
+    The law is cut at 39σ, beyond which lies less than the least double.
+    """
+
+    sigma: float
+    times: int
+
+    def law(self) -> tuple[float, Reals]:
+        """Half the distance of the losses, and their probabilities from the least loss up."""
+        reach = math.ceil(39 * self.sigma) + 1
+        noise = np.arange(reach + 1.0, -reach - 1.0, -1.0)
+        masses = np.exp(-0.5 * (noise / self.sigma) ** 2)
+        return 0.5 / self.sigma**2, masses / float(masses.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Atoms:
+    """Releases whose loss takes finitely many, evenly spaced values."""
+
+    of: Steps | Categories | DiscreteNormal
+
+    def top(self) -> float:
+        """The largest loss; inf where the law was cut."""
+        if isinstance(self.of, DiscreteNormal):
+            return math.inf
+        return self.of.times * self.of.epsilon
+
+    def spread(self) -> Reals:
+        """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
+        half, masses = _law(self.of)
+        unit = 2 * half if len(masses) % 2 else half
+        return np.array([[unit], [float(self.of.times)], [0.0]])
+
+    def cumulants(self, tilt: float) -> Cumulants:
+        """K, K', K''."""
+        losses, logs = _log_law(self.of)
+        logs = logs + (tilt - 0.5) * losses
+        peak = float(logs.max())
+        weights = np.exp(logs - peak)
+        total = float(weights.sum())
+        mean = float(weights @ losses) / total
+        variance = float(weights @ (losses - mean) ** 2) / total
+        times = self.of.times
+        return times * (peak + math.log(total)), times * mean, times * variance
+
+    def prepare(self, tilt: float, h: float, size: int, negligible: float) -> Spectrum:
+        """Return φ of all releases together, normalised by e^K, for any range of frequencies."""
+        losses, logs = _log_law(self.of)
+        cells = np.floor(losses / h + 1e-9).astype(np.int64)
+        share = _upper_share(np.maximum(0.0, losses - cells * h), h)
+        # P-masses move within a cell; the tilt is that of the place they move to.
+        masses = np.exp(logs + (tilt - 0.5) * losses - self.cumulants(tilt)[0] / self.of.times)
+        stay = masses * (1 - share) * np.exp((tilt - 0.5) * (cells * h - losses))
+        move = masses * share * np.exp((tilt - 0.5) * ((cells + 1) * h - losses))
+        first, last = int(cells[0]), int(cells[-1])
+        on_grid = np.bincount(cells - first, stay, last - first + 2)
+        on_grid += np.bincount(cells - first + 1, move, last - first + 2)
+        spectrum = np.fft.rfft(_folded(on_grid, first, size), size)
+        return _slices(_power(spectrum, self.of.times, negligible))
+
+
+@lru_cache(maxsize=64)
+def _law(of: Steps | Categories | DiscreteNormal) -> tuple[float, Reals]:
+    return of.law()
+
+
+@lru_cache(maxsize=64)
+def _log_law(of: Steps | Categories | DiscreteNormal) -> tuple[Reals, Reals]:
+    """The losses, rising, and the logarithms of their probabilities."""
+    half, masses = _law(of)
+    kept = masses > 0
+    losses = (2.0 * np.arange(len(masses)) - (len(masses) - 1)) * half
+    return losses[kept], np.log(masses[kept])
+
+
+Ingredient: TypeAlias = TwoPoints | LaplaceLosses | Normal | Atoms
+
+
+def _folded(masses: Reals, first: int, size: int) -> Reals:
+    """Masses at first, first + 1, … put on a circle of `size` points."""
+    places = (first + np.arange(len(masses))) % size
+    return np.bincount(places, masses, size)
+
+
+def _both(there: _Roots, exponent: float) -> tuple[_Roots, _Roots]:
+    """ζ^n/c and ζ^{-n}/c, where |ζ^n| = e^exponent."""
+    return there, there.conjugate(math.exp(-2 * exponent))
+
+
+def _slices(spectrum: Complex) -> Spectrum:
+    return lambda start, stop: spectrum[start:stop]
+
+
+def _died(product: Complex, turn: int, negligible: float) -> bool:
+    """Whether no frequency is left that matters (looked at every 16th factor); all are at most 1."""
+    if turn % 16 != 15 or float(np.abs(product).max()) > negligible:
+        return False
+    product[:] = 0.0
+    return True

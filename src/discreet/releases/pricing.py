@@ -1,0 +1,377 @@
+"""What a release costs, call by call, and how accurate each call is, before anything is read.
+
+Notation. A release makes k mechanism calls with weights w_i; W = Σw_i.
+
+Currency. A budget in ε is split as ε_i = ε·w_i/W and the calls compose by adding up (pure DP). A
+budget in ρ is split as ρ_i = ρ·w_i/W and adds up as zCDP. A budget (ε, δ) may be spent either way:
+as ε, or through the largest ρ whose tight conversion stays within (ε, δ) (Canonne, Kamath and
+Steinke 2020). `mechanism: auto` takes the way with less error: the geometric mean over the calls of
+the standard deviation. Shares are rounded down, so that they never add up to more than the budget.
+
+A wanted accuracy (`within`) is bought first, at its price; what is left is split by weight.
+Keys that are paid for take their share in ε, and their δ on top.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from discreet.composition.concentrated import zcdp_delta
+from discreet.errors import BudgetExceeded, SpecError
+from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
+from discreet.laws.discrete_gaussian import DiscreteGaussian
+from discreet.laws.gaussian import Gaussian
+from discreet.laws.geometric import Geometric
+from discreet.noise.calibration import gaussian_scale, laplace_scale
+from discreet.releases.questions import Within
+from discreet.releases.statistics import Part
+from discreet.rounding import down
+
+__all__ = ["Asked", "Priced", "Pricing", "Threshold", "price", "share"]
+
+Mechanism: TypeAlias = Literal["geometric", "gaussian", "permute-and-flip", "exponential"]
+Currency: TypeAlias = Literal["epsilon", "rho"]
+
+_SMOOTH = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The price of keys that are not public: δ, and how many of them a unit may have."""
+
+    delta: float
+    keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One call to be priced."""
+
+    statistic: str
+    part: Part
+    weight: Fraction
+    within: Within | None = None
+    threshold: Threshold | None = None
+
+
+@dataclass(frozen=True)
+class Priced:
+    """One call with its mechanism, scale and price."""
+
+    asked: Asked
+    mechanism: Mechanism
+    scale: float
+    epsilon: float | None
+    rho: float | None
+
+    @cached_property
+    def law(self) -> Geometric | DiscreteGaussian:
+        """The law of the noise, in multiples of the resolution."""
+        if self.mechanism == "gaussian":
+            return DiscreteGaussian(self.scale)
+        return Geometric(1 / self.scale)
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of the noise, in multiples; for a choice, its scale."""
+        return self.law.sd if self.asked.part.form == "numbers" else self.scale
+
+    def half_width(self, confidence: float) -> int:
+        """The whole t that the noise stays within with that probability, in multiples."""
+        if self.mechanism == "gaussian" and self.scale > _SMOOTH:
+            # Beyond this the lattice is finer than any printed digit; one more covers the rounding.
+            return math.ceil(Gaussian(self.scale).half_width(confidence)) + 1
+        return self.law.half_width(confidence)
+
+    def score_within(self, candidates: int, confidence: float) -> float:
+        """How far below the best the chosen score is at most, with that probability.
+
+        s·log(n/β) with β = 1 − confidence (McSherry and Talwar 2007, Thm 6; permute-and-flip is
+        never worse).
+        """
+        return self.scale * math.log(candidates / (1 - confidence))
+
+    @property
+    def threshold(self) -> int | None:
+        """The least noisy count of units at which a key is published: formulas of `keys`."""
+        found = self.asked.threshold
+        if found is None:
+            return None
+        rate = 1 / self.scale
+        level = math.log(found.keys / (found.delta * (1 + math.exp(-rate)))) * self.scale
+        return 1 + math.ceil(level * (1 + 1e-12) + 1e-9)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the call as JSON-ready values."""
+        part = self.asked.part
+        said: dict[str, Any] = {
+            "statistic": self.asked.statistic,
+            "part": part.name,
+            "mechanism": self.mechanism,
+            "l1": float(part.l1 * part.resolution),
+            "l2": math.sqrt(part.l2_squared) * float(part.resolution),
+            "scale": self.scale * float(part.resolution),
+            "resolution": float(part.resolution),
+            "epsilon": self.epsilon,
+            "rho": self.rho,
+        }
+        if self.asked.threshold is not None:
+            said |= {"delta": self.asked.threshold.delta, "threshold": self.threshold}
+        if part.form == "numbers":
+            said["sd"] = self.sd * float(part.resolution)
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """The price of a whole release."""
+
+    charges: tuple[Guarantee, ...]
+    calls: tuple[Priced, ...]
+    why: str
+
+    def of(self, statistic: str) -> tuple[Priced, ...]:
+        """Return the calls of one statistic."""
+        return tuple(call for call in self.calls if call.asked.statistic == statistic)
+
+
+def _below(exact: Fraction) -> float:
+    """Return a float at or below a rational, also as the decimal that it prints."""
+    nearest = exact.numerator / exact.denominator
+    while Fraction(nearest) > exact or Fraction(repr(nearest)) > exact:
+        nearest = math.nextafter(nearest, -math.inf)
+    return nearest
+
+
+def _exact(amount: float) -> Fraction:
+    """Return a budget as the decimal that it prints."""
+    return Fraction(repr(amount))
+
+
+def share(guarantee: Guarantee, releases: int) -> Guarantee:
+    """Return a K-th of a budget, rounded down.
+
+    >>> share(PureDP(1.0), 4)
+    PureDP(epsilon=0.25, adjacency='add-remove')
+    """
+
+    def part(amount: float) -> float:
+        return _below(_exact(amount) / releases)
+
+    if isinstance(guarantee, PureDP):
+        return PureDP(part(guarantee.epsilon), adjacency=guarantee.adjacency)
+    if isinstance(guarantee, ApproxDP):
+        epsilon, delta = part(guarantee.epsilon), part(guarantee.delta)
+        return ApproxDP(epsilon, delta, adjacency=guarantee.adjacency)
+    if isinstance(guarantee, ZCDP):
+        return ZCDP(part(guarantee.rho), adjacency=guarantee.adjacency)
+    raise SpecError(f"{guarantee} cannot be split over a series; give epsilon or rho.")
+
+
+def price(asked: Sequence[Asked], budget: Guarantee, mechanism: str) -> Pricing:
+    """Split a budget over the calls, by the mechanism that the spec allows with least error."""
+    adjacency = budget.adjacency
+    if isinstance(budget, ZCDP):
+        calls, spent = _split(asked, budget.rho, "rho", mechanism)
+        if mechanism == "geometric":
+            why = "geometric noise, as the spec asks; each call's ε is the root of twice its ρ."
+        else:
+            why = "discrete Gaussian noise: at the same ρ it has the least spread."
+        return Pricing(_rho_charges(calls, spent, adjacency), calls, why)
+    if isinstance(budget, PureDP):
+        if mechanism == "gaussian":
+            raise SpecError(
+                "mechanism gaussian cannot keep pure DP: give the budget as rho or with a delta, "
+                "or let the mechanism be geometric."
+            )
+        calls, spent = _split(asked, budget.epsilon, "epsilon", mechanism)
+        why = "geometric noise: it keeps ε for every possible output, which Gaussian noise cannot."
+        return Pricing((_epsilon_charge(calls, spent, adjacency),), calls, why)
+    if isinstance(budget, ApproxDP):
+        return _approximate(asked, budget, mechanism)
+    raise SpecError(
+        f"a release cannot be priced in {budget}; give epsilon, epsilon and delta, or rho."
+    )
+
+
+def _approximate(asked: Sequence[Asked], budget: ApproxDP, mechanism: str) -> Pricing:
+    """Spend (ε, δ) as ε or through ρ, whichever the spec allows and has less error."""
+    adjacency = budget.adjacency
+    for_keys = sum((_exact(a.threshold.delta) for a in asked if a.threshold), Fraction(0))
+    left = _exact(budget.delta) - for_keys
+    if left < 0:
+        raise SpecError(
+            f"the keys to be found cost a delta of {float(for_keys):g}, and the budget has "
+            f"{budget.delta:g}; ask for less, or give more."
+        )
+    ways: list[Pricing] = []
+    if mechanism != "gaussian":
+        calls, spent = _split(asked, budget.epsilon, "epsilon", mechanism)
+        ways.append(Pricing((_epsilon_charge(calls, spent, adjacency),), calls, ""))
+    if mechanism != "geometric" and left > 0:
+        found = _through_rho(asked, budget, _below(left), mechanism)
+        ways += [found] if found else []
+    if not ways:
+        raise SpecError("there is no delta left for Gaussian noise; give a larger delta.")
+    best = min(ways, key=lambda way: _spread(way.calls))
+    chosen = "geometric" if best is ways[0] and mechanism != "gaussian" else "discrete Gaussian"
+    if len(ways) == 1:
+        why = f"{chosen} noise, the only kind that the spec allows here."
+    else:
+        ratio = math.exp(max(map(_spread, (w.calls for w in ways))) - _spread(best.calls))
+        why = (
+            f"{chosen} noise: for the same (ε, δ) the other kind spreads {ratio:.2g} times as far."
+        )
+    return Pricing(best.charges, best.calls, why)
+
+
+def _through_rho(
+    asked: Sequence[Asked], budget: ApproxDP, delta: float, mechanism: str
+) -> Pricing | None:
+    keys = [a for a in asked if a.threshold]
+    rest = [a for a in asked if not a.threshold]
+    if not rest:
+        return None
+    weights = sum((a.weight for a in asked), Fraction(0))
+    for_keys = _exact(budget.epsilon) * sum((a.weight for a in keys), Fraction(0)) / weights
+    paid, spent_keys = _split(keys, _below(for_keys), "epsilon", mechanism) if keys else ((), 0.0)
+    epsilon = _below(_exact(budget.epsilon) - _exact(spent_keys))
+    rho = _largest_rho(epsilon, delta)
+    calls, _ = _split(rest, rho, "rho", mechanism)
+    ordered = {id(call.asked): call for call in (*paid, *calls)}
+    return Pricing((budget,), tuple(ordered[id(a)] for a in asked), "")
+
+
+def _largest_rho(epsilon: float, delta: float) -> float:
+    """Return a ρ whose tight conversion stays within (ε, δ), below the largest by 1e-12."""
+    low, high = 0.0, epsilon
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if zcdp_delta(middle, epsilon) <= delta else (low, middle)
+    if low == 0:
+        raise SpecError(f"no Gaussian noise keeps epsilon {epsilon:g} and delta {delta:g}.")
+    return down(low)
+
+
+def _spread(calls: Sequence[Priced]) -> float:
+    """The mean logarithm of the standard deviations: how wide the noise is, over all calls."""
+    return math.fsum(math.log(max(call.sd, 1e-300)) for call in calls) / max(len(calls), 1)
+
+
+def _epsilon_charge(calls: Sequence[Priced], spent: float, adjacency: Adjacency) -> Guarantee:
+    delta = sum((_exact(c.asked.threshold.delta) for c in calls if c.asked.threshold), Fraction(0))
+    if delta:
+        return ApproxDP(spent, _above(delta), adjacency=adjacency)
+    return PureDP(spent, adjacency=adjacency)
+
+
+def _rho_charges(
+    calls: Sequence[Priced], spent: float, adjacency: Adjacency
+) -> tuple[Guarantee, ...]:
+    """ρ of the calls; keys that are paid for enter as (ε, δ), which costs ε²/2 and δ."""
+    keys = [call for call in calls if call.asked.threshold]
+    if not keys:
+        return (ZCDP(spent, adjacency=adjacency),)
+    rest = _above(sum((_exact(c.rho or 0.0) for c in calls if not c.asked.threshold), Fraction(0)))
+    found: list[Guarantee] = [
+        ApproxDP(call.epsilon or 0.0, call.asked.threshold.delta, adjacency=adjacency)
+        for call in keys
+        if call.asked.threshold
+    ]
+    return (ZCDP(rest, adjacency=adjacency), *found) if rest else tuple(found)
+
+
+def _split(
+    asked: Sequence[Asked], budget: float, currency: Currency, mechanism: str
+) -> tuple[tuple[Priced, ...], float]:
+    """Return the calls with their prices, and what they cost together."""
+    total = _exact(budget)
+    needs = {id(a): _exact(_need(a, currency, mechanism)) for a in asked if a.within}
+    bought = sum(needs.values(), Fraction(0))
+    weights = sum((a.weight for a in asked if not a.within), Fraction(0))
+    if bought > total or (weights and bought == total):
+        _refuse(asked, budget, currency, mechanism, bought)
+    calls = []
+    for a in asked:
+        exact = needs[id(a)] if a.within else (total - bought) * a.weight / weights
+        calls.append(_priced(a, _below(exact), currency, mechanism))
+    return tuple(calls), budget if weights else _above(bought)
+
+
+def _above(exact: Fraction) -> float:
+    nearest = exact.numerator / exact.denominator
+    while Fraction(repr(nearest)) < exact:
+        nearest = math.nextafter(nearest, math.inf)
+    return nearest
+
+
+def _priced(asked: Asked, amount: float, currency: Currency, mechanism: str) -> Priced:
+    if amount <= 0:
+        raise SpecError(
+            f"the share of {asked.statistic!r} is too small to spend; give it more weight."
+        )
+    part = asked.part
+    choice = part.form == "choice"
+    if currency == "epsilon":
+        scale = laplace_scale(part.l1, amount)
+        return Priced(asked, "permute-and-flip" if choice else "geometric", scale, amount, None)
+    if asked.threshold is not None or (mechanism == "geometric" and not choice):
+        epsilon = down(math.sqrt(2 * amount), 4)
+        return Priced(asked, "geometric", laplace_scale(part.l1, epsilon), epsilon, amount)
+    scale = gaussian_scale(part.l2_squared, amount)
+    return Priced(asked, "exponential" if choice else "gaussian", scale, None, amount)
+
+
+def _need(asked: Asked, currency: Currency, mechanism: str) -> float:
+    """Return the least price at which a call is as accurate as it is wanted, rounded up."""
+    if asked.within is None:
+        return 0.0
+    confidence = asked.within.confidence
+    target = math.floor(_exact(asked.within.error) / asked.part.resolution)
+
+    def enough(amount: float) -> bool:
+        return _priced(asked, amount, currency, mechanism).half_width(confidence) <= target
+
+    return _least(enough, asked)
+
+
+def _least(enough: Callable[[float], bool], asked: Asked) -> float:
+    high = 1e-9
+    while not enough(high):
+        high *= 2
+        if high > 1e9:
+            raise SpecError(f"no budget gives {asked.statistic!r} the accuracy that is asked for.")
+    low = high / 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _refuse(
+    asked: Sequence[Asked], budget: float, currency: Currency, mechanism: str, bought: Fraction
+) -> None:
+    """Say what is asked for, what there is, and what accuracy would fit."""
+    symbol = "epsilon" if currency == "epsilon" else "rho"
+    wanted = [a for a in asked if a.within]
+    others = any(not a.within for a in asked)
+    room = _exact(budget) * (Fraction(1, 2) if others else 1)
+    fits = []
+    for a in wanted:
+        amount = _below(_exact(_need(a, currency, mechanism)) * room / bought)
+        call = _priced(a, amount, currency, mechanism)
+        if a.within:
+            error = call.half_width(a.within.confidence) * float(a.part.resolution)
+            fits.append(f"{a.statistic} within {error:g} at {a.within.confidence:g}")
+    rest = ", with half left for the statistics by weight" if others else ""
+    raise BudgetExceeded(
+        f"The accuracy asked for needs {symbol} {float(bought):.6g}, and this release has "
+        f"{budget:g}. What would fit{rest}: {'; '.join(fits)}. Ask for less, or give more."
+    )

@@ -1,0 +1,125 @@
+"""What a synthetic release leaves on disk: records, description, statement; whole or not at all.
+
+`OUTPUT/RELEASE_ID/` holds `table.csv` and `table.parquet` (one row a synthetic record, sorted by
+cell, with a `copy` column if there are several), `release.json` (what an analyst and `assess` need)
+and `statement.md`. All are written to a folder beside it, which is then renamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import InputError
+from discreet.synthetic.cells import Cells
+from discreet.synthetic.source import COPY
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["read_description", "write"]
+
+_CHUNK = 500_000
+DESCRIPTION = "release.json"
+
+
+def write(
+    output: Path,
+    release_id: str,
+    cells: Cells,
+    copies: Sequence[NDArray[np.int64]],
+    description: dict[str, Any],
+    statement: str,
+) -> tuple[list[Path], str]:
+    """Write a release; return its files and the SHA-256 of them all."""
+    output.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=".building-", dir=output))
+    try:
+        _write_table(building, cells, copies)
+        text = json.dumps(description, ensure_ascii=False, allow_nan=False, indent=2)
+        (building / DESCRIPTION).write_text(text + "\n", encoding="utf-8")
+        (building / "statement.md").write_text(statement, encoding="utf-8")
+        names = sorted(path.name for path in building.iterdir())
+        digest = hashlib.sha256()
+        for name in names:
+            digest.update(name.encode() + b"\0" + _file_hash(building / name))
+        for path in (*(building / name for name in names), building):
+            _flush(path)
+        building.chmod(0o755)
+        final = output / release_id
+        building.rename(final)
+        _flush(output)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
+    return [final / name for name in names], digest.hexdigest()
+
+
+def read_description(candidate: Path) -> dict[str, Any]:
+    """Read the description that lies beside a candidate that we made; refuse if there is none."""
+    path = (candidate if candidate.is_dir() else candidate.parent) / DESCRIPTION
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        raise InputError(
+            f"There is no readable {DESCRIPTION} beside the candidate, so how it was made is not "
+            "known and its risk cannot be computed. For a file from another synthesizer call "
+            "discreet.synthetic.assess in Python with its log_likelihood."
+        ) from None
+    if not isinstance(found, dict) or "synthesizer" not in found:
+        raise InputError(f"{path} does not describe a synthetic file.")
+    return found
+
+
+def _write_table(folder: Path, cells: Cells, copies: Sequence[NDArray[np.int64]]) -> None:
+    import pyarrow as pa
+    import pyarrow.csv as arrow_csv
+    import pyarrow.parquet as parquet
+
+    names = [*cells.columns, *([COPY] if len(copies) > 1 else [])]
+    schema = pa.schema([(name, pa.int64() if name == COPY else pa.string()) for name in names])
+    with (
+        parquet.ParquetWriter(folder / "table.parquet", schema) as whole,
+        arrow_csv.CSVWriter(folder / "table.csv", schema) as text,
+    ):
+        for columns in _records(cells, copies):
+            batch = pa.table(dict(zip(names, columns, strict=True)), schema=schema)
+            whole.write_table(batch)
+            text.write_table(batch)
+
+
+def _records(cells: Cells, copies: Sequence[NDArray[np.int64]]) -> Iterator[list[Any]]:
+    """Yield the columns of the records, a chunk at a time."""
+    at = cells.coordinates()
+    levels = [np.array(values, dtype=object) for values in cells.levels]
+    for number, counts in enumerate(copies, start=1):
+        ends = np.cumsum(counts)
+        for start in range(0, int(ends[-1]), _CHUNK):
+            rows = np.arange(start, min(start + _CHUNK, int(ends[-1])))
+            cell = np.searchsorted(ends, rows, side="right")
+            columns: list[Any] = [
+                names[place[cell]] for names, place in zip(levels, at, strict=True)
+            ]
+            yield columns + ([np.full(rows.size, number)] if len(copies) > 1 else [])
+
+
+def _file_hash(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+def _flush(path: Path) -> None:
+    """Make a file or a folder durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

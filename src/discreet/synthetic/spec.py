@@ -1,0 +1,197 @@
+"""The spec of a synthetic file: the words of a release's spec, with columns instead of statistics.
+
+    account: clinic-patients
+    purpose: open microdata
+    source: patients.parquet
+    protect: {unit: person, column: patient_id, rows: 1, adjacency: add-remove}
+    budget: {epsilon: 2}
+    columns: [sex, pregnant, county]
+    keys: {sex: [f, m], pregnant: ["no", "yes"], county: counties.csv}
+    impossible: [{sex: m, pregnant: "yes"}]
+    n_synthetic: 1000
+    copies: 1
+    ledger: sqlite:///ledger.db
+    output: out/
+
+Levels are public (`keys`, a list or a CSV file of them); what is not listed is left out. The number
+of synthetic records is a choice, never taken from the data; `n`, if the size of the original is
+public anyway, is printed for analysts. Paths are relative to the spec's folder.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
+
+from discreet.errors import PolicyError, SpecError
+from discreet.releases.questions import Keys, key_text
+from discreet.releases.spec import About, Budget, Closed, Names, Protect
+from discreet.synthetic.cells import Cells
+
+__all__ = ["SyntheticSpec", "load"]
+
+
+def _levels(value: object) -> object:
+    """An impossible combination names a level or a list of levels a column."""
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        str(column): tuple(
+            key_text(level) for level in (levels if isinstance(levels, list) else [levels])
+        )
+        for column, levels in value.items()
+    }
+
+
+def _tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+Impossible = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_levels)]
+
+
+class SyntheticSpec(Closed):
+    """One synthetic file, as it is asked for."""
+
+    account: str = Field(min_length=1, max_length=100)
+    purpose: str = Field(min_length=1, max_length=900)
+    source: str | None = Field(
+        default=None, description="CSV, Parquet, or duckdb:///file.db?table=t; none for data given."
+    )
+    protect: Protect
+    tolerance: dict[str, Any] | None = None
+    budget: Budget | None = None
+    columns: Names = Field(min_length=1)
+    keys: dict[str, Keys] = Field(default_factory=dict)
+    impossible: Annotated[tuple[Impossible, ...], BeforeValidator(_tuple)] = ()
+    n_synthetic: int = Field(ge=1, description="Records of one copy; never taken from the data.")
+    copies: int = Field(default=1, ge=1, le=1000)
+    n: int | None = Field(default=None, ge=1, description="The original's size, if it is public.")
+    nulls: Literal["drop", "refuse"] = "drop"
+    ledger: str = Field(min_length=1)
+    output: str = Field(min_length=1)
+    about: About | None = None
+
+    _folder: Path = PrivateAttr(default_factory=Path.cwd)
+
+    @model_validator(mode="after")
+    def _whole(self) -> SyntheticSpec:
+        if (self.tolerance is None) == (self.budget is None):
+            raise ValueError("give either tolerance (what may be learned) or budget: {epsilon: …}")
+        if self.budget is not None and self.budget.epsilon is None:
+            raise ValueError(
+                "synthetic data are drawn under pure DP: the budget is epsilon, not rho"
+            )
+        if self.budget is not None and self.budget.delta is not None:
+            raise ValueError("synthetic data are drawn under pure DP: leave delta out")
+        if len(set(self.columns)) != len(self.columns):
+            raise ValueError("a column is named twice; name it once")
+        if "copy" in self.columns:
+            raise ValueError("a column may not be called copy: it numbers the copies of the file")
+        stray = sorted(set(self.keys) - set(self.columns))
+        if stray:
+            raise ValueError(f"keys name the column {stray[0]!r}, which columns do not")
+        return self
+
+    @property
+    def records(self) -> int:
+        """The most records that one unit may have in the counts."""
+        protect = self.protect
+        most = protect.rows or 1
+        deep = min(protect.rows_per_group or most, most)
+        return min(most, (protect.groups or most) * deep)
+
+    @property
+    def folder(self) -> Path:
+        """The folder that paths in the spec are relative to."""
+        return self._folder
+
+    def path(self, name: str) -> Path:
+        """Return a path of the spec as an absolute one."""
+        return (self._folder / name).resolve()
+
+    @property
+    def ledger_url(self) -> str:
+        """The ledger's URL, its path absolute."""
+        prefix = "sqlite:///"
+        if not self.ledger.startswith(prefix):
+            return self.ledger
+        return prefix + str(self.path(self.ledger.removeprefix(prefix)))
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the spec's canonical JSON: the same words, the same hash."""
+        values = self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        text = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def cells(self) -> Cells:
+        """Return the possible cells, reading the files of levels; all of it is public."""
+        levels = {}
+        for column in self.columns:
+            keys = self.keys.get(column)
+            if keys is None:
+                raise PolicyError(
+                    f"column {column!r} has no keys, and levels found in the data would reveal who "
+                    "is in it. List its public levels under keys, or name a CSV file of them."
+                )
+            levels[column] = self._listed(column, keys) if isinstance(keys, str) else keys
+        return Cells.of(levels, impossible=self.impossible)
+
+    def _listed(self, column: str, name: str) -> list[str]:
+        path = self.path(name)
+        try:
+            with path.open(encoding="utf-8-sig", newline="") as lines:
+                header, *rows = list(csv.reader(lines)) or [[]]
+        except (OSError, UnicodeDecodeError, csv.Error):
+            raise SpecError(f"the levels of {column!r} cannot be read from {path}.") from None
+        if column not in header and len(header) != 1:
+            raise SpecError(f"{path} has no column {column!r}, and more than one column.")
+        place = header.index(column) if column in header else 0
+        return [row[place] for row in rows if len(row) > place]
+
+
+def load(
+    source: str | Path | Mapping[str, Any], *, folder: str | Path | None = None
+) -> SyntheticSpec:
+    """Read a spec from a YAML file or a mapping; refuse with one sentence what breaks a rule."""
+    if isinstance(source, Mapping):
+        return _validated(dict(source), Path(folder) if folder else Path.cwd())
+    path = Path(source)
+    try:
+        mapping = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SpecError(f"the spec {path} cannot be read: {error.strerror}.") from None
+    except (UnicodeDecodeError, yaml.YAMLError):
+        raise SpecError(f"the spec {path} is not plain YAML in UTF-8.") from None
+    if not isinstance(mapping, dict):
+        raise SpecError(f"the spec {path} must be a mapping with keys such as account and columns.")
+    return _validated(mapping, Path(folder) if folder else path.resolve().parent)
+
+
+def _validated(mapping: dict[str, Any], folder: Path) -> SyntheticSpec:
+    try:
+        spec = SyntheticSpec.model_validate(mapping)
+    except ValidationError as error:
+        raise SpecError(_sentence(error)) from None
+    spec._folder = folder.resolve()
+    return spec
+
+
+def _sentence(error: ValidationError) -> str:
+    """Say the first fault in one sentence: where, what, and the rule."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(step) for step in first["loc"]) or "the spec"
+    if first["type"] == "extra_forbidden":
+        return f"{where} is not a key of a synthetic spec; see docs/synthetic.md for its keys."
+    if first["type"] == "missing":
+        return f"{where} is missing; a synthetic file cannot be made without it."
+    message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
+    return f"{where}: {message[:1].lower()}{message[1:]}."
