@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "CAUTION",
     "CONFIDENTIAL",
     "Assessment",
     "Outside",

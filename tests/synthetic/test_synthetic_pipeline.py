@@ -1,0 +1,550 @@
+"""From spec to charged file, and from file to judgement: the whole way, on a small clinic."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+import yaml
+from scipy import stats
+from typer.testing import CliRunner
+
+from discreet.errors import (
+    BudgetExceeded,
+    DataError,
+    InputError,
+    PolicyError,
+    SpecError,
+)
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+from discreet.synthetic import Synthesizer, assess, synthesize
+from discreet.synthetic.assessment import Assessment, Search, draw_copies
+from discreet.synthetic.pipeline import Synthesis
+
+PLANTED = "Zyx-Planted-Secret"
+# No candidate at ε ≤ 1 can leave it, whatever is drawn: RR ≤ e^ε < 3.
+REGION = "RR <= 3; RR <= 2.9 if R >= 0.321"
+
+
+def people(size: int = 400, seed: int = 4) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["f", "m"], size)
+    pregnant = np.where((sex == "f") & (rng.random(size) < 0.1), "yes", "no")
+    return pa.table(
+        {
+            "id": np.arange(size),
+            "sex": sex,
+            "pregnant": pregnant,
+            "age": rng.choice(["0-17", "18-64", "65+"], size, p=[0.2, 0.6, 0.2]),
+            "note": [PLANTED] * size,
+        }
+    )
+
+
+def words(**changes) -> dict:
+    spec = {
+        "account": "clinic",
+        "purpose": "open microdata",
+        "source": "people.parquet",
+        "protect": {"unit": "person", "column": "id", "rows": 1, "adjacency": "replace"},
+        "budget": {"epsilon": 20.0},
+        "columns": ["sex", "pregnant", "age"],
+        "keys": {"sex": ["f", "m"], "pregnant": ["no", "yes"], "age": ["0-17", "18-64", "65+"]},
+        "impossible": [{"sex": "m", "pregnant": "yes"}],
+        "n_synthetic": 300,
+        "ledger": "sqlite:///ledger.db",
+        "output": "out",
+    }
+    return {key: value for key, value in (spec | changes).items() if value is not None}
+
+
+def folder_of(
+    tmp_path: Path, *, cap: float = 1000.0, adjacency: str = "replace", **changes
+) -> Path:
+    parquet.write_table(people(), tmp_path / "people.parquet")
+    Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}").open_account(
+        "clinic",
+        unit="person",
+        adjacency=adjacency,
+        filter="pure",
+        cap=PureDP(cap, adjacency=adjacency),
+        approver="A. Curator",
+        reason="test",
+    )
+    path = tmp_path / "spec.yaml"
+    path.write_text(yaml.safe_dump(words(**changes), sort_keys=False))
+    return path
+
+
+def ledger_of(tmp_path: Path) -> Ledger:
+    return Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+
+
+def test_the_whole_way(tmp_path):
+    made = synthesize(folder_of(tmp_path, copies=2, n=400))
+    rows = parquet.read_table(tmp_path / "out" / made.release_id / "table.parquet").to_pylist()
+    assert len(rows) == 600
+    assert {row["copy"] for row in rows} == {1, 2}
+    assert not any(row["sex"] == "m" and row["pregnant"] == "yes" for row in rows)
+    with (tmp_path / "out" / made.release_id / "table.csv").open() as lines:
+        assert [dict(row, copy=int(row["copy"])) for row in csv.DictReader(lines)] == rows
+    described = json.loads((tmp_path / "out" / made.release_id / "release.json").read_text())
+    assert described["release_id"] == made.release_id
+    assert described["guarantee"]["epsilon"] == 20.0
+    assert described["guarantee"]["adjacency"] == "replace"
+    assert Synthesizer.from_dict(described["synthesizer"]) == made.synthesizer
+    assert described["n"] == 400
+    payload = made.to_dict()
+    assert {"epsilon", "risk", "acceptable", "utility", "release_id", "files"} <= set(payload)
+    assert {Path(path).name for path in payload["files"]} == {
+        "table.csv",
+        "table.parquet",
+        "release.json",
+        "statement.md",
+    }
+    assert all(Path(path).is_absolute() and Path(path).is_file() for path in payload["files"])
+    assert payload["spent"] == {"epsilon": 20.0, "delta": None, "rho": None}
+    ledger = ledger_of(tmp_path)
+    kinds = [entry.kind for entry in ledger.entries("clinic")]
+    assert kinds == ["open", "reserve", "commit"]
+    assert ledger.verify().verified
+    assert not ledger.unfinished("clinic")
+    statement = Path(payload["statement"]).read_text()
+    assert "one person" in statement
+    assert "20-differential privacy (replace)" in statement
+
+
+def test_nothing_of_the_data_but_the_file_is_written(tmp_path):
+    made = synthesize(folder_of(tmp_path))
+    for path in [*made.paths, tmp_path / "ledger.db"]:
+        content = path.read_bytes()
+        assert PLANTED.encode() not in content
+    described = json.loads((tmp_path / "out" / made.release_id / "release.json").read_text())
+    # The size of the original is private under add-remove, and is never taken from the data.
+    assert described["n"] is None
+    assert "400" not in json.dumps(described)
+
+
+def test_dry_run_spends_and_draws_nothing(tmp_path):
+    made = synthesize(folder_of(tmp_path), dry_run=True)
+    assert made.release_id is None
+    assert not (tmp_path / "out").exists()
+    assert [entry.kind for entry in ledger_of(tmp_path).entries("clinic")] == ["open"]
+    assert made.to_dict()["files"] == []
+
+
+def test_over_budget_is_refused_before_anything_is_read(tmp_path):
+    path = folder_of(tmp_path, cap=30.0)
+    synthesize(path)
+    with pytest.raises(BudgetExceeded):
+        synthesize(path)
+    assert len(list((tmp_path / "out").iterdir())) == 1
+
+
+def test_account_must_be_open_and_of_the_same_kind(tmp_path):
+    path = folder_of(tmp_path, account="elsewhere")
+    with pytest.raises(PolicyError, match="ledger open"):
+        synthesize(path)
+    other = tmp_path / "other"
+    other.mkdir()
+    with pytest.raises(PolicyError, match="adjacency"):
+        synthesize(folder_of(other, adjacency="add-remove"))
+    third = tmp_path / "third"
+    third.mkdir()
+    with pytest.raises(PolicyError, match="unit"):
+        synthesize(folder_of(third, protect={"unit": "record", "adjacency": "replace"}))
+    assert not any((place / "out").exists() for place in (tmp_path, other, third))
+
+
+def test_add_remove_costs_the_same(tmp_path):
+    protect = {"unit": "person", "column": "id", "rows": 1, "adjacency": "add-remove"}
+    made = synthesize(folder_of(tmp_path, adjacency="add-remove", protect=protect))
+    assert made.guarantee == PureDP(20.0, adjacency="add-remove")
+    assert made.synthesizer.alpha == Synthesizer.of(20.0, n_synthetic=300, cells=9).alpha
+
+
+def test_a_person_with_many_records_counts_only_as_allowed(tmp_path):
+    from discreet.synthetic import source
+    from discreet.synthetic.spec import load
+
+    folder_of(tmp_path)
+    protect = {"unit": "person", "column": "id", "rows": 2, "adjacency": "replace"}
+    spec = load(words(source=None, protect=protect), folder=tmp_path)
+    many = pa.concat_tables([people(3)] * 50)
+    made = synthesize(spec, many, dry_run=True)
+    assert made.synthesizer == Synthesizer.of(20.0, n_synthetic=300, cells=9, records=2)
+    with source.opened(None, None, many) as engine:
+        assert source.original_counts(engine, spec, spec.cells()).sum() == 6
+
+
+@pytest.mark.parametrize("kind", ["csv", "duckdb", "arrow", "pandas", "polars"])
+def test_every_source_gives_the_same_counts(tmp_path, kind):
+    from discreet.synthetic import source
+    from discreet.synthetic.spec import load
+
+    spec = load(folder_of(tmp_path))
+    with source.opened(spec.source, source.source_path(spec)) as engine:
+        expected = source.original_counts(engine, spec, spec.cells())
+    assert expected.sum() == 400
+    data, name = people(), None
+    if kind == "csv":
+        import pyarrow.csv
+
+        pyarrow.csv.write_csv(data, tmp_path / "people.csv")
+        name = "people.csv"
+    elif kind == "duckdb":
+        import duckdb
+
+        with duckdb.connect(str(tmp_path / "people.db")) as connection:
+            connection.register("arrow", data)
+            connection.execute("create table t as select * from arrow")
+        name = "duckdb:///people.db?table=t"
+    elif kind == "pandas":
+        data = data.to_pandas()
+    elif kind == "polars":
+        data = pytest.importorskip("polars").from_arrow(data)
+    spec = load(words(source=name), folder=tmp_path)
+    given = None if name else data
+    with source.opened(spec.source, source.source_path(spec), given) as engine:
+        np.testing.assert_array_equal(source.original_counts(engine, spec, spec.cells()), expected)
+
+
+def test_levels_from_a_file(tmp_path):
+    (tmp_path / "ages.csv").write_text("code,age\n1,0-17\n2,18-64\n3,65+\n")
+    keys = words()["keys"] | {"age": "ages.csv"}
+    made = synthesize(folder_of(tmp_path, keys=keys), dry_run=True)
+    assert made.cells.size == 9
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "match"),
+    [
+        ({"keys": {"sex": ["f", "m"]}}, PolicyError, "no keys"),
+        ({"keys": words()["keys"] | {"age": "none.csv"}}, SpecError, "cannot be read"),
+        ({"keys": words()["keys"] | {"pregnant": [True, False]}}, SpecError, "quotes"),
+        ({"keys": words()["keys"] | {"height": ["1"]}}, SpecError, "height"),
+        ({"columns": ["sex", "sex"]}, SpecError, "twice"),
+        ({"columns": ["copy"], "keys": {"copy": ["1", "2"]}}, SpecError, "copy"),
+        ({"budget": None}, SpecError, "tolerance"),
+        ({"budget": {"rho": 0.1}}, SpecError, "epsilon, not rho"),
+        ({"budget": {"epsilon": 1.0, "delta": 0.1}}, SpecError, "delta"),
+        ({"budget": {"epsilon": 1e-300}}, InputError, "overflows"),
+        ({"n_synthetic": 0}, SpecError, "n_synthetic"),
+        ({"n_synthetic": None}, SpecError, "missing"),
+        ({"n_synthetic": 10**12}, InputError, "the most"),
+        ({"weights": "w"}, SpecError, "not a key"),
+        ({"impossible": [{"hair": "red"}]}, InputError, "unknown column"),
+        ({"source": "absent.parquet"}, SpecError, "no such file"),
+        ({"source": None}, SpecError, "source"),
+        (
+            {
+                "columns": ["sex", "height"],
+                "keys": {"sex": ["f", "m"], "height": ["1", "2"]},
+                "impossible": None,
+            },
+            DataError,
+            "height",
+        ),
+        (
+            {"columns": ["sex"], "keys": {"sex": ["f"]}, "impossible": None},
+            InputError,
+            "one cell",
+        ),
+    ],
+)
+def test_a_bad_spec_is_one_clear_sentence_and_costs_nothing(tmp_path, changes, error, match):
+    path = folder_of(tmp_path, **changes)
+    with pytest.raises(error, match=match) as caught:
+        synthesize(path)
+    assert PLANTED not in str(caught.value)
+    assert [entry.kind for entry in ledger_of(tmp_path).entries("clinic")] == ["open"]
+
+
+def test_missing_values_are_dropped_or_refused(tmp_path):
+    data = people(30).to_pandas()
+    data.loc[0, "sex"] = None
+    rest = {"source": None}
+    folder_of(tmp_path)
+    spec = words(**rest) | {
+        "ledger": f"sqlite:///{tmp_path / 'ledger.db'}",
+        "output": str(tmp_path / "out"),
+    }
+    assert synthesize(spec, data).release_id
+    with pytest.raises(DataError, match="missing values"):
+        synthesize(spec | {"nulls": "refuse"}, data)
+
+
+# -- the draw itself
+
+
+@pytest.mark.slow
+def test_the_draw_follows_its_law():
+    """Chi-square against (x + α)/(n + Kα); fails by chance with probability 1e-7."""
+    law = Synthesizer.of(900.0, n_synthetic=50_000, cells=5, copies=4)
+    x = np.array([0, 3, 50, 400, 1000])
+    drawn = draw_copies(law, x)
+    assert drawn.shape == (4, 5)
+    assert (drawn.sum(axis=1) == 50_000).all()
+    shares = (x + float(law.alpha)) / (x.sum() + 5 * float(law.alpha))
+    assert stats.chisquare(drawn.sum(axis=0), shares * law.draws).pvalue > 1e-7
+
+
+# -- assess
+
+
+def test_a_file_of_ours_is_judged_with_its_own_description(tmp_path):
+    path = folder_of(tmp_path, budget={"epsilon": 600.0})
+    made = synthesize(path)
+    folder = tmp_path / "out" / made.release_id
+    judged = [
+        assess(path, place, region=REGION)
+        for place in (folder, folder / "table.csv", folder / "table.parquet")
+    ]
+    assert all(isinstance(one, Assessment) for one in judged)
+    np.testing.assert_array_equal(judged[0].risk.shift, judged[1].risk.shift)
+    np.testing.assert_array_equal(judged[0].risk.shift, judged[2].risk.shift)
+    found = judged[0].to_dict()
+    assert found["epsilon"] == 600.0
+    assert found["risk"]["records"] == 400
+    assert "Confidential" in found["confidential"]
+    assert set(found["utility"]["marginals"]) == {"sex", "pregnant", "age"}
+    assert judged[0].risk.largest_shift <= 600
+    before = [entry.kind for entry in ledger_of(tmp_path).entries("clinic")]
+    assert before == ["open", "reserve", "commit"]
+    sexes = assess(path, folder, region=REGION, known=["sex"], alternatives="worst")
+    assert sexes.risk.alternatives == "worst"
+
+
+def test_candidates_that_do_not_fit_are_refused(tmp_path):
+    path = folder_of(tmp_path)
+    made = synthesize(path)
+    folder = tmp_path / "out" / made.release_id
+    table = parquet.read_table(folder / "table.parquet")
+    with pytest.raises(DataError, match="columns differ"):
+        assess(path, table.drop_columns("age"), synthesizer=made.synthesizer)
+    with pytest.raises(DataError, match="columns differ"):
+        assess(path, table.append_column("x", table["age"]), synthesizer=made.synthesizer)
+    strange = table.set_column(0, "sex", pa.array(["f"] * 299 + ["x"]))
+    with pytest.raises(DataError, match="outside the possible cells"):
+        assess(path, strange, synthesizer=made.synthesizer)
+    with pytest.raises(InputError, match="do not belong together"):
+        assess(path, table.slice(0, 200), synthesizer=made.synthesizer)
+    with pytest.raises(InputError, match="how it was made"):
+        assess(path, table)
+    parquet.write_table(table, tmp_path / "elsewhere.parquet")
+    with pytest.raises(InputError, match="log_likelihood"):
+        assess(path, tmp_path / "elsewhere.parquet")
+    with pytest.raises(InputError, match="Give a candidate"):
+        assess(path)
+    other = yaml.safe_load(path.read_text())
+    other["keys"]["age"] = ["0-17", "18-64", "65+", "?"]
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(yaml.safe_dump(other))
+    with pytest.raises(InputError, match="other columns or levels"):
+        assess(changed, folder)
+
+
+def test_a_file_from_elsewhere_with_its_law(tmp_path):
+    path = folder_of(tmp_path)
+    made = synthesize(path)
+    table = parquet.read_table(tmp_path / "out" / made.release_id / "table.parquet")
+    own = assess(path, table, synthesizer=made.synthesizer)
+    labels = [tuple(made.cells.label(k).values()) for k in range(made.cells.size)]
+    rows = list(zip(*(table[c].to_pylist() for c in made.cells.columns), strict=True))
+    hits = np.array([rows.count(label) for label in labels])
+    alpha = float(made.synthesizer.alpha)
+    given = assess(path, table, log_likelihood=lambda counts: float(hits @ np.log(counts + alpha)))
+    np.testing.assert_allclose(given.risk.shift, own.risk.shift, rtol=1e-9)
+    assert given.epsilon is None
+
+
+def test_budgets_are_searched_in_memory_and_cost_nothing(tmp_path):
+    path = folder_of(tmp_path)
+    rare = 4  # pregnant, 18-64
+
+    def draw(law, counts):
+        """Above ε = 1 a file that gives a rare cell away, else an ordinary one."""
+        return draw_copies(law, counts) if law.epsilon <= 1 else 300 * np.eye(9, dtype=int)[[rare]]
+
+    found = assess(path, epsilons=[1, 0.1, 5000], region=REGION, candidates=3, draw=draw)
+    assert isinstance(found, Search)
+    assert [row["epsilon"] for row in found.rows] == [0.1, 1, 5000]
+    assert [row["inside"] for row in found.rows] == [3, 3, 0]
+    assert found.epsilon == 1
+    assert found.chosen.sum() == 300
+    assert [entry.kind for entry in ledger_of(tmp_path).entries("clinic")] == ["open"]
+    assert not (tmp_path / "out").exists()
+    assert found.drawn == pytest.approx(3 * 5001.1)
+
+
+def test_no_guarantee_charges_every_candidate_and_says_none(tmp_path):
+    path = folder_of(tmp_path)
+    made = assess(path, epsilons=[1, 0.5], region=REGION, candidates=3, no_guarantee=True)
+    assert isinstance(made, Synthesis)
+    assert made.guarantee is None
+    assert made.synthesizer.epsilon == 1
+    ledger = ledger_of(tmp_path)
+    assert ledger.spent("clinic").to_dict()["epsilon"] == pytest.approx(4.5, abs=1e-9)
+    assert ledger.spent("clinic").to_dict()["epsilon"] >= 4.5
+    folder = tmp_path / "out" / made.release_id
+    described = json.loads((folder / "release.json").read_text())
+    assert described["guarantee"] == "none"
+    assert "no budget bounds" in described["reason"]
+    assert "Guarantee: none" in (folder / "statement.md").read_text()
+    assert made.to_dict()["guarantee"] == "none"
+    # The region is secret: it is in no file and in no entry.
+    for place in [*folder.iterdir(), tmp_path / "ledger.db"]:
+        assert b"0.321" not in place.read_bytes()
+    entries = json.dumps([entry.to_dict() for entry in ledger.entries("clinic")])
+    assert "RR" not in entries
+    assert "guarantee: none" in entries
+
+
+def test_no_guarantee_over_the_cap_draws_nothing(tmp_path):
+    path = folder_of(tmp_path, cap=4.4)
+    with pytest.raises(BudgetExceeded):
+        assess(path, epsilons=[1, 0.5], region=REGION, candidates=3, no_guarantee=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_acceptable_candidate_is_charged_and_not_written(tmp_path):
+    path = folder_of(tmp_path)
+    found = assess(path, epsilons=[5], region="RR < 1", candidates=2, no_guarantee=True)
+    assert isinstance(found, Search)
+    assert not found.acceptable
+    assert not (tmp_path / "out").exists()
+    assert ledger_of(tmp_path).spent("clinic").to_dict()["epsilon"] >= 10
+
+
+def test_what_assess_refuses(tmp_path):
+    path = folder_of(tmp_path)
+    with pytest.raises(InputError, match="no_guarantee"):
+        assess(path, "x.csv", no_guarantee=True)
+    with pytest.raises(InputError, match="acceptable region"):
+        assess(path, epsilons=[1])
+    with pytest.raises(InputError, match="not both"):
+        assess(path, "x.csv", epsilons=[1], region=REGION)
+    with pytest.raises(InputError, match="epsilons is empty"):
+        assess(path, epsilons=[], region=REGION)
+
+
+def test_counts_are_judged_directly():
+    region = "RR <= 1.6"
+    judged = assess([999, 1], [997, 3], epsilon=1000, region=region)
+    assert judged.acceptable is False
+    assert judged.records_outside == 1
+    at_points = assess([999, 1], [997, 3], epsilon=1000, region=region, priors=[0.1, 0.99])
+    assert at_points.outside[0].priors == ((0.1, 0.1),)
+    narrow = assess([999, 1], [997, 3], epsilon=1000, region=region, prior_range=(0.98, 0.99))
+    assert narrow.acceptable
+    assert assess([999, 1], [997, 3], epsilon=1000).acceptable is None
+    found = assess([995, 5], epsilons=[1, 10], region="RR <= 2", n_synthetic=100, candidates=2)
+    assert isinstance(found, Search)
+
+
+# -- crashes
+
+
+@pytest.mark.slow
+def test_a_crash_may_lose_the_file_never_the_charge(tmp_path):
+    """Killed at eight moments: every finished file has its charge, and no half file is there."""
+    path = folder_of(tmp_path, n_synthetic=200_000, budget={"epsilon": 1.0})
+    program = f"from discreet.synthetic import synthesize; synthesize({str(path)!r})"
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-c", program], check=True)
+    whole = time.perf_counter() - started
+    for i in range(8):
+        child = subprocess.Popen([sys.executable, "-c", program])
+        time.sleep(whole * (0.3 + 0.1 * i))
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+    ledger = ledger_of(tmp_path)
+    assert ledger.verify().verified
+    charged = {entry.release_id for entry in ledger.entries("clinic") if entry.kind == "reserve"}
+    published = {
+        place.name for place in (tmp_path / "out").iterdir() if not place.name.startswith(".")
+    }
+    assert published
+    assert published <= charged
+    for name in published:
+        names = {file.name for file in (tmp_path / "out" / name).iterdir()}
+        assert names == {"table.csv", "table.parquet", "release.json", "statement.md"}
+    assert ledger.spent("clinic").to_dict()["epsilon"] == float(len(charged))
+
+
+# -- command line
+
+
+def run(module, *arguments):
+    import typer
+
+    app = typer.Typer()
+    app.command()(module.command)
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_command_synthesize(tmp_path):
+    from discreet.cli import synthesize as module
+
+    path = folder_of(tmp_path, n=400)
+    dry = run(module, path, "--dry-run")
+    assert dry.exit_code == 0
+    assert "Not drawn" in dry.stdout
+    done = run(module, path, "--yes", "--json")
+    assert done.exit_code == 0, done.output
+    payload = json.loads(done.stdout)
+    assert {"epsilon", "risk", "acceptable", "utility"} <= set(payload)
+    assert len(payload["release_id"]) == 26
+    readable = run(module, path, "--yes")
+    assert "Release" in readable.stdout
+    assert "statement.md" in readable.stdout
+
+
+def test_command_assess(tmp_path):
+    from discreet.cli import assess as module
+
+    path = folder_of(tmp_path)
+    made = synthesize(path)
+    folder = tmp_path / "out" / made.release_id
+    one = run(module, path, "--candidate", folder, "--region", "RR <= 1e12", "--json")
+    assert one.exit_code == 0, one.output
+    payload = json.loads(one.stdout)
+    assert {"epsilon", "risk", "acceptable", "utility"} <= set(payload)
+    bad = run(module, path, "--candidate", folder, "--relative", "1.0")
+    assert bad.exit_code == 1
+    assert "Not acceptable" in bad.stdout
+    assert "Confidential" in bad.stdout
+    some = run(
+        module, path, "--epsilon", 1, "--epsilon", 0.1, "--region", REGION, "--candidates", 2,
+        "--prior", 0.5, "--known", "sex", "--json",
+    )  # fmt: skip
+    assert some.exit_code == 0, some.output
+    assert json.loads(some.stdout)["epsilon"] == 1.0
+    span = run(module, path, "--epsilon", 1, "--absolute", 0.75, "--priors", 0.1, 0.5)
+    assert span.exit_code == 0, span.output
+    assert "Largest acceptable" in span.stdout
+    wrote = run(
+        module, path, "--epsilon", 1, "--region", REGION, "--candidates", 2, "--no-guarantee",
+        "--json",
+    )  # fmt: skip
+    assert wrote.exit_code == 0, wrote.output
+    payload = json.loads(wrote.stdout)
+    assert payload["guarantee"] == "none"
+    assert payload["acceptable"] is True
+    for arguments in (
+        ["--region", "RR <= 2", "--absolute", 0.5],
+        ["--prior", 0.5, "--priors", 0.1, 0.2],
+    ):
+        refused = run(module, path, "--epsilon", 1, *arguments)
+        assert isinstance(refused.exception, InputError)
