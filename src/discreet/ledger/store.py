@@ -63,6 +63,7 @@ _entries = Table(
     # At most one reservation, one slot and one output of a release, whatever a program does.
     UniqueConstraint("release_id", "kind", name="discreet_entries_once"),
     Index("discreet_entries_account", "account", "seq"),
+    Index("discreet_entries_kind", "account", "kind", "seq"),
     Index("discreet_entries_plan", "plan_id", "seq"),
 )
 # Columns that repeat what the body says, for looking up; the verification compares them.

@@ -1,0 +1,259 @@
+"""`discreet ledger`: flags, JSON keys and exit codes are a contract."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.ledger import app
+from discreet.errors import DiscreetError
+from discreet.ledger import Ledger
+
+KEYS = {"entries", "spent", "remaining", "verified", "head"}
+APPROVED = ("--approver", "A. Curator", "--reason", "review")
+
+
+class Discreet:
+    """The command line on one ledger."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.runner = CliRunner()
+
+    def __call__(self, what: str, *flags: object) -> tuple[int, str]:
+        """Run a command; return the exit code that the shell would see, and what it printed."""
+        args = [what, "--ledger", self.url, *map(str, flags)]
+        done = self.runner.invoke(app, args)
+        if isinstance(done.exception, DiscreetError):
+            return done.exception.exit_code, str(done.exception)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done.exit_code, done.output
+
+    def json(self, what: str, *flags: object, code: int = 0) -> dict[str, Any]:
+        got, output = self(what, *flags, "--json")
+        assert got == code, output
+        found = json.loads(output)
+        assert isinstance(found, dict)
+        return found
+
+
+@pytest.fixture
+def discreet(url: str) -> Discreet:
+    return Discreet(url)
+
+
+@pytest.fixture
+def clinic(discreet: Discreet) -> Discreet:
+    discreet.json("open", "--account", "clinic", "--filter", "pure", "--epsilon", 1, *APPROVED)
+    return discreet
+
+
+def test_every_command_has_the_keys_of_the_contract(discreet: Discreet) -> None:
+    at = ("--account", "clinic")
+    for found in (
+        discreet.json(
+            "open", *at, "--unit", "person", "--adjacency", "add-remove", "--filter", "pure",
+            "--epsilon", 2, *APPROVED,
+        ),
+        discreet.json("grant", *at, "--epsilon", 1, *APPROVED),
+        discreet.json("charge", *at, "--epsilon", 0.5),
+        discreet.json("plan", *at, "--epsilon", 0.1, "--releases", 3),
+        discreet.json("show", *at),
+        discreet.json("show"),
+        discreet.json("verify", *at),
+        discreet.json("verify"),
+    ):  # fmt: skip
+        assert found.keys() >= KEYS
+        assert found["verified"] is True
+        assert isinstance(found["entries"], list)
+    shown = discreet.json("show", *at)
+    assert shown["spent"] == {"epsilon": 0.8, "delta": None, "rho": None}
+    assert shown["remaining"] == {"epsilon": 2.2, "delta": None, "rho": None}
+    assert [e["kind"] for e in shown["entries"]] == ["open", "grant", "charge", "plan"]
+    assert discreet.json("verify", *at)["spent"] == shown["spent"]
+    assert discreet.json("verify", "--head", shown["head"])["since_head"] == 0
+
+
+@pytest.mark.parametrize("given", [(), ("--approver", "A"), ("--reason", "B")])
+def test_without_approver_and_reason_exit_4(discreet: Discreet, given: tuple[str, ...]) -> None:
+    code, words = discreet("open", "--account", "clinic", "--epsilon", 1, *given)
+    assert code == 4
+    assert "approver" in words
+    discreet.json("open", "--account", "clinic", "--epsilon", 1, *APPROVED)
+    code, _ = discreet("grant", "--account", "clinic", "--epsilon", 1, *given)
+    assert code == 4
+
+
+def test_an_account_that_is_not_open_exit_4_with_the_command_that_opens_it(
+    discreet: Discreet,
+) -> None:
+    for what in ("charge", "grant", "plan", "show"):
+        more = () if what == "show" else ("--epsilon", 1)
+        more += APPROVED if what == "grant" else ("--releases", 2) if what == "plan" else ()
+        code, words = discreet(what, "--account", "clinic", *more)
+        assert code == 4
+        assert "discreet ledger open --ledger" in words
+
+
+def test_over_budget_exit_3(clinic: Discreet) -> None:
+    clinic.json("charge", "--account", "clinic", "--epsilon", 0.8)
+    code, words = clinic("charge", "--account", "clinic", "--epsilon", 0.3)
+    assert code == 3
+    for said in ("needs ε = 0.3", "spent ε = 0.8", "left ε = 0.2", "0.2-DP would fit"):
+        assert said in words
+    code, _ = clinic("plan", "--account", "clinic", "--epsilon", 0.1, "--releases", 3)
+    assert code == 3
+    assert clinic.json("show", "--account", "clinic")["spent"]["epsilon"] == 0.8
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        (("--epsilon", "nan"), 2),
+        (("--epsilon", "-1"), 2),
+        (("--epsilon", "inf"), 2),
+        (("--epsilon", "0.1", "--delta", "2"), 2),
+        (("--delta", "1e-6"), 2),
+        ((), 2),
+        (("--epsilon", "0.1", "--rho", "0.1"), 2),
+        (("--rho", "0.1"), 4),
+        (("--epsilon", "0.1", "--delta", "1e-9"), 4),
+        (("--epsilon", "0.1", "--adjacency", "replace"), 4),
+        (("--epsilon", "0.1", "--adjacency", "swap"), 2),
+        (("--epsilon", "0.1", "--unit", "record"), 4),
+        (("--epsilon", "0.1", "--release-id", "a/b"), 2),
+        (("--epsilon", "0.1", "--purpose", ""), 2),
+    ],
+)
+def test_charges_that_cannot_be(clinic: Discreet, flags: tuple[str, ...], code: int) -> None:
+    before = clinic.json("show", "--account", "clinic")["head"]
+    got, words = clinic("charge", "--account", "clinic", *flags)
+    assert got == code
+    assert len(words.strip().splitlines()) == 1
+    assert clinic.json("show", "--account", "clinic")["head"] == before
+
+
+@pytest.mark.parametrize(
+    ("flags", "rule"),
+    [
+        (("--epsilon", "1"), "pure"),
+        (("--epsilon", "1", "--delta", "1e-6"), "basic"),
+        (("--rho", "1"), "zcdp"),
+        (("--rho", "1", "--delta", "1e-6"), "zcdp"),
+        (("--epsilon", "1", "--filter", "basic"), "basic"),
+        (("--no-cap", "--filter", "zcdp"), "zcdp"),
+    ],
+)
+def test_the_filter_is_given_or_that_of_the_cap(
+    discreet: Discreet, flags: tuple[str, ...], rule: str
+) -> None:
+    found = discreet.json("open", "--account", "a", *flags, *APPROVED)
+    assert found["filter"] == rule
+
+
+def test_a_missing_lifetime_cap_is_asked_for_and_said_everywhere(discreet: Discreet) -> None:
+    assert discreet("open", "--account", "a", "--filter", "pure", *APPROVED)[0] == 2
+    assert discreet("open", "--account", "a", "--no-cap", *APPROVED)[0] == 2
+    both = ("--no-cap", "--filter", "pure", "--epsilon", 1)
+    assert discreet("open", "--account", "a", *both, *APPROVED)[0] == 2
+    code, words = discreet("open", "--account", "a", "--no-cap", "--filter", "pure", *APPROVED)
+    assert code == 0
+    assert "no lifetime cap" in words
+    for what in (("charge", "--epsilon", 5), ("show",)):
+        code, words = discreet(what[0], "--account", "a", *what[1:])
+        assert code == 0
+        assert "no lifetime cap" in words
+    assert discreet.json("show", "--account", "a")["remaining"]["unbounded"] is True
+
+
+def test_a_period_is_a_limit_of_pace(discreet: Discreet) -> None:
+    pace = ("--period", "month", "--period-epsilon", 0.2)
+    discreet.json("open", "--account", "a", "--epsilon", 1, *pace, *APPROVED)
+    discreet.json("charge", "--account", "a", "--epsilon", 0.2)
+    code, words = discreet("charge", "--account", "a", "--epsilon", 0.1)
+    assert code == 3
+    assert "cap of month" in words
+    discreet.json("grant", "--account", "a", "--period", "--epsilon", 0.1, *APPROVED)
+    found = discreet.json("charge", "--account", "a", "--epsilon", 0.1)
+    assert found["period"]["cap"]["epsilon"] == 0.3
+    assert found["remaining"]["epsilon"] == 0.7
+    assert "a limit of pace" in discreet("show", "--account", "a")[1]
+
+
+def test_a_registered_plan_is_charged_in_full(discreet: Discreet, url: str) -> None:
+    discreet.json("open", "--account", "a", "--rho", 1, "--delta", 1e-6, *APPROVED)
+    found = discreet.json("plan", "--account", "a", "--rho", 0.01, "--releases", 12)
+    assert found["spent"] == {"epsilon": None, "delta": 0.0, "rho": 0.12}
+    found = discreet.json(
+        "plan", "--account", "a", "--epsilon", 0.1, "--delta-each", 1e-8, "--releases", 10
+    )
+    assert found["spent"] == {"epsilon": None, "delta": 1e-7, "rho": 0.17}
+    assert found["method"] == "basic"
+    assert Ledger.open(url).next_slot(found["plan_id"]).of == 10
+    assert discreet("plan", "--account", "a", "--rho", 0.01, "--releases", 0)[0] == 2
+
+
+def test_verify_of_a_broken_chain_exit_1(clinic: Discreet, tmp_path: Path) -> None:
+    clinic.json("charge", "--account", "clinic", "--epsilon", 0.5)
+    head = clinic.json("verify")["head"]
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
+        connection.execute("DROP TRIGGER discreet_entries_no_UPDATE")
+        connection.execute(
+            "UPDATE discreet_entries SET body = replace(body, '0.5', '0.1') WHERE seq = 3"
+        )
+        connection.commit()
+    found = clinic.json("verify", "--account", "clinic", code=1)
+    assert found["verified"] is False
+    assert "entry 3: does not match its hash" in found["problems"]
+    code, words = clinic("verify", "--head", head)
+    assert code == 1
+    assert "NOT VERIFIED" in words
+
+
+def test_verify_with_a_head_that_is_gone_exit_1(clinic: Discreet, tmp_path: Path) -> None:
+    copy = (tmp_path / "ledger.db").read_bytes()
+    clinic.json("charge", "--account", "clinic", "--epsilon", 0.5)
+    head = clinic.json("verify")["head"]
+    (tmp_path / "ledger.db").write_bytes(copy)
+    assert clinic.json("verify")["verified"] is True
+    found = clinic.json("verify", "--head", head, code=1)
+    assert "not in the chain" in found["problems"][0]
+    assert clinic("verify", "--head", "zz")[0] == 2
+
+
+def test_verify_where_there_is_no_ledger_exit_2(discreet: Discreet, tmp_path: Path) -> None:
+    assert discreet("verify")[0] == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_readable_form_says_what_json_says(clinic: Discreet) -> None:
+    found = clinic.json("charge", "--account", "clinic", "--epsilon", 0.25)
+    code, words = clinic("show", "--account", "clinic")
+    assert code == 0
+    for said in ("ε = 0.25", "ε = 0.75", found["release_id"], found["head"], "verified"):
+        assert said in words
+    assert "kept elsewhere" in clinic("verify")[1]
+    assert "clinic" in clinic("show")[1]
+
+
+def test_errors_go_to_standard_error_with_their_exit_code(url: str) -> None:
+    script = (
+        "import discreet.cli as c; c._COMMANDS.setdefault('ledger', 'x'); "
+        "c.main(['ledger', 'charge', '--ledger', %r, '--account', 'a', '--epsilon', '1'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script % url], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 4
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert "is not open" in done.stderr

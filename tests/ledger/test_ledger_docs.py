@@ -1,0 +1,32 @@
+"""The page about the ledger is run, from top to bottom."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.ledger import app
+from discreet.ledger import Amount, Ledger
+
+PAGE = Path(__file__).parents[2] / "docs" / "ledger.md"
+
+
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = 0
+    steps = re.compile(r"```python\n(.*?)```|^    discreet ledger ([^\n]*)$", re.M | re.S)
+    for python, command in steps.findall(PAGE.read_text()):
+        if python:
+            exec(compile(python, str(PAGE), "exec"), {})  # noqa: S102  (our own page)
+        else:
+            done = CliRunner().invoke(app, shlex.split(command))
+            assert done.exit_code == 0, (command, done.output, done.exception)
+        ran += 1
+    assert ran == 7
+    ledger = Ledger.open("sqlite:///ledger.db")
+    assert ledger.verify().verified
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.95)
