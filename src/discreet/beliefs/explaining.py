@@ -272,48 +272,58 @@ def _pure(guarantee: PureDP, asked: _Question, strength: Strength) -> Belief:
 
 
 def _with_confidence(asked: _Question, confidence: float) -> Belief:
-    failure = failure_of(confidence)
-    bound = asked.bound(failure)
-    if bound.failure == 0:
-        return _pure(PureDP(bound.epsilon_prime, adjacency=asked.adjacency), asked, bound.strength)
-    largest = math.inf if asked.loss is None else asked.loss.largest()
-    if asked.values_unknown and largest < math.inf:
-        # For every output, and against weaker adversaries too: preferred where no wider.
-        certain = _pure(PureDP(largest, adjacency=asked.adjacency), asked, "generic")
-        if certain.ratio.upper <= _both(asked, bound).ratio.upper:
-            return certain
-    holds_with = confidence if bound.failure == failure else down(1 - bound.failure, 1)
-    belief = _both(asked, bound) if asked.values_unknown else _membership(asked, bound)
+    belief = _failing_with(asked, failure_of(confidence), confidence)
+    if belief.holds_with == 1:
+        return belief
     belief = replace(
         belief,
-        holds_with=holds_with,
-        beyond=Beyond(asked.people, bound.failure * asked.people),
         at_confidence=tuple(_row(asked, level) for level in _CONFIDENCES),
         assumptions=assumptions_for(
             asked.adjacency,
             strong=True,
             unit=asked.unit,
-            confidence=holds_with,
+            confidence=belief.holds_with,
             values_unknown=asked.values_unknown,
             survives=belief.survives_post_processing,
         ),
     )
-    if belief.strength == "curve" and asked.strength is None and not asked.values_unknown:
-        loss = asked.loss
-        if loss is not None and loss.exact_proved:
-            exact = _with_confidence(replace(asked, strength="exact", delta=None), confidence)
-            belief = replace(belief, exact=exact)
+    shown = belief.strength == "curve" and asked.strength is None and not asked.values_unknown
+    if shown and asked.loss is not None and asked.loss.exact_proved:
+        exact = _with_confidence(replace(asked, strength="exact", delta=None), confidence)
+        belief = replace(belief, exact=exact)
     return belief
+
+
+def _failing_with(asked: _Question, failure: float, confidence: float) -> Belief:
+    """The bounds that fail with probability at most δ', or never."""
+    bound = asked.bound(failure)
+    if bound.failure == 0:
+        stated = PureDP(bound.epsilon_prime, adjacency=asked.adjacency)
+        return _pure(stated, asked, bound.strength)
+    if not asked.values_unknown:
+        belief = _membership(asked, bound)
+    else:
+        belief = _both(asked, failure, bound.note)
+        largest = math.inf if asked.loss is None else asked.loss.largest()
+        if largest < math.inf:
+            # For every output, and against weaker adversaries too: preferred where no wider.
+            certain = _pure(PureDP(largest, adjacency=asked.adjacency), asked, "generic")
+            if certain.ratio.upper <= belief.ratio.upper:
+                return certain
+    return replace(
+        belief,
+        holds_with=confidence if bound.failure == failure else down(1 - bound.failure, 1),
+        beyond=Beyond(asked.people, bound.failure * asked.people),
+    )
 
 
 def _row(asked: _Question, confidence: float) -> AtConfidence:
     """Return the bounds at one confidence, or none where δ does not allow it."""
     try:
-        bound = asked.bound(failure_of(confidence))
+        belief = _failing_with(asked, failure_of(confidence), confidence)
     except GuaranteeError:
-        posterior = None if asked.prior is None else 1.0
-        return AtConfidence(confidence, posterior, math.inf, 1.0)
-    belief = _both(asked, bound) if asked.values_unknown else _membership(asked, bound)
+        nothing = None if asked.prior is None else 1.0
+        return AtConfidence(confidence, nothing, math.inf, 1.0)
     posterior = None if belief.posterior is None else belief.posterior.upper
     return AtConfidence(confidence, posterior, belief.ratio.upper, belief.difference.upper)
 
@@ -345,17 +355,15 @@ def _membership(asked: _Question, bound: LossBound) -> Belief:
     )
 
 
-def _both(asked: _Question, bound: LossBound) -> Belief:
+def _both(asked: _Question, failure: float, note: str | None) -> Belief:
     """Beliefs about membership and value at once: one step and two."""
     from discreet.beliefs import values
 
     prior = cast("Prior", asked.prior)
     one, two, label = _steps(asked)
-    failure = bound.failure
     low, high = values.ratio_bounds(prior, one, two, failure, asked.sided)
     worst_ratio, worst_difference = values.worst_priors(prior.q, one, two, failure, asked.sided)
     s = prior.pq
-    note = bound.note
     if asked.strength == "exact":
         note = (
             "the exact bound is for membership alone; with the value uncertain too, the curve "

@@ -1,0 +1,163 @@
+"""`explain` over all guarantees: strengths, labels, JSON, refusals."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.beliefs import Prior, explain
+from discreet.composition import loss_of
+from discreet.errors import GuaranteeError, InputError
+from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
+from discreet.laws import Gaussian, Geometric, Laplace, RandomizedResponse
+
+fixed = settings(derandomize=True, deadline=None, max_examples=60)
+
+EVERYTHING = [
+    PureDP(0.5),
+    PureDP(0.5, adjacency="replace"),
+    ApproxDP(0.5, 1e-6),
+    ApproxDP(0.5, 0.0),
+    ProbabilisticDP(0.5, 1e-6),
+    ZCDP(0.02),
+    PrivacyCurve("two points", lambda e: 0.0 if e >= 1 else (1e-4 if e >= 0.5 else 1.0)),
+    Gaussian(5.0),
+    Geometric(0.5),
+    Laplace(0.5),
+    RandomizedResponse(0.5),
+    loss_of((Gaussian(5.0), 3)),
+]
+
+
+@pytest.mark.parametrize("stated", EVERYTHING, ids=repr)
+@pytest.mark.parametrize("prior", [None, Prior(0.3), Prior(0.3, 0.5), Prior(1e-9), Prior(1.0)])
+@pytest.mark.parametrize("sided", ["one", "two"])
+def test_every_answer_is_json_and_orders_itself(stated: object, prior: Prior, sided: str) -> None:
+    belief = explain(stated, prior, sided=sided)  # type: ignore[arg-type]
+    out = json.loads(json.dumps(belief.to_dict(), allow_nan=False))
+    assert out["strength"] in ("generic", "curve", "exact")
+    assert set(out["worst_prior"]) >= {"ratio", "difference"}
+    assert 0 < belief.holds_with <= 1
+    assert belief.ratio.lower <= 1 <= belief.ratio.upper
+    assert belief.difference.lower <= 0 <= belief.difference.upper
+    if prior is None:
+        assert out["posterior"] is None
+    else:
+        assert belief.posterior is not None
+        assert 0 <= belief.posterior.lower <= prior.pq * (1 + 1e-12)
+        assert prior.pq <= belief.posterior.upper <= 1
+        assert belief.ratio.upper <= belief.worst_ratio.value * (1 + 1e-9)
+    assert repr(belief).startswith("Belief(")
+    assert "\n" not in repr(belief)
+
+
+@fixed
+@given(st.floats(0.001, 1.0), st.floats(1e-6, 0.4), st.sampled_from(["one", "two"]))
+def test_stronger_is_never_wider(rho: float, failure: float, sided: str) -> None:
+    confidence = 1 - failure
+    mechanism = Gaussian.of_rho(rho)
+    generic, curve, exact = (
+        explain(mechanism, 0.5, confidence=confidence, sided=sided, strength=s)  # type: ignore[arg-type]
+        for s in ("generic", "curve", "exact")
+    )
+    assert exact.ratio.upper <= curve.ratio.upper * (1 + 1e-9)
+    assert curve.ratio.upper <= generic.ratio.upper * (1 + 1e-9)
+    assert [b.strength for b in (generic, curve, exact)] == ["generic", "curve", "exact"]
+    assert [b.survives_post_processing for b in (generic, curve, exact)] == [True, True, False]
+
+
+def test_the_default_survives_post_processing_and_shows_the_exact_beside() -> None:
+    belief = explain(loss_of((Gaussian.of_rho(0.01), 7)), 0.5)
+    assert belief.strength == "curve"
+    assert belief.survives_post_processing
+    assert belief.posterior is not None
+    assert belief.posterior.upper == pytest.approx(0.750, abs=5e-4)
+    assert belief.exact is not None
+    assert belief.exact.posterior is not None
+    assert belief.exact.posterior.upper == pytest.approx(0.727, abs=5e-4)
+    assert not belief.exact.survives_post_processing
+    assert "as released" in belief.exact.assumptions.post_processing
+
+
+def test_where_the_maximum_is_not_proved_the_curve_is_quoted() -> None:
+    belief = explain(loss_of((Laplace(0.05), 20)), 0.5, strength="exact")
+    assert belief.strength == "curve"
+    assert belief.note is not None
+    assert "not proved" in belief.note
+
+
+def test_probabilistic_dp_holds_with_its_own_probability() -> None:
+    belief = explain(ProbabilisticDP(math.log(3), 1e-6), 0.5)
+    assert belief.posterior is not None
+    assert belief.posterior.upper == pytest.approx(0.75)
+    assert belief.holds_with == pytest.approx(1 - 1e-6, abs=1e-15)
+    assert not belief.survives_post_processing
+    survives = explain(ProbabilisticDP(math.log(3), 1e-6), 0.5, strength="generic")
+    assert survives.survives_post_processing
+    assert survives.ratio.upper > belief.ratio.upper
+
+
+def test_confidence_is_said_in_people_and_at_three_levels() -> None:
+    belief = explain(ApproxDP(0.1, 1e-7), 0.5, people=1000)
+    assert belief.beyond is not None
+    assert (belief.beyond.people, belief.beyond.up_to) == (1000, 10.0)
+    assert [row.confidence for row in belief.at_confidence] == [0.99, 0.9999, 0.999999]
+    values = [row.posterior for row in belief.at_confidence]
+    assert values == sorted(values)  # type: ignore[type-var]
+    rare = explain(ApproxDP(0.1, 1e-5), 0.5).at_confidence[-1].to_dict()
+    assert rare["unbounded"] is True
+    assert rare["ratio"] is None
+    assert rare["posterior"] == 1.0
+
+
+def test_pure_dp_is_for_every_output() -> None:
+    belief = explain(PureDP(0.5), 0.3)
+    assert belief.holds_with == 1.0
+    assert belief.beyond is None
+    assert belief.at_confidence == ()
+
+
+def test_one_point_of_a_curve() -> None:
+    loose = explain(Gaussian(5.0), 0.5, delta=1e-6)
+    best = explain(Gaussian(5.0), 0.5)
+    assert loose.ratio.upper > best.ratio.upper
+    assert explain(ZCDP(0.02), 0.5, delta=1e-6).ratio.upper > explain(ZCDP(0.02), 0.5).ratio.upper
+    paper = explain(ZCDP(0.07), 0.5, method="paper")
+    assert paper.posterior is not None
+    assert paper.posterior.upper == pytest.approx(0.830, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"guarantee": ApproxDP(1.0, 0.02)}, "must exceed delta"),
+        ({"guarantee": ApproxDP(1.0, 1e-6), "confidence": 1.0}, "strictly between"),
+        ({"guarantee": PureDP(1.0), "sided": "both"}, "sided is"),
+        ({"guarantee": Gaussian(1.0), "strength": "best"}, "strength is"),
+        ({"guarantee": PureDP(1.0), "method": "paper"}, "needs a zCDP"),
+        ({"guarantee": ZCDP(1.0), "method": "other"}, "method is"),
+        ({"guarantee": object()}, "cannot be explained"),
+        ({"guarantee": PureDP(1.0), "people": 0}, "people is"),
+        ({"guarantee": PureDP(1.0), "prior": 0.0}, "rules it out"),
+        ({"guarantee": PureDP(1.0), "prior": math.nan}, "must be a number"),
+        ({"guarantee": PrivacyCurve("flat", lambda e: 0.5)}, "never falls below"),
+    ],
+)
+def test_refusals_are_one_sentence(arguments: dict[str, object], words: str) -> None:
+    with pytest.raises((InputError, GuaranteeError), match=words) as caught:
+        explain(**arguments)  # type: ignore[arg-type]
+    assert caught.value.exit_code == 2
+    assert "\n" not in str(caught.value)
+
+
+def test_local_and_replace_speak_of_values() -> None:
+    belief = explain(ApproxDP(0.5, 1e-6, adjacency="replace"), Prior(1.0, 0.3))
+    assert "which of two values" in belief.assumptions.adversary
+    assert belief.posterior is not None
+    same = explain(ApproxDP(0.5, 1e-6), 0.3)
+    assert same.posterior is not None
+    assert belief.posterior.upper == pytest.approx(same.posterior.upper)
