@@ -15,7 +15,7 @@ A row whose field is nothing adds nothing to that measure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, Protocol, TypeAlias
@@ -173,8 +173,8 @@ class Engine(Protocol):
     def columns(self) -> Mapping[str, Column]:
         """The columns and their types, read from the schema alone."""
 
-    def missing(self, columns: Sequence[str]) -> str | None:
-        """Return the first of the columns that has a null (or, if text, is empty), or None."""
+    def missing(self, texts: Collection[str], numbers: Collection[str]) -> str | None:
+        """Return a column with a null, or of the numbers with something that is none; or None."""
 
     def measure(self, query: Query) -> dict[str, list[int] | list[list[int]]]:
         """Bound, aggregate, and return every measure by name."""

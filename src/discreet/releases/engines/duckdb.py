@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -134,12 +134,14 @@ class DuckDB:
         """The columns and their types, read from the schema alone."""
         return self._columns
 
-    def missing(self, columns: Sequence[str]) -> str | None:
-        """Return the first of the columns that has a null, or None."""
-        for column in columns:
-            expression = expressions.has_null(self._source, column, self._columns[column], False)
-            if self._answer(expression, "look for missing values")["_any"][0].as_py():
-                return column
+    def missing(self, texts: Collection[str], numbers: Collection[str]) -> str | None:
+        """Return a column with a null, or of the numbers with something that is none; or None."""
+        for columns, numeric in ((texts, False), (numbers, True)):
+            for column in sorted(columns):
+                kind = self._columns[column]
+                expression = expressions.has_null(self._source, column, kind, numeric)
+                if self._answer(expression, "look for missing values")["_any"][0].as_py():
+                    return column
         return None
 
     def measure(self, query: Query) -> dict[str, list[int] | list[list[int]]]:

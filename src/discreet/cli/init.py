@@ -1,0 +1,74 @@
+"""`discreet init`: a commented spec to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.output import emit
+from discreet.errors import InputError
+
+__all__ = ["TEMPLATE", "command"]
+
+TEMPLATE = """\
+# The spec of a release. Try it first: discreet release release.yaml --dry-run
+account: my-population          # who is charged; new data and joins of it charge the same account
+purpose: what this release is for
+source: data.csv                # .csv, .parquet or duckdb:///file.db?table=t, beside this file
+
+protect:
+  unit: person                  # person | record | partition (e.g. a person's day)
+  column: person_id             # the column that names the unit; several for a partition
+  adjacency: add-remove         # or replace
+  rows: 4                       # most rows of one unit that count in a statistic
+  groups: 2                     # most groups that they may fall in
+  rows_per_group: 2             # most rows in one of them
+
+tolerance:                      # or   budget: {epsilon: 1}   budget: {rho: 0.1}
+  posterior: 0.25               # nobody becomes more than 25 % sure that someone is in the data …
+  unless_ratio: 3               # … unless their belief grows less than threefold
+  values_known: true            # the adversary knows everything but whether the person is in
+  every_output: true            # for every possible output
+# series: {releases: 12}        # this is one of twelve releases: spend a twelfth
+
+statistics:                     # bounds and keys must be public: they must not come from these data
+  - count: rows                 # or units
+    by: [region]
+    keys: {region: [north, south, east, west]}   # or a CSV file of them
+  - {sum: amount, bounds: [0, 500], resolution: 0.01, weight: 2}
+# - {mean: amount, bounds: [0, 500], resolution: 0.01}
+# - {variance: amount, bounds: [0, 500], resolution: 0.01}
+# - {quantile: amount, at: 0.5, bounds: [0, 500], resolution: 1}
+# - {histogram: amount, edges: [0, 50, 100, 500]}
+# - {count: units, within: {error: 20, confidence: 0.95}}
+
+mechanism: auto                 # auto | geometric | gaussian
+nulls: drop                     # rows with nulls are left out; or refuse
+interval: 0.95                  # of the printed error intervals
+ledger: sqlite:///ledger.db
+output: out/
+"""
+
+
+def command(
+    file: Annotated[Path, typer.Argument(help="Where to write the spec.")] = Path("release.yaml"),
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object on standard output.")
+    ] = False,
+) -> None:
+    """Write a commented spec to start from; an existing file is left alone."""
+    try:
+        with file.open("x", encoding="utf-8") as out:
+            out.write(TEMPLATE)
+    except FileExistsError:
+        raise InputError(
+            f"{file} is already there and was left alone; name another file."
+        ) from None
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error.strerror}.") from None
+    lines = [
+        f"Wrote {file}. Edit it, then: discreet release {file} --dry-run",
+    ]
+    emit({"file": str(file.resolve())}, lines, as_json)

@@ -1,0 +1,156 @@
+"""`discreet release FILE`: the whole way for one spec."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.output import emit, table
+from discreet.errors import InputError
+
+__all__ = ["command"]
+
+
+def command(
+    file: Annotated[Path, typer.Argument(help="The spec of the release (YAML).")],
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Spend nothing, read only the schema; show cost, accuracy."),
+    ] = False,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", help="Do not ask before a second run of the same spec (for CI)."),
+    ] = False,
+    plan: Annotated[
+        str | None, typer.Option("--plan", help="A registered plan, already charged in full.")
+    ] = None,
+    next_slot: Annotated[
+        bool, typer.Option("--next", help="Take the next slot of the plan.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object on standard output.")
+    ] = False,
+) -> None:
+    """Make the release that FILE describes: charge it, draw it once, store it."""
+    from discreet.releases import Preview, release
+
+    if (plan is not None) != next_slot:
+        raise InputError("--plan ID and --next come together: give both or neither.")
+    teller = _Teller()
+    made = release(
+        file,
+        dry_run=dry_run,
+        confirm=lambda notice: yes or _asked(),
+        say=teller.say,
+        progress=teller.progress if sys.stderr.isatty() else None,
+        plan_id=plan,
+    )
+    said = made.to_dict()
+    if isinstance(made, Preview):
+        emit(said, _preview_lines(said), as_json)
+    else:
+        emit(said, _release_lines(said), as_json)
+
+
+def _asked() -> bool:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    return typer.confirm("Charge it?", default=False, err=True)
+
+
+class _Teller:
+    """Messages and progress, on standard error; progress on a terminal only."""
+
+    def __init__(self) -> None:
+        self._open = False
+
+    def say(self, sentence: str) -> None:
+        self._end()
+        sys.stderr.write(sentence + "\n")
+
+    def progress(self, what: str, done: int, total: int) -> None:
+        share = f"{100 * done // total:3d} %" if total > 1 else ("done" if done else "…")
+        sys.stderr.write(f"\r\x1b[K{what} {share}")
+        sys.stderr.flush()
+        self._open = True
+        if done >= total:
+            self._end()
+
+    def _end(self) -> None:
+        if self._open:
+            sys.stderr.write("\r\x1b[K")
+            self._open = False
+
+
+def _amount(said: dict[str, Any] | None) -> str:
+    if said is None:
+        return "unknown: the account is not open"
+    if said.get("unbounded"):
+        return "no lifetime cap"
+    return ", ".join(
+        f"{name} {said[name]:.6g}" for name in ("epsilon", "delta", "rho") if said[name] is not None
+    )
+
+
+def _call_lines(said: dict[str, Any]) -> list[str]:
+    rows = [
+        [
+            call["statistic"],
+            call["part"],
+            call["mechanism"],
+            f"{call['l1']:.6g}",
+            f"{call['l2']:.6g}",
+            f"{call['scale']:.6g}",
+            _price(call),
+        ]
+        for call in said["calls"]
+    ]
+    return table(rows, ["statistic", "part", "mechanism", "L1", "L2", "scale", "price"])
+
+
+def _price(call: dict[str, Any]) -> str:
+    name = "epsilon" if call["rho"] is None else "rho"
+    return f"{name} {call[name]:.4g}"
+
+
+def _accuracy_lines(said: dict[str, Any]) -> list[str]:
+    lines = []
+    for row in said["accuracy"]:
+        sure = f"with probability {row['interval']:g}"
+        if "half_width" in row:
+            lines.append(f"  {row['statistic']}: off by at most {row['half_width']:.6g} {sure}")
+        elif "score_within" in row:
+            lines.append(f"  {row['statistic']}: score within {row['score_within']:.6g} {sure}")
+        else:
+            found = []
+            for size in row["assumed"]:
+                if "half_width" in size:
+                    found.append(f"{size['half_width']:.4g} in a group of {size['rows']}")
+                else:
+                    found.append(f"{size['rank_share']:.1%} of the ranks in {size['rows']} rows")
+            lines.append(f"  {row['statistic']}: off by at most {'; '.join(found)}, {sure}")
+    return lines
+
+
+def _preview_lines(said: dict[str, Any]) -> list[str]:
+    return [
+        f"Would spend {_amount(said['spent'])}; remaining now: {_amount(said['remaining'])}.",
+        *_call_lines(said),
+        "Accuracy:",
+        *_accuracy_lines(said),
+        f"Mechanism: {said['mechanism']}",
+        *said["notes"],
+    ]
+
+
+def _release_lines(said: dict[str, Any]) -> list[str]:
+    return [
+        f"Released {said['release_id']}.",
+        f"Spent {_amount(said['spent'])}; remaining: {_amount(said['remaining'])}.",
+        *_accuracy_lines(said),
+        f"Ledger head: {said['head']}",
+        *(f"  {path}" for path in said["files"]),
+    ]

@@ -1,0 +1,72 @@
+"""Files of a release: written beside, made durable, then moved into place in one step.
+
+`OUTPUT/RELEASE_ID/` either is not there or is whole: everything is written to a hidden folder, each
+file and the folder are synchronised to disk, and the folder is renamed. `release.json` is the
+stored release: a report renders it and never draws again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import InputError
+from discreet.releases.tables import Table
+
+__all__ = ["RELEASE", "STATEMENT", "hash_of", "prepare", "store"]
+
+RELEASE = "release.json"
+STATEMENT = "statement.md"
+_FILES = ("table.csv", "table.parquet", RELEASE, STATEMENT)
+
+
+def prepare(output: Path) -> None:
+    """Make the output folder, or refuse, before anything is charged."""
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the output folder {output} cannot be made: {error.strerror}.") from None
+    if not os.access(output, os.W_OK | os.X_OK):
+        raise InputError(f"the output folder {output} cannot be written to; check its permissions.")
+
+
+def store(output: Path, release_id: str, said: Mapping[str, Any], table: Table, words: str) -> Path:
+    """Write the files of a release and move them into place; return their folder."""
+    import pyarrow.parquet as pq
+
+    final, hidden = output / release_id, output / f".{release_id}.tmp"
+    shutil.rmtree(hidden, ignore_errors=True)
+    hidden.mkdir()
+    (hidden / "table.csv").write_text(table.to_csv(), encoding="utf-8", newline="")
+    pq.write_table(table.to_arrow(), hidden / "table.parquet")
+    text = json.dumps(said, ensure_ascii=False, allow_nan=False, indent=1)
+    (hidden / RELEASE).write_text(text + "\n", encoding="utf-8")
+    (hidden / STATEMENT).write_text(words, encoding="utf-8")
+    for name in _FILES:
+        _synchronise(hidden / name)
+    _synchronise(hidden)
+    hidden.rename(final)
+    _synchronise(output)
+    return final
+
+
+def hash_of(folder: Path) -> str:
+    """Return SHA-256 over the files of a release, by name."""
+    together = hashlib.sha256()
+    for name in sorted(_FILES):
+        together.update(name.encode() + b"\0")
+        together.update(hashlib.sha256((folder / name).read_bytes()).digest())
+    return together.hexdigest()
+
+
+def _synchronise(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,425 @@
+"""The whole way of a release.
+
+    spec ─ plan ─ reserve ─ bound and aggregate ─ noise ─ files ─ commit
+
+The charge is in the ledger, durably, before a row is read; noise is drawn once; the files appear
+whole or not at all; the commit records their hash. A crash at any point may lose the release, never
+the charge. The next run finds what was left: files that are whole are committed, and a reservation
+without files is told as what it is, spent.
+"""
+
+from __future__ import annotations
+
+import getpass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from discreet.errors import DataError, PolicyError, SpecError
+from discreet.guarantees import PureDP, parameters
+from discreet.ledger import Account, Ledger
+from discreet.noise import discrete_gaussian, discrete_laplace, noisy_max
+from discreet.releases import outputs
+from discreet.releases.engines.base import Engine, KeySet, Labels, Query
+from discreet.releases.planning import KEYS, Plan, Planned, plan_of
+from discreet.releases.pricing import Priced
+from discreet.releases.spec import Spec, load
+from discreet.releases.statement import SUBJECTS, learnable, statement
+from discreet.releases.statistics import Noisy
+from discreet.releases.tables import Table, table_of
+from discreet.rounding import up
+
+__all__ = ["Preview", "Release", "release"]
+
+Confirm: TypeAlias = Callable[[str], bool]
+Say: TypeAlias = Callable[[str], None]
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a release would cost, and how accurate it would be; nothing was read or spent."""
+
+    spent: dict[str, Any]
+    remaining: dict[str, Any] | None
+    plan: Plan
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the preview as JSON-ready values."""
+        return {
+            "release_id": None,
+            "dry_run": True,
+            "spent": self.spent,
+            "remaining": self.remaining,
+            "files": [],
+            "statement": None,
+            **self.plan.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        return f"Preview({self.plan.spec.account!r}, {_said(self.spent)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release that was made: its charge, its files, its table."""
+
+    release_id: str
+    spent: dict[str, Any]
+    remaining: dict[str, Any]
+    files: tuple[Path, ...]
+    statement: Path
+    plan: Plan
+    table: Table = field(repr=False)
+    head: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the release as JSON-ready values, without its table."""
+        return {
+            "release_id": self.release_id,
+            "spent": self.spent,
+            "remaining": self.remaining,
+            "files": [str(path) for path in self.files],
+            "statement": str(self.statement),
+            "head": self.head,
+            **self.plan.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        return f"Release({self.release_id!r}, {_said(self.spent)}, {len(self.table)} rows)"
+
+    def _repr_html_(self) -> str:
+        return str(self.table.to_arrow().to_pandas().head(20).to_html(index=False))
+
+
+def _said(amount: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value:g}" for name, value in amount.items() if value is not None)
+
+
+def release(
+    spec: str | Path | Mapping[str, Any] | Spec,
+    *,
+    data: Any = None,
+    folder: str | Path | None = None,
+    dry_run: bool = False,
+    confirm: Confirm | None = None,
+    say: Say | None = None,
+    progress: Progress | None = None,
+    who: str | None = None,
+    plan_id: str | None = None,
+) -> Release | Preview:
+    """Make the release that a spec describes; with `dry_run`, say what it would cost.
+
+    `data` is a pandas, Polars or Arrow table to use instead of the spec's source. `confirm` is
+    asked before a second run of the same spec, which is a new, charged release; without it such a
+    run is refused. `plan_id` takes the next slot of a registered plan instead of a new charge.
+    """
+    asked = spec if isinstance(spec, Spec) else load(spec, folder=folder)
+    engine = _engine(asked, data)
+    try:
+        plan = plan_of(asked, engine.columns)
+        ledger = Ledger.open(asked.ledger_url)
+        if dry_run:
+            return _preview(plan, ledger)
+        return _Run(
+            plan, engine, ledger, confirm, say or _quiet, progress, who or _user(), plan_id
+        ).go()
+    finally:
+        engine.close()
+
+
+def _quiet(_: str) -> None:
+    """Say nothing."""
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def _engine(spec: Spec, data: Any) -> Engine:
+    from discreet.releases.engines.duckdb import DuckDB
+
+    if data is not None:
+        return DuckDB.of(data)
+    if spec.source is None:
+        raise SpecError("source is missing; name a file, or give the data.")
+    return DuckDB.open(spec.source, spec.path(_file_of(spec.source)))
+
+
+def _file_of(source: str) -> str:
+    if source.startswith("duckdb:///"):
+        return source.removeprefix("duckdb:///").split("?", 1)[0]
+    return source
+
+
+def _preview(plan: Plan, ledger: Ledger) -> Preview:
+    spec = plan.spec
+    notes = ["Nothing was read but the schema, and nothing was spent."]
+    remaining = None
+    try:
+        account = _account(plan, ledger)
+    except PolicyError as refusal:
+        notes.append(str(refusal))
+    else:
+        remaining = _left(account)
+        if _runs(ledger, spec):
+            notes.append(_again(ledger, spec))
+    return Preview(_charge_dict(plan), remaining, plan, tuple(notes))
+
+
+def _account(plan: Plan, ledger: Ledger) -> Account:
+    spec = plan.spec
+    charges = plan.pricing.charges
+    wanted = "pure" if all(isinstance(c, PureDP) for c in charges) else "basic"
+    if any(c.kind == "concentrated" for c in charges):
+        wanted = "zcdp"
+    account = ledger.account(
+        spec.account, unit=spec.protect.unit, adjacency=spec.protect.adjacency, filter=wanted
+    )
+    account.require(unit=spec.protect.unit, adjacency=spec.protect.adjacency)
+    return account
+
+
+def _charge_dict(plan: Plan) -> dict[str, Any]:
+    """Return the charge as {epsilon, delta, rho}; null for what does not apply."""
+    charges = plan.pricing.charges
+    if len(charges) == 1:
+        only = charges[0]
+        return parameters(
+            getattr(only, "epsilon", None), getattr(only, "delta", None), getattr(only, "rho", None)
+        )
+    # Several charges come only with a budget in ρ, where (ε, δ) of keys enters as ε²/2 and δ.
+    rho = up(math.fsum(getattr(c, "rho", getattr(c, "epsilon", 0.0) ** 2 / 2) for c in charges))
+    return parameters(None, math.fsum(getattr(c, "delta", 0.0) for c in charges), rho)
+
+
+def _left(account: Account) -> dict[str, Any]:
+    left = account.remaining
+    if left is None:
+        return parameters() | {"unbounded": True}
+    numbers = left.floats("down")
+    return parameters(numbers.get("epsilon"), numbers.get("delta"), numbers.get("rho"))
+
+
+def _runs(ledger: Ledger, spec: Spec) -> int:
+    entries = ledger.entries(spec.account)
+    return sum(1 for e in entries if e.said.get("spec_hash") == spec.hash and e.kind != "plan")
+
+
+def _again(ledger: Ledger, spec: Spec) -> str:
+    return (
+        f"This spec was already released {_runs(ledger, spec)} time(s) on account "
+        f"{spec.account!r}; running it again is a new release with new noise and a new charge."
+    )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One release on its way."""
+
+    plan: Plan
+    engine: Engine
+    ledger: Ledger
+    confirm: Confirm | None
+    say: Say
+    progress: Progress | None
+    who: str
+    plan_id: str | None
+
+    @property
+    def spec(self) -> Spec:
+        return self.plan.spec
+
+    def go(self) -> Release:
+        spec, output = self.spec, self.spec.path(self.spec.output)
+        account = _account(self.plan, self.ledger)
+        outputs.prepare(output)
+        self._recover(output)
+        if self.plan_id is None and _runs(self.ledger, spec):
+            self._ask(_again(self.ledger, spec))
+        tolerated = self.plan.tolerated
+        entry = self.ledger.reserve(
+            account,
+            self.plan.pricing.charges,
+            purpose=spec.purpose,
+            who=self.who,
+            spec_hash=spec.hash,
+            tolerance_check=None if tolerated is None else tolerated.check,
+            plan_id=self.plan_id,
+            unit=spec.protect.unit,
+        )
+        release_id = str(entry.release_id)
+        table = self._table()
+        after = self.ledger.account(spec.account)
+        said = self._stored(release_id, entry.hash, after, table)
+        words = statement(said, self.plan.pricing.charges[0], after.total)
+        where = outputs.store(output, release_id, said, table, words)
+        self.ledger.commit(release_id, outputs.hash_of(where))
+        return Release(
+            release_id=release_id,
+            spent=said["spent"],
+            remaining=said["remaining"],
+            files=tuple(sorted(path for path in where.iterdir())),
+            statement=where / outputs.STATEMENT,
+            plan=self.plan,
+            table=table,
+            head=self.ledger.head,
+        )
+
+    def _ask(self, notice: str) -> None:
+        self.say(notice)
+        if self.confirm is None or not self.confirm(notice):
+            raise PolicyError(
+                f"{notice} Nothing was spent. Confirm it (--yes) if that is what you want."
+            )
+
+    def _recover(self, output: Path) -> None:
+        """Finish what a crash left: commit whole files, and say what was spent for nothing."""
+        for entry in self.ledger.unfinished(self.spec.account):
+            name = str(entry.release_id)
+            where = output / name
+            if (where / outputs.RELEASE).is_file():
+                self.ledger.commit(name, outputs.hash_of(where))
+                self.say(f"Release {name} was cut off after its files were stored; recorded now.")
+            else:
+                self.say(
+                    f"Release {name} was charged on {entry.at[:19]} and has no files here; it was "
+                    "cut off, or is still being made. Its charge stays spent."
+                )
+
+    def _table(self) -> Table:
+        """Measure, add noise, and read the answers."""
+        self._refuse_nulls()
+        found: dict[tuple[str, ...], KeySet] = {}
+        results = []
+        for group in _passes(self.plan.statistics):
+            cells = group[0].cells
+            if group[0].found_by is not None:
+                by = group[0].by
+                if by not in found:
+                    found[by] = self._find(group[0])
+                cells = found[by]
+            results += self._measure(group, cells)
+        order = {planned.name: place for place, planned in enumerate(self.plan.statistics)}
+        results.sort(key=lambda result: order[result[0]])
+        return table_of(results, self.plan.columns())
+
+    def _refuse_nulls(self) -> None:
+        if self.spec.nulls != "refuse":
+            return
+        texts, numbers = list(self.spec.protect.column), []
+        for planned in self.plan.statistics:
+            texts += planned.by
+            fields = [m.field for m in planned.statistic.measures() if m.field is not None]
+            texts += [field.column for field in fields if isinstance(field, Labels)]
+            numbers += [field.column for field in fields if not isinstance(field, Labels)]
+        missing = self.engine.missing(set(texts), set(numbers))
+        if missing is not None:
+            raise DataError(
+                f"column {missing!r} has missing values, and the spec says nulls: refuse. Fill "
+                "them in, or say nulls: drop."
+            )
+
+    def _find(self, planned: Planned) -> KeySet:
+        """Find the keys that enough units have, by noisy counts and the threshold paid for."""
+        call = self.plan.calls(str(planned.found_by))[KEYS]
+        bounds = planned.contribution
+        found = self.engine.find_keys(self.spec.protect.column, planned.by, bounds)
+        noisy = discrete_laplace(found.units, call.scale, progress=self._told("finding keys"))
+        least = call.threshold or 0
+        places = [
+            place
+            for place, (units, count) in enumerate(zip(found.units, noisy, strict=True))
+            if units > 0 and count >= least
+        ]
+        return self.engine.reveal(found, places)
+
+    def _measure(self, group: list[Planned], cells: KeySet | None) -> list[Any]:
+        query = Query(
+            unit=self.spec.protect.column,
+            cells=cells,
+            contribution=group[0].contribution,
+            measures=tuple(m for planned in group for m in planned.statistic.measures()),
+        )
+        if cells is not None and not len(cells):
+            return [(p.name, cells, p.statistic.extra, []) for p in group]
+        self._tell("bounding and aggregating", 0, 1)
+        measured = self.engine.measure(query)
+        self._tell("bounding and aggregating", 1, 1)
+        results = []
+        for planned in group:
+            confidence = self.plan.confidences[planned.name]
+            noisy = {
+                name: self._noisy(planned, call, measured, confidence)
+                for name, call in self.plan.calls(planned.name).items()
+                if name != KEYS
+            }
+            answers = planned.statistic.answers(noisy, self.spec.interval)
+            results.append((planned.name, cells, planned.statistic.extra, answers))
+        return results
+
+    def _noisy(
+        self, planned: Planned, call: Priced, measured: Mapping[str, Any], confidence: float
+    ) -> Noisy:
+        part, told = call.asked.part, self._told(f"drawing noise for {planned.name}")
+        if part.form == "numbers":
+            numbers = planned.statistic.numbers(part.name, measured)
+            draw = discrete_gaussian if call.mechanism == "gaussian" else discrete_laplace
+            width = call.half_width(confidence)
+            return Noisy(draw(numbers, call.scale, progress=told), width, call.sd)
+        chosen = []
+        scores = planned.statistic.scores(part.name, measured)
+        law = "exponential" if call.mechanism == "exponential" else "permute-and-flip"
+        for done, cell in enumerate(scores, start=1):
+            chosen.append(noisy_max(cell, call.scale, law=law))  # type: ignore[arg-type]
+            told(done, len(scores))
+        return Noisy(chosen, 0, call.sd)
+
+    def _tell(self, what: str, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(what, done, total)
+
+    def _told(self, what: str) -> Callable[[int, int], None]:
+        return lambda done, total: self._tell(what, done, total)
+
+    def _stored(self, release_id: str, head: str, after: Account, table: Table) -> dict[str, Any]:
+        """Return the stored release: everything that a report or a statement is made from."""
+        spec, total = self.spec, after.total
+        spent = after.spent.floats("up")
+        subject = SUBJECTS[spec.protect.unit]
+        return {
+            "format": 1,
+            "release_id": release_id,
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "account": spec.account,
+            "purpose": spec.purpose,
+            "unit": spec.protect.model_dump(mode="json", exclude_none=True),
+            "spent": _charge_dict(self.plan),
+            "account_spent": parameters(spent.get("epsilon"), spent.get("delta"), spent.get("rho")),
+            "remaining": _left(after),
+            "head": head,
+            "spec": spec.to_dict(),
+            "spec_hash": spec.hash,
+            "interval": spec.interval,
+            "plan": self.plan.to_dict(),
+            "learnable": learnable(total, subject),
+            "explanations": {p.name: p.statistic.explain() for p in self.plan.statistics},
+            "table": table.to_dict(),
+        }
+
+
+def _passes(statistics: tuple[Planned, ...]) -> list[list[Planned]]:
+    """Gather the statistics that share one pass: the same cells, the same bounds."""
+    passes: dict[Any, list[Planned]] = {}
+    for planned in statistics:
+        cells = planned.cells.keys if planned.cells is not None else planned.found_by
+        passes.setdefault((planned.by, cells, planned.contribution), []).append(planned)
+    return list(passes.values())

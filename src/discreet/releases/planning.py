@@ -1,0 +1,314 @@
+"""From a spec to a plan: what will be measured, what it costs, how accurate it will be.
+
+Nothing here reads a row. The plan is checked against the schema of the source, priced, and shown by
+`--dry-run`; the release itself only carries it out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import BudgetExceeded, DataError, PolicyError, SpecError
+from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines.base import Column, KeySet, Labels
+from discreet.releases.keys import cells_of
+from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
+from discreet.releases.questions import Discover
+from discreet.releases.spec import Spec
+from discreet.releases.statistics import Compiled, Noisy, Part, compiled
+
+__all__ = ["KEYS", "Plan", "Planned", "Tolerated", "plan_of"]
+
+KEYS = "keys"
+_RESERVED = ("statistic", "value", "interval_low", "interval_high")
+_SIZES = (10, 100, 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One statistic: how it is measured, over which cells (None for one, or still to be found)."""
+
+    statistic: Compiled
+    contribution: Contribution
+    by: tuple[str, ...]
+    cells: KeySet | None
+    found_by: str | None
+
+    @property
+    def name(self) -> str:
+        """Its name in the table."""
+        return str(self.statistic.entry.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerated:
+    """What the spec's tolerance allows everything charged to the account to reveal."""
+
+    budget: Guarantee
+    loss: float
+    confidence: float | None
+    sided: str
+
+    def check(self, total: Guarantee) -> None:
+        """Refuse if everything charged, this release included, would break the tolerance."""
+        if isinstance(total, PureDP):
+            reached = total.epsilon
+        elif self.confidence is None:
+            raise PolicyError(
+                "The tolerance speaks of every possible output, and the account holds charges with "
+                "a delta or in rho, which do not; charge another account, or give the tolerance "
+                "a confidence and a delta."
+            )
+        else:
+            from discreet.beliefs import explain
+
+            belief = explain(total, confidence=self.confidence, sided=self.sided)  # type: ignore[arg-type]
+            reached = float("inf") if belief.epsilon_prime is None else belief.epsilon_prime
+        if reached > self.loss:
+            raise BudgetExceeded(
+                f"The tolerance would be broken: it allows a privacy loss of {self.loss:.6g} for "
+                f"everything charged to the account, and with this release it would be "
+                f"{reached:.6g}. Spend less (a series, or a smaller share), or tolerate more."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A release, worked out and priced, before a row is read."""
+
+    spec: Spec
+    statistics: tuple[Planned, ...]
+    pricing: Pricing
+    tolerated: Tolerated | None
+
+    def calls(self, name: str) -> Mapping[str, Priced]:
+        """Return the calls of one statistic, by part."""
+        return {call.asked.part.name: call for call in self.pricing.of(name)}
+
+    @property
+    def confidences(self) -> Mapping[str, float]:
+        """The confidence of each statistic's calls: a union bound over them gives the interval."""
+        miss = 1 - self.spec.interval
+        found = {}
+        for planned in self.statistics:
+            numbers = [c for c in self.pricing.of(planned.name) if c.asked.threshold is None]
+            found[planned.name] = 1 - miss / max(len(numbers), 1)
+        return found
+
+    def columns(self) -> tuple[str, ...]:
+        """The group columns of the table, in order of first mention."""
+        names: list[str] = []
+        for planned in self.statistics:
+            for name in (*planned.by, *planned.statistic.extra):
+                if name not in names:
+                    names.append(name)
+        return tuple(names)
+
+    def accuracy(self) -> list[dict[str, Any]]:
+        """Return how accurate each statistic will be: exactly, or for assumed group sizes."""
+        return [self._accuracy(planned) for planned in self.statistics]
+
+    def _accuracy(self, planned: Planned) -> dict[str, Any]:
+        calls = {n: c for n, c in self.calls(planned.name).items() if n != KEYS}
+        said: dict[str, Any] = {"statistic": planned.name, "interval": self.spec.interval}
+        only = next(iter(calls.values()))
+        if only.asked.part.form == "choice":
+            return said | self._choice_accuracy(planned, only)
+        if planned.cells is not None:
+            said["cells"] = len(planned.cells)
+        if len(calls) == 1 and not hasattr(planned.statistic.entry, "randomized"):
+            step = float(only.asked.part.resolution)
+            width = only.half_width(self.spec.interval) * step
+            return said | {"half_width": width, "sd": only.sd * step}
+        confidence = self.confidences[planned.name]
+        sizes = []
+        for size in _SIZES:
+            assumed = planned.statistic.assumed(size)
+            noisy = {
+                name: Noisy(assumed[name], call.half_width(confidence), call.sd)
+                for name, call in calls.items()
+            }
+            answer = planned.statistic.answers(noisy, self.spec.interval)[0][0]
+            if answer.high is not None and answer.low is not None:
+                sizes.append({"rows": size, "half_width": float(answer.high - answer.low) / 2})
+        return said | {"assumed": sizes}
+
+    def _choice_accuracy(self, planned: Planned, call: Priced) -> dict[str, Any]:
+        field = planned.statistic.measures()[0].field
+        candidates = 1 if field is None else field.size
+        step = (
+            1.0
+            if hasattr(planned.statistic.entry, "quantile")
+            else float(call.asked.part.resolution)
+        )
+        off = call.score_within(candidates, self.spec.interval) * step
+        if not hasattr(planned.statistic.entry, "quantile"):
+            return {"score_within": off, "candidates": candidates}
+        # A score counts b times a row, so the share of rows by which the rank may be off is
+        # off/(b·n) in a group of n.
+        share = Fraction(repr(planned.statistic.entry.at)).denominator
+        sizes = [{"rows": n, "rank_share": min(1.0, off / share / n)} for n in _SIZES]
+        return {"candidates": candidates, "assumed": sizes}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return cost, sensitivities and accuracy as JSON-ready values."""
+        return {
+            "calls": [call.to_dict() for call in self.pricing.calls],
+            "accuracy": self.accuracy(),
+            "mechanism": self.pricing.why,
+            "contributions": {p.name: p.contribution.to_dict() for p in self.statistics},
+        }
+
+
+def plan_of(spec: Spec, columns: Mapping[str, Column]) -> Plan:
+    """Work out a spec against the columns that there are, and price it."""
+    _check_columns(spec, columns)
+    tolerated = _tolerated(spec)
+    budget = tolerated.budget if tolerated is not None else _explicit(spec)
+    if spec.series is not None:
+        budget = share(budget, spec.series.releases)
+    statistics, asked = _planned(spec)
+    pricing = price(asked, budget, spec.mechanism)
+    _check_thresholds(spec, pricing)
+    return Plan(spec, statistics, pricing, tolerated)
+
+
+def _check_thresholds(spec: Spec, pricing: Pricing) -> None:
+    """Refuse a δ of keys beyond the budget's, or too large for the noise to cover.
+
+    A key that only one unit has is published with probability at most δ/G. Where it is not, the
+    release is likelier without the unit, by 1/(1−δ/G) at most; one step of the noise, e^{1/b}, must
+    cover that.
+    """
+    keys = [call for call in pricing.calls if call.asked.threshold is not None]
+    for call in keys:
+        found = call.asked.threshold
+        if found is not None and found.delta / found.keys > -math.expm1(-1 / call.scale):
+            raise SpecError(
+                f"statistic {call.asked.statistic!r}: the delta of the keys, {found.delta:g}, is "
+                "too large for their share of the budget; ask for a smaller one."
+            )
+    given = None if spec.budget is None else spec.budget.delta
+    total = sum(call.asked.threshold.delta for call in keys if call.asked.threshold)
+    if given is not None and total > given:
+        raise SpecError(
+            f"the keys to be found cost a delta of {total:g}, and the budget has {given:g}; ask "
+            "for less, or give more."
+        )
+
+
+def _explicit(spec: Spec) -> Guarantee:
+    given, adjacency = spec.budget, Adjacency.of(spec.protect.adjacency)
+    if given is None:
+        raise SpecError("a release needs either tolerance or budget.")
+    if given.rho is not None:
+        return ZCDP(given.rho, adjacency=adjacency)
+    epsilon = given.epsilon or 0.0
+    if given.delta is None:
+        return PureDP(epsilon, adjacency=adjacency)
+    return ApproxDP(epsilon, given.delta, adjacency=adjacency)
+
+
+def _tolerated(spec: Spec) -> Tolerated | None:
+    """Turn the tolerance into the budget that keeps it, for the account's whole spend."""
+    if spec.tolerance is None:
+        return None
+    from discreet.budgets import choose
+    from discreet.tolerances import from_mapping, promise_of
+
+    promise = promise_of(spec.tolerance)
+    choice = choose(
+        from_mapping(spec.tolerance, spec.folder),
+        adjacency=spec.protect.adjacency,
+        delta=promise.delta,
+        confidence=promise.confidence,
+        sided=promise.sided,
+    )
+    return Tolerated(
+        choice.guarantee, choice.loss, promise.confidence if promise.delta else None, promise.sided
+    )
+
+
+def _planned(spec: Spec) -> tuple[tuple[Planned, ...], list[Asked]]:
+    statistics: list[Planned] = []
+    asked: list[Asked] = []
+    payer: dict[tuple[str, ...], str] = {}
+    for entry in spec.named():
+        statistic = compiled(entry)
+        by = tuple(getattr(entry, "by", ()))
+        protect = spec.protect
+        contribution = Contribution.of(
+            protect.rows,
+            protect.groups,
+            protect.rows_per_group,
+            adjacency=protect.adjacency,
+            grouped=bool(by),
+        )
+        keys = getattr(entry, "keys", {})
+        found_by = cells = None
+        if isinstance(keys, Discover):
+            found_by = payer.setdefault(by, str(entry.name))
+            if found_by == entry.name:
+                asked.append(_key_call(str(entry.name), keys, contribution))
+        else:
+            cells = cells_of(spec, by, keys)
+        if statistic.counts_units:
+            contribution = contribution.once_per_group()
+        parts = statistic.parts(contribution)
+        if entry.within is not None and (len(parts) > 1 or parts[0].form == "choice"):
+            raise SpecError(
+                f"statistic {entry.name!r}: within is for counts, sums and histograms, whose error "
+                "is known beforehand; give this one a weight."
+            )
+        weight = Fraction(repr(float(entry.weight or 1.0))) / len(parts)
+        asked += [Asked(str(entry.name), part, weight, entry.within) for part in parts]
+        statistics.append(Planned(statistic, contribution, by, cells, found_by))
+    return tuple(statistics), asked
+
+
+def _key_call(name: str, keys: Discover, contribution: Contribution) -> Asked:
+    once = contribution.once_per_group()
+    part = Part(KEYS, "numbers", Fraction(once.l1()), Fraction(once.l2_squared()))
+    found = Threshold(keys.discover.delta, once.groups)
+    return Asked(name, part, Fraction(repr(keys.discover.weight)), None, found)
+
+
+def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> None:
+    """Refuse a spec that names columns which are not there, or of a kind that cannot be used."""
+    for column in spec.protect.column:
+        _there(column, columns, "protect")
+    for entry in spec.named():
+        for column in getattr(entry, "by", ()):
+            _there(column, columns, str(entry.name))
+            if columns[column] == "other":
+                raise DataError(
+                    f"column {column!r} holds neither text, numbers, dates nor truth values, and "
+                    "cannot make groups."
+                )
+            if column in _RESERVED:
+                raise SpecError(
+                    f"column {column!r} is also the name of a column of the results; rename it."
+                )
+        statistic = compiled(entry)
+        for measure in statistic.measures():
+            if measure.field is None:
+                continue
+            column = measure.field.column
+            _there(column, columns, str(entry.name))
+            if not isinstance(measure.field, Labels) and columns[column] in ("moment", "other"):
+                raise DataError(
+                    f"statistic {entry.name!r}: column {column!r} does not hold numbers; choose "
+                    "another, or turn it into numbers first."
+                )
+
+
+def _there(column: str, columns: Mapping[str, Column], whose: str) -> None:
+    if column not in columns:
+        raise DataError(
+            f"{whose}: the source has no column {column!r}; check its name in the spec."
+        )

@@ -1,0 +1,116 @@
+"""The table of a release: exact values, printed once, the same in every file.
+
+`statistic, group…, value, interval_low, interval_high`. A value is an exact fraction; a count or a
+sum prints as the decimal that it is, a quotient to a few digits beyond its resolution, an interval
+rounded outward.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.releases.engines.base import KeySet
+from discreet.releases.statistics import Answer
+
+__all__ = ["Table", "decimal_text", "table_of"]
+
+_DIGITS = 6
+VALUES = ("value", "interval_low", "interval_high")
+
+
+def decimal_text(value: Fraction, side: int = 0) -> str:
+    """Return a fraction as a decimal: exactly if it is one, else to six digits.
+
+    `side` is −1 to round down, 1 to round up, 0 to the nearest.
+
+    >>> decimal_text(Fraction(12345, 100)), decimal_text(Fraction(1, 3)), decimal_text(Fraction(7))
+    ('123.45', '0.333333', '7')
+    """
+    if value.denominator == 1:
+        return str(value.numerator)
+    digits = _places(value.denominator)
+    if digits is None or digits > 15:
+        size = abs(value)
+        leading = math.floor(math.log10(size)) if size else 0
+        digits = max(0, _DIGITS - 1 - leading)
+    scaled = value * 10**digits
+    whole = round(scaled) if side == 0 else math.floor(scaled) if side < 0 else math.ceil(scaled)
+    if digits == 0:
+        return str(whole)
+    sign, text = "-" if whole < 0 else "", str(abs(whole)).rjust(digits + 1, "0")
+    return f"{sign}{text[:-digits]}.{text[-digits:]}"
+
+
+def _places(denominator: int) -> int | None:
+    """How many decimals a fraction of that denominator has; None if it never ends."""
+    twos = fives = 0
+    while denominator % 2 == 0:
+        denominator, twos = denominator // 2, twos + 1
+    while denominator % 5 == 0:
+        denominator, fives = denominator // 5, fives + 1
+    return max(twos, fives) if denominator == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The released table, column by column, values as printed."""
+
+    columns: Mapping[str, Sequence[str | None]]
+
+    def __len__(self) -> int:
+        return len(self.columns["statistic"])
+
+    def rows(self) -> Iterator[tuple[str | None, ...]]:
+        """The rows, as printed."""
+        return zip(*self.columns.values(), strict=True)
+
+    def to_csv(self) -> str:
+        """Return the table as CSV."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(self.rows())
+        return out.getvalue()
+
+    def to_arrow(self) -> Any:
+        """Return the table as Arrow: texts, and numbers as doubles."""
+        import pyarrow as pa
+
+        def column(name: str, values: Sequence[str | None]) -> Any:
+            if name not in VALUES:
+                return pa.array(values, pa.string())
+            return pa.array([None if v is None else float(v) for v in values], pa.float64())
+
+        return pa.table({name: column(name, values) for name, values in self.columns.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the columns, values as the decimals that are printed."""
+        return {name: list(values) for name, values in self.columns.items()}
+
+
+def table_of(
+    results: Sequence[tuple[str, KeySet | None, Sequence[str], Sequence[Sequence[Answer]]]],
+    groups: Sequence[str],
+) -> Table:
+    """Return the table of some statistics: (name, cells, extra columns, answers a cell) of each."""
+    names = ("statistic", *groups, *VALUES)
+    columns: dict[str, list[str | None]] = {name: [] for name in names}
+    for name, cells, extra, answers in results:
+        keys = ((),) if cells is None else cells.keys
+        by = () if cells is None else cells.columns
+        for key, cell in zip(keys, answers, strict=True):
+            for answer in cell:
+                said = dict(zip((*by, *extra), (*key, *answer.labels), strict=True))
+                columns["statistic"].append(name)
+                for group in groups:
+                    columns[group].append(said.get(group))
+                printed = (answer.value, answer.low, answer.high)
+                for column, value, side in zip(VALUES, printed, (0, -1, 1), strict=True):
+                    columns[column].append(None if value is None else decimal_text(value, side))
+    return Table(columns)
