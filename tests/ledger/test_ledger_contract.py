@@ -7,6 +7,7 @@ import re
 import string
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -267,6 +268,34 @@ def test_words_are_needed_and_kept_to_a_line(opened: Opened) -> None:
     with pytest.raises(InputError, match="cannot be printed"):
         ledger.reserve("clinic", PureDP(0.1), **(SAID | {"purpose": "a\x00b"}))
     assert ledger.verify().entries == 2
+
+
+def test_a_mechanism_is_a_line_of_text_too() -> None:
+    for bad in ("", "two\nlines", "lone \ud800", "x" * 101):
+        with pytest.raises(InputError, match="mechanism"):
+            Charge(PureDP(0.1), bad)
+        with pytest.raises(InputError):
+            Part(Charge(PureDP(0.1)), 1, bad * 10)
+
+
+def test_a_ledger_is_found_after_the_process_changed_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ledger = Ledger.open("sqlite:///here.db")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    ledger.open_account(
+        "a",
+        unit="person",
+        adjacency="add-remove",
+        filter="pure",
+        cap=None,
+        approver="a",
+        reason="b",
+    )
+    assert (tmp_path / "here.db").exists()
+    assert ledger.url == "sqlite:///here.db"
 
 
 def test_a_tolerance_sees_the_whole_spend_before_it_is_written(opened: Opened) -> None:

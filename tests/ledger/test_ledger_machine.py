@@ -207,5 +207,5 @@ class Spending(RuleBasedStateMachine):
 
 TestSpending = pytest.mark.slow(Spending.TestCase)
 TestSpending.settings = settings(
-    derandomize=True, deadline=None, max_examples=30, stateful_step_count=25
+    derandomize=True, deadline=None, max_examples=20, stateful_step_count=25
 )

@@ -33,6 +33,7 @@ from discreet.ledger.filters import Charge, Chargeable, charges
 from discreet.ledger.plans import Plan, PlanPart, Slot, check_total, parts_of
 from discreet.ledger.store import Store
 from discreet.ledger.verification import Sheet, Verification, verify
+from discreet.ledger.words import line
 
 __all__ = ["Ledger"]
 
@@ -43,24 +44,13 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _text(name: str, value: str, longest: int = 1000) -> str:
-    """Return a text that a person gave, if it can stand in an entry."""
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{name} is empty; say it in a few words.")
-    if len(value) > longest:
-        raise InputError(f"{name} has {len(value)} characters; at most {longest} are kept.")
-    if not value.isprintable():
-        raise InputError(f"{name} has characters that cannot be printed; use one line of text.")
-    return value
-
-
 def _approved(approver: str | None, reason: str | None, what: str) -> dict[str, str]:
     if not (approver and approver.strip() and reason and reason.strip()):
         raise PolicyError(
             f"To {what} an account takes a named approver and a reason; give both "
             "(--approver NAME --reason WHY)."
         )
-    return {"approver": _text("approver", approver), "reason": _text("reason", reason)}
+    return {"approver": line("approver", approver), "reason": line("reason", reason)}
 
 
 def _name(account: str | Account) -> str:
@@ -137,7 +127,7 @@ class Ledger:
         no guarantee has them both), or None: then spending is counted and not limited.
         """
         approved = _approved(approver, reason, "open")
-        if _text("account", name, 100) != name.strip():
+        if line("account", name, 100) != name.strip():
             raise InputError(f"account is {name!r}; it must not begin or end with a space.")
         account = Account.opened(
             name,
@@ -243,7 +233,7 @@ class Ledger:
             asked = (_name(account), parts, unit, tolerance_check)
             return self._take(plan_id, None, purpose, who, spec_hash, asked).entry
         said = self._said(parts, purpose, who, release_id)
-        said["spec_hash"] = _text("spec_hash", spec_hash, 200)
+        said["spec_hash"] = line("spec_hash", spec_hash, 200)
         return self._charged("reserve", _name(account), parts, tolerance_check, unit, said)
 
     def charge(
@@ -262,7 +252,7 @@ class Ledger:
         parts = charges(charge)
         said = self._said(parts, purpose, who, release_id)
         if output_hash is not None:
-            said["output_hash"] = _text("output_hash", output_hash, 200)
+            said["output_hash"] = line("output_hash", output_hash, 200)
         return self._charged("charge", _name(account), parts, tolerance_check, unit, said)
 
     @staticmethod
@@ -272,8 +262,8 @@ class Ledger:
         return {
             "release_id": new_id() if release_id is None else checked_id(release_id),
             "charge": [part.to_dict() for part in parts],
-            "purpose": _text("purpose", purpose),
-            "who": _text("who", who, 200),
+            "purpose": line("purpose", purpose),
+            "who": line("who", who, 200),
         }
 
     def _charged(
@@ -298,8 +288,12 @@ class Ledger:
         return self._write(write, self._no_account(name))
 
     def commit(self, release_id: str, output_hash: str) -> Entry:
-        """Record the hash of a stored output; a second time with the same hash changes nothing."""
-        _text("output_hash", output_hash, 200)
+        """Record the hash of a stored output; a second time with the same hash changes nothing.
+
+        Store the output where nobody reads it, commit, and only then publish it: of two draws of
+        one slot at the same time, the second is refused here and must be discarded.
+        """
+        line("output_hash", output_hash, 200)
 
         def write(chain: Chain) -> Entry:
             found = chain.all(release_id=release_id)
@@ -355,12 +349,12 @@ class Ledger:
             "plan_id": plan_id,
             "parts": [part.to_dict() for part in fixed],
             "charge": [part.to_dict() for part in whole],
-            "method": _text("method", method, 100),
-            "purpose": _text("purpose", purpose),
-            "who": _text("who", who, 200),
+            "method": line("method", method, 100),
+            "purpose": line("purpose", purpose),
+            "who": line("who", who, 200),
         }
         if spec_hash is not None:
-            said["spec_hash"] = _text("spec_hash", spec_hash, 200)
+            said["spec_hash"] = line("spec_hash", spec_hash, 200)
 
         def write(chain: Chain) -> Entry:
             before = chain.needed(_name(account))
@@ -404,13 +398,13 @@ class Ledger:
     ) -> Slot:
         said: dict[str, Any] = {
             "plan_id": plan_id,
-            "purpose": _text("purpose", purpose),
-            "who": _text("who", who, 200),
+            "purpose": line("purpose", purpose),
+            "who": line("who", who, 200),
         }
         if spec_hash is not None:
-            said["spec_hash"] = _text("spec_hash", spec_hash, 200)
+            said["spec_hash"] = line("spec_hash", spec_hash, 200)
         if key is not None:
-            said["idempotency_key"] = _text("idempotency_key", key, 200)
+            said["idempotency_key"] = line("idempotency_key", key, 200)
 
         def write(chain: Chain) -> Slot:
             plan = chain.plan(plan_id)

@@ -34,6 +34,7 @@ from discreet.guarantees import (
     PureDP,
 )
 from discreet.ledger.amounts import EXACT, ZERO, Amount, exact, float_down
+from discreet.ledger.words import line
 
 __all__ = ["Charge", "Chargeable", "Filter"]
 
@@ -59,6 +60,8 @@ class Charge:
             )
         if any(math.isinf(x) for x in _numbers(self.guarantee)):
             raise InputError("An unbounded guarantee cannot be charged; state a finite one.")
+        if self.mechanism is not None:
+            line("mechanism", self.mechanism, 100)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the charge as JSON-ready values."""

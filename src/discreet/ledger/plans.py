@@ -22,6 +22,7 @@ from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.entries import Entry
 from discreet.ledger.filters import Charge, Chargeable, Filter, charges
+from discreet.ledger.words import line
 
 __all__ = ["Part", "Plan", "PlanPart", "Slot"]
 
@@ -39,6 +40,8 @@ class Part:
     def __post_init__(self) -> None:
         if isinstance(self.times, bool) or not isinstance(self.times, int) or self.times < 1:
             raise InputError(f"times is {self.times!r}; it must be a whole number, 1 or more.")
+        if self.note is not None:
+            line("note", self.note)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the part as JSON-ready values."""

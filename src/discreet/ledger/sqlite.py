@@ -50,10 +50,13 @@ class SQLite:
                 f"ledger is {url.render_as_string()!r}; a ledger outlives the process, so name a "
                 "file and nothing else: sqlite:///ledger.db, or sqlite:////absolute/ledger.db."
             )
-        self.path = Path(path)
+        # Absolute from the start: the process may change its folder later.
+        self.path = Path(path).absolute()
         # A connection a transaction: nothing open is carried over a fork, where locks would break.
         self.engine: Engine = create_engine(
-            url, poolclass=NullPool, connect_args={"timeout": BUSY_SECONDS}
+            url.set(database=str(self.path)),
+            poolclass=NullPool,
+            connect_args={"timeout": BUSY_SECONDS},
         )
         event.listen(self.engine, "connect", _connected)
         event.listen(self.engine, "begin", _begin)
