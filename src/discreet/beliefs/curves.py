@@ -22,7 +22,7 @@ __all__ = ["CurvePoint", "best_point", "best_rung", "lowest", "lowest_between"]
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _NEAR = 2e-8  # where a smooth bound is flat to the last digit
-_FAR = 1e6  # beyond it a loss of any use to anybody is long passed
+_FAR = 1e12  # beyond it a loss of any use to anybody is long passed
 
 
 @dataclass(frozen=True, slots=True)

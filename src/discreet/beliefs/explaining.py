@@ -218,7 +218,9 @@ def _read(subject: Explained) -> tuple[Guarantee, PrivacyLoss | None]:
     from discreet.composition.loss import PrivacyLoss
 
     if isinstance(subject, PrivacyLoss):
-        largest = subject.largest()
+        from discreet.beliefs.loss_bounds import pure_epsilon
+
+        largest = pure_epsilon(subject)
         if largest < math.inf:
             return PureDP(largest, adjacency=subject.adjacency), subject
         return subject.curve(), subject
@@ -304,7 +306,9 @@ def _failing_with(asked: _Question, failure: float, confidence: float) -> Belief
         belief = _membership(asked, bound)
     else:
         belief = _both(asked, failure, bound.note)
-        largest = math.inf if asked.loss is None else asked.loss.largest()
+        from discreet.beliefs.loss_bounds import pure_epsilon
+
+        largest = math.inf if asked.loss is None else pure_epsilon(asked.loss)
         if largest < math.inf:
             # For every output, and against weaker adversaries too: preferred where no wider.
             certain = _pure(PureDP(largest, adjacency=asked.adjacency), asked, "generic")

@@ -35,7 +35,7 @@ from discreet.rounding import up
 if TYPE_CHECKING:
     from discreet.composition.loss import PrivacyLoss
 
-__all__ = ["LossBound", "Subject", "loss_bound"]
+__all__ = ["LossBound", "Subject", "loss_bound", "pure_epsilon"]
 
 Subject: TypeAlias = "Guarantee | PrivacyLoss"
 
@@ -87,6 +87,11 @@ def loss_bound(
         case PrivacyCurve():
             return _curve(subject, delta_prime, sided, delta, hint)
     return _loss(subject, delta_prime, sided, strength, delta, hint)
+
+
+def pure_epsilon(loss: PrivacyLoss) -> float:
+    """Return the ε of the plan as pure DP, infinite where some probability gives all away."""
+    return loss.largest() if loss.delta(math.inf) == 0 else math.inf
 
 
 def _certain(epsilon: float, strength: Strength = "generic") -> LossBound:
@@ -213,7 +218,7 @@ def _loss(
         found = curves.best_rung(loss.delta, loss.step, loss.times, delta_prime, sided, hint=hint)
     else:
         found = curves.best_point(loss.delta, delta_prime, sided, hint=hint)
-    largest = loss.largest()
+    largest = pure_epsilon(loss)
     if largest <= found.epsilon_prime:
         found = curves.CurvePoint(largest, largest, 0.0)
     return replace(_on_curve(found, delta_prime), note=note)

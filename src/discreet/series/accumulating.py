@@ -189,7 +189,8 @@ def _optimal(
     from discreet.composition.walk import WalkLoss
 
     first = promises[0][0]
-    if any((g.epsilon, g.delta) != (first.epsilon, first.delta) for g, _ in promises):
+    unequal = any((g.epsilon, g.delta) != (first.epsilon, first.delta) for g, _ in promises)
+    if unequal or first.epsilon == 0:
         return _basic(promises, delta_prime, sided, delta)
     times = sum(k for _, k in promises)
     loss = WalkLoss(first.epsilon, times, first.delta, adjacency=first.adjacency)

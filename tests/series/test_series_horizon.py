@@ -1,0 +1,210 @@
+"""Horizons: every value of KSZ §4.2 and its errata; monotone, finite, refused where due."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.beliefs.approximate import epsilon_prime
+from discreet.errors import GuaranteeError, InputError
+from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
+from discreet.laws import Gaussian, Geometric, Laplace
+from discreet.series import horizon
+from discreet.series.accumulating import bound_of
+
+DAILY = ZCDP(0.01)
+DAILY_NOISE = Gaussian.of_rho(0.01)
+
+
+@pytest.mark.parametrize(
+    ("each", "how", "posterior_99", "difference_98"),
+    [
+        (DAILY, {"method": "paper"}, 58, 202),
+        (DAILY, {}, 79, 246),
+        (DAILY_NOISE, {}, 97, 294),
+        (DAILY_NOISE, {"strength": "exact"}, 112, 326),
+    ],
+    ids=["paper", "any zCDP", "Gaussian curve", "Gaussian exact"],
+)
+def test_example_4_1(each, how, posterior_99: int, difference_98: int) -> None:  # type: ignore[no-untyped-def]
+    assert horizon(each, 0.5, posterior_limit=0.99, **how).releases == posterior_99
+    found = horizon(each, difference_limit=0.98, **how)
+    assert found.releases == difference_98
+    assert found.series[-2].difference <= 0.98 < found.series[-1].difference
+
+
+@pytest.mark.parametrize(
+    ("method", "delta", "sided", "releases"),
+    [
+        ("basic", 1e-6, "two", 28),
+        ("advanced", 1e-6, "two", 26),  # worse than basic; 51 in print is another δ
+        ("optimal", 1e-6, "two", 45),  # 96 in print is another δ
+        ("basic", None, "two", 28),
+        ("advanced", None, "two", 49),
+        ("tanh", None, "two", 54),
+        ("optimal", None, "two", 134),
+        (None, None, "two", 134),
+        ("advanced", None, "one", 51),
+        ("tanh", None, "one", 56),
+        ("optimal", None, "one", 144),
+    ],
+)
+def test_figure_3(method: str | None, delta: float | None, sided: str, releases: int) -> None:
+    found = horizon(
+        PureDP(0.05),
+        0.5,
+        posterior_limit=0.8,
+        confidence=0.95,
+        method=method,
+        delta=delta,
+        sided=sided,  # type: ignore[arg-type]
+    )
+    assert found.releases == releases
+
+
+@pytest.mark.parametrize(
+    ("strength", "sided", "releases"),
+    [("exact", "two", 174), ("exact", "one", 186), (None, "two", 134)],
+)
+def test_figure_3_for_geometric_noise(strength, sided, releases: int) -> None:  # type: ignore[no-untyped-def]
+    found = horizon(
+        Geometric(0.05), 0.5, posterior_limit=0.8, confidence=0.95, strength=strength, sided=sided
+    )
+    assert found.releases == releases
+    assert found.survives_post_processing is (strength is None)
+
+
+def test_the_series_has_the_contracts_keys() -> None:
+    out = json.loads(json.dumps(horizon(DAILY, 0.5, posterior_limit=0.9).to_dict()))
+    assert [step["k"] for step in out["series"]] == list(range(1, out["releases"] + 1))
+    assert set(out["series"][0]) == {"k", "posterior", "difference"}
+    assert horizon(DAILY, difference_limit=0.3).series[0].posterior is None
+    longer = horizon(DAILY, 0.5, posterior_limit=0.9, upto=100)
+    assert len(longer.series) == 100
+    assert longer.releases == out["releases"]
+
+
+def test_passing_is_strictly_greater() -> None:
+    found = horizon(
+        PureDP(0.25), 0.5, difference_limit=math.tanh(2 * 0.25 / 4) + 1e-12, method="basic"
+    )
+    assert found.releases == 3
+
+
+def test_nothing_passes() -> None:
+    never = horizon(PureDP(0.5), 0.5, posterior_limit=1.0)
+    assert never.releases is None
+    assert never.to_dict()["releases"] is None
+    silent = horizon(PureDP(0.0), difference_limit=0.5)
+    assert silent.releases is None
+    assert silent.series[-1].difference == 0
+    short = horizon(DAILY, 0.5, posterior_limit=0.99, upto=10)
+    assert short.releases is None
+    assert short.searched == 10
+
+
+def test_delta_of_each_release_runs_out() -> None:
+    found = horizon(ApproxDP(0.001, 1e-3), 0.5, posterior_limit=0.9999, method="basic")
+    assert found.releases == 10  # 10 · 1e-3 leaves no room below 0.01
+    assert found.series[-1].posterior == 1.0
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_what_each_release_may_give_away_is_counted(k: int) -> None:
+    """Of (ε, δ)-DP releases, δ each gives all away: no bound may forget it."""
+    for delta in (1e-12, 1e-4, 1e-3):
+        bound = bound_of([(ApproxDP(0.1, delta), k)], 0.01)
+        assert bound.failure == 0.01
+        # One release alone is exactly Theorem 3.9; more cannot tell less.
+        assert bound.epsilon_prime >= epsilon_prime(0.1, delta, 0.01) * (1 - 1e-12)
+
+
+def test_probabilistic_releases_add_up() -> None:
+    found = horizon(ProbabilisticDP(0.5, 1e-4), 0.5, posterior_limit=0.9)
+    assert found.releases == math.floor(math.log(9) / 0.5) + 1
+    assert not found.survives_post_processing
+
+
+@settings(derandomize=True, deadline=None, max_examples=25)
+@given(st.floats(0.01, 0.4), st.floats(0.001, 0.2), st.sampled_from(["one", "two"]))
+def test_bounds_only_grow_and_strength_orders_them(
+    epsilon: float, failure: float, sided: str
+) -> None:
+    confidence = 1 - failure
+    common = {"upto": 25, "confidence": confidence, "sided": sided}
+    basic = horizon(PureDP(epsilon), 0.3, method="basic", **common)  # type: ignore[arg-type]
+    optimal = horizon(PureDP(epsilon), 0.3, **common)  # type: ignore[arg-type]
+    exact = horizon(Geometric(epsilon), 0.3, strength="exact", **common)  # type: ignore[arg-type]
+    advanced = horizon(PureDP(epsilon), 0.3, method="advanced", **common)  # type: ignore[arg-type]
+    tanh = horizon(PureDP(epsilon), 0.3, method="tanh", **common)  # type: ignore[arg-type]
+    for found in (basic, optimal, exact, advanced, tanh):
+        values = [step.difference for step in found.series]
+        assert values == sorted(values)
+    for e, o, b, a, t in zip(
+        exact.series, optimal.series, basic.series, advanced.series, tanh.series, strict=True
+    ):
+        slack = 1 + 1e-7
+        assert e.epsilon_prime <= o.epsilon_prime * slack
+        assert o.epsilon_prime <= b.epsilon_prime * slack
+        assert o.epsilon_prime <= t.epsilon_prime * slack <= a.epsilon_prime * slack * slack
+
+
+@pytest.mark.parametrize("k", [1, 10, 1_000, 100_000, 1_000_000])
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 50.0])
+def test_extremes_are_finite_and_monotone(epsilon: float, k: int) -> None:
+    for each in (PureDP(epsilon), Geometric(epsilon), ZCDP(epsilon), Gaussian.of_rho(epsilon)):
+        bounds = [
+            bound_of([(each, times)], failure).epsilon_prime
+            for times in (k, k + 1)
+            for failure in (0.05, 1e-9)
+        ]
+        assert all(0 < x < math.inf for x in bounds)
+        assert bounds[0] <= bounds[1]
+        assert bounds[0] <= bounds[2] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-100, 1e-12])
+def test_tiny_deltas(delta: float) -> None:
+    for each in (PureDP(0.01), ApproxDP(0.01, delta / 1e7), Geometric(0.01), ZCDP(1e-4)):
+        for k in (10, 10_000):
+            value = bound_of([(each, k)], 0.01, delta=delta).epsilon_prime
+            assert 0 < value < math.inf
+
+
+def test_long_horizons_are_found() -> None:
+    found = horizon(PureDP(1e-9), 0.5, posterior_limit=0.99)
+    assert found.releases is None
+    assert found.searched == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: horizon(DAILY), "no limit"),
+        (lambda: horizon(DAILY, posterior_limit=0.9), "give the prior"),
+        (lambda: horizon(DAILY, 0.5, posterior_limit=1.5), "between 0 and 1"),
+        (lambda: horizon(DAILY, 0.5, posterior_limit=math.nan), "between 0 and 1"),
+        (lambda: horizon(DAILY, 0.5, upto=0), "upto is"),
+        (lambda: horizon(DAILY, 0.5, upto=5, method="optimal"), "must be left out"),
+        (lambda: horizon(PureDP(1.0), 0.5, upto=5, method="paper"), "needs zCDP"),
+        (lambda: horizon(PureDP(1.0), 0.5, upto=5, method="best"), "must be one of"),
+        (lambda: horizon(ApproxDP(1.0, 0.02), 0.5, upto=5), "spends more delta"),
+        (lambda: horizon(object(), 0.5, upto=5), "neither a guarantee"),
+        (
+            lambda: bound_of([(PureDP(1.0), 1), (PureDP(1.0, adjacency="replace"), 1)], 0.01),
+            "different adjacencies",
+        ),
+        (lambda: bound_of([(PureDP(1.0), 1), (Laplace(1.0), 1)], 0.01), "mixes guarantees"),
+        (lambda: bound_of([(PureDP(1.0), 1), (ZCDP(1.0), 1)], 0.01), "of one kind"),
+        (lambda: bound_of([], 0.01), "empty"),
+    ],
+)
+def test_refusals(call, words: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises((InputError, GuaranteeError), match=words) as caught:
+        call()
+    assert caught.value.exit_code == 2
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,219 @@
+"""Plans: KSZ Example 4.2 and its errata; the budget, put back, keeps the tolerance."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.beliefs.confidence import failure_of
+from discreet.composition.walk import WalkLoss
+from discreet.errors import InputError, ToleranceError
+from discreet.guarantees import ZCDP, ApproxDP, PureDP
+from discreet.laws import Gaussian, Geometric
+from discreet.series import Tolerated, plan
+from discreet.series.accumulating import bound_of
+from discreet.series.planning import shown_down
+
+YEAR = {"difference": 0.2, "releases": 12}
+GEOMETRIC = {"mechanism": "geometric", "strength": "exact"}
+GAUSSIAN = {"mechanism": "gaussian", "strength": "exact"}
+
+
+@pytest.mark.parametrize(
+    ("how", "printed"),
+    [
+        ({"delta_total": 1e-6, "delta_each": 1e-8}, "0.0677"),
+        ({"delta_total": 1e-6, "delta_each": 1e-8, "method": "basic"}, "0.0675"),
+        ({"delta_each": 1e-8}, "0.0856"),
+        ({"delta_each": 1e-8, "sided": "one"}, "0.0899"),
+        (GEOMETRIC, "0.0901"),
+        (GEOMETRIC | {"sided": "one"}, "0.1013"),
+    ],
+)
+def test_example_4_2_in_epsilon(how: dict[str, object], printed: str) -> None:
+    found = plan(**YEAR, **how)  # type: ignore[arg-type]
+    assert shown_down(found.budgets[0], 4 if printed[2] != "0" else 3) == printed
+    assert found.per_release["epsilon"] == found.budgets[0]
+    assert found.per_release["delta"] == how.get("delta_each", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("how", "rho"),
+    [
+        (GAUSSIAN, 0.00403),
+        (GAUSSIAN | {"sided": "one"}, 0.00442),
+        ({"mechanism": "gaussian"}, 0.00323),
+        ({"mechanism": "gaussian", "sided": "one"}, 0.00350),
+    ],
+)
+def test_example_4_2_in_rho(how: dict[str, object], rho: float) -> None:
+    found = plan(**YEAR, **how)  # type: ignore[arg-type]
+    assert found.per_release["rho"] == pytest.approx(rho, abs=5e-6)
+    assert found.per_release["epsilon"] is None
+    assert found.sigma == pytest.approx(1 / math.sqrt(2 * found.budgets[0]), rel=1e-9)
+
+
+def test_example_4_2_errata() -> None:
+    """Twelve (0.135, 1e-8) releases are not (0.81, 1e-6)-DP; δ would be 9.0e-3."""
+    delta = WalkLoss(0.135, 12, 1e-8).delta(0.81)
+    assert delta == pytest.approx(9.0e-3, rel=0.01)
+    better = plan(**YEAR, delta_total=1e-6, delta_each=1e-8).budgets[0]  # type: ignore[arg-type]
+    basic = plan(**YEAR, delta_total=1e-6, delta_each=1e-8, method="basic").budgets[0]  # type: ignore[arg-type]
+    assert 1 < better / basic < 1.004  # not twofold
+
+
+def parts_of(found, mechanism: str | None):  # type: ignore[no-untyped-def]
+    law = {
+        None: lambda x: (
+            ApproxDP(x, found.per_release["delta"]) if found.per_release["delta"] else PureDP(x)
+        ),
+        "geometric": Geometric,
+        "gaussian": Gaussian.of_rho,
+    }[mechanism]
+    make = ZCDP if found.budget == "rho" and mechanism is None else law
+    return [(make(x), 1) for x in found.budgets]
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(
+    st.floats(0.02, 0.9),
+    st.integers(1, 30),
+    st.sampled_from([None, "geometric", "gaussian"]),
+    st.sampled_from(["epsilon", "rho"]),
+    st.sampled_from(["one", "two"]),
+    st.sampled_from([0.9, 0.99, 0.9999]),
+    st.sampled_from([None, "exact"]),
+)
+def test_the_budget_put_back_keeps_the_tolerance(
+    difference: float,
+    releases: int,
+    mechanism: str | None,
+    budget: str,
+    sided: str,
+    confidence: float,
+    strength: str | None,
+) -> None:
+    found = plan(
+        releases,
+        difference=difference,
+        mechanism=mechanism,
+        budget=budget if mechanism is None else None,  # type: ignore[arg-type]
+        sided=sided,  # type: ignore[arg-type]
+        confidence=confidence,
+        strength=strength if mechanism else None,  # type: ignore[arg-type]
+    )
+    make = {(part, 1) for part, _ in parts_of(found, mechanism)}.pop()[0]
+    back = bound_of([(make, releases)], failure_of(confidence), sided, strength=found.strength)
+    assert math.tanh(back.epsilon_prime / 4) <= difference
+    # and it is the largest: a millionth more breaks it
+    more = type(make)(*_scaled(make, 1 + 1e-6))
+    beyond = bound_of([(more, releases)], failure_of(confidence), sided, strength=found.strength)
+    assert math.tanh(beyond.epsilon_prime / 4) > difference * (1 - 1e-9)
+
+
+def _scaled(part, factor: float) -> tuple[float, ...]:  # type: ignore[no-untyped-def]
+    match part:
+        case Gaussian():
+            return (part.sigma / math.sqrt(factor), part.sensitivity)
+        case ZCDP():
+            return (part.rho * factor,)
+        case ApproxDP():
+            return (part.epsilon * factor, part.delta)
+    return (part.epsilon * factor,)
+
+
+@settings(derandomize=True, deadline=None, max_examples=25)
+@given(
+    st.lists(st.floats(0.1, 5), min_size=1, max_size=8),
+    st.sampled_from(["epsilon", "rho"]),
+    st.floats(0.05, 0.6),
+)
+def test_weighted_splits_keep_it_too(weights: list[float], budget: str, difference: float) -> None:
+    found = plan(weights=weights, budget=budget, difference=difference)  # type: ignore[arg-type]
+    assert len(found.budgets) == len(weights)
+    for x, w in zip(found.budgets, weights, strict=True):
+        assert x == pytest.approx(w / weights[0] * found.budgets[0], rel=1e-9)
+    back = bound_of(parts_of(found, None), 0.01)
+    assert math.tanh(back.epsilon_prime / 4) <= difference
+
+
+def test_growing_splits() -> None:
+    found = plan(6, growth=1.5, budget="rho", difference=0.3)
+    steps = [b / a for a, b in zip(found.budgets, found.budgets[1:], strict=False)]
+    assert steps == pytest.approx([1.5] * 5)
+    equal = plan(6, budget="rho", difference=0.3)
+    assert sum(found.budgets) == pytest.approx(sum(equal.budgets))  # ρ adds up, however it is split
+
+
+def test_tolerances() -> None:
+    assert Tolerated(difference=0.2).epsilon_prime == pytest.approx(4 * math.atanh(0.2))
+    assert Tolerated(ratio=3.0).epsilon_prime == pytest.approx(math.log(3))
+    assert Tolerated(posterior=0.75, prior=0.5).epsilon_prime == pytest.approx(math.log(3))
+    at = Tolerated(ratio=1.5, prior=0.5)  # 50 % → 75 %
+    assert at.epsilon_prime == pytest.approx(math.log(3))
+    both = Tolerated(difference=0.2, ratio=1.2)
+    assert both.epsilon_prime == pytest.approx(math.log(1.2))
+    anything = Tolerated(ratio=3.0, prior=0.5)
+    assert anything.epsilon_prime == math.inf
+    json.dumps(anything.to_dict(), allow_nan=False)
+
+
+def test_pure_plans_without_confidence_hold_for_every_output() -> None:
+    found = plan(1, ratio=3.0)
+    assert found.budgets[0] == pytest.approx(math.log(3), rel=1e-9)
+
+
+@pytest.mark.parametrize("mechanism", [None, "geometric", "laplace", "gaussian"])
+@pytest.mark.parametrize("unit", ["user", "user-period"])
+def test_json(mechanism: str | None, unit: str) -> None:
+    found = plan(12, difference=0.2, mechanism=mechanism, unit=unit, period="month")  # type: ignore[arg-type]
+    out = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    for key in ("per_release", "total"):
+        assert set(out[key]) >= {"epsilon", "delta", "rho"}
+    assert out["accuracy"]["sd"] > 0
+    assert isinstance(out["method"], str)
+    assert out["accumulation"]["accumulates"] != out["accumulation"]["does_not_accumulate"]
+    assert ("month" in out["accumulation"]["accumulates"]) is (unit == "user-period")
+
+
+def test_a_mechanism_ignores_delta_of_each_and_says_so() -> None:
+    found = plan(12, difference=0.2, mechanism="gaussian", delta_each=1e-8)
+    assert found.note is not None
+    assert "was not used" in found.note
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"releases": 12}, "no tolerance"),
+        ({"releases": 12, "posterior": 0.3}, "give the prior"),
+        ({"releases": 12, "posterior": 0.2, "prior": 0.3}, "below the prior"),
+        ({"releases": 12, "difference": 0.0}, "no change of belief"),
+        ({"releases": 12, "difference": 1.0}, "every change"),
+        ({"releases": 12, "ratio": 0.5}, "1 or more"),
+        ({"releases": 0, "difference": 0.2}, "whole number"),
+        ({"difference": 0.2}, "how many releases"),
+        ({"releases": 3, "difference": 0.2, "weights": [1.0, 2.0]}, "one for each"),
+        ({"difference": 0.2, "weights": [1.0, -2.0]}, "a weight is"),
+        ({"difference": 0.2, "weights": [1.0], "growth": 2.0}, "choose one"),
+        ({"releases": 3, "difference": 0.2, "growth": 0.0}, "growth factor"),
+        ({"releases": 300, "difference": 0.2, "growth": 2.0}, "nearer 1"),
+        ({"releases": 12, "difference": 0.2, "delta_each": 0.01}, "add up to"),
+        ({"releases": 12, "difference": 0.2, "delta_total": 0.02}, "needs a smaller one"),
+        ({"releases": 12, "difference": 0.2, "delta_total": 1e-8, "delta_each": 1e-8}, "add up to"),
+        ({"releases": 12, "difference": 0.2, "mechanism": "magic"}, "mechanism is"),
+        ({"releases": 12, "difference": 0.2, "mechanism": "gaussian", "budget": "epsilon"}, "not"),
+        ({"releases": 12, "difference": 0.2, "unit": "house"}, "unit is"),
+        ({"releases": 12, "difference": math.nan}, "difference is"),
+        ({"releases": 2, "difference": 1e-4, "delta_each": 0.004}, "delta alone passes it"),
+    ],
+)
+def test_refusals(arguments: dict[str, object], words: str) -> None:
+    with pytest.raises((InputError, ToleranceError), match=words) as caught:
+        plan(**arguments)  # type: ignore[arg-type]
+    assert caught.value.exit_code == 2
+    assert "\n" not in str(caught.value)
