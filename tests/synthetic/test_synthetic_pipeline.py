@@ -28,6 +28,7 @@ from discreet.errors import (
 )
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
+from discreet.releases import outputs
 from discreet.synthetic import Synthesizer, assess, synthesize
 from discreet.synthetic.assessment import Assessment, Search, draw_copies
 from discreet.synthetic.pipeline import Synthesis
@@ -127,7 +128,7 @@ def test_the_whole_way(tmp_path):
 
 def test_nothing_of_the_data_but_the_file_is_written(tmp_path):
     made = synthesize(folder_of(tmp_path))
-    for path in [*made.paths, tmp_path / "ledger.db"]:
+    for path in [*made.files, tmp_path / "ledger.db"]:
         content = path.read_bytes()
         assert PLANTED.encode() not in content
     described = json.loads((tmp_path / "out" / made.release_id / "release.json").read_text())
@@ -144,11 +145,46 @@ def test_dry_run_spends_and_draws_nothing(tmp_path):
     assert made.to_dict()["files"] == []
 
 
+def test_a_second_run_is_a_new_charge_and_must_be_confirmed(tmp_path):
+    path = folder_of(tmp_path)
+    first = synthesize(path)
+    with pytest.raises(PolicyError, match="already drawn 1 time"):
+        synthesize(path)
+    with pytest.raises(PolicyError, match="Nothing was spent"):
+        synthesize(path, confirm=lambda _: False)
+    asked = []
+    second = synthesize(path, confirm=lambda notice: asked.append(notice) or True)
+    assert len(asked) == 1
+    assert second.release_id != first.release_id
+    assert ledger_of(tmp_path).spent("clinic").to_dict()["epsilon"] == 40.0
+
+
+def test_what_a_crash_left_is_finished_by_the_next_run(tmp_path, monkeypatch):
+    path = folder_of(tmp_path)
+    with monkeypatch.context() as cut:
+        cut.setattr(Ledger, "commit", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            synthesize(path)
+    ledger = ledger_of(tmp_path)
+    (entry,) = ledger.unfinished("clinic")
+    lost = ledger.reserve(
+        "clinic", PureDP(1.0, adjacency="replace"), purpose="lost", who="x", spec_hash="y"
+    )
+    said = []
+    synthesize(path, confirm=lambda _: True, say=said.append)
+    assert [left.release_id for left in ledger.unfinished("clinic")] == [lost.release_id]
+    assert any(str(entry.release_id) in line and "recorded now" in line for line in said)
+    assert any(str(lost.release_id) in line and "stays spent" in line for line in said)
+    where = tmp_path / "out" / str(entry.release_id)
+    (done,) = [e for e in ledger.entries("clinic") if e.output_hash and e.release_id == where.name]
+    assert done.output_hash == outputs.hash_of(where)
+
+
 def test_over_budget_is_refused_before_anything_is_read(tmp_path):
     path = folder_of(tmp_path, cap=30.0)
     synthesize(path)
     with pytest.raises(BudgetExceeded):
-        synthesize(path)
+        synthesize(path, confirm=lambda _: True)
     assert len(list((tmp_path / "out").iterdir())) == 1
 
 
@@ -164,7 +200,21 @@ def test_account_must_be_open_and_of_the_same_kind(tmp_path):
     third.mkdir()
     with pytest.raises(PolicyError, match="unit"):
         synthesize(folder_of(third, protect={"unit": "record", "adjacency": "replace"}))
-    assert not any((place / "out").exists() for place in (tmp_path, other, third))
+    assert not any(list(place.glob("out/*")) for place in (tmp_path, other, third))
+
+
+def test_a_tolerance_becomes_the_budget_and_speaks_of_the_whole_account(tmp_path):
+    tolerance = {"ratio": 3}
+    path = folder_of(tmp_path, budget=None, tolerance=tolerance)
+    made = synthesize(path)
+    # Replace-one, constant ratio: the closed form is log r̃.
+    assert made.guarantee.epsilon == pytest.approx(np.log(3), rel=1e-12)
+    assert made.guarantee.epsilon <= np.log(3)
+    with pytest.raises(BudgetExceeded, match="everything charged"):
+        synthesize(path, confirm=lambda _: True)
+    assert len(list((tmp_path / "out").iterdir())) == 1
+    with pytest.raises(InputError, match="pure DP"):
+        synthesize(words(budget=None, tolerance=tolerance | {"delta": 1e-6}))
 
 
 def test_add_remove_costs_the_same(tmp_path):
@@ -182,7 +232,7 @@ def test_a_person_with_many_records_counts_only_as_allowed(tmp_path):
     protect = {"unit": "person", "column": "id", "rows": 2, "adjacency": "replace"}
     spec = load(words(source=None, protect=protect), folder=tmp_path)
     many = pa.concat_tables([people(3)] * 50)
-    made = synthesize(spec, many, dry_run=True)
+    made = synthesize(spec, data=many, dry_run=True)
     assert made.synthesizer == Synthesizer.of(20.0, n_synthetic=300, cells=9, records=2)
     with source.opened(None, None, many) as engine:
         assert source.original_counts(engine, spec, spec.cells()).sum() == 6
@@ -280,9 +330,9 @@ def test_missing_values_are_dropped_or_refused(tmp_path):
         "ledger": f"sqlite:///{tmp_path / 'ledger.db'}",
         "output": str(tmp_path / "out"),
     }
-    assert synthesize(spec, data).release_id
+    assert synthesize(spec, data=data).release_id
     with pytest.raises(DataError, match="missing values"):
-        synthesize(spec | {"nulls": "refuse"}, data)
+        synthesize(spec | {"nulls": "refuse"}, data=data)
 
 
 # -- the draw itself
@@ -415,7 +465,7 @@ def test_no_guarantee_over_the_cap_draws_nothing(tmp_path):
     path = folder_of(tmp_path, cap=4.4)
     with pytest.raises(BudgetExceeded):
         assess(path, epsilons=[1, 0.5], region=REGION, candidates=3, no_guarantee=True)
-    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.glob("out/*"))
 
 
 def test_no_acceptable_candidate_is_charged_and_not_written(tmp_path):
@@ -423,7 +473,7 @@ def test_no_acceptable_candidate_is_charged_and_not_written(tmp_path):
     found = assess(path, epsilons=[5], region="RR < 1", candidates=2, no_guarantee=True)
     assert isinstance(found, Search)
     assert not found.acceptable
-    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.glob("out/*"))
     assert ledger_of(tmp_path).spent("clinic").to_dict()["epsilon"] >= 10
 
 
@@ -460,7 +510,10 @@ def test_counts_are_judged_directly():
 def test_a_crash_may_lose_the_file_never_the_charge(tmp_path):
     """Killed at eight moments: every finished file has its charge, and no half file is there."""
     path = folder_of(tmp_path, n_synthetic=200_000, budget={"epsilon": 1.0})
-    program = f"from discreet.synthetic import synthesize; synthesize({str(path)!r})"
+    program = (
+        "from discreet.synthetic import synthesize; "
+        f"synthesize({str(path)!r}, confirm=lambda _: True)"
+    )
     started = time.perf_counter()
     subprocess.run([sys.executable, "-c", program], check=True)
     whole = time.perf_counter() - started
@@ -536,7 +589,7 @@ def test_command_assess(tmp_path):
     assert "Largest acceptable" in span.stdout
     wrote = run(
         module, path, "--epsilon", 1, "--region", REGION, "--candidates", 2, "--no-guarantee",
-        "--json",
+        "--yes", "--json",
     )  # fmt: skip
     assert wrote.exit_code == 0, wrote.output
     payload = json.loads(wrote.stdout)

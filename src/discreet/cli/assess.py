@@ -49,6 +49,9 @@ def command(
             help="Write the chosen candidate, marked as having no guarantee; charges them all.",
         ),
     ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Draw again if this spec was drawn before: a new charge.")
+    ] = False,
     most: Annotated[int, typer.Option(help="How many of the worst cells to list.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
@@ -73,6 +76,7 @@ def command(
         epsilons=epsilon or None,
         candidates=candidates,
         no_guarantee=no_guarantee,
+        confirm=lambda _: yes,
         **how,
     )
     payload = found.to_dict(most) if isinstance(found, Assessment) else found.to_dict()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -17,23 +18,22 @@ def command(
         bool, typer.Option("--dry-run", help="Spend nothing, read only the schema, show the cost.")
     ] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Do not ask before charging the account.")
+        bool, typer.Option("--yes", help="Draw again if this spec was drawn before: a new charge.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Draw a differentially private synthetic file, charged before anything is drawn."""
-    import sys
-
     from discreet.synthetic import synthesize
 
-    if not (dry_run or yes) and sys.stdin.isatty():
-        asked = synthesize(spec, dry_run=True)
-        typer.confirm(
-            f"Charge epsilon {asked.synthesizer.epsilon:g}? A second run is a new, charged file.",
-            abort=True,
-            err=True,
-        )
-    made = synthesize(spec, dry_run=dry_run)
+    def confirmed(notice: str) -> bool:
+        return yes or (sys.stdin.isatty() and typer.confirm(f"{notice} Go on?", err=True))
+
+    made = synthesize(
+        spec,
+        dry_run=dry_run,
+        confirm=confirmed,
+        say=lambda notice: typer.echo(notice, err=True),
+    )
     payload = made.to_dict()
     emit(payload, _lines(payload), as_json)
 

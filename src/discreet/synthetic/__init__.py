@@ -6,7 +6,8 @@
 - `expected`: the expected increase in risk, before any data.
 - `inference`: what an analyst of the file may infer, and the utility that was lost.
 - `assessment`: a candidate judged, or a list of budgets. Confidential.
-- `spec`, `pipeline`: from one file to a charged release.
+- `spec`, `source`, `pipeline`: from one spec to a charged file (`releasing`, `files`, `wording`);
+  `judging`: from a file, or a list of budgets, to its judgement.
 
 The mathematics needs NumPy alone; reading, drawing and writing need the `release` extra.
 """
@@ -28,7 +29,7 @@ _HOME = {
     "Search": "assessment",
     "Synthesis": "pipeline",
     "Synthesizer": "law",
-    "assess": "pipeline",
+    "assess": "judging",
     "assess_counts": "assessment",
     "distances": "cells",
     "expected_risk_increase": "expected",

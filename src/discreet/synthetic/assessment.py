@@ -58,7 +58,10 @@ _BLOCK = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """A cell whose records leave the region, and the intervals of priors at which they do."""
+    """A cell whose records leave the region, and the intervals of priors at which they do.
+
+    Of a list of priors, an interval runs over those of the list that lie in it.
+    """
 
     cell: int
     records: int
@@ -178,7 +181,7 @@ def assess_counts(
         groups=groups,
         log_likelihood=log_likelihood,
     )
-    at = None if priors is None else check_prior(list(priors))
+    at = None if priors is None else np.sort(check_prior(list(priors)))
     outside: tuple[Outside, ...] = ()
     if accepted is not None and at is None:
         outside = _over_range(found, accepted, prior_range)
@@ -218,7 +221,11 @@ def _at_points(
         part = RecordRisk(found.shift[block], found.records[block], found.alternatives)
         broken = ~region.contains(part.absolute(priors), part.relative(priors))
         for i in np.flatnonzero(broken.any(axis=1)).tolist():
-            at = tuple((float(w), float(w)) for w in priors[broken[i]])
+            # Runs of neighbouring priors, so that a thousand do not become a thousand lines.
+            ends = np.flatnonzero(np.diff(broken[i].astype(np.int8), prepend=0, append=0))
+            at = tuple(
+                (float(priors[a]), float(priors[b - 1])) for a, b in ends.reshape(-1, 2).tolist()
+            )
             out.append(Outside(int(block[i]), int(part.records[i]), at))
     return tuple(out)
 

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import InputError
+from discreet.releases.outputs import RELEASE, STATEMENT
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.source import COPY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["read_description", "write"]
+__all__ = ["hash_of", "read_description", "write"]
 
 _CHUNK = 500_000
-DESCRIPTION = "release.json"
 
 
 def write(
@@ -38,39 +37,41 @@ def write(
     copies: Sequence[NDArray[np.int64]],
     description: dict[str, Any],
     statement: str,
-) -> tuple[list[Path], str]:
-    """Write a release; return its files and the SHA-256 of them all."""
-    output.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(prefix=".building-", dir=output))
+) -> Path:
+    """Write a release, make it durable, and move it into place; return its folder."""
+    final, building = output / release_id, output / f".{release_id}.tmp"
+    building.mkdir(parents=True)
     try:
         _write_table(building, cells, copies)
         text = json.dumps(description, ensure_ascii=False, allow_nan=False, indent=2)
-        (building / DESCRIPTION).write_text(text + "\n", encoding="utf-8")
-        (building / "statement.md").write_text(statement, encoding="utf-8")
-        names = sorted(path.name for path in building.iterdir())
-        digest = hashlib.sha256()
-        for name in names:
-            digest.update(name.encode() + b"\0" + _file_hash(building / name))
-        for path in (*(building / name for name in names), building):
+        (building / RELEASE).write_text(text + "\n", encoding="utf-8")
+        (building / STATEMENT).write_text(statement, encoding="utf-8")
+        for path in (*building.iterdir(), building):
             _flush(path)
-        building.chmod(0o755)
-        final = output / release_id
         building.rename(final)
         _flush(output)
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
         raise
-    return [final / name for name in names], digest.hexdigest()
+    return final
+
+
+def hash_of(folder: Path) -> str:
+    """Return SHA-256 over the files of a release, by name: the hash of every release's files."""
+    together = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        together.update(path.name.encode() + b"\0" + _file_hash(path))
+    return together.hexdigest()
 
 
 def read_description(candidate: Path) -> dict[str, Any]:
     """Read the description that lies beside a candidate that we made; refuse if there is none."""
-    path = (candidate if candidate.is_dir() else candidate.parent) / DESCRIPTION
+    path = (candidate if candidate.is_dir() else candidate.parent) / RELEASE
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError):
         raise InputError(
-            f"There is no readable {DESCRIPTION} beside the candidate, so how it was made is not "
+            f"There is no readable {RELEASE} beside the candidate, so how it was made is not "
             "known and its risk cannot be computed. For a file from another synthesizer call "
             "discreet.synthetic.assess in Python with its log_likelihood."
         ) from None

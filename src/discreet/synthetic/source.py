@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from discreet.releases.engines.duckdb import DuckDB
     from discreet.synthetic.spec import SyntheticSpec
 
-__all__ = ["candidate_counts", "opened", "original_counts"]
+__all__ = [
+    "COPY",
+    "candidate_counts",
+    "check_columns",
+    "opened",
+    "original_counts",
+    "source_path",
+]
 
 COPY = "copy"
 
@@ -30,9 +37,12 @@ def opened(source: str | None, path: Path | None, data: Any = None) -> Iterator[
         from discreet.releases.engines.duckdb import DuckDB
     except ModuleNotFoundError:
         raise InputError("Reading data needs DuckDB and Ibis; install discreet[release].") from None
-    if (source is None) == (data is None):
-        raise SpecError("give either source in the spec or data in Python, and not both.")
-    engine = DuckDB.of(data) if source is None else DuckDB.open(source, path or Path(source))
+    if source is None and data is None:
+        raise SpecError("source is missing; name a file, or give the data.")
+    if data is not None or source is None:
+        engine = DuckDB.of(data)
+    else:
+        engine = DuckDB.open(source, path or Path(source))
     try:
         yield engine
     finally:
@@ -57,7 +67,7 @@ def check_columns(engine: DuckDB, spec: SyntheticSpec) -> None:
 def original_counts(engine: DuckDB, spec: SyntheticSpec, cells: Cells) -> NDArray[np.int64]:
     """Count the records of every cell, each unit bounded to what the spec allows it."""
     if spec.nulls == "refuse":
-        column = engine.missing((*spec.columns, *spec.protect.column))
+        column = engine.missing((*spec.columns, *spec.protect.column), ())
         if column is not None:
             raise DataError(
                 f"column {column!r} has missing values and the spec says nulls: refuse. Fill them, "

@@ -20,7 +20,6 @@ public anyway, is printed for analysts. Paths are relative to the spec's folder.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 from collections.abc import Mapping
@@ -31,6 +30,7 @@ import yaml
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 
 from discreet.errors import PolicyError, SpecError
+from discreet.releases.keys import keys_from_file
 from discreet.releases.questions import Keys, key_text
 from discreet.releases.spec import About, Budget, Closed, Names, Protect
 from discreet.synthetic.cells import Cells
@@ -125,11 +125,14 @@ class SyntheticSpec(Closed):
             return self.ledger
         return prefix + str(self.path(self.ledger.removeprefix(prefix)))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the spec as JSON-ready values; `load` reads them back."""
+        return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+
     @property
     def hash(self) -> str:
         """SHA-256 of the spec's canonical JSON: the same words, the same hash."""
-        values = self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-        text = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def cells(self) -> Cells:
@@ -142,20 +145,10 @@ class SyntheticSpec(Closed):
                     f"column {column!r} has no keys, and levels found in the data would reveal who "
                     "is in it. List its public levels under keys, or name a CSV file of them."
                 )
-            levels[column] = self._listed(column, keys) if isinstance(keys, str) else keys
+            levels[column] = (
+                keys_from_file(self.path(keys), column) if isinstance(keys, str) else keys
+            )
         return Cells.of(levels, impossible=self.impossible)
-
-    def _listed(self, column: str, name: str) -> list[str]:
-        path = self.path(name)
-        try:
-            with path.open(encoding="utf-8-sig", newline="") as lines:
-                header, *rows = list(csv.reader(lines)) or [[]]
-        except (OSError, UnicodeDecodeError, csv.Error):
-            raise SpecError(f"the levels of {column!r} cannot be read from {path}.") from None
-        if column not in header and len(header) != 1:
-            raise SpecError(f"{path} has no column {column!r}, and more than one column.")
-        place = header.index(column) if column in header else 0
-        return [row[place] for row in rows if len(row) > place]
 
 
 def load(

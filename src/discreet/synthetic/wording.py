@@ -34,7 +34,6 @@ def describe(
     spec: SyntheticSpec,
     law: Synthesizer,
     cells: Cells,
-    release_id: str,
     *,
     guaranteed: bool = True,
 ) -> dict[str, Any]:
@@ -45,13 +44,12 @@ def describe(
     if not guaranteed:
         promise["reason"] = NO_GUARANTEE
     return {
-        "kind": "synthetic",
-        "release_id": release_id,
         "account": spec.account,
         "purpose": spec.purpose,
         **promise,
-        "unit": spec.protect.unit,
-        "adjacency": spec.protect.adjacency,
+        "unit": spec.protect.model_dump(mode="json", exclude_none=True),
+        "spec": spec.to_dict(),
+        "spec_hash": spec.hash,
         "synthesizer": law.to_dict(),
         "n": spec.n,
         **cells.to_dict(),
@@ -60,7 +58,6 @@ def describe(
         ],
         "worst_case": worst_case(law.epsilon, PRIORS) if guaranteed else None,
         "assumptions": _assumptions(spec) if guaranteed else [],
-        **({"about": spec.about.model_dump(exclude_none=True)} if spec.about else {}),
     }
 
 

@@ -1,0 +1,202 @@
+"""The charge and the files of a synthetic release, in the order of every release.
+
+    recover ──> ask ──> reserve ──> (count, draw) ──> write ──> commit
+
+The charge is durable before a row is read. Files appear whole or not at all, in the layout of other
+releases, so that a crash may lose the file and never the charge; the next run finds what was left.
+"""
+
+from __future__ import annotations
+
+import getpass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from discreet.errors import BudgetExceeded, InputError, PolicyError
+from discreet.guarantees import Guarantee, PureDP, parameters
+from discreet.ledger import Account, Entry, Ledger
+from discreet.ledger.accounts import remaining_dict
+from discreet.releases import outputs
+from discreet.synthetic import files, wording
+from discreet.synthetic.cells import Cells
+from discreet.synthetic.law import Synthesizer
+from discreet.tolerances.mapping import from_mapping
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.synthetic.spec import SyntheticSpec
+
+__all__ = ["Confirm", "Desk", "Say", "budget_of", "law_for"]
+
+Confirm: TypeAlias = Callable[[str], bool]
+Say: TypeAlias = Callable[[str], None]
+Check: TypeAlias = Callable[[Guarantee], None]
+
+
+def law_for(spec: SyntheticSpec, epsilon: float, cells: Cells) -> Synthesizer:
+    """Return the synthesizer of a spec at a budget."""
+    return Synthesizer.of(
+        epsilon,
+        n_synthetic=spec.n_synthetic,
+        cells=cells.size,
+        copies=spec.copies,
+        records=spec.records,
+    )
+
+
+def budget_of(spec: SyntheticSpec) -> tuple[float, Check | None]:
+    """Return ε, and the check of the account's whole spending if a tolerance asks for one.
+
+    A tolerance speaks of everything charged to the account, this file included.
+    """
+    if spec.budget is not None and spec.budget.epsilon is not None:
+        return spec.budget.epsilon, None
+    from discreet.budgets import choose
+
+    tolerance = spec.tolerance or {}
+    if tolerance.get("delta"):
+        raise InputError(
+            "synthetic data are drawn under pure DP: leave delta out of the tolerance."
+        )
+    found = from_mapping(tolerance, spec.folder)
+    choice = choose(found, adjacency=spec.protect.adjacency, unit=wording.subject(spec))
+    most = choice.epsilon
+    if math.isinf(most):
+        raise InputError("the tolerance allows any budget at all; give budget: {epsilon: …}.")
+
+    def check(total: Guarantee) -> None:
+        if isinstance(total, PureDP) and total.epsilon <= most:
+            return
+        raise BudgetExceeded(
+            f"The tolerance allows everything charged to account {spec.account!r} together to be "
+            f"at most {most:g}-DP, and with this file it would be {total}. Spend less on this file "
+            "by budget: {epsilon: …}, or charge another population's account."
+        )
+
+    return most, check
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Where one spec is charged and its files are stored."""
+
+    spec: SyntheticSpec
+    ledger: Ledger
+
+    @classmethod
+    def of(cls, spec: SyntheticSpec) -> Desk:
+        """Open the spec's ledger."""
+        return cls(spec, Ledger.open(spec.ledger_url))
+
+    def account(self) -> Account:
+        """Return the account, or refuse: it must be open, with the same unit and adjacency."""
+        protect = self.spec.protect
+        found = self.ledger.account(
+            self.spec.account, unit=protect.unit, adjacency=protect.adjacency
+        )
+        found.require(unit=protect.unit, adjacency=protect.adjacency)
+        return found
+
+    def remaining(self) -> dict[str, Any]:
+        """Return what the account still allows."""
+        return remaining_dict(self.account().remaining)
+
+    def reserve(
+        self,
+        promise: PureDP,
+        *,
+        purpose: str,
+        who: str | None,
+        check: Check | None = None,
+        confirm: Confirm | None = None,
+        say: Say | None = None,
+    ) -> Entry:
+        """Charge before anything is read; a second run of the same spec must be confirmed."""
+        self.account()
+        outputs.prepare(self.output)
+        self._recover(say or _quiet)
+        entries = self.ledger.entries(self.spec.account)
+        runs = sum(entry.said.get("spec_hash") == self.spec.hash for entry in entries)
+        if runs:
+            notice = (
+                f"This spec was already drawn {runs} time(s) on account {self.spec.account!r}; "
+                "drawing again is a new file with a new charge."
+            )
+            if confirm is None or not confirm(notice):
+                raise PolicyError(
+                    f"{notice} Nothing was spent. Confirm it (--yes) if that is what you want."
+                )
+        return self.ledger.reserve(
+            self.spec.account,
+            promise,
+            purpose=purpose,
+            who=who or _user(),
+            spec_hash=self.spec.hash,
+            tolerance_check=check,
+            unit=self.spec.protect.unit,
+        )
+
+    @property
+    def output(self) -> Path:
+        """The folder of all releases of the spec."""
+        return self.spec.path(self.spec.output)
+
+    def publish(
+        self,
+        entry: Entry,
+        law: Synthesizer,
+        cells: Cells,
+        drawn: NDArray[np.int64],
+        promise: PureDP,
+        *,
+        guaranteed: bool = True,
+    ) -> tuple[Path, ...]:
+        """Write the files of a reserved release and commit them; `promise` is what was charged."""
+        account, release_id = self.account(), str(entry.release_id)
+        spent = account.spent.floats("up")
+        said = {
+            "format": 1,
+            "kind": "synthetic",
+            "release_id": release_id,
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "spent": parameters(epsilon=promise.epsilon),
+            "account_spent": parameters(spent.get("epsilon"), spent.get("delta"), spent.get("rho")),
+            "remaining": remaining_dict(account.remaining),
+            "head": entry.hash,
+            **wording.describe(self.spec, law, cells, guaranteed=guaranteed),
+        }
+        words = wording.statement(self.spec, law, cells, guaranteed=guaranteed)
+        where = files.write(self.output, release_id, cells, list(drawn), said, words)
+        self.ledger.commit(release_id, files.hash_of(where))
+        return tuple(sorted(where.iterdir()))
+
+    def _recover(self, say: Say) -> None:
+        """Finish what a crash left: commit whole files, and say what was spent for nothing."""
+        for entry in self.ledger.unfinished(self.spec.account):
+            name = str(entry.release_id)
+            where = self.output / name
+            if (where / outputs.RELEASE).is_file():
+                self.ledger.commit(name, files.hash_of(where))
+                say(f"Release {name} was cut off after its files were stored; recorded now.")
+            else:
+                say(
+                    f"Release {name} was charged on {entry.at[:19]} and has no files here; it was "
+                    "cut off, or is still being made. Its charge stays spent."
+                )
+
+
+def _quiet(_: str) -> None:
+    """Say nothing."""
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
