@@ -14,7 +14,9 @@ to change. Triggers refuse UPDATE and DELETE, and an INSERT anywhere but at the 
 from __future__ import annotations
 
 import os
+import random
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +65,7 @@ class SQLite:
 
     def exists(self) -> bool:
         """Whether there is a file; reading never makes one."""
-        return self.path.exists()
+        return os.path.exists(self.path)  # unlike Path.exists, False where it may not look
 
     def create(self) -> None:
         """Make the file, readable by its owner alone.
@@ -140,5 +142,22 @@ def _connected(connection: Any, record: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    write = connection.get_execution_options().get("discreet_write", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+    if not connection.get_execution_options().get("discreet_write", False):
+        connection.exec_driver_sql("BEGIN")
+        return
+    # SQLite's own wait sleeps longer the longer it has waited, so that late comers win and someone
+    # may starve among many writers. Short random naps give each the same chance at every release.
+    driver: Any = connection.connection.driver_connection
+    until = time.monotonic() + BUSY_SECONDS
+    driver.execute("PRAGMA busy_timeout = 0")
+    while True:
+        try:
+            driver.execute("BEGIN IMMEDIATE")
+            break
+        except sqlite3.OperationalError as problem:
+            if problem.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")  # once more, to be told why
+                break
+        time.sleep(random.uniform(0.001, 0.012))  # noqa: S311  (a nap, not a secret)
+    # From here on only readers can be in the way, and they are let out before others are let in.
+    driver.execute(f"PRAGMA busy_timeout = {1000 * BUSY_SECONDS:.0f}")

@@ -184,8 +184,7 @@ class Store:
         """Yield every row as stored, in the order of the chain."""
         columns = [_entries.c[name] for name in REPEATED]
         query = select(_entries.c.seq, _entries.c.body, _entries.c.hash, *columns)
-        found = connection.execution_options(yield_per=1000).execute(query.order_by(_entries.c.seq))
-        for seq, body, digest, *repeated in found:
+        for seq, body, digest, *repeated in connection.execute(query.order_by(_entries.c.seq)):
             yield Row(seq, dict(zip(REPEATED, repeated, strict=True)), body, digest)
 
     @staticmethod

@@ -229,17 +229,18 @@ def verify(store: Store, head: str | None = None) -> Verification:
     if not store.backend.exists():
         raise InputError(f"There is no ledger at {store.url}.")
 
-    def read(connection: Connection) -> Verification:
+    def read(connection: Connection) -> tuple[list[Row], list[str]]:
         damage = store.backend.damage(connection)
-        rows = store.rows(connection) if store.laid_out(connection) else ()
-        return recomputed(rows, head, damage)
+        return list(store.rows(connection)) if store.laid_out(connection) else [], damage
 
     try:
-        return store.read(read)
+        # All rows are read before any is recomputed, so that nobody waits for the arithmetic.
+        rows, damage = store.read(read)
     except Damaged:
         return Verification(
             False, BEFORE_THE_FIRST, (), ("the file is damaged: it cannot be read as a ledger",)
         )
+    return recomputed(rows, head, damage)
 
 
 def recomputed(
