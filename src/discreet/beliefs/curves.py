@@ -105,6 +105,9 @@ def lowest(
     if hint is not None and hint > 0:
         value = bound(hint)
         if value < math.inf:
+            vertex = _vertex(bound, hint, value)
+            if vertex is not None:
+                return vertex
             left, right = _around(bound, hint, value)
             return _brent(bound, left, right, hint, value, max(tolerance, _NEAR))
     low, place = 0.0, 0.0
@@ -124,6 +127,27 @@ def lowest_between(
     """Return where a bound that falls and then rises is smallest on [low, high], and its value."""
     start = high - _GOLDEN * (high - low)
     return _brent(bound, low, high, start, bound(start), tolerance)
+
+
+def _vertex(
+    bound: Callable[[float], float], hint: float, value: float
+) -> tuple[float, float] | None:
+    """Return the lowest point near a good hint by one parabola; None if the hint is not near.
+
+    Within a thousandth of the lowest point of a smooth bound, the value at the vertex is off by
+    some 1e-12 of it, and on the safe side as every value of a bound is.
+    """
+    width = 1e-3 * hint
+    left, right = bound(hint - width), bound(hint + width)
+    bend = left - 2 * value + right
+    if not 0 < bend < math.inf:
+        return None
+    shift = (left - right) / (2 * bend)
+    if not abs(shift) < 1:
+        return None
+    place = hint + shift * width
+    lowest_value = bound(place)
+    return (place, lowest_value) if lowest_value <= min(left, value, right) else None
 
 
 def _around(bound: Callable[[float], float], hint: float, value: float) -> tuple[float, float]:

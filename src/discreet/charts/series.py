@@ -7,6 +7,7 @@ and the tighter bounds for the same releases.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -73,10 +74,8 @@ def _rule(value: float, axis: str, text: str = "") -> alt.LayerChart:
 def figure_1(epsilon: float = 1.0, delta: float = 1e-6) -> Any:
     """The (ε', δ')-probabilistic DP that (ε, δ)-DP implies (KSZ Figure 1)."""
     rows = []
-    for i in range(1, 241):
-        failure = delta * 10 ** (i / 40)
-        if failure > 1:
-            break
+    for i in range(1, 1 + round(-40 * math.log10(delta))):
+        failure = min(1.0, delta * 10 ** (i / 40))
         rows.append({"failure": failure, "bound": epsilon_prime(epsilon, delta, failure)})
     line = (
         alt.Chart(alt.Data(values=rows), width=_WIDTH, height=_HEIGHT)
@@ -86,7 +85,7 @@ def figure_1(epsilon: float = 1.0, delta: float = 1e-6) -> Any:
             y=alt.Y("bound:Q", title="ε′: the bound on the privacy loss"),
         )
     )
-    rules = _rule(epsilon, "y", f"ε = {epsilon:g}")
+    rules = _rule(epsilon, "y", f"ε = {epsilon:g}") + _rule(delta, "x")
     return styled(line + rules, f"What ({epsilon:g}, {delta:g})-DP says about the privacy loss")
 
 
