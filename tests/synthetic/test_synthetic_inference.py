@@ -101,6 +101,22 @@ def test_cell_of_many_is_exact_given_its_own_count():
         assert found.mean == pytest.approx(expected, rel=1e-10)
 
 
+def test_set_of_cells_is_exact_given_its_count():
+    """The same enumeration for two cells of four: their share against the rest."""
+    n, drawn, cells = 3, 3, 4
+    law = Synthesizer.of(3.0, n_synthetic=drawn, cells=cells)
+    alpha = float(law.alpha)
+    for hits in range(drawn + 1):
+        mass = np.zeros(n + 1)
+        for x in compositions(n, cells):
+            theta = (x[1] + x[3] + 2 * alpha) / (n + cells * alpha)
+            mass[x[1] + x[3]] += stats.binom.pmf(hits, drawn, theta)
+        mass /= mass.sum()
+        expected = float(mass @ ((np.arange(n + 1) + 2) / (n + cells)))
+        found = posterior([drawn - hits, 0, 0, hits], n=n, cell=[3, 1], synthesizer=law)
+        assert found.mean == pytest.approx(expected, rel=1e-10)
+
+
 def test_utility_of_the_paper_is_in_its_range():
     """M&R report 2 to 2.7 at ε = .01 and .25 to 1.1 at ε = 2, for n = n_s = 1000, p0 = .5."""
     rng = np.random.default_rng(5)
@@ -173,6 +189,9 @@ def test_bad_input():
         posterior([1, 2, 3], n=10, epsilon=1)
     with pytest.raises(InputError, match="cell is 3"):
         posterior([1, 2, 3], n=10, cell=3, epsilon=1)
+    for none_or_all in ([], [0, 1, 2]):
+        with pytest.raises(InputError, match="some of the cells"):
+            posterior([1, 2, 3], n=10, cell=none_or_all, epsilon=1)
     with pytest.raises(InputError, match="prior"):
         posterior([1, 2], n=10, epsilon=1, prior=(0, 1))
     with pytest.raises(InputError, match="n is 0"):

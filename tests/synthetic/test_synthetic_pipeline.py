@@ -29,7 +29,7 @@ from discreet.errors import (
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import outputs
-from discreet.synthetic import Synthesizer, assess, synthesize
+from discreet.synthetic import Synthesizer, assess, read, synthesize
 from discreet.synthetic.assessment import Assessment, Search, draw_copies
 from discreet.synthetic.pipeline import Synthesis
 
@@ -134,7 +134,8 @@ def test_nothing_of_the_data_but_the_file_is_written(tmp_path):
     described = json.loads((tmp_path / "out" / made.release_id / "release.json").read_text())
     # The size of the original is private under add-remove, and is never taken from the data.
     assert described["n"] is None
-    assert "400" not in json.dumps(described)
+    assert "n" not in described["spec"]
+    assert not {"source", "ledger", "output"} & set(described["spec"])
 
 
 def test_dry_run_spends_and_draws_nothing(tmp_path):
@@ -333,6 +334,33 @@ def test_missing_values_are_dropped_or_refused(tmp_path):
     assert synthesize(spec, data=data).release_id
     with pytest.raises(DataError, match="missing values"):
         synthesize(spec | {"nulls": "refuse"}, data=data)
+
+
+def test_an_analyst_needs_the_published_folder_alone(tmp_path):
+    made = synthesize(folder_of(tmp_path, copies=2, budget={"epsilon": 900.0}))
+    file = read(tmp_path / "out" / made.release_id)
+    assert file.synthesizer == made.synthesizer
+    assert file.counts.sum() == 600
+    with pytest.raises(InputError, match="give n"):
+        file.share({"sex": "f"})
+    women = file.share({"sex": "f"}, n=400)
+    truth = people()["sex"].to_pylist().count("f") / 400
+    assert abs(women.mean - truth) < 6 * women.sd  # chance of failing below 1e-6
+    young = file.share({"age": ["0-17", "18-64"], "pregnant": "no"}, n=400)
+    low, high = young.interval()
+    assert 0 < low < young.mean < high < 1
+    with pytest.raises(InputError, match="no level"):
+        file.share({"sex": "x"}, n=400)
+    table = tmp_path / "out" / made.release_id / "table.csv"
+    table.write_text("\n".join(table.read_text().splitlines()[:-1]) + "\n")
+    with pytest.raises(DataError, match="not the published file"):
+        read(table.parent)
+    table.write_text("a,b,c\n1,2,3\n")
+    with pytest.raises(DataError, match="other columns"):
+        read(table.parent)
+    table.unlink()
+    with pytest.raises(DataError, match="cannot be read"):
+        read(table.parent)
 
 
 # -- the draw itself

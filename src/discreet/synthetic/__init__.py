@@ -4,7 +4,8 @@
 - `cells`: the cross of public levels that the records fall into; distances between two files.
 - `records`: R and RR of every record; `region`: which are acceptable.
 - `expected`: the expected increase in risk, before any data.
-- `inference`: what an analyst of the file may infer, and the utility that was lost.
+- `inference`: what an analyst of the file may infer, and the utility that was lost; `analysis`:
+  the same from a published folder.
 - `assessment`: a candidate judged, or a list of budgets. Confidential.
 - `spec`, `source`, `pipeline`: from one spec to a charged file (`releasing`, `files`, `wording`);
   `judging`: from a file, or a list of budgets, to its judgement.
@@ -17,6 +18,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from discreet.errors import InputError
+
 _HOME = {
     "Assessment": "assessment",
     "Cells": "cells",
@@ -28,6 +31,7 @@ _HOME = {
     "Run": "experiment",
     "Search": "assessment",
     "Synthesis": "pipeline",
+    "SyntheticFile": "analysis",
     "Synthesizer": "law",
     "assess": "judging",
     "assess_counts": "assessment",
@@ -35,6 +39,7 @@ _HOME = {
     "expected_risk_increase": "expected",
     "posterior": "inference",
     "prior_weight": "law",
+    "read": "analysis",
     "risk": "records",
     "risk_table": "expected",
     "search": "assessment",
@@ -46,11 +51,20 @@ _HOME = {
 
 __all__ = sorted(_HOME)
 
+_EXTRA = {"duckdb", "ibis", "opendp", "pyarrow", "pydantic", "sqlalchemy"}
+
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'discreet.synthetic' has no attribute {name!r}")
-    return getattr(import_module(f"discreet.synthetic.{_HOME[name]}"), name)
+    try:
+        return getattr(import_module(f"discreet.synthetic.{_HOME[name]}"), name)
+    except ModuleNotFoundError as missing:
+        if missing.name not in _EXTRA:
+            raise
+        raise InputError(
+            f"This needs {missing.name}, which is not installed; install discreet[release]."
+        ) from None
 
 
 def __dir__() -> list[str]:

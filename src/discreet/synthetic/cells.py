@@ -94,6 +94,19 @@ class Cells:
             for column, values, i in zip(self.columns, self.levels, at, strict=True)
         }
 
+    def select(self, where: Mapping[str, str | Sequence[str]]) -> NDArray[np.int64]:
+        """Return the numbers of the cells that have these levels."""
+        chosen = np.ones(self.size, dtype=bool)
+        at = self.coordinates()
+        for column, wanted in where.items():
+            place = self._position(column)
+            names = [wanted] if isinstance(wanted, str) else list(wanted)
+            stray = [name for name in names if name not in self.levels[place]]
+            if stray:
+                raise InputError(f"Column {column!r} has no level {stray[0]!r}.")
+            chosen &= np.isin(at[place], [self.levels[place].index(name) for name in names])
+        return np.flatnonzero(chosen)
+
     def groups(self, known: Sequence[str]) -> NDArray[np.int64]:
         """Number the cells so that those which agree on the known columns share a number."""
         for column in known:

@@ -18,15 +18,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import InputError
-from discreet.releases.outputs import RELEASE, STATEMENT
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.source import COPY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["hash_of", "read_description", "write"]
+__all__ = ["RELEASE", "hash_of", "read_description", "write"]
 
+RELEASE = "release.json"
+STATEMENT = "statement.md"
 _CHUNK = 500_000
 
 

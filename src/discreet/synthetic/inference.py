@@ -1,8 +1,8 @@
 """What an analyst of the synthetic file may infer, and how much was lost: exact Beta mixtures.
 
-Notation. p the population's share of a cell, Beta(a, b) the analyst's prior for it; X of n original
-records are in the cell, X* of N synthetic ones (all copies together); α the synthesizer's weight of
-the cell and β that of all others together ((K − 1)α for K cells).
+Notation. p the population's share of a cell, or of a set of k cells, Beta(a, b) the analyst's prior
+for it; X of n original records are in it, X* of N synthetic ones (all copies together); α the
+synthesizer's weight of it and β that of all others together: k and K − k times that of one cell.
 
 Posterior (McClure and Reiter 2012, Appendix B, sample it; it is tractable). X is not known, but
 takes n + 1 values, and given X the file says nothing more about p. So p | X* is a mixture of the
@@ -11,7 +11,8 @@ n + 1 laws Beta(X + a, n − X + b), with weights
     C(n, X) B(X + a, n − X + b) (X + α)^{X*} (n − X + β)^{N − X*}.
 
 It needs N, n, α and K, all of which the file's description may hold (n only if it is public), and
-treats a cell against the rest: exact given the cell's own synthetic count.
+treats it against the rest: exact given the synthetic count X* itself. (How the others fell among
+themselves could add a little; it is not used.)
 
 Utility ((4) there): U = log10 E[(p0 − p)² | D*] / E[(p0 − p)² | D]; 0 means nothing was lost.
 
@@ -23,6 +24,7 @@ its continued fraction, gives all.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -116,7 +118,7 @@ def posterior(
     synthetic: ArrayLike,
     *,
     n: int,
-    cell: int | None = None,
+    cell: int | Sequence[int] | None = None,
     synthesizer: Synthesizer | None = None,
     epsilon: float | None = None,
     copies: int = 1,
@@ -124,9 +126,10 @@ def posterior(
 ) -> Posterior:
     """Return the posterior of the share of `cell` in the population, from a synthetic file alone.
 
-    `synthetic` counts the file over its cells (all copies together); of two cells the second is
-    meant unless `cell` says otherwise. `n` is the size of the original, `prior` the analyst's
-    (a, b), by default (1, K − 1). Taking the file's own share instead would be biased towards 1/K.
+    `synthetic` counts the file over its cells (all copies together). `cell` is one of them or a set
+    of k (all who smoke, say); of two cells the second is meant if it is left out. `n` is the size
+    of the original, `prior` the analyst's (a, b), by default (k, K − k). Taking the file's own
+    share instead would be biased towards k/K.
 
     >>> share = posterior([700, 300], n=1000, epsilon=100)
     >>> round(share.mean, 3), [round(end, 2) for end in share.interval()]
@@ -134,23 +137,19 @@ def posterior(
     """
     s = as_counts("synthetic", synthetic)
     law = law_of(synthesizer, epsilon, copies, s.size, int(s.sum()))
-    if cell is None:
-        if s.size != 2:
-            raise InputError(f"The file has {s.size} cells; say which one by `cell`.")
-        cell = 1
-    if not 0 <= cell < s.size:
-        raise InputError(f"cell is {cell!r}; it must be a number from 0 to {s.size - 1}.")
-    a, b = (1.0, s.size - 1.0) if prior is None else prior
+    chosen = _cells(cell, s.size)
+    rest = s.size - len(chosen)
+    a, b = (float(len(chosen)), float(rest)) if prior is None else prior
     if not (0 < a < math.inf and 0 < b < math.inf):
         raise InputError(f"prior is ({a!r}, {b!r}); both numbers must be above 0 and finite.")
     n = whole("n", n)
     alpha = float(law.alpha)
     x = np.arange(n + 1, dtype=np.float64)
-    drawn = int(s[cell])
+    drawn = int(s[chosen].sum())
     log_weight = (
         beta_binomial(n, a, b)
-        + drawn * np.log(x + alpha)
-        + (law.draws - drawn) * np.log(n - x + (s.size - 1) * alpha)
+        + drawn * np.log(x + len(chosen) * alpha)
+        + (law.draws - drawn) * np.log(n - x + rest * alpha)
     )
     log_weight -= log_weight.max()
     kept = np.flatnonzero(log_weight > -CUT)
@@ -164,7 +163,7 @@ def utility(
     synthetic: ArrayLike,
     *,
     p0: float | None = None,
-    cell: int | None = None,
+    cell: int | Sequence[int] | None = None,
     synthesizer: Synthesizer | None = None,
     epsilon: float | None = None,
     copies: int = 1,
@@ -187,12 +186,26 @@ def utility(
         copies=copies,
         prior=prior,
     )
-    there = int(x[1 if cell is None else cell])
+    there = int(x[_cells(cell, x.size)].sum())
     truth = there / n if p0 is None else p0
     if math.isnan(truth) or not 0 <= truth <= 1:
         raise InputError(f"p0 is {p0!r}; it must lie between 0 and 1.")
     from_original = Posterior(there, np.ones(1), n, from_file.a, from_file.b)
     return math.log10(from_file.squared_error(truth) / from_original.squared_error(truth))
+
+
+def _cells(cell: int | Sequence[int] | None, size: int) -> list[int]:
+    """Return the cells that are meant: some, and not all."""
+    if cell is None:
+        if size != 2:
+            raise InputError(f"The file has {size} cells; say which one by `cell`.")
+        return [1]
+    chosen = [cell] if isinstance(cell, int) else sorted(set(cell))
+    if not chosen or len(chosen) == size:
+        raise InputError("cell must name some of the cells, and not all of them.")
+    if not all(0 <= one < size for one in chosen):
+        raise InputError(f"cell is {cell!r}; it must be a number from 0 to {size - 1}.")
+    return chosen
 
 
 def _log_step(p: float, a: float, b: float) -> float:

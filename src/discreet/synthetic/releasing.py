@@ -181,7 +181,7 @@ class Desk:
         for entry in self.ledger.unfinished(self.spec.account):
             name = str(entry.release_id)
             where = self.output / name
-            if (where / outputs.RELEASE).is_file():
+            if (where / files.RELEASE).is_file():
                 self.ledger.commit(name, files.hash_of(where))
                 say(f"Release {name} was cut off after its files were stored; recorded now.")
             else:

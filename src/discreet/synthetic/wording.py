@@ -48,7 +48,12 @@ def describe(
         "purpose": spec.purpose,
         **promise,
         "unit": spec.protect.model_dump(mode="json", exclude_none=True),
-        "spec": spec.to_dict(),
+        # Where the data and the account are kept is nobody's business.
+        "spec": {
+            key: value
+            for key, value in spec.to_dict().items()
+            if key not in ("source", "ledger", "output")
+        },
         "spec_hash": spec.hash,
         "synthesizer": law.to_dict(),
         "n": spec.n,
@@ -110,8 +115,8 @@ def statement(
         "elsewhere. Other releases from the same data add to what may be learned.",
         "",
         "For analysts: shares counted in the file are drawn towards equal shares. "
-        "`discreet.synthetic.posterior` corrects for it; it needs the `synthesizer` in "
-        "`release.json` and the size of the original"
+        "`discreet.synthetic.read(folder).share(…)` corrects for it; it needs `release.json` and "
+        "the size of the original"
         + (f", {spec.n}." if spec.n is not None else ", which is not published here."),
         "",
     ]
