@@ -183,6 +183,8 @@ def explain(
     check_sided(sided)
     if method not in (None, "paper"):
         raise InputError(f"method is {method!r}; the only named one here is 'paper' (for zCDP).")
+    if confidence != 1:  # which pure DP alone can have
+        failure_of(confidence)
     stated, loss = _read(guarantee)
     if method == "paper" and not isinstance(stated, ZCDP):
         raise InputError("method 'paper' reproduces KSZ Example 4.1 and needs a zCDP guarantee.")

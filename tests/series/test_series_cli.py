@@ -1,0 +1,182 @@
+"""explain, horizon and plan on the command line: keys of the contract, exit codes, cold start."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from discreet.errors import DiscreetError
+
+
+def run(name: str, *arguments: str) -> Any:
+    app = typer.Typer()
+    app.command()(importlib.import_module(f"discreet.cli.{name}").command)
+    return CliRunner().invoke(app, list(arguments))
+
+
+def answer(name: str, line: str) -> dict[str, Any]:
+    result = run(name, *line.split(), "--json")
+    assert result.exception is None, result.exception
+    out: dict[str, Any] = json.loads(result.stdout)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("line", "upper", "holds_with", "strength"),
+    [
+        ("--epsilon 1.0986122886681098 --prior .5", 0.75, 1.0, "generic"),
+        ("--epsilon .1 --delta 1e-7 --prior .5", 0.524979, 0.99, "generic"),
+        ("--epsilon 1.8 --delta 1e-5 --prior .1 --confidence .95", 0.4020, 0.95, "generic"),
+        (
+            "--epsilon 1.0986122886681098 --delta 1e-6 --probabilistic --prior .5",
+            0.75,
+            1 - 1e-6,
+            "exact",
+        ),
+        ("--rho .07 --prior .5", 0.7750, 0.99, "generic"),
+        ("--rho .07 --prior .5 --method paper", 0.8298, 0.99, "generic"),
+        ("--mechanism gaussian --rho .07 --prior .5", 0.7497, 0.99, "curve"),
+        ("--mechanism gaussian --rho .01 --times 7 --prior .5", 0.7497, 0.99, "curve"),
+        ("--mechanism gaussian --rho .07 --prior .5 --strength exact", 0.7272, 0.99, "exact"),
+        ("--mechanism laplace --scale 2 --prior .5", 0.6225, 1.0, "curve"),
+        ("--mechanism randomized-response --epsilon 1.0986122886681098 --prior .5", 0.75, 1.0, ""),
+    ],
+)
+def test_explain(line: str, upper: float, holds_with: float, strength: str) -> None:
+    out = answer("explain", line)
+    assert out["posterior"]["upper"] == pytest.approx(upper, abs=6e-5)
+    assert out["holds_with"] == pytest.approx(holds_with, abs=1e-12)
+    assert out["strength"] == strength or not strength
+    for key in ("ratio", "difference"):
+        assert set(out[key]) >= {"lower", "upper"}
+        assert set(out["worst_prior"][key]) >= {"p", "value"}
+    assert out["text"]
+    assert out["assumptions"]["adversary"]
+
+
+def test_explain_without_a_prior() -> None:
+    out = answer("explain", "--epsilon .1 --delta 1e-7")
+    assert out["posterior"] is None
+    assert out["ratio"]["upper"] == pytest.approx(1.1052, abs=5e-5)
+
+
+def test_explain_is_readable() -> None:
+    result = run("explain", "--epsilon", ".1", "--delta", "1e-7", "--prior", ".5")
+    assert "at most 53 in 100" in result.stdout
+    assert "99.9999 %" in result.stdout
+    technical = run("explain", "--epsilon", ".1", "--audience", "technical")
+    assert "K&R Theorem 1" in technical.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "releases"),
+    [
+        ("--rho .01 --prior .5 --posterior-limit .99 --method paper", 58),
+        ("--rho .01 --prior .5 --posterior-limit .99", 79),
+        ("--mechanism gaussian --rho .01 --prior .5 --posterior-limit .99", 97),
+        ("--mechanism gaussian --rho .01 --prior .5 --posterior-limit .99 --strength exact", 112),
+        ("--rho .01 --difference-limit .98 --method paper", 202),
+        (
+            "--epsilon .05 --delta 1e-6 --method advanced --prior .5 --posterior-limit .8 "
+            "--confidence .95",
+            26,
+        ),
+        ("--epsilon .05 --delta 1e-6 --prior .5 --posterior-limit .8 --confidence .95", 45),
+        ("--epsilon .05 --prior .5 --posterior-limit .8 --confidence .95", 134),
+        (
+            "--mechanism geometric --epsilon .05 --prior .5 --posterior-limit .8 --confidence .95 "
+            "--strength exact --sided one",
+            186,
+        ),
+    ],
+)
+def test_horizon(line: str, releases: int) -> None:
+    out = answer("horizon", line)
+    assert out["releases"] == releases
+    assert [step["k"] for step in out["series"]] == list(range(1, releases + 1))
+
+
+def test_horizon_upto_and_words() -> None:
+    out = answer("horizon", "--rho .01 --prior .5 --posterior-limit .99 --upto 10")
+    assert out["releases"] is None
+    assert len(out["series"]) == 10
+    result = run("horizon", "--rho", ".01", "--prior", ".5", "--posterior-limit", ".99")
+    assert "first passed after 79 releases" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "value"),
+    [
+        ("--releases 12 --difference .2 --delta-each 1e-8 --delta-total 1e-6", "epsilon", 0.06776),
+        ("--releases 12 --difference .2 --delta-each 1e-8", "epsilon", 0.08566),
+        ("--releases 12 --difference .2 --mechanism geometric --strength exact", "epsilon", 0.0901),
+        ("--releases 12 --difference .2 --mechanism gaussian --strength exact", "rho", 0.00403),
+        ("--weight 1 --weight 1 --difference .2 --budget rho", "rho", 0.0153),
+    ],
+)
+def test_plan(line: str, key: str, value: float) -> None:
+    out = answer("plan", line)
+    assert out["per_release"][key] == pytest.approx(value, rel=1e-3)
+    assert set(out["total"]) >= {"epsilon", "delta", "rho"}
+    assert out["method"]
+    assert out["accuracy"]["sd"] > 0
+
+
+def test_plan_in_words_rounds_the_budget_down() -> None:
+    year = ("--releases", "12", "--difference", ".2")
+    result = run("plan", *year, "--people", "1000", "--delta", "1e-6", "--delta-each", "1e-8")
+    assert "epsilon  0.06776" in result.stdout
+    assert "of 1,000 people" in result.stdout
+    period = run("plan", *year, "--unit", "user-period", "--period", "month")
+    assert "every month" in period.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("explain", "--epsilon 1 --rho 1"),
+        ("explain", ""),
+        ("explain", "--epsilon 1 --delta .02"),
+        ("explain", "--epsilon 1 --delta 1e-6 --confidence 1"),
+        ("explain", "--epsilon 1 --confidence 5"),
+        ("explain", "--epsilon 1 --value-prior .5"),
+        ("explain", "--epsilon nan"),
+        ("explain", "--sigma 2"),
+        ("explain", "--epsilon 1 --times 3"),
+        ("explain", "--mechanism gaussian --epsilon 1"),
+        ("explain", "--mechanism magic --epsilon 1"),
+        ("explain", "--rho 1 --probabilistic"),
+        ("explain", "--epsilon 1 --audience nobody"),
+        ("explain", "--epsilon 1 --adjacency other"),
+        ("explain", "--mechanism laplace --scale -1"),
+        ("horizon", "--rho .01"),
+        ("horizon", "--rho .01 --posterior-limit .9"),
+        ("horizon", "--rho .01 --delta-each 1e-6 --difference-limit .5"),
+        ("plan", "--releases 12 --posterior .3"),
+        ("plan", "--releases 12 --difference .2 --delta-each .01"),
+        ("plan", "--releases 12 --difference .2 --weight 1"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_2(name: str, line: str) -> None:
+    error = run(name, *line.split()).exception
+    assert isinstance(error, DiscreetError)
+    assert error.exit_code == 2
+    assert "\n" not in str(error)
+    assert str(error).endswith(".")
+
+
+def test_pure_explain_starts_without_numpy() -> None:
+    code = (
+        "import sys; from discreet.cli.explain import command; "
+        "command(epsilon=1.0, prior=0.5, as_json=True); "
+        "sys.exit('numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
