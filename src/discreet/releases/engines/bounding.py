@@ -61,16 +61,16 @@ def bounded(
     that are drawn must be drawn once.
     """
     R, G, c = contribution.rows, contribution.groups, contribution.rows_per_group
-    rank_groups = G < R and c > 1
+    rank_groups, limit_groups = G < R and c > 1, c < R
     if rank_groups:
         rows = materialize(rows)
-    if c < R:
+    if limit_groups:
         rows = _best(rows, [*unit, GROUP], c)
     if rank_groups:
         best = rows.group_by([*unit, GROUP]).agg(_best=rows[PRIORITY].min())
         kept = _best(best, unit, G, "_best")
         rows = rows.semi_join(kept, [*unit, GROUP])
     most = R if c > 1 else min(R, G)
-    if not (rank_groups and G * c <= R):
+    if not (rank_groups and limit_groups and G * c <= R):
         rows = _best(rows, unit, most)
     return rows

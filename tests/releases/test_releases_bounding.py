@@ -1,0 +1,238 @@
+"""Bounding: the rule against brute force, and what one unit can change, for every priority.
+
+The engine is given priorities as a column. Row i carries the number 2^i, so that the sum of a cell
+says exactly which rows were kept in it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines.base import (
+    Bins,
+    Counting,
+    KeySet,
+    Labels,
+    Measure,
+    Number,
+    Query,
+    Steps,
+    Summing,
+    Tally,
+)
+from discreet.releases.engines.duckdb import DuckDB
+
+GROUPS = ("a", "b", "c", "d")
+UNITS = range(1, 5)
+BIT = Number("bit", 0, 2**40, Fraction(1))
+COST = Number("cost", -3, 5, Fraction(1))
+CELLS = KeySet(("group",), tuple((g,) for g in GROUPS))
+
+Row = tuple[int, str, int, int]
+"""Unit, group, cost, priority; priorities are distinct, and name the row."""
+
+
+@st.composite
+def tables(draw: Any, most: int = 20) -> list[Row]:
+    """Rows of up to four units in up to four groups, with distinct priorities in any order."""
+    count = draw(st.integers(1, most))
+    units = draw(st.lists(st.sampled_from(UNITS), min_size=count, max_size=count))
+    groups = draw(st.lists(st.sampled_from(GROUPS), min_size=count, max_size=count))
+    costs = draw(st.lists(st.integers(-6, 9), min_size=count, max_size=count))
+    order = draw(st.permutations(range(count)))
+    return list(zip(units, groups, costs, order, strict=True))
+
+
+bounds_of = st.builds(
+    lambda R, G, c, adjacency: Contribution.of(R, G, c, adjacency=adjacency, grouped=True),
+    st.integers(1, 6),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.sampled_from(["add-remove", "replace"]),
+)
+
+
+def _measured(
+    worlds: list[list[Row]], bounds: Contribution, measures: tuple[Measure, ...]
+) -> list[dict[str, Any]]:
+    """Measure several data sets in one query: each world has units and cells of its own."""
+    rows = [(w, *row) for w, world in enumerate(worlds) for row in world]
+    table = pa.table(
+        {
+            "world": pa.array([str(r[0]) for r in rows], pa.string()),
+            "unit": pa.array([f"{r[0]}/{r[1]}" for r in rows], pa.string()),
+            "group": pa.array([r[2] for r in rows], pa.string()),
+            "cost": pa.array([r[3] for r in rows], pa.int64()),
+            "priority": pa.array([r[4] for r in rows], pa.int64()),
+            "bit": pa.array([2 ** r[4] for r in rows], pa.int64()),
+        }
+    )
+    cells = KeySet(
+        ("world", "group"), tuple((str(w), g) for w in range(len(worlds)) for g in GROUPS)
+    )
+    engine = DuckDB.of(table)
+    try:
+        found = engine.measure(Query(("unit",), cells, bounds, measures, priority="priority"))
+    finally:
+        engine.close()
+    size = len(GROUPS)
+    return [
+        {name: values[w * size : (w + 1) * size] for name, values in found.items()}
+        for w in range(len(worlds))
+    ]
+
+
+def _kept(worlds: list[list[Row]], bounds: Contribution) -> list[set[int]]:
+    return [
+        {i for total in found["bits"] for i in range(40) if total >> i & 1}
+        for found in _measured(worlds, bounds, (Summing("bits", BIT),))
+    ]
+
+
+def _rule(rows: list[Row], R: int, G: int, c: int) -> set[int]:
+    """The rule, word by word: rank groups by their best row, keep G; c best in each; R best."""
+    kept: set[int] = set()
+    for unit in {r[0] for r in rows}:
+        groups: dict[str, list[int]] = defaultdict(list)
+        for who, group, _, priority in rows:
+            if who == unit:
+                groups[group].append(priority)
+        best = sorted(groups.values(), key=min)[:G]
+        deep = [priority for group in best for priority in sorted(group)[:c]]
+        kept |= set(sorted(deep)[:R])
+    return kept
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("G", [1, 2, 4])
+@settings(derandomize=True, deadline=None, max_examples=15)
+@given(st.lists(tables(), min_size=5, max_size=5), st.integers(1, 6), st.integers(1, 4))
+def test_the_engine_keeps_what_the_rule_keeps(
+    G: int, worlds: list[list[Row]], R: int, c: int
+) -> None:
+    bounds = Contribution.of(R, G, c, adjacency="add-remove", grouped=True)
+    assert _kept(worlds, bounds) == [_rule(world, R, G, c) for world in worlds]
+
+
+@pytest.mark.slow
+@settings(derandomize=True, deadline=None, max_examples=25)
+@given(tables(), bounds_of)
+def test_what_is_kept_of_a_unit_depends_on_it_alone(rows: list[Row], bounds: Contribution) -> None:
+    alone = [[row for row in rows if row[0] == unit] for unit in UNITS]
+    together, *each = _kept([rows, *alone], bounds)
+    for mine, kept in zip(alone, each, strict=True):
+        assert together & {row[3] for row in mine} == kept
+
+
+MEASURES: dict[Measure, tuple[int, bool]] = {
+    # The largest size of one row, and whether it can be negative.
+    Counting("rows"): (1, False),
+    Summing("sum", COST): (5, True),
+    Counting("present", COST): (1, False),
+    Summing("deviations", COST, 1): (4, True),
+    Summing("squares", COST, 1, 2): (16, False),
+    Tally("bins", Bins("cost", (-3.0, 0.0, 2.0, 5.0))): (1, False),
+    Tally("values", COST): (1, False),
+    Tally("labels", Labels("group", GROUPS)): (1, False),
+    Tally("steps", Steps("cost", 0.0, 2.0, 3, 5.0)): (1, False),
+}
+
+
+def _flat(values: Any) -> list[int]:
+    return [n for v in values for n in (v if isinstance(v, list) else [v])]
+
+
+def _changes(here: Any, there: Any) -> list[int]:
+    return [a - b for a, b in zip(_flat(here), _flat(there), strict=True)]
+
+
+@pytest.mark.slow
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(tables(12), bounds_of, tables(8))
+def test_one_unit_changes_no_statistic_by_more_than_is_said(
+    rows: list[Row], bounds: Contribution, others: list[Row]
+) -> None:
+    """Add-remove: without each unit. Replace: with other rows for it, all else as it was."""
+    neighbours = [[row for row in rows if row[0] != unit] for unit in UNITS]
+    if bounds.adjacency == "replace":
+        for unit, neighbour in zip(UNITS, neighbours, strict=True):
+            neighbour += [(unit, g, cost, 20 + i) for i, (_, g, cost, _) in enumerate(others)]
+    here, *found = _measured([rows, *neighbours], bounds, tuple(MEASURES))
+    for there in found:
+        for measure, (size, signed) in MEASURES.items():
+            change = _changes(here[measure.name], there[measure.name])
+            assert sum(map(abs, change)) <= bounds.l1(size), measure
+            assert sum(n * n for n in change) <= bounds.l2_squared(size, signed=signed), measure
+
+
+@pytest.mark.slow
+@settings(derandomize=True, deadline=None, max_examples=25)
+@given(tables(), bounds_of)
+def test_one_unit_changes_the_count_of_units_by_one_a_group(
+    rows: list[Row], bounds: Contribution
+) -> None:
+    once = bounds.once_per_group()
+    neighbours = [[row for row in rows if row[0] != unit] for unit in UNITS]
+    here, *found = _measured([rows, *neighbours], once, (Counting("units"),))
+    for unit, there in zip(UNITS, found, strict=True):
+        change = _changes(here["units"], there["units"])
+        touched = len({row[1] for row in rows if row[0] == unit})
+        assert all(n in (0, 1) for n in change)
+        assert sum(change) == min(touched, bounds.rows, bounds.groups)
+        assert sum(change) <= once.l1()
+
+
+def test_drawn_priorities_keep_as_many_and_differ_from_run_to_run() -> None:
+    """2,000 units with 8 rows in one cell keep 3 each; two draws never agree (below 1e-300)."""
+    units = [u for u in range(2_000) for _ in range(8)]
+    table = pa.table(
+        {"unit": units, "group": ["a"] * len(units), "cost": [i % 6 for i in range(len(units))]}
+    )
+    bounds = Contribution.of(3, 1, 3, adjacency="add-remove", grouped=True)
+    engine = DuckDB.of(table)
+    query = Query(("unit",), CELLS, bounds, (Counting("n"), Tally("values", COST)))
+    first, second = engine.measure(query), engine.measure(query)
+    engine.close()
+    assert first["n"] == second["n"] == [6_000, 0, 0, 0]
+    assert first["values"] != second["values"]
+
+
+def test_each_row_is_as_likely_to_be_kept() -> None:
+    """Of 6 rows 2 are kept: each place in 3,000 units is kept 1,000 times, give or take 6.5 sd.
+
+    A place is kept Bin(3000, 1/3) times, sd 25.8; six places beyond 168: below 1e-9.
+    """
+    units = [u for u in range(3_000) for _ in range(6)]
+    table = pa.table(
+        {"unit": units, "group": ["a"] * len(units), "cost": [i % 6 for i in range(len(units))]}
+    )
+    bounds = Contribution.of(2, 1, 2, adjacency="add-remove", grouped=True)
+    engine = DuckDB.of(table)
+    tally = engine.measure(Query(("unit",), CELLS, bounds, (Tally("values", COST),)))["values"][0]
+    engine.close()
+    assert tally[:3] == [0, 0, 0]
+    assert all(abs(n - 1_000) < 168 for n in tally[3:])
+
+
+@pytest.mark.parametrize("unit", [("unit",), ("unit", "day")])
+def test_units_of_several_columns_are_bounded_each(unit: tuple[str, ...]) -> None:
+    table = pa.table(
+        {
+            "unit": [1, 1, 1, 1, None, 2],
+            "day": ["m", "m", "t", "t", "m", None],
+            "group": ["a"] * 6,
+        }
+    )
+    engine = DuckDB.of(table)
+    bounds = Contribution.of(1, 1, 1, adjacency="add-remove", grouped=True)
+    count = engine.measure(Query(unit, CELLS, bounds, (Counting("n"),)))["n"][0]
+    engine.close()
+    assert count == 2  # one row of unit 1 and one of unit 2; or one of (1, m) and one of (1, t)
