@@ -20,7 +20,7 @@ the mechanisms fall on grid points where a common step allows (then they cost no
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -35,21 +35,21 @@ __all__ = ["GridLoss"]
 _U = 2.0**-53
 _TINY = 5e-324
 _CHUNK = 8192  # frequencies at a time: what is worked on stays in the cache
-_MOVES = 4e-8  # how far the grid may move ε, where `points` allows
+_MOVES = 4e-8  # how far the grid may move ε, where `resolution` allows
 
 
 @dataclass(frozen=True, slots=True)
 class GridLoss(PrivacyLoss):
     """The loss of a plan of any ingredients; `lost` is the mass of losses without bound.
 
-    `points` limits the size of the transforms: more points are slower and closer to the truth.
+    `resolution` limits the size of the transforms: more points are slower and closer to the truth.
     """
 
     ingredients: tuple[Ingredient, ...]
     lost: float = 0.0
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     name: str = "mixed releases"
-    points: int = field(default=1 << 17, compare=True)
+    resolution: int = 1 << 17
 
     def largest(self) -> float:
         """The sum of the largest losses."""
@@ -68,16 +68,15 @@ class GridLoss(PrivacyLoss):
     def _epsilon(self, delta: float) -> float:
         target = down((delta - self.lost) / (1 - self.lost), 8) if self.lost else delta
         bucket = _bucket(self, min(_saddle_epsilon(self, target), self.largest() * (1 - 1e-9)))
-        while True:
+        window = _window(self, bucket)
+        while bucket >= 0 and window.delta(window.low) <= target:
+            bucket -= 1
             window = _window(self, bucket)
-            if window.delta(window.low) <= target:
-                if bucket == 0:
-                    return 0.0
-                bucket -= 1
-            elif window.delta(window.high) > target and window.high < self.largest():
-                bucket += 1
-            else:
-                break
+        while window.delta(window.high) > target and window.high < self.largest():
+            bucket += 1
+            window = _window(self, bucket)
+        if window.delta(window.low) <= target:  # the first window that is low enough is so at once
+            return min(self.largest(), settle(self._delta, delta, window.low))
         return min(self.largest(), settle(self._delta, delta, window.epsilon(target)))
 
 
@@ -87,25 +86,23 @@ def _cumulants(loss: GridLoss, tilt: float) -> tuple[float, float, float]:
 
 
 @lru_cache(maxsize=256)
-def _sd(loss: GridLoss) -> float:
-    """The standard deviation of S, the symmetric form of the loss: the yardstick of windows."""
-    return math.sqrt(_cumulants(loss, 0.0)[2])
-
-
-def _unit(loss: GridLoss) -> float:
-    """How much of the curve one window serves."""
-    return _sd(loss) / 2
+def _centre(loss: GridLoss) -> tuple[float, float]:
+    """Mean and standard deviation of the loss: the yardstick of windows."""
+    _, mean, variance = _cumulants(loss, 0.5)
+    return mean, math.sqrt(max(variance, 1e-24 * mean * mean))
 
 
 def _bucket(loss: GridLoss, epsilon: float) -> int:
-    return math.floor(epsilon / _unit(loss))
+    """Which window serves ε: −1 up to the mean loss, then one for each half standard deviation."""
+    mean, sd = _centre(loss)
+    return max(-1, math.floor((epsilon - mean) / (sd / 2)))
 
 
 def _tilt_at(loss: GridLoss, epsilon: float) -> float:
-    """The tilt λ ≥ 0 under which the mean loss is ε, roughly; bounded where ε nears the largest."""
-    sd = _sd(loss)
-    most = 60 / sd
-    low, high, tilt = 0.0, most, min(most, epsilon / sd**2)
+    """The tilt λ ≥ ½ under which the mean loss is ε, roughly; bounded where ε nears the largest."""
+    mean, sd = _centre(loss)
+    low, high = 0.5, 0.5 + 60 / sd
+    tilt = min(high, 0.5 + max(0.0, epsilon - mean) / sd**2)
     for _ in range(60):
         _, mean, variance = _cumulants(loss, tilt)
         if abs(mean - epsilon) < 0.01 * sd or high - low < 1e-3 * high:
@@ -118,7 +115,7 @@ def _tilt_at(loss: GridLoss, epsilon: float) -> float:
 
 def _saddle_epsilon(loss: GridLoss, delta: float) -> float:
     """The ε of the saddle-point approximation to δ: where to look first."""
-    sd, goal = _sd(loss), math.log(delta)
+    sd, goal = _centre(loss)[1], math.log(delta)
     low, high = 0.5, 0.5 + 60 / sd
     tilt = 0.5 + min(60.0, math.sqrt(-2 * goal)) / sd / 1.2
     mean = 0.0
@@ -127,7 +124,7 @@ def _saddle_epsilon(loss: GridLoss, delta: float) -> float:
         theta = tilt - 0.5
         away = math.log(1 + theta * (theta + 1) * math.sqrt(2 * math.pi * variance))
         excess = k - theta * mean - away - goal
-        if abs(excess) < 0.02:
+        if abs(excess) < 0.02 or high - low < 1e-3 * high:
             break
         low, high = (tilt, high) if excess > 0 else (low, tilt)
         nearer = tilt + excess / max(theta * variance, 1e-300)
@@ -138,10 +135,10 @@ def _saddle_epsilon(loss: GridLoss, delta: float) -> float:
 @lru_cache(maxsize=256)
 def _step(loss: GridLoss) -> float:
     """The step of the grid: see the module."""
-    sd = _sd(loss)
+    sd = _centre(loss)[1]
     tilt = 0.5 + 4.5 / sd  # the tilt that belongs to δ near 1e-6
     places, times, between = np.concatenate([part.spread() for part in loss.ingredients], axis=1)
-    finest = 2 * _half_width(sd, 4.5) / loss.points
+    finest = 2 * _half_width(sd, 4.5) / loss.resolution
     # Variance V on the grid raises K by θ(θ+1)V/2, and ε by (θ+1)V/2.
     allowed = 2 * _MOVES / (tilt + 0.5)
     coarsest = math.sqrt(6 * allowed / max(float(times @ between), 1e-12))
@@ -173,6 +170,41 @@ def _half_width(sd: float, away: float) -> float:
     return 1.05 * w * sd
 
 
+def _log_beyond(loss: GridLoss, tilt: float, reach: float, width: float) -> float:
+    """log of a bound on P(L > reach), by Chernoff."""
+    variance = max(_cumulants(loss, tilt)[2], 1e-300)
+    v = tilt + min(width / variance, 40 / math.sqrt(variance))
+    # twice: the cumulants are those of the exact law, a hair below those on the grid
+    return math.log(2) + _cumulants(loss, v)[0] - (v - 0.5) * reach
+
+
+def _log_round(loss: GridLoss, tilt: float, reach: float, width: float) -> float:
+    """log of a bound on what comes round from below `reach`: e^{−2θW} P(L < reach)."""
+    low = max(-tilt, tilt - width / max(_cumulants(loss, tilt)[2], 1e-300))
+    tilts = [low, *np.linspace(low, 0.5, 6)[1:-1].tolist()] if low < 0.5 else []
+    below = (_cumulants(loss, v)[0] - (v - 0.5) * reach for v in tilts)
+    return min(0.0, *below, 0.0) - 2 * (tilt - 0.5) * width
+
+
+def _reach(loss: GridLoss, tilt: float, centre: float, margin: float, h: float) -> float:
+    """Half the width of a window: wide enough for both ends to weigh less than e^-19 of δ."""
+    k, _, variance = _cumulants(loss, tilt)
+    sd, theta = math.sqrt(max(variance, h * h)), tilt - 0.5
+    width = _half_width(sd, theta * sd)
+    away = math.log(1 + theta * (theta + 1) * math.sqrt(2 * math.pi) * sd)
+    enough = k - theta * centre - away - 19
+    for _ in range(12):
+        full = width + margin
+        ends = max(
+            _log_beyond(loss, tilt, centre + full, full),
+            _log_round(loss, tilt, centre - full, full),
+        )
+        if ends <= enough or full > loss.resolution * h:
+            break
+        width *= 1.3
+    return width + margin
+
+
 def _fast_size(least: int) -> int:
     """The least 2^a·3^b·5^c, even, that is at least `least`."""
     best = 1 << max(4, (least - 1).bit_length())
@@ -187,66 +219,83 @@ def _fast_size(least: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """δ between `low` and `high`, from suffix sums of P and of e^{−l}P over the grid points above."""
+    """δ between `low` and `high`, from sums over the grid points l_i ≥ l_m above, i = m, m+1, …
+
+    With masses p_i: `q[m]` = Σ p_i e^{−(l_i−l_m)} and `d[m]` = Σ p_i (1 − e^{−(l_i−l_m)}), so that for ε
+    below l_m by g, and above l_{m−1}, δ(ε) = d[m] + (1 − e^{−g}) q[m]: no difference loses its digits.
+    """
 
     low: float
     high: float
-    centre: float
     h: float
-    first: int  # grid index of the first suffix sum
-    above: Reals
-    above_q: Reals
-    log_scale: float
+    first: int  # grid index of d[0]
+    d: Reals
+    q: Reals
+    scale: float
     missed: float
-    slack: float
+
+    def _above(self, epsilon: float) -> int:
+        return min(max(0, math.ceil(epsilon / self.h) - self.first), len(self.d) - 1)
 
     def delta(self, epsilon: float) -> float:
-        m = min(max(0, math.floor(epsilon / self.h) + 1 - self.first), len(self.above) - 1)
-        p = float(self.above[m])
-        q = float(self.above_q[m]) * math.exp(epsilon - self.centre)
-        value = max(0.0, p - q) + self.slack * p
-        return min(1.0, max(_TINY, value * math.exp(self.log_scale) + self.missed))
+        m = self._above(epsilon)
+        gap = max(0.0, (self.first + m) * self.h - epsilon)
+        value = float(self.d[m]) - math.expm1(-gap) * float(self.q[m])
+        return min(1.0, max(_TINY, value * self.scale + self.missed))
 
     def epsilon(self, target: float) -> float:
-        """An ε between `low` and `high` with δ(ε) about the target."""
-        start = max(0, math.floor(self.low / self.h) + 1 - self.first)
-        stop = min(len(self.above) - 1, math.floor(self.high / self.h) + 2 - self.first)
+        """An ε between `low` and `high` with δ(ε) about the target, which lies between theirs."""
+        start, stop = self._above(self.low), self._above(self.high)
         while stop - start > 1:
             middle = (start + stop) // 2
-            enough = self.delta((self.first + middle - 1) * self.h) <= target
+            enough = self.delta((self.first + middle) * self.h) <= target
             start, stop = (start, middle) if enough else (middle, stop)
-        p, q = float(self.above[start]), float(self.above_q[start])
-        wanted = (target - self.missed) * math.exp(-self.log_scale) - self.slack * p
-        if q <= 0 or p <= wanted:
-            return self.low
-        guess = self.centre + math.log((p - wanted) / q)
+        # on the stretch below the lower of the points that is low enough
+        m = start if self.delta((self.first + start) * self.h) <= target else stop
+        wanted = (target - self.missed) / self.scale - float(self.d[m])
+        share = wanted / float(self.q[m]) if self.q[m] > 0 else 0.0
+        guess = (self.first + m) * self.h + math.log1p(-min(max(share, 0.0), 1 - 1e-12))
         return min(max(guess, self.low), self.high)
+
+
+def _discounted(masses: Reals, h: float) -> Reals:
+    """x_m = Σ_{i≥m} masses_i e^{−(i−m)h}, in blocks that span 300 so that nothing overflows."""
+    result = np.empty_like(masses)
+    block = max(1, min(len(masses), math.floor(300 / h)))
+    growth = np.exp(np.arange(block) * h)
+    carry = 0.0
+    for stop in range(len(masses), 0, -block):
+        start = max(0, stop - block)
+        up_to = growth[: stop - start]
+        sums = np.cumsum((masses[start:stop] / up_to)[::-1])[::-1]
+        result[start:stop] = (sums + carry * math.exp(-(stop - start) * h)) * up_to
+        carry = float(result[start])
+    return result
 
 
 @lru_cache(maxsize=24)
 def _window(loss: GridLoss, bucket: int) -> _Window:
-    unit, h = _unit(loss), _step(loss)
-    low, high = bucket * unit, (bucket + 1) * unit
+    h = _step(loss)
+    mean, unit = _centre(loss)[0], _centre(loss)[1] / 2
+    low, high = (0.0, mean) if bucket < 0 else (mean + bucket * unit, mean + (bucket + 1) * unit)
+    centre = mean if bucket < 0 else (low + high) / 2
     top = math.fsum(part.top() for part in loss.ingredients)
-    aim = min((low + high) / 2, top * (1 - 1e-6))
-    tilt = _tilt_at(loss, aim)
+    tilt = 0.5 if bucket < 0 else _tilt_at(loss, min(centre, top * (1 - 1e-6)))
     theta = tilt - 0.5
-    k, mean, variance = _cumulants(loss, tilt)
+    k, tilted_mean, variance = _cumulants(loss, tilt)
     sd = math.sqrt(max(variance, h * h))
-    centre = (low + high) / 2
-    width = _half_width(sd, theta * sd) + unit / 2 + abs(centre - mean)
+    margin = unit / 2 + abs(centre - tilted_mean)
+    width = _reach(loss, tilt, centre, margin, h)
     size = _fast_size(math.ceil(2 * width / h))
     whole = 2 * math.ceil(top / h) + 5 if math.isfinite(top) else math.inf
     missed = 0.0
-    if whole <= size:
+    if whole <= max(size, loss.resolution // 2):  # a short plan has room for all its losses
         size = _fast_size(int(whole))
         begin = -(size // 2)
     else:
         begin = math.floor(centre / h) - size // 2
         reach = (begin + size - 1) * h
-        v = tilt + max(width / (sd * sd), 1e-3)
-        # twice: the cumulants are those of the exact law, a hair below those on the grid
-        missed = 2 * math.exp(min(0.0, _cumulants(loss, v)[0] - (v - 0.5) * reach))
+        missed = math.exp(min(0.0, _log_beyond(loss, tilt, reach, width)))
     negligible = 1e-13 * h / sd
     spectra = [part.prepare(tilt, h, size, negligible) for part in loss.ingredients]
     product = np.empty(size // 2 + 1, dtype=np.complex128)
@@ -264,11 +313,12 @@ def _window(loss: GridLoss, bucket: int) -> _Window:
     circle = np.fft.irfft(product, size)
     first = max(begin, math.floor(low / h) - 2)
     index = np.arange(first, begin + size)
-    tilted = np.maximum(circle[index % size], 0.0) + rounding
-    offset = index * h - centre
-    p = tilted * np.exp(-theta * offset)
-    q = p * np.exp(-offset)
-    above = np.append(np.cumsum(p[::-1])[::-1], 0.0)
-    above_q = np.append(np.cumsum(q[::-1])[::-1], 0.0)
-    slack = _U * (len(p) + 64 * (1 + abs(tilt) * top if math.isfinite(top) else 64))
-    return _Window(low, high, centre, h, first, above, above_q, k - theta * centre, missed, slack)
+    p = np.maximum(circle[index % size], 0.0) + rounding
+    if theta > 0:
+        p *= np.exp(-theta * (index * h - centre))
+    above = np.append(np.cumsum(p[::-1])[::-1][1:], 0.0)
+    d = np.append(_discounted(above * -math.expm1(-h), h), 0.0)
+    q = np.append(_discounted(p, h), 0.0)
+    exact = abs(k) + theta * centre
+    scale = math.exp(k - theta * centre) * (1 + _U * (4 * len(p) + 64 + 8 * exact))
+    return _Window(low, high, h, first, d, q, scale, missed)

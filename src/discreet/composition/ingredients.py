@@ -194,15 +194,18 @@ class LaplaceLosses:
         return np.array([e, self.times, (e / 2) / (1 + e / 2)])
 
     def cumulants(self, tilt: float) -> Cumulants:
-        """K, K', K''; the formulas are divided by e^{|λ|ε}."""
-        e, k, t = np.array(self.epsilons), np.array(self.times), max(abs(tilt), 1e-6)
-        x = t * e
+        """K, K', K''; with x = |λ|ε, e^K is e^{-ε/2}(cosh x + ½ε sinh(x)/x), here over e^x."""
+        e, k = np.array(self.epsilons), np.array(self.times)
+        x = abs(tilt) * e
         even, odd = (1 + np.exp(-2 * x)) / 2, -np.expm1(-2 * x) / 2
-        value = even + odd / (2 * t)
-        first = e * odd + (e * even - odd / t) / (2 * t)
-        second = e * e * even + (e * e * odd - 2 * e * even / t + 2 * odd / (t * t)) / (2 * t)
-        slope = first / value
-        curvature = np.maximum(second / value - slope * slope, 0.0)
+        # sinh(x)/x and its derivatives, by their series where the closed form loses digits
+        y = np.maximum(x, 0.01)
+        ratio = np.where(x < 0.01, even * (1 - x * x / 3), odd / y)
+        first = np.where(x < 0.01, x / 3, (y * even - odd) / (y * y))
+        second = np.where(x < 0.01, 1 / 3, ((y * y + 2) * odd - 2 * y * even) / y**3)
+        value = even + e / 2 * ratio
+        slope = (e * odd + e * e / 2 * first) / value
+        curvature = np.maximum((e * e * even + e**3 / 2 * second) / value - slope * slope, 0.0)
         log_k = x - e / 2 + np.log(value)
         sign = 1.0 if tilt >= 0 else -1.0
         return float(k @ log_k), sign * float(k @ slope), float(k @ curvature)

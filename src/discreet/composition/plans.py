@@ -85,7 +85,7 @@ def losses_of(
     from discreet.composition.grid import GridLoss
 
     if len(counts) > 32:  # a long series on a coarser grid: as safe, 16 times faster
-        losses = [replace(x, points=1 << 13) if isinstance(x, GridLoss) else x for x in losses]
+        losses = [replace(x, resolution=1 << 13) if isinstance(x, GridLoss) else x for x in losses]
     return losses
 
 
