@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.output import emit, table
+from discreet.rounding import percent
 
 __all__ = ["command"]
 
@@ -40,21 +41,32 @@ def command(
 
 def _lines(made: dict[str, Any]) -> list[str]:
     law, blur = made["synthesizer"], made["utility"]["prior_share"]
-    left = made["remaining"]["epsilon"]
     rows = [
         ["epsilon", f"{made['epsilon']:g}"],
-        ["left in the account", "no cap" if left is None else f"{left:g}"],
+        ["left in the account", _left(made["remaining"])],
         ["synthetic records", f"{law['n_synthetic']} × {law['copies']}"],
         ["possible cells", str(law["cells"])],
         ["weight in each cell", f"{made['utility']['alpha']:.6g}"],
         ["share of the file that is blur", "n is not public" if blur is None else f"{blur:.1%}"],
     ]
     said = [
-        f"  from {row['prior']:.0%} to at most {row['posterior']:.1%}"
+        f"  from {row['prior']:.0%} to at most {percent(row['posterior'], 'up', 1)}"
         for row in made["risk"]["worst_case"]
     ]
     first = (
         "Not drawn (dry run)." if made["release_id"] is None else f"Release {made['release_id']}"
     )
-    lines = [first, *table(rows), "What any file may do to a belief:", *said]
-    return lines + [f"  {path}" for path in made["files"]]
+    files = [f"  {path}" for path in made["files"]]
+    return [first, *table(rows), "What any file may do to a belief:", *said, *files, *made["notes"]]
+
+
+def _left(remaining: dict[str, Any] | None) -> str:
+    if remaining is None:
+        return "not open"
+    if remaining.get("unbounded"):
+        return "no cap"
+    return ", ".join(
+        f"{name} {value:g}"
+        for name, value in remaining.items()
+        if isinstance(value, float) and name in ("epsilon", "delta", "rho")
+    )

@@ -88,9 +88,10 @@ def _write_table(folder: Path, cells: Cells, copies: Sequence[NDArray[np.int64]]
 
     names = [*cells.columns, *([COPY] if len(copies) > 1 else [])]
     schema = pa.schema([(name, pa.int64() if name == COPY else pa.string()) for name in names])
+    plain = arrow_csv.WriteOptions(quoting_style="needed")
     with (
         parquet.ParquetWriter(folder / "table.parquet", schema) as whole,
-        arrow_csv.CSVWriter(folder / "table.csv", schema) as text,
+        arrow_csv.CSVWriter(folder / "table.csv", schema, write_options=plain) as text,
     ):
         for columns in _records(cells, copies):
             batch = pa.table(dict(zip(names, columns, strict=True)), schema=schema)

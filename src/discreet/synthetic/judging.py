@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ import numpy as np
 
 from discreet.errors import InputError
 from discreet.guarantees import PureDP, parameters
-from discreet.rounding import up
 from discreet.synthetic import files, source
 from discreet.synthetic.assessment import Assessment, Search, assess_counts, search
 from discreet.synthetic.cells import Cells
@@ -134,7 +134,7 @@ def _chosen(
     from discreet.synthetic.releasing import Desk, law_for
 
     laws = [law_for(asked, epsilon, cells) for epsilon in epsilons]
-    total = up(math.fsum(law.epsilon for law in laws) * how["candidates"])
+    total = _all_of([law.epsilon for law in laws], how["candidates"])
     charged = PureDP(total, adjacency=asked.protect.adjacency)  # type: ignore[arg-type]
     drawn, desk = len(laws) * how["candidates"], Desk.of(asked)
     with source.opened(asked.source, source.source_path(asked), data) as engine:
@@ -149,6 +149,13 @@ def _chosen(
     written = desk.publish(entry, law, cells, found.chosen, charged, guaranteed=False)
     spent, left = parameters(epsilon=total), desk.remaining()
     return Synthesis(entry.release_id, law, None, cells, asked.n, spent, left, written, found)
+
+
+def _all_of(epsilons: Sequence[float], candidates: int) -> float:
+    """Return the ε of all candidates together: the exact sum, rounded up to a float."""
+    exact = sum(map(Fraction, epsilons)) * candidates
+    total = float(exact)
+    return total if Fraction(total) >= exact else math.nextafter(total, math.inf)
 
 
 def _searched(

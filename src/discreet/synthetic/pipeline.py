@@ -41,9 +41,10 @@ class Synthesis:
     cells: Cells
     n: int | None
     spent: Mapping[str, Any]
-    remaining: Mapping[str, Any]
+    remaining: Mapping[str, Any] | None
     files: tuple[Path, ...]
     judged: Search | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def statement(self) -> Path | None:
@@ -67,13 +68,14 @@ class Synthesis:
             "guarantee": "none" if promise is None else promise.to_dict(),
             **({"reason": wording.NO_GUARANTEE} if promise is None else {}),
             "spent": dict(self.spent),
-            "remaining": dict(self.remaining),
+            "remaining": None if self.remaining is None else dict(self.remaining),
             "synthesizer": law.to_dict(),
             "risk": None if promise is None else {"worst_case": self._worst_case()},
             "acceptable": None if self.judged is None else self.judged.acceptable,
             "utility": {"prior_share": self.prior_share, "alpha": float(law.alpha)},
             "files": [str(path) for path in self.files],
             "statement": None if self.statement is None else str(self.statement),
+            "notes": list(self.notes),
         }
 
     def _worst_case(self) -> list[dict[str, Any]]:
@@ -111,7 +113,8 @@ def synthesize(
     with source.opened(asked.source, source.source_path(asked), data) as engine:
         source.check_columns(engine, asked)
         if dry_run:
-            return Synthesis(None, law, promise, cells, asked.n, spent, desk.remaining(), ())
+            left, notes = desk.preview()
+            return Synthesis(None, law, promise, cells, asked.n, spent, left, (), notes=notes)
         entry = desk.reserve(
             promise, purpose=asked.purpose, who=who, check=check, confirm=confirm, say=say
         )

@@ -107,6 +107,16 @@ class Desk:
         """Return what the account still allows."""
         return remaining_dict(self.account().remaining)
 
+    def preview(self) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
+        """Return what is left, and what a run would be told; nothing is spent."""
+        nothing = "Nothing was read but the schema, and nothing was spent."
+        try:
+            left = self.remaining()
+        except PolicyError as refusal:
+            return None, (nothing, str(refusal))
+        again = self._again()
+        return left, (nothing,) if again is None else (nothing, again)
+
     def reserve(
         self,
         promise: PureDP,
@@ -121,17 +131,11 @@ class Desk:
         self.account()
         outputs.prepare(self.output)
         self._recover(say or _quiet)
-        entries = self.ledger.entries(self.spec.account)
-        runs = sum(entry.said.get("spec_hash") == self.spec.hash for entry in entries)
-        if runs:
-            notice = (
-                f"This spec was already drawn {runs} time(s) on account {self.spec.account!r}; "
-                "drawing again is a new file with a new charge."
+        notice = self._again()
+        if notice is not None and (confirm is None or not confirm(notice)):
+            raise PolicyError(
+                f"{notice} Nothing was spent. Confirm it (--yes) if that is what you want."
             )
-            if confirm is None or not confirm(notice):
-                raise PolicyError(
-                    f"{notice} Nothing was spent. Confirm it (--yes) if that is what you want."
-                )
         return self.ledger.reserve(
             self.spec.account,
             promise,
@@ -175,6 +179,17 @@ class Desk:
         where = files.write(self.output, release_id, cells, list(drawn), said, words)
         self.ledger.commit(release_id, files.hash_of(where))
         return tuple(sorted(where.iterdir()))
+
+    def _again(self) -> str | None:
+        """Say that the spec was drawn before, if it was."""
+        entries = self.ledger.entries(self.spec.account)
+        runs = sum(entry.said.get("spec_hash") == self.spec.hash for entry in entries)
+        if not runs:
+            return None
+        return (
+            f"This spec was already drawn {runs} time(s) on account {self.spec.account!r}; "
+            "drawing again is a new file with a new charge."
+        )
 
     def _recover(self, say: Say) -> None:
         """Finish what a crash left: commit whole files, and say what was spent for nothing."""

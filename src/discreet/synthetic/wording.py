@@ -41,19 +41,17 @@ def describe(
     promise: dict[str, Any] = {
         "guarantee": law.guarantee(spec.protect.adjacency).to_dict() if guaranteed else "none"
     }
+    # Where the data and the account are kept is nobody's business.
+    left_out = {"source", "ledger", "output"}
     if not guaranteed:
         promise["reason"] = NO_GUARANTEE
+        left_out |= {"budget", "tolerance"}
     return {
         "account": spec.account,
         "purpose": spec.purpose,
         **promise,
         "unit": spec.protect.model_dump(mode="json", exclude_none=True),
-        # Where the data and the account are kept is nobody's business.
-        "spec": {
-            key: value
-            for key, value in spec.to_dict().items()
-            if key not in ("source", "ledger", "output")
-        },
+        "spec": {key: value for key, value in spec.to_dict().items() if key not in left_out},
         "spec_hash": spec.hash,
         "synthesizer": law.to_dict(),
         "n": spec.n,
@@ -109,6 +107,11 @@ def statement(
         f"| {row['prior']:.0%} | {percent(row['posterior'], 'up', 1)} |"
         for row in worst_case(law.epsilon, PRIORS)
     ]
+    if worst_case(law.epsilon, [0.5])[0]["posterior"] >= 0.99:
+        lines += [
+            "",
+            "At so large a budget this table promises next to nothing by itself.",
+        ]
     lines += [
         "",
         f"Not protected: what holds for many at once, and what can be learned about {one} from "
