@@ -203,7 +203,7 @@ def best_of(entry: Any) -> Compiled:
         field: Field = Steps(entry.of, start, gap, len(prices), float(cap))
     else:
         # A little slack below each price: 0.29 as a double is a hair below 29 hundredths.
-        slack = float(step) / 1000
+        slack = float(step) / 1_000_000
         field = Bins(entry.of, (*(float(price) - slack for price in prices), float(cap) + slack))
     return BestOf(entry, field, whole, step)
 

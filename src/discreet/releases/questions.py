@@ -73,7 +73,9 @@ def _keys(value: object) -> object:
     return keys
 
 
-Keys: TypeAlias = Annotated[tuple[str, ...] | str, BeforeValidator(_keys)]
+Keys: TypeAlias = Annotated[
+    tuple[str, ...] | str, BeforeValidator(_keys, json_schema_input_type=list[str | int] | str)
+]
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_tuple)]
 Whole: TypeAlias = Annotated[float, Field(allow_inf_nan=False)]
 Pair: TypeAlias = Annotated[tuple[Whole, Whole], BeforeValidator(_tuple)]

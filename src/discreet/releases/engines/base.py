@@ -88,7 +88,7 @@ class Labels:
 class Steps:
     """A numeric column as the step of a ladder that it reaches: start, start + step, …, up to cap.
 
-    Below the start and above the cap is nothing. A thousandth of a step of slack lets 0.29 reach
+    Below the start and above the cap is nothing. A millionth of a step of slack lets 0.29 reach
     the step of twenty-nine hundredths, which no double is exactly.
     """
 

@@ -121,8 +121,8 @@ def _place(table: Table, field: Field, kinds: Mapping[str, Column]) -> Value:
     if isinstance(field, Steps):
         # Clipped before it becomes an integer, which infinity does not fit.
         near = ibis.greatest(field.start - field.step, ibis.least(field.cap + field.step, x))
-        step = ((near - field.start) / field.step + 1e-3).floor()
-        inside = (step >= 0) & (x <= field.cap + field.step * 1e-3)
+        step = ((near - field.start) / field.step + 1e-6).floor()
+        inside = (step >= 0) & (x <= field.cap + field.step * 1e-6)
         place = ibis.least(float(field.size), step + 1).cast("int64")
         return ibis.ifelse(x.notnull() & inside, place, 0).cast("int64")
     # In multiples of the resolution, clipped before it becomes an integer (±inf and 1e308 do not
