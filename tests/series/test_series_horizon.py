@@ -208,3 +208,38 @@ def test_refusals(call, words: str) -> None:  # type: ignore[no-untyped-def]
         call()
     assert caught.value.exit_code == 2
     assert "\n" not in str(caught.value)
+
+
+@settings(derandomize=True, deadline=None, max_examples=25)
+@given(
+    st.lists(
+        st.tuples(st.floats(0.05, 0.8), st.sampled_from([0.0, 1e-6, 1e-3])), min_size=2, max_size=7
+    ),
+    st.sampled_from([0.01, 0.1]),
+    st.sampled_from(["one", "two"]),
+)
+def test_unequal_promises_against_all_outcomes(
+    promises: list[tuple[float, float]], failure: float, sided: str
+) -> None:
+    """Every pattern of worst-case losses, one by one: never below the truth, and close to it."""
+    kept = math.prod(1 - delta for _, delta in promises)
+    outcomes = [(0.0, 1.0)]
+    for epsilon, _ in promises:
+        up_ = math.exp(epsilon) / (1 + math.exp(epsilon))
+        outcomes = [
+            (loss + sign * epsilon, p * (up_ if sign > 0 else 1 - up_))
+            for loss, p in outcomes
+            for sign in (1, -1)
+        ]
+
+    def delta_at(e: float) -> float:
+        rest = math.fsum(p * -math.expm1(e - loss) for loss, p in outcomes if loss > e)
+        return 1 - kept * (1 - rest)
+
+    places = {max(0.0, loss) for loss, _ in outcomes}  # a curve linear in e^ε bends only here
+    truth = min(
+        epsilon_prime(e, delta_at(e), failure, sided) for e in places if delta_at(e) < failure
+    )
+    ours = bound_of([(ApproxDP(*promise), 1) for promise in promises], failure, sided).epsilon_prime
+    assert ours >= truth * (1 - 1e-9)
+    assert ours <= truth * (1 + 1e-3)

@@ -6,7 +6,8 @@ it is made), and how often it is used. By `method`, for guarantees:
 - basic: Σε, Σδ;
 - advanced: the theorem of Dwork, Rothblum and Vadhan as KSZ Theorem 2.8 prints it, alone, though
   for few releases it is worse than basic; `tanh` is its sharper form;
-- optimal: equal (ε, δ)-DP releases exactly (Kairouz, Oh and Viswanath 2015); the default;
+- optimal: each release as bad as its promise allows, exactly where all are equal (Kairouz, Oh and
+  Viswanath 2015), by composed worst cases rounded the safe way where they differ; the default;
 - paper: KSZ Example 4.1 for zCDP.
 
 Mechanisms bring their own privacy loss. `delta` fixes one point (ε, δ) of whatever curve there is;
@@ -19,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from discreet.beliefs.approximate import epsilon_prime
 from discreet.beliefs.belief import Strength
@@ -28,6 +29,9 @@ from discreet.beliefs.loss_bounds import LossBound, loss_bound
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.rounding import up
+
+if TYPE_CHECKING:
+    from discreet.composition.loss import PrivacyLoss
 
 __all__ = ["METHODS", "Part", "bound_of", "guarantee_of"]
 
@@ -186,19 +190,45 @@ def _optimal(
     delta: float | None,
     hint: float | None,
 ) -> LossBound:
+    """Each release as bad as its promise allows: two losses ±ε, and all given away with δ."""
+    basic = _basic(promises, delta_prime, sided, delta)
+    loss, lost = _worst_cases(promises)
+    if loss is None or lost >= delta_prime or (delta is not None and lost >= delta > 0):
+        return basic
+    bound = loss_bound(loss, delta_prime, sided, delta=delta, hint=hint)
+    bound = _named(replace(bound, strength="generic"), "optimal composition")
+    return bound if bound.epsilon_prime <= basic.epsilon_prime else basic
+
+
+def _worst_cases(
+    promises: Sequence[tuple[ApproxDP, int]],
+) -> tuple[PrivacyLoss | PrivacyCurve | None, float]:
+    """The privacy loss, or curve, of the worst releases with these promises, and Σδ as it is lost.
+
+    Equal promises make a random walk. Unequal ones are composed as geometric releases, whose loss
+    is the worst case of an ε-DP release; what is lost to δ is lost whatever the rest does.
+    """
+    from discreet.composition import loss_of
     from discreet.composition.walk import WalkLoss
+    from discreet.laws import Geometric
 
     first = promises[0][0]
-    unequal = any((g.epsilon, g.delta) != (first.epsilon, first.delta) for g, _ in promises)
-    if unequal or first.epsilon == 0:
-        return _basic(promises, delta_prime, sided, delta)
-    times = sum(k for _, k in promises)
-    loss = WalkLoss(first.epsilon, times, first.delta, adjacency=first.adjacency)
-    lost = loss.delta(math.inf)
-    if lost >= delta_prime or (delta is not None and lost >= delta > 0):
-        return _nothing("optimal composition")
-    bound = loss_bound(loss, delta_prime, sided, delta=delta, hint=hint)
-    return _named(replace(bound, strength="generic"), "optimal composition")
+    where = first.adjacency
+    telling = [(g.epsilon, k) for g, k in promises if g.epsilon > 0]
+    if not telling:
+        return None, 0.0
+    if all((g.epsilon, g.delta) == (first.epsilon, first.delta) for g, _ in promises):
+        times = sum(k for _, k in promises)
+        equal = WalkLoss(first.epsilon, times, first.delta, adjacency=where)
+        return equal, equal.delta(math.inf)
+    loss = loss_of(*((Geometric(epsilon), k) for epsilon, k in telling))
+    kept = math.fsum(k * math.log1p(-g.delta) if g.delta < 1 else -math.inf for g, k in promises)
+    lost = min(1.0, up(-math.expm1(kept)))
+
+    def delta_at(epsilon: float) -> float:
+        return min(1.0, up(lost + (1 - lost) * loss.delta(epsilon)))
+
+    return PrivacyCurve("worst cases", delta_at, adjacency=where), lost
 
 
 def _advanced(
