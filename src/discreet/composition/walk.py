@@ -133,21 +133,36 @@ class WalkLoss(PrivacyLoss):
         lost = self._at_infinity()
         return walked if lost == 0 else min(1.0, up(lost + (1 - lost) * min(1.0, walked), 4))
 
-    def _epsilon(self, delta: float) -> float:
-        if self._delta(0.0) <= delta:
-            return 0.0
+    def _target(self, delta: float) -> float:
+        """What is left for the walk of δ, once everything may be given away; rounded down."""
         lost = self._at_infinity()
-        target = down((delta - lost) / (1 - lost), 8) if lost else delta
-        # The greatest count at whose own rung L_{count−1} the sum is still low enough; ε lies on the
-        # stretch below that rung, where the sum is linear in e^ε.
+        return down((delta - lost) / (1 - lost), 8) if 0 < lost < 1 else delta - lost
+
+    def _last_rung(self, target: float) -> int:
+        """The greatest count ≥ 1 at whose own rung L_{count−1} ≥ 0 the sum is at most the target."""
         low, high = 1, self.times // 2 + 2
         while high - low > 1:
             middle = (low + high) // 2
             enough = self._sum(middle, "curve") <= target
             low, high = (middle, high) if enough else (low, middle)
-        share = (target - self._sum(low, "curve")) / self._sum(low, "slope")
-        rung = (self.times - 2 * (low - 1)) * self.step
+        return low
+
+    def _epsilon(self, delta: float) -> float:
+        if self._delta(0.0) <= delta:
+            return 0.0
+        # On the stretch below that rung the sum is linear in e^ε.
+        target = self._target(delta)
+        count = self._last_rung(target)
+        share = (target - self._sum(count, "curve")) / self._sum(count, "slope")
+        rung = (self.times - 2 * (count - 1)) * self.step
         return settle(self._delta, delta, max(0.0, rung + math.log1p(-min(share, 0.999))))
+
+    def rung_epsilon(self, delta: float) -> float | None:
+        """Return the smallest rung (k−2ℓ)ε₀ ≥ 0 with δ ≤ delta: the printed theorem; None if none."""
+        target = self._target(delta)
+        if target < 0 or (target == 0 and self.lost > 0):
+            return None
+        return _rung(self.times - 2 * (self._last_rung(max(target, _TINY)) - 1), self.step)
 
     def tail(self, x: float, sided: Sided = "two") -> float:
         """P(|L| > x), or P(L > x), when the person is in all releases; never below the truth."""
