@@ -74,6 +74,7 @@ def test_distances_against_a_plain_sum():
         ({}, [], "No column"),
         ({"a": []}, [], "no levels"),
         ({"a": ["x", "x"]}, [], "twice"),
+        ({"a": ["x", ""]}, [], "empty level"),
         ({"a": ["1"], "b": [1, "1"]}, [], "twice"),
         ({c: range(100) for c in "abcdef"}, [], "the most"),
         ({"a": ["x", "y"]}, [{"b": "x"}], "unknown column"),

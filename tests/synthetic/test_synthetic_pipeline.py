@@ -29,7 +29,7 @@ from discreet.errors import (
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import outputs
-from discreet.synthetic import Synthesizer, assess, read, synthesize
+from discreet.synthetic import Synthesizer, assess, read, risk, synthesize
 from discreet.synthetic.assessment import Assessment, Search, draw_copies
 from discreet.synthetic.pipeline import Synthesis
 
@@ -364,6 +364,28 @@ def test_an_analyst_needs_the_published_folder_alone(tmp_path):
     table.unlink()
     with pytest.raises(DataError, match="cannot be read"):
         read(table.parent)
+
+
+def test_levels_with_commas_quotes_and_lines_survive_every_file(tmp_path):
+    odd = ['a,"b"', "line\nbreak", "ü ' ;", " lead"]
+    folder_of(tmp_path)
+    data = pa.table({"id": range(40), "odd": odd * 10})
+    spec = words(columns=["odd"], keys={"odd": odd}, impossible=None, source=None)
+    made = synthesize(spec, data=data, folder=tmp_path)
+    folder = tmp_path / "out" / made.release_id
+    file = read(folder)
+    assert file.counts.sum() == 300
+    (tmp_path / "data.csv").write_text(
+        "id,odd\n" + "".join(f'{i},"{t.replace(chr(34), chr(34) * 2)}"\n' for i, t in
+                             enumerate(odd * 10))
+    )  # fmt: skip
+    path = tmp_path / "odd.yaml"
+    path.write_text(yaml.safe_dump(spec | {"source": "data.csv"}))
+    for place in (folder / "table.csv", folder / "table.parquet"):
+        judged = assess(path, place)
+        assert judged.risk.records.tolist() == [10, 10, 10, 10]
+        expected = risk([10] * 4, file.counts, synthesizer=made.synthesizer)
+        np.testing.assert_array_equal(judged.risk.shift, expected.shift)
 
 
 # -- the draw itself

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Cells", "Distances", "distances"]
 
-_MOST_CELLS = 10_000_000
+_MOST_CELLS = 5_000_000
 
 Impossible = Mapping[str, str | Sequence[str]]
 
@@ -55,6 +55,11 @@ class Cells:
         for column, values in named.items():
             if not values:
                 raise InputError(f"Column {column!r} has no levels; list its public levels.")
+            if "" in values:
+                raise InputError(
+                    f"Column {column!r} lists an empty level, which no file can tell from a "
+                    "missing value; give it a name."
+                )
             if len(set(values)) != len(values):
                 raise InputError(f"Column {column!r} lists a level twice; list each once.")
         total = math.prod(len(values) for values in named.values())
