@@ -16,11 +16,16 @@ __version__ = "0.1.0"
 _HOME = {
     "Adjacency": "discreet.guarantees",
     "ApproxDP": "discreet.guarantees",
+    "Belief": "discreet.beliefs",
+    "Choice": "discreet.budgets",
     "DiscreetError": "discreet.errors",
     "PrivacyCurve": "discreet.guarantees",
+    "Prior": "discreet.beliefs",
     "ProbabilisticDP": "discreet.guarantees",
     "PureDP": "discreet.guarantees",
     "ZCDP": "discreet.guarantees",
+    "choose": "discreet.budgets",
+    "explain": "discreet.beliefs",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

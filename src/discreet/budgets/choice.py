@@ -199,8 +199,8 @@ def _warnings(choice: Choice) -> Iterator[str]:
         ratio = part.ratio if isinstance(part, Ratio | PosteriorUnlessRatio) else None
         if ratio is not None and part.box.p1 * part.box.q1 * ratio >= 1:
             yield (
-                f"At priors of {percent(1 / ratio, 'up', 1)} and more the tolerance itself asks for "
-                f"nothing: {ratio:g} times the prior is already certainty."
+                f"At priors of {percent(1 / ratio, 'up', 1)} and more the tolerance itself asks "
+                f"for nothing: {ratio:g} times the prior is already certainty."
             )
             break
     if any(

@@ -135,13 +135,13 @@ def _as_asked(part: Any, adjacency: Adjacency, strong: bool) -> Any:
 def _solve(part: Any) -> _Solved:
     found = closed_form(part)
     if found is not None:
-        return _Solved(found.epsilon, up(found.epsilon, 64), *found[1:])
+        return _Solved(*found)
     match part:
         case Table():
             cells = [constant_ratio(ratio, box) for box, ratio in part.cells()]
-            least = min(cells, key=lambda cell: cell.epsilon)
-            upper = up(least.epsilon, 64)
-            return _Solved(least.epsilon, upper, *least[1:4], "closed form on each cell")
+            least = min(cells, key=lambda cell: cell.lower)
+            upper = min(cell.upper for cell in cells)
+            return _Solved(least.lower, upper, *least[2:5], "closed form on each cell")
         case Function():
             return _solve_function(part)
         case Formula() | Difference():

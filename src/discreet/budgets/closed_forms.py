@@ -22,12 +22,14 @@ import math
 from typing import NamedTuple
 
 from discreet.budgets.one_prior import (
+    EVERYTHING,
     ULP,
-    epsilon_for_posterior,
-    epsilon_for_ratio,
-    largest_epsilon,
+    Range,
+    epsilon_range,
+    range_for_posterior,
+    range_for_ratio,
 )
-from discreet.rounding import down
+from discreet.rounding import down, up
 from discreet.tolerances.box import Box
 from discreet.tolerances.shapes import (
     Counterfactual,
@@ -42,9 +44,10 @@ __all__ = ["Found", "closed_form", "constant_ratio"]
 
 
 class Found(NamedTuple):
-    """A budget and the prior that binds it; a prior with a 0 in it is a limit, not attained."""
+    """Bounds of a budget and the prior that binds it; a 0 in a prior is a limit, not attained."""
 
-    epsilon: float
+    lower: float
+    upper: float
     p: float
     q: float
     attained: bool
@@ -64,8 +67,8 @@ def closed_form(tolerance: Tolerance) -> Found | None:
             return _difference(difference, box)
         case Counterfactual(ratio, counts_sensitive_only):
             share = 1.0 if counts_sensitive_only else 0.5
-            found = down(share * math.log1p(ratio - 1))
-            return Found(found, 1.0, 0.0, False, "closed form: counterfactual (Wood et al.)")
+            found = _around(share * math.log1p(ratio - 1))
+            return Found(*found, 1.0, 0.0, False, "closed form: counterfactual (Wood et al.)")
         case _:
             return None
 
@@ -74,20 +77,20 @@ def constant_ratio(ratio: float, box: Box, name: str = "K&R (14), (25)") -> Foun
     """Constant r on a box: fact 1."""
     q = box.q0
     p = box.p1 if q * (ratio + 1) <= 1 else box.p0
-    return _found(epsilon_for_ratio(p, q, ratio), p, q, f"closed form: {name}")
+    return _found(range_for_ratio(p, q, ratio), p, q, f"closed form: {name}")
 
 
 def _posterior(posterior: float, box: Box) -> Found:
     """Posterior alone: fact 2."""
     p, q = box.p1, box.q1
-    return _found(epsilon_for_posterior(p, q, posterior), p, q, "closed form: largest prior")
+    return _found(range_for_posterior(p, q, posterior), p, q, "closed form: largest prior")
 
 
 def _posterior_unless_ratio(posterior: float, ratio: float, box: Box) -> Found:
     """max{a/(pq), r}: fact 3, the kink at pq = a/r."""
     name = "K&R (15), (16), (33)"
     if posterior >= 1:
-        return _found(math.inf, box.p1, box.q1, "closed form: a posterior of 1 bounds nothing")
+        return _found(EVERYTHING, box.p1, box.q1, "closed form: a posterior of 1 bounds nothing")
     kink = posterior / ratio
     if box.p1 * box.q1 <= kink:
         return _posterior(posterior, box)
@@ -98,20 +101,20 @@ def _posterior_unless_ratio(posterior: float, ratio: float, box: Box) -> Found:
     if box.p1 * box.q0 <= kink:  # the kink lies on the edge p = p1
         p, q = box.p1, kink / box.p1
         A, B = (p * ratio - posterior) / ratio, 1 - p
-        found = largest_epsilon(A, B, C, D, error_A=2 * ULP)
+        found = epsilon_range(A, B, C, D, error_A=2 * ULP)
     elif box.q0 * (ratio + 1) <= 1:  # on the edge q = q0, where the ratio binds at the far end
         return constant_ratio(ratio, Box(box.p1, box.p1, box.q0, box.q0), name)
     else:
         p, q = kink / box.q0, box.q0
         A, B = p * (1 - q), (ratio * q - posterior) / (ratio * q)
-        found = largest_epsilon(A, B, C, D, error_B=2 * ULP)
+        found = epsilon_range(A, B, C, D, error_B=2 * ULP)
     return _found(found, p, q, f"closed form: {name}")
 
 
 def _difference(difference: float, box: Box) -> Found | None:
     """1 + b/(pq) over all q with p = 1 among the priors, or at q = 1 over all p."""
     if difference >= 1:
-        return _found(math.inf, box.p1, box.q1, "closed form: a difference of 1 bounds nothing")
+        return _found(EVERYTHING, box.p1, box.q1, "closed form: a difference of 1 bounds nothing")
     worst = (1 - difference) / 2
     # log((1+b)/(1−b)) = 2 atanh b
     if box.p1 == 1 and box.q0 <= worst <= box.q1:
@@ -120,8 +123,12 @@ def _difference(difference: float, box: Box) -> Found | None:
         epsilon, p, q, name = 4 * math.atanh(difference), worst, 1.0, "KSZ: difference at q = 1"
     else:
         return None
-    return _found(down(epsilon), p, q, f"closed form: {name}")
+    return _found(_around(epsilon), p, q, f"closed form: {name}")
 
 
-def _found(epsilon: float, p: float, q: float, method: str) -> Found:
-    return Found(epsilon, p, q, p > 0 and q > 0, method)
+def _around(epsilon: float) -> Range:
+    return Range(down(epsilon), up(epsilon))
+
+
+def _found(epsilon: Range, p: float, q: float, method: str) -> Found:
+    return Found(*epsilon, p, q, p > 0 and q > 0, method)

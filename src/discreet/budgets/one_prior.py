@@ -16,22 +16,36 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import NamedTuple
 
 from discreet.errors import ToleranceError
-from discreet.rounding import down
+from discreet.rounding import down, up
 
 __all__ = [
+    "EVERYTHING",
     "ULP",
-    "epsilon_for_posterior",
+    "Range",
     "epsilon_for_ratio",
     "epsilon_for_reciprocal",
-    "largest_epsilon",
+    "epsilon_range",
+    "range_for_posterior",
+    "range_for_ratio",
 ]
 
 ULP = 2.0**-52
 
 
-def largest_epsilon(
+class Range(NamedTuple):
+    """lower ≤ ε_i ≤ upper; apart by a few ulps, or by what cancelled in the coefficients."""
+
+    lower: float
+    upper: float
+
+
+EVERYTHING = Range(math.inf, math.inf)
+
+
+def epsilon_range(
     A: float,
     B: float,
     C: float,
@@ -41,30 +55,42 @@ def largest_epsilon(
     error_B: float = 0.0,
     error_C: float = 0.0,
     error_D: float = 0.0,
-) -> float:
-    """Return the ε of these coefficients, never above the true one; errors are absolute bounds."""
-    C = C + error_C
+) -> Range:
+    """Return bounds of the ε of these coefficients; errors are absolute bounds of theirs."""
+    lower = _epsilon(A, B, C + error_C, D - error_D, error_A, error_B)
+    upper = _epsilon(A, B, C - error_C, D + error_D, -error_A, -error_B)
+    return Range(max(0.0, down(lower)), up(upper))
+
+
+def _epsilon(A: float, B: float, C: float, D: float, error_A: float, error_B: float) -> float:
     if C <= 0:
         return math.inf
-    R = math.sqrt(B * B + 4 * A * C)
-    y = 2 * (D - error_D) / (2 * (A + error_A) + B + error_B + R)
+    # For small ε a larger A or B makes it smaller (D is held), for large ε larger (C is held).
+    a, b = max(0.0, A + error_A), max(0.0, B + error_B)
+    y = 2 * D / (2 * a + b + math.sqrt(b * b + 4 * a * C))
     if y <= 0:
         return 0.0
     if y < 0.5:
-        return down(-math.log1p(-y))
-    A, B = max(0.0, A - error_A), max(0.0, B - error_B)
-    R = math.sqrt(B * B + 4 * A * C)
-    return max(0.0, down(math.log((B + R) / (2 * C))))
+        return -math.log1p(-y)
+    a, b = max(0.0, A - error_A), max(0.0, B - error_B)
+    return math.log((b + math.sqrt(b * b + 4 * a * C)) / (2 * C))
 
 
 def epsilon_for_ratio(p: float, q: float, ratio: float) -> float:
-    """Return the largest ε that keeps the posterior within `ratio` times the prior at (p, q).
-
-    p = 0 and q = 0 stand for the limits there.
+    """Return the lower end of `range_for_ratio`: the budget.
 
     >>> round(epsilon_for_ratio(1 / 12, 1.0, 3.0), 4)
     1.2993
-    >>> epsilon_for_ratio(0.5, 1.0, 2.0)
+    """
+    return range_for_ratio(p, q, ratio).lower
+
+
+def range_for_ratio(p: float, q: float, ratio: float) -> Range:
+    """Return bounds of the largest ε that keeps posterior ÷ prior within `ratio` at (p, q).
+
+    p = 0 and q = 0 stand for the limits there.
+
+    >>> range_for_ratio(0.5, 1.0, 2.0).lower
     inf
     """
     if not ratio > 1:
@@ -73,9 +99,9 @@ def epsilon_for_ratio(p: float, q: float, ratio: float) -> float:
             "release at all keeps a belief from growing a little."
         )
     if math.isinf(ratio) or _bounds_nothing(p, q, ratio):
-        return math.inf
+        return EVERYTHING
     inverse = 1 / ratio
-    return largest_epsilon(
+    return epsilon_range(
         p * (1 - q),
         1 - p,
         inverse - p * q,
@@ -94,19 +120,19 @@ def _bounds_nothing(p: float, q: float, ratio: float) -> bool:
 
 def epsilon_for_reciprocal(p: float, q: float, w: float) -> float:
     """Return ε_i for the reciprocal w = 1/r of a tolerated ratio."""
-    return largest_epsilon(p * (1 - q), 1 - p, w - p * q, 1 - w)
+    return epsilon_range(p * (1 - q), 1 - p, w - p * q, 1 - w).lower
 
 
-def epsilon_for_posterior(p: float, q: float, posterior: float) -> float:
-    """Return the largest ε that keeps the posterior within `posterior` at (p, q).
+def range_for_posterior(p: float, q: float, posterior: float) -> Range:
+    """Return bounds of the largest ε that keeps the posterior within `posterior` at (p, q).
 
-    >>> round(epsilon_for_posterior(0.05, 1.0, 0.12), 4)
+    >>> round(range_for_posterior(0.05, 1.0, 0.12).lower, 4)
     0.952
     """
     if posterior >= 1:
-        return math.inf
+        return EVERYTHING
     s = p * q
-    return largest_epsilon(
+    return epsilon_range(
         p * (1 - q),
         1 - p,
         s * (1 - posterior) / posterior,

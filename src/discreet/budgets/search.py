@@ -39,7 +39,7 @@ __all__ = ["Search", "look", "search", "search_monotone"]
 _RELATIVE = {1: 2e-10, 2: 2e-8}  # of ε, by the dimension of the piece
 _FLOOR = 4e-14  # what rounding of 1/r* leaves of a very small ε
 _SLACK = 1 - 2e-15  # the few ulps of the vector formula for ε_i
-_MOST_BOXES = 3_000_000
+_MOST_BOXES = 300_000
 _AT_ONCE = 256  # an array operation costs about the same for one box as for this many
 _DUST = 4e-12  # cuts this close to the best prior leave nothing that matters between them
 _ENDS = ("p0", "p1", "q0", "q1")
@@ -154,8 +154,8 @@ def search(expression: Expression, box: Box) -> Search:
     for part, piece in pieces(expression, box):
         if is_constant(part):
             found = constant_ratio(evaluate(part, 1.0, 1.0), piece)
-            state.lower = min(state.lower, found.epsilon)
-            state.offer(np.array([found.epsilon]), np.array([found.p]), np.array([found.q]))
+            state.lower = min(state.lower, found.lower)
+            state.offer(np.array([found.upper]), np.array([found.p]), np.array([found.q]))
             continue
         dimension = 2 if piece.p0 < piece.p1 and piece.q0 < piece.q1 else 1
         margin = max(margin, _RELATIVE[dimension])
@@ -182,11 +182,11 @@ def _search_piece(W: Reciprocal, piece: Box, state: Search, relative: float) -> 
         keep = bound < state.upper - _target_gap(state.upper, relative)
         if not keep.any():
             return
-        if state.boxes > _MOST_BOXES:
-            state.lower = min(state.lower, float(np.min(bound)))
-            return
         boxes, bound, undefined = boxes[keep], bound[keep], undefined[keep]
         enclosed = _take(enclosed, keep)
+        if state.boxes + 9 * len(boxes) > _MOST_BOXES:
+            state.lower = min(state.lower, _settle(W, boxes, enclosed, bound, state, relative))
+            return
         boxes = _collapse(boxes, enclosed, bound, undefined, state.upper)
         w = _offer_points(W, boxes, int(np.argmin(bound)), state)
         if level == 0 and len(slopes) == 1:
@@ -392,6 +392,29 @@ def _slope_bound(w: Array, boxes: Boxes, enclosed: Enclosure, target: float) -> 
         ) / 2 * np.maximum(-along_q[0], along_q[1])
         # A NaN (a width of 0 times an unknown slope) is no proof.
         return np.asarray(S * _SLACK - w - drop * (1 + 1e-14) >= 0)
+
+
+def _settle(
+    W: Reciprocal,
+    boxes: Boxes,
+    enclosed: Enclosure,
+    bound: Array,
+    state: Search,
+    relative: float,
+) -> float:
+    """Return the highest target that the boxes at hand prove, when cutting on costs too much."""
+    w = W.over(_centres(boxes), "")[0].high
+    least, gap = float(np.min(bound)), _tolerance(state.upper, relative)
+    while (target := state.upper - gap) > least:
+        if np.all((bound >= target) | _slope_bound(w, boxes, enclosed, target)):
+            return target
+        gap *= 2
+    return least
+
+
+def _centres(boxes: Boxes) -> Boxes:
+    p, q = (boxes.p0 + boxes.p1) / 2, (boxes.q0 + boxes.q1) / 2
+    return Boxes(p, p, q, q)
 
 
 def _refuse_undefined(W: Reciprocal, boxes: Boxes) -> None:

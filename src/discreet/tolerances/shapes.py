@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from discreet.errors import InputError, ToleranceError
-from discreet.rounding import percent
 from discreet.tolerances.box import EVERY_PRIOR, Box
 from discreet.tolerances.formula import (
     Binary,
@@ -166,7 +165,7 @@ class Posterior(Tolerance):
         return {"posterior": self.posterior} | self.box.to_mapping()
 
     def __str__(self) -> str:
-        return f"nobody becomes more than {percent(self.posterior, 'up', 2)} sure ({self.box})"
+        return f"nobody becomes more than {100 * self.posterior:.4g} % sure ({self.box})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +196,7 @@ class PosteriorUnlessRatio(Tolerance):
 
     def __str__(self) -> str:
         return (
-            f"nobody becomes more than {percent(self.posterior, 'up', 2)} sure unless their belief "
+            f"nobody becomes more than {100 * self.posterior:.4g} % sure unless their belief "
             f"grows at most {self.ratio:g}-fold ({self.box})"
         )
 
@@ -226,8 +225,7 @@ class Difference(Tolerance):
         return {"difference": self.difference} | self.box.to_mapping()
 
     def __str__(self) -> str:
-        points = percent(self.difference, "up", 2).removesuffix(" %")
-        return f"belief grows by at most {points} percentage points ({self.box})"
+        return f"belief grows by at most {100 * self.difference:.4g} percentage points ({self.box})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,67 @@
+"""One look for all charts: colours that the colour-blind tell apart, and how a chart is saved.
+
+Colours are the Okabe–Ito palette. ε is never coloured as good or bad.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from discreet.errors import InputError
+
+__all__ = ["COLOURS", "FAINT", "INK", "save", "styled"]
+
+INK = "#24292f"
+FAINT = "#8c959f"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+
+
+def styled(chart: Any, title: str, subtitle: str | list[str] | None = None) -> Any:
+    """Give a finished chart its title and the common look."""
+    heading = alt.TitleParams(
+        title,
+        subtitle=subtitle or [],
+        anchor="start",
+        fontSize=15,
+        fontWeight=600,
+        subtitleFontSize=12,
+        subtitleColor=FAINT,
+        color=INK,
+        offset=12,
+    )
+    return (
+        chart.properties(title=heading)
+        .configure(font="Helvetica, Arial, sans-serif", background="white", padding=16)
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=INK,
+            titleColor=INK,
+            titleFontWeight="normal",
+            gridColor="#eaeef2",
+            domainColor=FAINT,
+            tickColor=FAINT,
+            labelFontSize=11,
+            titleFontSize=12,
+        )
+        .configure_legend(labelColor=INK, titleColor=INK, titleFontWeight="normal")
+        .configure_header(labelColor=INK, titleColor=INK, labelFontSize=12)
+    )
+
+
+def save(chart: Any, path: str | Path, *, scale: float = 2.0) -> Path:
+    """Write a chart as PNG, SVG, JSON or HTML, by its ending; no browser and no network."""
+    target = Path(path)
+    kind = target.suffix.lower().lstrip(".")
+    if kind not in ("png", "svg", "json", "html"):
+        raise InputError(
+            f"{target.name} ends in {kind!r}; a chart is saved as png, svg, json or html."
+        )
+    options: dict[str, Any] = {"scale_factor": scale} if kind == "png" else {}
+    if kind == "html":
+        options["inline"] = True
+    target.parent.mkdir(parents=True, exist_ok=True)
+    chart.save(str(target), format=kind, **options)
+    return target
