@@ -79,6 +79,7 @@ def test_against_the_double_loop(p0, epsilon, n, drawn, w):
     assert found == pytest.approx(double_loop(p0, epsilon, n, drawn, w), rel=1e-9, abs=1e-18)
 
 
+@pytest.mark.slow
 def test_where_terms_are_left_out():
     """Large enough that the runs of terms are cut, and still every digit of the double loop."""
     _, mass = binomial(130, 0.02)

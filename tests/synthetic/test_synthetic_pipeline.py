@@ -29,7 +29,15 @@ from discreet.errors import (
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import outputs
-from discreet.synthetic import Synthesizer, assess, read, risk, synthesize
+from discreet.synthetic import (
+    Synthesizer,
+    assess,
+    posterior,
+    read,
+    risk,
+    risk_table,
+    synthesize,
+)
 from discreet.synthetic.assessment import Assessment, Search, draw_copies
 from discreet.synthetic.pipeline import Synthesis
 
@@ -403,6 +411,31 @@ def test_the_draw_follows_its_law():
     assert stats.chisquare(drawn.sum(axis=0), shares * law.draws).pvalue > 1e-7
 
 
+def test_the_schema_is_published_and_the_example_keeps_it():
+    import jsonschema
+
+    from discreet.synthetic import spec as module
+
+    published = json.loads(Path(module.__file__).with_name("spec.schema.json").read_text())
+    assert published == module.json_schema()
+    example = Path(__file__).parents[2] / "examples" / "synthetic" / "patients.yaml"
+    written = yaml.safe_load(example.read_text())
+    jsonschema.validate(written, published)
+    assert module.load(example).cells().size == 28
+    again = module.load(module.load(example).to_dict(), folder=example.parent)
+    assert again.hash == module.load(example).hash
+
+
+def test_results_show_themselves_in_notebooks():
+    judged = assess([999, 1], [997, 3], epsilon=1000)
+    found = assess([995, 5], epsilons=[1], region="RR <= 9", n_synthetic=10, candidates=1)
+    for shown in (judged, found):
+        assert "Confidential" in shown._repr_html_()
+        assert "\n" not in repr(shown)
+    assert "<td>0.125</td>" in risk_table()._repr_html_()
+    assert "2.5 %" in posterior([7, 3], n=10, epsilon=5)._repr_html_()
+
+
 # -- assess
 
 
@@ -561,7 +594,7 @@ def test_counts_are_judged_directly():
 
 @pytest.mark.slow
 def test_a_crash_may_lose_the_file_never_the_charge(tmp_path):
-    """Killed at eight moments: every finished file has its charge, and no half file is there."""
+    """Killed at six moments: every finished file has its charge, and no half file is there."""
     path = folder_of(tmp_path, n_synthetic=200_000, budget={"epsilon": 1.0})
     program = (
         "from discreet.synthetic import synthesize; "
@@ -570,9 +603,9 @@ def test_a_crash_may_lose_the_file_never_the_charge(tmp_path):
     started = time.perf_counter()
     subprocess.run([sys.executable, "-c", program], check=True)
     whole = time.perf_counter() - started
-    for i in range(8):
+    for i in range(6):
         child = subprocess.Popen([sys.executable, "-c", program])
-        time.sleep(whole * (0.3 + 0.1 * i))
+        time.sleep(whole * (0.5 + 0.09 * i))
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
     ledger = ledger_of(tmp_path)

@@ -23,6 +23,7 @@ from discreet.errors import InputError
 from discreet.guarantees import finite_or_null
 from discreet.synthetic.cells import Cells, Distances, distances
 from discreet.synthetic.law import Synthesizer, whole
+from discreet.synthetic.notebook import html_table
 from discreet.synthetic.records import (
     Alternatives,
     LogLikelihood,
@@ -141,6 +142,11 @@ class Assessment:
             "priors": [{"lower": low, "upper": high} for low, high in found.priors],
         }
 
+    def _repr_html_(self) -> str:
+        rows = [[f"{value:.4g}" for value in self._at(prior).values()] for prior in self.shown]
+        header = ["prior", "largest R", "largest RR", "average R"]
+        return html_table(f"{self!r}. {CONFIDENTIAL}", header, rows)
+
     def __repr__(self) -> str:
         verdict = {True: "acceptable", False: "not acceptable", None: "no region given"}
         return f"Assessment({verdict[self.acceptable]}, {self.records_outside} records outside)"
@@ -187,7 +193,11 @@ def assess_counts(
         outside = _over_range(found, accepted, prior_range)
     elif accepted is not None and at is not None:
         outside = _at_points(found, accepted, at)
-    gap = None if cells is None else distances(found.records, as_counts("c", candidate), cells)
+    gap = (
+        None
+        if cells is None
+        else distances(found.records, as_counts("candidate", candidate), cells)
+    )
     return Assessment(
         found,
         synthesizer.epsilon if synthesizer is not None else epsilon,
@@ -266,6 +276,11 @@ class Search:
                 (row["distance"] for row in self.rows if row["epsilon"] == self.epsilon), None
             ),
         }
+
+    def _repr_html_(self) -> str:
+        rows = [[f"{value:g}" for value in row.values()] for row in self.rows]
+        header = ["epsilon", "inside", "records outside", "largest R", "distance"]
+        return html_table(f"{self!r}. {CONFIDENTIAL}", header, rows)
 
     def __repr__(self) -> str:
         best = "none" if self.epsilon is None else f"{self.epsilon:g}"

@@ -25,6 +25,7 @@ import numpy as np
 from discreet.errors import InputError
 from discreet.synthetic.binomials import CUT, binomial, log_choose
 from discreet.synthetic.law import prior_weight, whole
+from discreet.synthetic.notebook import html_table
 from discreet.synthetic.records import check_prior
 
 __all__ = ["RiskTable", "expected_risk_increase", "risk_table"]
@@ -134,6 +135,14 @@ class RiskTable:
                 for epsilon, value in zip(self.epsilons, row, strict=True)
             ],
         }
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [f"{p0:g}", *(f"{value:.3g}" for value in row)]
+            for p0, row in zip(self.shares, self.values, strict=True)
+        ]
+        header = ["p0 \\ ε", *(f"{epsilon:g}" for epsilon in self.epsilons)]
+        return html_table("Expected increase in risk", header, rows)
 
     def __repr__(self) -> str:
         return (

@@ -33,6 +33,7 @@ import numpy as np
 from discreet.errors import InputError
 from discreet.synthetic.binomials import CUT, beta_binomial
 from discreet.synthetic.law import Synthesizer, whole
+from discreet.synthetic.notebook import html_table
 from discreet.synthetic.records import as_counts, law_of
 
 if TYPE_CHECKING:
@@ -109,6 +110,11 @@ class Posterior:
             middle = (low + high) / 2
             low, high = (middle, high) if self.cdf(middle) < level else (low, middle)
         return low, high
+
+    def _repr_html_(self) -> str:
+        low, high = self.interval()
+        figures = [f"{value:.4g}" for value in (self.mean, self.sd, low, high)]
+        return html_table("Posterior of a share", ["mean", "sd", "2.5 %", "97.5 %"], [figures])
 
     def __repr__(self) -> str:
         return f"Posterior(mean={self.mean:.6g}, sd={self.sd:.3g}, n={self.n})"

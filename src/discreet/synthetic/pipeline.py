@@ -19,6 +19,7 @@ from discreet.synthetic import source, wording
 from discreet.synthetic.assessment import Search, draw_copies
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.law import Synthesizer
+from discreet.synthetic.notebook import html_table
 from discreet.synthetic.records import worst_case
 
 if TYPE_CHECKING:
@@ -79,7 +80,13 @@ class Synthesis:
         }
 
     def _worst_case(self) -> list[dict[str, Any]]:
+        if self.guarantee is None:
+            return []
         return worst_case(self.synthesizer.epsilon, wording.PRIORS)
+
+    def _repr_html_(self) -> str:
+        rows = [[f"{row['prior']:g}", f"{row['posterior']:.4g}"] for row in self._worst_case()]
+        return html_table(repr(self), ["prior", "posterior at most"], rows)
 
     def __repr__(self) -> str:
         what = self.release_id or "not drawn"

@@ -15,7 +15,8 @@
 
 Levels are public (`keys`, a list or a CSV file of them); what is not listed is left out. The number
 of synthetic records is a choice, never taken from the data; `n`, if the size of the original is
-public anyway, is printed for analysts. Paths are relative to the spec's folder.
+public anyway, is printed for analysts. Paths are relative to the spec's folder. The JSON Schema
+beside this file (`spec.schema.json`) is made from these classes.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from discreet.releases.questions import Keys, key_text
 from discreet.releases.spec import About, Budget, Closed, Names, Protect
 from discreet.synthetic.cells import Cells
 
-__all__ = ["SyntheticSpec", "load"]
+__all__ = ["SyntheticSpec", "json_schema", "load"]
 
 
 def _levels(value: object) -> object:
@@ -43,9 +44,9 @@ def _levels(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     return {
-        str(column): tuple(
-            key_text(level) for level in (levels if isinstance(levels, list) else [levels])
-        )
+        str(column): tuple(map(key_text, levels))
+        if isinstance(levels, (list, tuple))
+        else key_text(levels)
         for column, levels in value.items()
     }
 
@@ -54,7 +55,7 @@ def _tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-Impossible = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_levels)]
+Impossible = Annotated[dict[str, str | tuple[str, ...]], BeforeValidator(_levels)]
 
 
 class SyntheticSpec(Closed):
@@ -188,3 +189,11 @@ def _sentence(error: ValidationError) -> str:
         return f"{where} is missing; a synthetic file cannot be made without it."
     message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
     return f"{where}: {message[:1].lower()}{message[1:]}."
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a spec, as published in `spec.schema.json` beside this file."""
+    schema = SyntheticSpec.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "Discreet: the spec of a synthetic file"
+    return schema

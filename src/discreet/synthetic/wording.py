@@ -56,9 +56,7 @@ def describe(
         "synthesizer": law.to_dict(),
         "n": spec.n,
         **cells.to_dict(),
-        "impossible": [
-            {column: list(levels) for column, levels in rule.items()} for rule in spec.impossible
-        ],
+        "impossible": spec.to_dict().get("impossible", []),
         "worst_case": worst_case(law.epsilon, PRIORS) if guaranteed else None,
         "assumptions": _assumptions(spec) if guaranteed else [],
     }
