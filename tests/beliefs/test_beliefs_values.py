@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -170,3 +171,63 @@ def test_a_pure_mechanism_keeps_the_bound_for_every_output() -> None:
     assert belief.ratio.upper == pytest.approx(
         explain(PureDP(0.5), Prior(0.2, 0.3)).ratio.upper, rel=1e-12
     )
+
+
+@pytest.mark.parametrize("sided", ["one", "two"])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+def test_laws_as_far_apart_as_the_promise_allows(
+    order: tuple[int, ...], epsilon: float, sided: str
+) -> None:
+    """One rare output, each law above the one before by all that (ε, δ) allows.
+
+    Its probability is set against failure probabilities around it, in whichever of the three worlds
+    it is likeliest: a bound that forgets a world, or a step, is found out.
+    """
+    delta = 1e-5
+    for i, j in itertools.product(range(-8, 9), range(14)):
+        chain = [delta * 10 ** (i / 4)]
+        for _ in range(2):
+            chain.append(math.exp(epsilon) * chain[-1] + delta)
+        if chain[-1] > 0.2:
+            continue
+        sensitive, other, absent = three = [[chain[k], 1 - chain[k]] for k in order]
+        apart = max(delta_between(x, absent, epsilon) for x in (sensitive, other))
+        point, failure = (epsilon, apart * (1 + 1e-9)), chain[-1] * 1.3 ** (1 - j)
+        if not point[1] < failure < 1:
+            continue
+        for p, q, split in itertools.product((0.05, 0.9), (0.05, 0.999), (None, 0.5)):
+            bounds = ratio_bounds(Prior(p, q), point, two_steps(point), failure, sided, split=split)
+            outside = [
+                not bounds[0] * (1 - 1e-9) <= value <= bounds[1] * (1 + 1e-9)
+                for x, y, z in zip(sensitive, other, absent, strict=True)
+                for value in [1 / (p * q + (1 - q) * p * y / x + (1 - p) * z / x)]
+            ]
+            assert max(chance(truth, outside) for truth in three) <= failure * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_both_directions_may_fail_at_once(epsilon: float) -> None:
+    """Two rare outputs, one for each direction: their failures add up."""
+    delta, orders = 1e-5, list(itertools.permutations(range(3)))
+    for up_order, down_order, i, j in itertools.product(orders, orders, range(-4, 5), range(8)):
+        chain = [delta * 10 ** (i / 3)]
+        for _ in range(2):
+            chain.append(math.exp(epsilon) * chain[-1] + delta)
+        three = [
+            [chain[a], chain[b], 1 - chain[a] - chain[b]]
+            for a, b in zip(up_order, down_order, strict=True)
+        ]
+        sensitive, other, absent = three
+        apart = max(delta_between(x, absent, epsilon) for x in (sensitive, other))
+        point, failure = (epsilon, apart * (1 + 1e-9)), 2 * chain[-1] * 1.2**-j
+        if not point[1] < failure < 0.5:
+            continue
+        p, q = 0.5, 0.999
+        low, high = ratio_bounds(Prior(p, q), point, two_steps(point), failure)
+        outside = [
+            not low * (1 - 1e-9) <= value <= high * (1 + 1e-9)
+            for x, y, z in zip(*three, strict=True)
+            for value in [1 / (p * q + (1 - q) * p * y / x + (1 - p) * z / x)]
+        ]
+        assert max(chance(truth, outside) for truth in three) <= failure * (1 + 1e-9)
