@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from discreet.composition import theorems
@@ -38,7 +39,6 @@ from discreet.guarantees import (
 )
 from discreet.laws import Exponential, Mechanism
 from discreet.laws.checks import whole
-from discreet.rounding import up
 
 __all__ = ["METHODS", "Composition", "compose"]
 
@@ -57,7 +57,7 @@ _FIXED_PLAN = "holds for a plan fixed before the first release"
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """One guarantee for many releases; `others` maps each method to its ε (None: not applicable)."""
+    """One guarantee for many releases; `others` maps a method to its ε (None: does not apply)."""
 
     guarantee: Guarantee
     epsilon: float
@@ -240,20 +240,21 @@ def _curve(plan: _Plan) -> PrivacyLoss | None:
 
 def _rho(plan: _Plan) -> float | None:
     """Σρ, a pure ε as ε²/2, an exponential mechanism as ε²/8; None with a curve among the parts."""
-    total = []
+    total: list[Fraction] = []
     exponential = {id(g): m for (g, _), m in zip(plan.stated, _aligned(plan), strict=True)}
     for guarantee, k in plan.stated:
         mechanism = exponential[id(guarantee)]
         if isinstance(mechanism, Exponential):
-            total.append(k * mechanism.rho)
+            total.append(k * Fraction(mechanism.rho))
         elif isinstance(guarantee, ZCDP):
-            total.append(k * guarantee.rho)
+            total.append(k * Fraction(guarantee.rho))
         elif isinstance(guarantee, PrivacyCurve):
             return None
         else:
-            total.append(k * guarantee.epsilon**2 / 2)
-    value = math.fsum(total)
-    return up(value, 4) if len(total) > 1 or plan.stated[0][1] > 1 else value
+            total.append(k * Fraction(guarantee.epsilon) ** 2 / 2)
+    exact = sum(total, Fraction(0))
+    value = float(exact)
+    return value if Fraction(value) >= exact else math.nextafter(value, math.inf)
 
 
 def _aligned(plan: _Plan) -> list[Mechanism | None]:

@@ -4,13 +4,13 @@ Notation. ρ the sum of the ρ of all releases, α = 1 + t > 1 the order of a R�
 
 Theorem (Canonne, Kamath and Steinke 2020, Prop. 12 for divergences bounded by αρ):
     δ(ε) ≤ inf_{t>0} exp(t((1+t)ρ − ε) − t log(1 + 1/t) − log(1 + t)).
-Every t gives a valid bound, so the search can only be loose, never unsafe. The exponent is convex in
-t, stationary where (1+2t)ρ − log(1 + 1/t) = ε. Solved for ε at a given δ it is
+Every t gives a valid bound, so the search can only be loose, never unsafe. The exponent is convex
+in t, stationary where (1+2t)ρ − log(1 + 1/t) = ε. Solved for ε at a given δ it is
     ε(t) = (1+t)ρ + (log 1/δ − t log(1 + 1/t) − log(1 + t))/t,
 stationary where ρt² + log(1+t) = log 1/δ: both left-hand sides rise in t.
 
-The classical ε = ρ + 2√(ρ log 1/δ) (Bun and Steinke 2016, Prop. 1.3; used in KSZ Ex. 4.1) is kept to
-reproduce what was published with it. A δ₀-approximate ρ-zCDP release adds δ₀ (ibid., §8).
+The classical ε = ρ + 2√(ρ log 1/δ) (Bun and Steinke 2016, Prop. 1.3; used in KSZ Ex. 4.1) is kept
+to reproduce what was published with it. A δ₀-approximate ρ-zCDP release adds δ₀ (ibid., §8).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _root(rising: Callable[[float], float], slope: Callable[[float], float], t: 
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:
-    """Return a δ such that ρ-zCDP is (ε, δ)-DP, by the tight conversion; never below what it proves.
+    """Return the δ that the tight conversion proves at ε for ρ-zCDP; rounded up.
 
     >>> zcdp_delta(0.01, 1.0) < 1e-12
     True

@@ -43,7 +43,7 @@ def _fall(a: float, s: float) -> float:
 
 
 def _raised(log_value: float, a: float) -> float:
-    """e^log_value, raised past its rounding error: a few ulps, and those of a²/2 in the exponent."""
+    """e^log_value, raised past its rounding error: a few ulps, and those of the exponent a²/2."""
     slack = _U * (256 + 16 * (abs(a) + (a * a if a > 0 else 0.0)))
     return max(_TINY, math.exp(log_value) * (1 + slack))
 

@@ -5,16 +5,17 @@ Notation. h the step of the grid, P the law of the loss (moved to the grid on th
 
     δ(ε) = e^{K−θε} Σ_{l>ε} P_θ(l) e^{−θ(l−ε)} (1 − e^{ε−l}).
 
-With θ such that the mean of P_θ is near ε (the saddle point), the sum is over the bulk of P_θ and keeps
-its digits however small δ is. One inverse transform on a window of width 2W around ε gives P_θ there:
+With θ such that the mean of P_θ is near ε (the saddle point), the sum is over the bulk of P_θ and
+keeps its digits however small δ is. One inverse transform on a window of width 2W around ε gives
+P_θ there:
 
-- losses that lie beyond the window at its upper end would be missed: P(L > ε+W) ≤ e^{K(v) − (v−½)(ε+W)}
-  for any v (Chernoff) is added; those beyond the lower end only make δ larger;
-- the rounding error of the transforms is bounded (first order) by u·(32k·mean|φ| + 8·log₂N·rms|φ|/√N)
-  a point and added to every point, k the number of releases.
+- losses that lie beyond the window at its upper end would be missed: P(L > ε+W) ≤ e^{K(v) −
+  (v−½)(ε+W)} for any v (Chernoff) is added; those beyond the lower end only make δ larger;
+- the rounding error of the transforms is bounded (first order) by u·(32k·mean|φ| +
+  8·log₂N·rms|φ|/√N) a point and added to every point, k the number of releases.
 
-The step is chosen so that the grid's own variance moves ε by about 4e-8 at most, and so that the atoms of
-the mechanisms fall on grid points where a common step allows (then they cost nothing).
+The step is chosen so that the grid's own variance moves ε by about 4e-8 at most, and so that the
+atoms of the mechanisms fall on grid points where a common step allows (then they cost nothing).
 """
 
 from __future__ import annotations
@@ -183,7 +184,7 @@ def _log_round(loss: GridLoss, tilt: float, reach: float, width: float) -> float
     low = max(-tilt, tilt - width / max(_cumulants(loss, tilt)[2], 1e-300))
     tilts = [low, *np.linspace(low, 0.5, 6)[1:-1].tolist()] if low < 0.5 else []
     below = (_cumulants(loss, v)[0] - (v - 0.5) * reach for v in tilts)
-    return min(0.0, *below, 0.0) - 2 * (tilt - 0.5) * width
+    return min(0.0, min(below, default=0.0)) - 2 * (tilt - 0.5) * width
 
 
 def _reach(loss: GridLoss, tilt: float, centre: float, margin: float, h: float) -> float:
@@ -221,8 +222,9 @@ def _fast_size(least: int) -> int:
 class _Window:
     """δ between `low` and `high`, from sums over the grid points l_i ≥ l_m above, i = m, m+1, …
 
-    With masses p_i: `q[m]` = Σ p_i e^{−(l_i−l_m)} and `d[m]` = Σ p_i (1 − e^{−(l_i−l_m)}), so that for ε
-    below l_m by g, and above l_{m−1}, δ(ε) = d[m] + (1 − e^{−g}) q[m]: no difference loses its digits.
+    With masses p_i: `q[m]` = Σ p_i e^{−(l_i−l_m)} and `d[m]` = Σ p_i (1 − e^{−(l_i−l_m)}), so that
+    for ε below l_m by g, and above l_{m−1}, δ(ε) = d[m] + (1 − e^{−g}) q[m]: no difference loses
+    its digits.
     """
 
     low: float

@@ -1,12 +1,13 @@
 """Loss distributions put on a grid, each by its tilted Fourier transform.
 
-Notation. h the step of the grid; a loss l in [g, g+h] is moved to the two ends, so that its mass under
-P and its mass under Q stay what they were: the upper end gets the share (1−e^{-(l−g)})/(1−e^{-h}).
-The pair of laws that results dominates the true one at every ε (δ(ε) is convex in e^ε and a chord
-lies above it: Doroshenko et al. 2022, "Connect the Dots"), and so does its composition.
+Notation. h the step of the grid; a loss l in [g, g+h] is moved to the two ends, so that its mass
+under P and its mass under Q stay what they were: the upper end gets the share
+(1−e^{-(l−g)})/(1−e^{-h}). The pair of laws that results dominates the true one at every ε (δ(ε) is
+convex in e^ε and a chord lies above it: Doroshenko et al. 2022, "Connect the Dots"), and so does
+its composition.
 
-All losses here are symmetric: P(−l) = e^{-l} P(l). In S(l) = e^{-l/2} P(l) the two sides are equal, and
-with the tilt λ = θ + ½ the transform is that of S(l) e^{λl}:
+All losses here are symmetric: P(−l) = e^{-l} P(l). In S(l) = e^{-l/2} P(l) the two sides are
+equal, and with the tilt λ = θ + ½ the transform is that of S(l) e^{λl}:
     K(λ) = log Σ S(l) e^{λl},   φ(ω) = Σ S(l) e^{λl − iωl/h} / e^{K(λ)}.
 
 - two-point ±ε:  S = ½/cosh(ε/2) at ±ε, so e^K = cosh(λε)/cosh(ε/2);
@@ -83,7 +84,8 @@ class _Roots:
     def between(self, start: int, stop: int) -> Complex:
         """The roots for start ≤ f < stop."""
         rows = self.coarse[start // _BLOCK : -(-stop // _BLOCK)]
-        return np.multiply.outer(rows, self.fine).ravel()[: stop - start]
+        roots: Complex = np.multiply.outer(rows, self.fine).ravel()[: stop - start]
+        return roots
 
 
 def _power(values: Complex, times: int, negligible: float = 0.0) -> Complex:
@@ -121,7 +123,8 @@ def _cell(epsilon: float, h: float) -> tuple[int, float]:
 
 def _upper_share(distance: Reals | float, h: float) -> Reals:
     """The share of a mass `distance` above a grid point that goes to the next one."""
-    return np.clip(np.expm1(-np.asarray(distance)) / math.expm1(-h), 0.0, 1.0)
+    share: Reals = np.clip(np.expm1(-np.asarray(distance)) / math.expm1(-h), 0.0, 1.0)
+    return share
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +383,7 @@ class Atoms:
         stay = masses * (1 - share) * np.exp((tilt - 0.5) * (cells * h - losses))
         move = masses * share * np.exp((tilt - 0.5) * ((cells + 1) * h - losses))
         first, last = int(cells[0]), int(cells[-1])
-        on_grid = np.bincount(cells - first, stay, last - first + 2)
+        on_grid: Reals = np.bincount(cells - first, stay, last - first + 2).astype(np.float64)
         on_grid += np.bincount(cells - first + 1, move, last - first + 2)
         spectrum = np.fft.rfft(_folded(on_grid, first, size), size)
         return _slices(_power(spectrum, self.of.times, negligible))
@@ -396,8 +399,10 @@ def _log_law(of: Steps | Categories | DiscreteNormal) -> tuple[Reals, Reals]:
     """The losses, rising, and the logarithms of their probabilities."""
     half, masses = _law(of)
     kept = masses > 0
-    losses = (2.0 * np.arange(len(masses)) - (len(masses) - 1)) * half
-    return losses[kept], np.log(masses[kept])
+    places = np.arange(len(masses), dtype=np.float64)
+    losses: Reals = (2 * places - (len(masses) - 1)) * half
+    logs: Reals = np.log(masses[kept])
+    return losses[kept], logs
 
 
 Ingredient: TypeAlias = TwoPoints | LaplaceLosses | Normal | Atoms
@@ -406,7 +411,7 @@ Ingredient: TypeAlias = TwoPoints | LaplaceLosses | Normal | Atoms
 def _folded(masses: Reals, first: int, size: int) -> Reals:
     """Masses at first, first + 1, … put on a circle of `size` points."""
     places = (first + np.arange(len(masses))) % size
-    return np.bincount(places, masses, size)
+    return np.bincount(places, masses, size).astype(np.float64)
 
 
 def _both(there: _Roots, exponent: float) -> tuple[_Roots, _Roots]:
@@ -419,7 +424,7 @@ def _slices(spectrum: Complex) -> Spectrum:
 
 
 def _died(product: Complex, turn: int, negligible: float) -> bool:
-    """Whether no frequency is left that matters (looked at every 16th factor); all are at most 1."""
+    """Whether no frequency is left that matters (looked at every 16th factor, all at most 1)."""
     if turn % 16 != 15 or float(np.abs(product).max()) > negligible:
         return False
     product[:] = 0.0

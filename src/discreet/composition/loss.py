@@ -8,8 +8,8 @@ symmetric (−L under Q has the law of L under P), so one order of the neighbour
     P(|L| > ε'), at its maximum over contributions            holds for the output as released
 
 The first is the privacy curve (Sommer, Meiser and Mohammadi 2019; Balle and Wang 2018), the second
-the probability with which a belief passes expit(logit p ± ε') (KSZ Thm 3.1). For ε < 0 symmetry gives
-δ(ε) = 1 − e^ε (1 − δ(−ε)).
+the probability with which a belief passes expit(logit p ± ε') (KSZ Thm 3.1). For ε < 0 symmetry
+gives δ(ε) = 1 − e^ε (1 − δ(−ε)).
 
 Every δ and every ε returned is never below the true one. All this holds for a plan fixed before the
 first draw; for budgets chosen as one goes there are `discreet.composition.filters`.
@@ -66,8 +66,8 @@ def check_sided(sided: str) -> None:
 def first_below(f: Callable[[float], float], target: float, low: float, high: float) -> float:
     """Return x in (low, high] with f(x) ≤ target, within 2 ulps of the least; f is non-increasing.
 
-    f(high) ≤ target < f(low) is assumed. Plain bisection: what is returned is always an end at which
-    f was seen to be low enough.
+    f(high) ≤ target < f(low) is assumed. Plain bisection: what is returned is always an end at
+    which f was seen to be low enough.
     """
     for _ in range(2000):
         middle = low + (high - low) / 2

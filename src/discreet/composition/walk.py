@@ -1,17 +1,18 @@
 """k equal two-point releases: the loss is a random walk, and everything about it is binomial.
 
-Notation. Each release has loss +ε₀ with probability p = e^{ε₀}/(1+e^{ε₀}) and −ε₀ with q = 1 − p, so
-with D ~ Bin(k, q) steps down, L = (k − 2D)ε₀. That is the law of randomized response, exactly that of
-the geometric mechanism with sensitivity 1, and the worst case of any ε₀-DP release; for (ε₀, δ₀)-DP
-the worst case moreover gives everything away with probability δ₀ (Kairouz, Oh and Viswanath 2015).
+Notation. Each release has loss +ε₀ with probability p = e^{ε₀}/(1+e^{ε₀}) and −ε₀ with q = 1 − p,
+so with D ~ Bin(k, q) steps down, L = (k − 2D)ε₀. That is the law of randomized response, exactly
+that of the geometric mechanism with sensitivity 1, and the worst case of any ε₀-DP release; for
+(ε₀, δ₀)-DP the worst case moreover gives everything away with probability δ₀ (Kairouz, Oh and
+Viswanath 2015).
 
 Curve, for every real ε:
     δ(ε) = 1 − (1−δ₀)^k (1 − Σ_{d: L_d > ε} P(D = d) (1 − e^{ε−L_d})),
 linear in e^ε between the rungs (k−2ℓ)ε₀ that the theorem is printed for.
 
-Exact. T_j(m) = P(|L_j| > mε₀) is a step function of the number j of releases in which the person is.
-Two more releases never lower it: with S_j the walk in steps, m' ≥ 1 the first level of its parity
-above m, x = (q/p)^{m'} and R = P(S_j=m'−2)/P(S_j=m') = (j+m')/(j−m'+2) · q/p ≥ q/p,
+Exact. T_j(m) = P(|L_j| > mε₀) is a step function of the number j of releases in which the person
+is. Two more releases never lower it: with S_j the walk in steps, m' ≥ 1 the first level of its
+parity above m, x = (q/p)^{m'} and R = P(S_j=m'−2)/P(S_j=m') = (j+m')/(j−m'+2) · q/p ≥ q/p,
     T_{j+2} − T_j = P(S_j=m') [R p²(1+x) − q² − x p²] ≥ P(S_j=m') (p−q) (q − xp) ≥ 0,
 and one-sided (x = 0) likewise. One more release can lower it (the parity changes), so the maximum
 over all j ≤ k is that over j ∈ {k−1, k}.
@@ -62,7 +63,7 @@ def _reach(k: int, epsilon: float, inside: int, outside: int) -> int:
 
 @lru_cache(maxsize=8)
 def _table(k: int, epsilon: float) -> tuple[int, int, NDArray[np.float64]]:
-    """Return the first d that matters, the mode, and log P(D = d) from there, raised past rounding."""
+    """Return the first d that matters, the mode, and log P(D = d) from there, rounded up."""
     import numpy as np
 
     q = math.exp(-epsilon) / (1 + math.exp(-epsilon))
@@ -139,7 +140,7 @@ class WalkLoss(PrivacyLoss):
         return down((delta - lost) / (1 - lost), 8) if 0 < lost < 1 else delta - lost
 
     def _last_rung(self, target: float) -> int:
-        """The greatest count ≥ 1 at whose own rung L_{count−1} ≥ 0 the sum is at most the target."""
+        """The greatest count ≥ 1 at whose rung L_{count−1} ≥ 0 the sum is at most the target."""
         low, high = 1, self.times // 2 + 2
         while high - low > 1:
             middle = (low + high) // 2
@@ -158,7 +159,7 @@ class WalkLoss(PrivacyLoss):
         return settle(self._delta, delta, max(0.0, rung + math.log1p(-min(share, 0.999))))
 
     def rung_epsilon(self, delta: float) -> float | None:
-        """Return the smallest rung (k−2ℓ)ε₀ ≥ 0 with δ ≤ delta: the printed theorem; None if none."""
+        """Return the smallest rung (k−2ℓ)ε₀ ≥ 0 with δ ≤ delta, as printed; None if none is."""
         target = self._target(delta)
         if target < 0 or (target == 0 and self.lost > 0):
             return None

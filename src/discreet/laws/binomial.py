@@ -1,7 +1,8 @@
 """Binomial probabilities to full precision, for any number of trials.
 
 The straightforward log Γ form loses digits in proportion to n log n (nine of them at n = 10⁶). The
-saddle-point form (Loader 2000, "Fast and accurate computation of binomial probabilities") keeps them:
+saddle-point form (Loader 2000, "Fast and accurate computation of binomial probabilities") keeps
+them:
 
     P(x) = √(n/2πx(n−x)) exp(S(n) − S(x) − S(n−x) − D(x, np) − D(n−x, nq)),
     S(m) = log m! − log(√2πm (m/e)^m),   D(x, m) = x log(x/m) + m − x ≥ 0.
@@ -37,7 +38,8 @@ def _stirling_error(np: Any, m: NDArray[np.float64]) -> NDArray[np.float64]:
         - inverse * (1 / 360 - inverse * (1 / 1260 - inverse * (1 / 1680 - inverse * (1 / 1188))))
     ) / safe
     small = np.minimum(m, _EXACT - 1).astype(np.int64)
-    return np.where(m < _EXACT, np.asarray(_STIRLING)[small], series)
+    error: NDArray[np.float64] = np.where(m < _EXACT, np.asarray(_STIRLING)[small], series)
+    return error
 
 
 def _deviance(np: Any, x: NDArray[np.float64], m: float) -> NDArray[np.float64]:
@@ -52,7 +54,8 @@ def _deviance(np: Any, x: NDArray[np.float64], m: float) -> NDArray[np.float64]:
     close = (x - m) * w + 2 * x * w * series
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.where(x > 0, x * np.log(np.where(x > 0, x, 1.0) / m), 0.0) + (m - x)
-    return np.where(near, close, far)
+    deviance: NDArray[np.float64] = np.where(near, close, far)
+    return deviance
 
 
 def log_pmf(n: int, x: NDArray[np.float64], q: float, p: float) -> NDArray[np.float64]:

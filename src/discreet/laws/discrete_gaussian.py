@@ -4,11 +4,11 @@ Notation. σ the parameter (the standard deviation is never above it), Δ the L2
 Z = Σ_n e^{-n²/2σ²}.
 
 Law (Canonne, Kamath and Steinke 2020): Δ²/2σ²-zCDP (Thm 4), variance at most σ² (Cor. 9), and at
-noise n the loss of a shift by Δ in one value is (Δ² − 2nΔ)/2σ²: a lattice of step Δ/σ². For a vector
-of values, the worst shift of a given length is not known when Δ > 1; zCDP covers it.
+noise n the loss of a shift by Δ in one value is (Δ² − 2nΔ)/2σ²: a lattice of step Δ/σ². For a
+vector of values, the worst shift of a given length is not known when Δ > 1; zCDP covers it.
 
-The sums run until their terms fall below 1e-22 of the first, in doubles; what lies beyond t is at most
-the geometric series that its first term and ratio start.
+The sums run until their terms fall below 1e-22 of the first, in doubles; what lies beyond t is at
+most the geometric series that its first term and ratio start.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ Notation. φ the standard normal density, Φᶜ(x) = P(Z > x), R(x) = Φᶜ(x)/�
 
 Two identities do the work:
     Φᶜ(x) = φ(x) R(x)   and   R(x) = 1/(x + c(x)),  c(x) = 1/(x + 2/(x + 3/(x + …)))
-(Laplace's continued fraction), so that `gap(x) = 1 − x R(x) = c/(x + c)`, the rate at which R falls,
-keeps its digits where 1 − xR(x) would lose them. Relative errors stay below 1e-13 for x ≥ −30.
+(Laplace's continued fraction), so that `gap(x) = 1 − x R(x) = c/(x + c)`, the rate at which R
+falls, keeps its digits where 1 − xR(x) would lose them. Relative errors stay below 1e-13 for x ≥
+−30.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Notation. K categories, ε the budget, w = e^ε + K − 1.
 
-Law (Warner 1965; Kairouz, Bonawitz and Ramage 2016): the true category is reported with probability
-e^ε/w, each other one with 1/w. Local adjacency: one person's answer is changed. The privacy loss is
-+ε with probability e^ε/w, −ε with 1/w, and 0 (one of the other K − 2 categories) otherwise; for K = 2
-exactly the law of the geometric mechanism with sensitivity 1.
+Law (Warner 1965; Kairouz, Bonawitz and Ramage 2016): the true category is reported with
+probability e^ε/w, each other one with 1/w. Local adjacency: one person's answer is changed. The
+privacy loss is +ε with probability e^ε/w, −ε with 1/w, and 0 (one of the other K − 2 categories)
+otherwise; for K = 2 exactly the law of the geometric mechanism with sensitivity 1.
 """
 
 from __future__ import annotations

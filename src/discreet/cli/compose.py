@@ -1,0 +1,231 @@
+"""`discreet compose`: what many releases add up to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from discreet.composition import Composition
+
+_WORDS = ("epsilon", "delta", "rho", "sigma", "scale", "times", "mechanism", "sensitivity")
+_MECHANISMS = "laplace, geometric, gaussian, discrete-gaussian, randomized-response, exponential"
+
+
+def command(
+    epsilon: Annotated[float | None, typer.Option(help="The epsilon of each release.")] = None,
+    delta_each: Annotated[float | None, typer.Option(help="The delta of each release.")] = None,
+    rho: Annotated[float | None, typer.Option(help="The rho of each release (zCDP).")] = None,
+    sigma: Annotated[float | None, typer.Option(help="The sigma of Gaussian noise.")] = None,
+    scale: Annotated[float | None, typer.Option(help="The scale of Laplace noise.")] = None,
+    times: Annotated[int, typer.Option(help="How many releases.")] = 1,
+    delta: Annotated[
+        float | None, typer.Option(help="The delta of all releases together: a point of the curve.")
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(help="basic, advanced, tanh, optimal, curve or paper; else the smallest."),
+    ] = None,
+    mechanism: Annotated[str | None, typer.Option(help=f"One of: {_MECHANISMS}.")] = None,
+    sensitivity: Annotated[float | None, typer.Option(help="Its sensitivity (1).")] = None,
+    add: Annotated[
+        list[str] | None,
+        typer.Option(help="One more part, as 'epsilon=0.1,times=12'; may be repeated."),
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="A YAML list of parts, with the same words as --add.")
+    ] = None,
+    adjacency: Annotated[str, typer.Option(help="add-remove or replace.")] = "add-remove",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """What many releases add up to: one guarantee, the theorem that gave it, and the others."""
+    from discreet.cli.output import emit, table
+    from discreet.composition import compose
+    from discreet.errors import InputError
+
+    first = {
+        "epsilon": epsilon,
+        "delta": delta_each,
+        "rho": rho,
+        "sigma": sigma,
+        "scale": scale,
+        "mechanism": mechanism,
+        "sensitivity": sensitivity,
+    }
+    parts = [{k: v for k, v in first.items() if v is not None} | {"times": times}]
+    if len(parts[0]) == 1:
+        parts = []
+    parts += [_words(text) for text in add or []]
+    if file is not None:
+        parts += _listed(file)
+    if not parts:
+        raise InputError(
+            "there is nothing to compose; give --epsilon, --rho, --sigma or --scale, or --add, "
+            "or --file."
+        )
+    found = compose(
+        [(_part(words, adjacency), _times(words)) for words in parts],
+        delta=delta,
+        method=method,
+        adjacency=None if adjacency == "add-remove" else adjacency,
+    )
+    rows = [
+        [
+            name,
+            _shown(value),
+            "<- chosen" if name == found.method else "",
+        ]
+        for name, value in found.others.items()
+    ]
+    emit(found.to_dict(), [_headline(found), f"  by {found.theorem}", "", *table(rows)], as_json)
+
+
+def _headline(found: Composition) -> str:
+    if found.epsilon == float("inf"):
+        return f"together {found.guarantee}; no epsilon without a delta (--delta)"
+    return f"together epsilon = {_shown(found.epsilon)}, delta = {found.delta:g}"
+
+
+def _shown(value: float | None) -> str:
+    """An ε rounded up, to four decimals, or to three digits where it is small."""
+    from math import floor, isinf, log10
+
+    from discreet.rounding import decimal_up
+
+    if value is None:
+        return "-"
+    if isinf(value):
+        return "unbounded"
+    digits = 4 if value >= 0.01 or value == 0 else 2 - floor(log10(value))
+    return f"{decimal_up(value, digits):.{digits}f}"
+
+
+def _words(text: str) -> dict[str, Any]:
+    """Read 'epsilon=0.1,times=12' as words and values."""
+    from discreet.errors import InputError
+
+    found: dict[str, Any] = {}
+    for item in text.split(","):
+        name, sign, value = item.partition("=")
+        if not sign:
+            raise InputError(f"--add {text!r}: write each part as 'epsilon=0.1,times=12'.")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _listed(file: Path) -> list[dict[str, Any]]:
+    import yaml
+
+    from discreet.errors import InputError
+
+    try:
+        read = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"--file {file}: cannot be read ({type(error).__name__}).") from None
+    if not isinstance(read, list) or not all(isinstance(item, dict) for item in read):
+        raise InputError(
+            f"--file {file}: must be a list of parts, as '- {{epsilon: 0.1, times: 12}}'."
+        )
+    return read
+
+
+def _number(words: dict[str, Any], name: str) -> float | None:
+    from discreet.errors import InputError
+
+    value = words.get(name)
+    if value is None:
+        return None
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {value!r}; it must be a number.") from None
+
+
+def _times(words: dict[str, Any]) -> int:
+    from discreet.errors import InputError
+
+    value = _number(words, "times")
+    if value is None:
+        return 1
+    if value != value or value < 1 or value != int(value):
+        raise InputError(f"times is {words['times']!r}; it must be a whole number, 1 or more.")
+    return int(value)
+
+
+def _part(words: dict[str, Any], adjacency: str) -> Any:
+    """Read one part: a promise, or a mechanism with its noise."""
+    from discreet.errors import InputError
+    from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP
+
+    unknown = sorted(str(word) for word in words if word not in _WORDS)
+    if unknown:
+        raise InputError(f"{unknown[0]!r} is not a word of a part; there are: {', '.join(_WORDS)}.")
+    values = {name: _number(words, name) for name in ("epsilon", "rho", "sigma", "scale")}
+    given = {name: value for name, value in values.items() if value is not None}
+    if len(given) != 1:
+        raise InputError(
+            f"a part takes exactly one of epsilon, rho, sigma and scale; got {len(given)}."
+        )
+    where = Adjacency.of(adjacency)
+    (name, value), delta = next(iter(given.items())), _number(words, "delta")
+    if words.get("mechanism") is not None:
+        if delta is not None:
+            raise InputError("a mechanism has its own delta; leave the delta of each release out.")
+        return _mechanism(str(words["mechanism"]), name, value, _number(words, "sensitivity"))
+    if words.get("sensitivity") is not None:
+        raise InputError("sensitivity belongs to a mechanism; name it.")
+    if name in ("sigma", "scale"):
+        raise InputError(f"{name} describes noise; name its mechanism too.")
+    if name == "rho":
+        if delta:
+            raise InputError("a rho takes no delta; leave the delta of each release out.")
+        return ZCDP(value, adjacency=where)
+    if delta:
+        return ApproxDP(value, delta, adjacency=where)
+    return PureDP(value, adjacency=where)
+
+
+def _mechanism(kind: str, name: str, value: float, sensitivity: float | None) -> Any:
+    """The named mechanism, from whichever of its parameters was given."""
+    from discreet import laws
+    from discreet.errors import InputError
+    from discreet.laws.checks import positive
+
+    positive(name, value)
+    size = 1.0 if sensitivity is None else positive("sensitivity", sensitivity)
+    match kind, name:
+        case ("laplace", "epsilon"):
+            return laws.Laplace(value, size)
+        case ("laplace", "scale"):
+            return laws.Laplace(size / value, size)
+        case ("geometric", "epsilon"):
+            return laws.Geometric(value, _whole(size))
+        case ("geometric", "scale"):
+            return laws.Geometric(size / value, _whole(size))
+        case ("gaussian", "sigma"):
+            return laws.Gaussian(value, size)
+        case ("gaussian", "rho"):
+            return laws.Gaussian.of_rho(value, size)
+        case ("discrete-gaussian", "sigma"):
+            return laws.DiscreteGaussian(value, size)
+        case ("discrete-gaussian", "rho"):
+            return laws.DiscreteGaussian.of_rho(value, size)
+        case ("randomized-response", "epsilon"):
+            return laws.RandomizedResponse(value)
+        case ("exponential", "epsilon"):
+            return laws.Exponential(value, size)
+    if kind not in _MECHANISMS.split(", "):
+        raise InputError(f"mechanism is {kind!r}; it must be one of: {_MECHANISMS}.")
+    takes = {"gaussian": "rho or sigma", "discrete-gaussian": "rho or sigma"}.get(kind, "epsilon")
+    takes += " or scale" if kind in ("laplace", "geometric") else ""
+    raise InputError(f"{kind} noise is given by {takes}, not by {name}.")
+
+
+def _whole(size: float) -> int:
+    from discreet.laws.checks import whole
+
+    return whole("sensitivity", size)  # type: ignore[arg-type]

@@ -1,0 +1,161 @@
+"""From the `DpEvent`s of dp-accounting to a privacy curve: the only file that knows that library.
+
+An event says what happened, as a tree: Gaussian or (discrete) Laplace noise, randomized response,
+zCDP, Poisson sampling before noise (DP-SGD), repetition and composition. Sensitivities are 1 there.
+
+- Without sampling our own loss distributions do the work.
+- Poisson sampling in front of Gaussian or Laplace noise has a different curve for adding and for
+  removing a person; dp-accounting's privacy loss distributions cover both, rounded pessimistically.
+  Their transforms may dip below the truth by rounding (a relative 1e-8 was seen), so 1e-6 relative
+  and 1e-12 absolute are added to δ.
+
+Repetition is applied to each loss distribution itself: `PLDAccountant` ignores the count for
+randomized response. Anything else is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from discreet.composition.concentrated import ConcentratedLoss
+from discreet.composition.plans import loss_of
+from discreet.errors import GuaranteeError, InputError
+from discreet.guarantees import Adjacency, PrivacyCurve, PureDP
+from discreet.laws import Gaussian, Geometric, Laplace, Mechanism, RandomizedResponse
+from discreet.laws.checks import positive, whole
+from discreet.rounding import up
+
+__all__ = ["curve_of_event", "dp_sgd_curve"]
+
+_RELATIVE, _ABSOLUTE = 1e-6, 1e-12
+
+
+def _library() -> Any:
+    try:
+        from dp_accounting import dp_event
+    except ImportError:
+        raise InputError(
+            "reading DpEvents needs dp-accounting; install discreet[accounting]."
+        ) from None
+    return dp_event
+
+
+def dp_sgd_curve(sampling_rate: float, noise_multiplier: float, steps: int) -> PrivacyCurve:
+    """Return the curve of DP-SGD: Poisson sampling, Gaussian noise, so many steps."""
+    library = _library()
+    if isinstance(sampling_rate, bool) or not 0 < sampling_rate <= 1:
+        raise InputError(f"sampling_rate is {sampling_rate!r}; it must lie between 0 and 1.")
+    noise = library.GaussianDpEvent(positive("noise_multiplier", noise_multiplier))
+    sampled = library.PoissonSampledDpEvent(float(sampling_rate), noise)
+    return curve_of_event(library.SelfComposedDpEvent(sampled, whole("steps", steps)))
+
+
+def curve_of_event(event: Any) -> PrivacyCurve:
+    """Return the privacy curve of a dp-accounting event; refuse what no curve is known for."""
+    library = _library()
+    if not isinstance(event, library.DpEvent):
+        raise InputError(f"{event!r} is not a DpEvent of dp-accounting.")
+    leaves = list(_leaves(event, 1, library))
+    if any(isinstance(leaf, library.NonPrivateDpEvent) for leaf, _ in leaves):
+        raise GuaranteeError("the event holds a NonPrivateDpEvent; nothing can be promised of it.")
+    if not leaves:
+        return PrivacyCurve("nothing released", lambda epsilon: 0.0)
+    if any(isinstance(leaf, library.PoissonSampledDpEvent) for leaf, _ in leaves):
+        return _sampled(leaves, library)
+    rho = 0.0
+    plan: list[tuple[Mechanism, int]] = []
+    for leaf, times in leaves:
+        if isinstance(leaf, library.ZCDpEvent):
+            if leaf.xi:
+                raise GuaranteeError(f"{leaf!r}: only zCDP with xi = 0 is understood.")
+            rho += times * positive("rho", leaf.rho)
+        else:
+            plan.append((_mechanism(leaf, library), times))
+    if not rho:
+        return loss_of(*plan).curve()
+    if any(isinstance(m, RandomizedResponse) for m, _ in plan):
+        raise GuaranteeError("the event mixes randomized response (local) with add-remove zCDP.")
+    # ρ among others: everything is read as zCDP, a pure ε as ε²/2.
+    rho += math.fsum(
+        k * (m.rho if isinstance(m, Gaussian) else _epsilon(m) ** 2 / 2) for m, k in plan
+    )
+    return ConcentratedLoss(up(rho, 8), name=f"{rho:g}-zCDP").curve()
+
+
+def _epsilon(mechanism: Mechanism) -> float:
+    stated = mechanism.guarantee()
+    return stated.epsilon if isinstance(stated, PureDP) else math.inf
+
+
+def _leaves(event: Any, times: int, library: Any) -> Iterator[tuple[Any, int]]:
+    """Each event without structure, with how often it happens."""
+    if isinstance(event, library.NoOpDpEvent):
+        return
+    if isinstance(event, library.SelfComposedDpEvent):
+        if event.count:
+            yield from _leaves(event.event, times * whole("count", event.count, low=0), library)
+    elif isinstance(event, library.ComposedDpEvent):
+        for part in event.events:
+            yield from _leaves(part, times, library)
+    else:
+        yield event, times
+
+
+def _mechanism(leaf: Any, library: Any) -> Mechanism:
+    if isinstance(leaf, library.GaussianDpEvent):
+        return Gaussian(positive("noise_multiplier", leaf.noise_multiplier))
+    if isinstance(leaf, library.LaplaceDpEvent):
+        return Laplace(1 / positive("noise_multiplier", leaf.noise_multiplier))
+    if isinstance(leaf, library.DiscreteLaplaceDpEvent):
+        shift = whole("sensitivity", leaf.sensitivity)
+        return Geometric(positive("noise_parameter", leaf.noise_parameter) * shift, shift)
+    if isinstance(leaf, library.RandomizedResponseDpEvent):
+        # With probability `noise_parameter` the answer is drawn evenly from all buckets.
+        other = leaf.noise_parameter / leaf.num_buckets
+        if not 0 < other < 1 / leaf.num_buckets:
+            raise InputError(f"{leaf!r}: noise_parameter must lie between 0 and 1.")
+        epsilon = math.log((1 - leaf.noise_parameter + other) / other)
+        return RandomizedResponse(up(epsilon), leaf.num_buckets)
+    raise GuaranteeError(
+        f"{type(leaf).__name__} is not understood; there are curves for Gaussian, Laplace, "
+        "discrete Laplace, randomized response and zCDP events, for Poisson sampling in front of "
+        "the first two, and for compositions of these."
+    )
+
+
+def _sampled(leaves: list[tuple[Any, int]], library: Any) -> PrivacyCurve:
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    total: Any = None
+    for leaf, times in leaves:
+        share, noise = 1.0, leaf
+        if isinstance(leaf, library.PoissonSampledDpEvent):
+            share, inner = leaf.sampling_probability, list(_leaves(leaf.event, 1, library))
+            if not 0 < share <= 1:
+                raise InputError(f"sampling_probability is {share!r}; it must lie between 0 and 1.")
+            if len(inner) != 1 or inner[0][1] != 1:
+                raise GuaranteeError(
+                    "Poisson sampling is understood in front of one Gaussian or Laplace event; "
+                    "several releases from one sample are not."
+                )
+            noise = inner[0][0]
+        mechanism = _mechanism(noise, library)
+        if isinstance(mechanism, Gaussian):
+            one = pld.from_gaussian_mechanism(mechanism.sigma, sampling_prob=share)
+        elif isinstance(mechanism, Laplace):
+            one = pld.from_laplace_mechanism(mechanism.scale, sampling_prob=share)
+        else:
+            raise GuaranteeError(
+                f"{type(noise).__name__} together with Poisson sampling is not understood."
+            )
+        many = one.self_compose(times)
+        total = many if total is None else total.compose(many)
+
+    def delta_at(epsilon: float) -> float:
+        found = float(total.get_delta_for_epsilon(epsilon))
+        return min(1.0, found * (1 + _RELATIVE) + _ABSOLUTE)
+
+    count = sum(times for _, times in leaves)
+    return PrivacyCurve(f"{count} sampled releases", delta_at, adjacency=Adjacency.ADD_REMOVE)
