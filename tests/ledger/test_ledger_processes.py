@@ -57,7 +57,7 @@ def test_spenders_killed_at_20_moments_lose_no_acknowledged_charge(
     assert len(told) == 20
     reserved = {line.split()[1] for lines in told for line in lines if "reserved" in line}
     stored = {line.split()[1] for lines in told for line in lines if "stored" in line}
-    assert len(reserved) > 20
+    assert len(reserved) >= 20
     entries = ledger.entries("clinic")
     in_chain = {e.release_id for e in entries if e.kind == "reserve"}
     assert reserved <= in_chain

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from discreet.errors import InputError, InternalError, PolicyError
-from discreet.guarantees import PureDP
+from discreet.guarantees import Guarantee, PureDP
 from discreet.ledger import Ledger
 from discreet.ledger.entries import canonical, digest
 from discreet.ledger.store import REPEATED, Row, Store
@@ -122,6 +122,13 @@ def test_entries_removed_repeated_or_exchanged_are_detected(full: Ledger) -> Non
         assert not recomputed(rows[:at] + rows[at + 1 :]).verified
         assert not recomputed([*rows[: at + 1], *rows[at:]]).verified
         assert not recomputed([*rows[:at], rows[at + 1], rows[at], *rows[at + 2 :]]).verified
+
+
+def test_an_entry_replaced_with_its_own_hash_is_detected_by_the_next(full: Ledger) -> None:
+    rows = rows_of(full)
+    forged = rewrite(rows, 4, lambda said: said.update(purpose="something else"))
+    found = recomputed([*rows[:4], forged[4], *rows[5:]])
+    assert found.problems == ("entry 6: does not carry the hash of the entry before it",)
 
 
 def test_a_cut_off_end_is_seen_only_against_a_head(full: Ledger) -> None:
@@ -304,6 +311,19 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
             "a", unit="person", adjacency="add-remove", filter="pure", cap=None, approver="a",
             reason="b",
         )  # fmt: skip
+
+
+def test_nobody_else_writes_between_the_sum_and_the_entry(full: Ledger) -> None:
+    tried = []
+
+    def meanwhile(total: Guarantee) -> None:
+        with closing(sqlite3.connect(path_of(full), timeout=0, isolation_level=None)) as other:
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                other.execute("BEGIN IMMEDIATE")
+            tried.append(total)
+
+    full.reserve("clinic", PureDP(0.1), tolerance_check=meanwhile, **SAID)
+    assert len(tried) == 1
 
 
 def test_a_ledger_in_use_for_too_long_says_so_in_plain_words(
