@@ -18,9 +18,9 @@ its first draw; what was published cannot change the rest of the plan.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from discreet.beliefs.approximate import epsilon_prime
 from discreet.beliefs.belief import Strength
@@ -29,9 +29,6 @@ from discreet.beliefs.loss_bounds import LossBound, loss_bound
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.rounding import up
-
-if TYPE_CHECKING:
-    from discreet.composition.loss import PrivacyLoss
 
 __all__ = ["METHODS", "Part", "bound_of", "guarantee_of"]
 
@@ -190,9 +187,14 @@ def _optimal(
     delta: float | None,
     hint: float | None,
 ) -> LossBound:
-    """Each release as bad as its promise allows: two losses ±ε, and all given away with δ."""
+    """Each release as bad as its promise allows; basic where that is no wider."""
+    from discreet.composition import theorems
+
     basic = _basic(promises, delta_prime, sided, delta)
-    loss, lost = _worst_cases(promises)
+    if any(g.epsilon == 0 for g, _ in promises):
+        return basic
+    loss = theorems.worst_case(_triples(promises), promises[0][0].adjacency)
+    lost = 1.0 if loss is None else loss.delta(math.inf)
     if loss is None or lost >= delta_prime or (delta is not None and lost >= delta > 0):
         return basic
     bound = loss_bound(loss, delta_prime, sided, delta=delta, hint=hint)
@@ -200,35 +202,8 @@ def _optimal(
     return bound if bound.epsilon_prime <= basic.epsilon_prime else basic
 
 
-def _worst_cases(
-    promises: Sequence[tuple[ApproxDP, int]],
-) -> tuple[PrivacyLoss | PrivacyCurve | None, float]:
-    """The privacy loss, or curve, of the worst releases with these promises, and Σδ as it is lost.
-
-    Equal promises make a random walk. Unequal ones are composed as geometric releases, whose loss
-    is the worst case of an ε-DP release; what is lost to δ is lost whatever the rest does.
-    """
-    from discreet.composition import loss_of
-    from discreet.composition.walk import WalkLoss
-    from discreet.laws import Geometric
-
-    first = promises[0][0]
-    where = first.adjacency
-    telling = [(g.epsilon, k) for g, k in promises if g.epsilon > 0]
-    if not telling:
-        return None, 0.0
-    if all((g.epsilon, g.delta) == (first.epsilon, first.delta) for g, _ in promises):
-        times = sum(k for _, k in promises)
-        equal = WalkLoss(first.epsilon, times, first.delta, adjacency=where)
-        return equal, equal.delta(math.inf)
-    loss = loss_of(*((Geometric(epsilon), k) for epsilon, k in telling))
-    kept = math.fsum(k * math.log1p(-g.delta) if g.delta < 1 else -math.inf for g, k in promises)
-    lost = min(1.0, up(-math.expm1(kept)))
-
-    def delta_at(epsilon: float) -> float:
-        return min(1.0, up(lost + (1 - lost) * loss.delta(epsilon)))
-
-    return PrivacyCurve("worst cases", delta_at, adjacency=where), lost
+def _triples(promises: Sequence[tuple[ApproxDP, int]]) -> list[tuple[float, float, int]]:
+    return [(g.epsilon, g.delta, times) for g, times in promises]
 
 
 def _advanced(
@@ -239,35 +214,23 @@ def _advanced(
     *,
     printed: bool,
 ) -> LossBound:
-    spent = _sums(promises)[1]
-    drift = math.fsum(
-        k * g.epsilon * (math.expm1(g.epsilon) if printed else math.tanh(g.epsilon / 2))
-        for g, k in promises
-    )
-    spread = math.fsum(k * g.epsilon**2 for g, k in promises)
-
-    def epsilon_at(slack: float) -> float:
-        return up(drift + math.sqrt(-2 * spread * math.log(slack)))
+    from discreet.composition import theorems
 
     name = "advanced composition" + ("" if printed else " (tanh form)")
-    if spent >= delta_prime or (delta is not None and spent >= delta):
+    theorem = theorems.advanced if printed else theorems.tanh_form
+    triples, spent = _triples(promises), _sums(promises)[1]
+
+    def bound(total: float) -> float:
+        epsilon = theorem(triples, total)
+        return math.inf if epsilon is None else epsilon_prime(epsilon, total, delta_prime, sided)
+
+    if spent >= delta_prime:
         return _nothing(name)
     if delta is None:
-        slack = _best_slack(epsilon_at, spent, delta_prime, sided)
-        delta = up(spent + slack, 2)
-    else:
-        slack = delta - spent
-    return _named(loss_bound(ApproxDP(epsilon_at(slack), delta), delta_prime, sided), name)
-
-
-def _best_slack(
-    epsilon_at: Callable[[float], float], spent: float, delta_prime: float, sided: str
-) -> float:
-    """Return the δ − Σδ that gives the smallest ε'."""
-
-    def bound(size: float) -> float:
-        slack = math.exp(-size)
-        return epsilon_prime(epsilon_at(slack), up(spent + slack, 2), delta_prime, sided)
-
-    nearest = -math.log(delta_prime - spent)
-    return math.exp(-lowest_between(bound, nearest, nearest + 300)[0])
+        nearest = -math.log(delta_prime - spent)
+        size, _ = lowest_between(lambda x: bound(spent + math.exp(-x)), nearest, nearest + 300)
+        delta = spent + math.exp(-size)
+    epsilon = theorem(triples, delta)
+    if epsilon is None:
+        return _nothing(name)
+    return _named(loss_bound(ApproxDP(epsilon, delta), delta_prime, sided), name)
