@@ -56,9 +56,7 @@ def save(chart: Any, path: str | Path, *, scale: float = 2.0) -> Path:
     target = Path(path)
     kind = target.suffix.lower().lstrip(".")
     if kind not in ("png", "svg", "json", "html"):
-        raise InputError(
-            f"{target.name} ends in {kind!r}; a chart is saved as png, svg, json or html."
-        )
+        raise InputError(f"{target.name} must end in .png, .svg, .json or .html.")
     options: dict[str, Any] = {"scale_factor": scale} if kind == "png" else {}
     if kind == "html":
         options["inline"] = True

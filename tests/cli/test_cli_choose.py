@@ -1,0 +1,182 @@
+"""`discreet choose`: keys, exit codes, and the sentence for every bad input."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from discreet.cli import main
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as caught:
+        main(["choose", *arguments])
+    out, err = capsys.readouterr()
+    return caught.value.code or 0, out, err
+
+
+def choose(capsys, *arguments):
+    code, out, err = run(capsys, *arguments, "--json")
+    assert code == 0, err
+    assert err == ""
+    return json.loads(out)
+
+
+def test_contract_of_keys(capsys):
+    out = choose(capsys, "--posterior", "0.25", "--unless-ratio", "3")
+    assert out["epsilon"] == pytest.approx(0.6496414921)
+    assert set(out["binding"]) >= {"p", "q", "attained"}
+    assert set(out["certificate"]) >= {"lower", "upper", "method", "certified"}
+    assert out["certificate"]["lower"] == out["epsilon"]
+    assert set(out["guarantee"]) >= {"epsilon", "delta", "rho"}
+    assert [row["prior"] for row in out["implied"]] == [0.01, 0.1, 0.3, 0.5]
+    assert all("posterior_known_in" in row for row in out["implied"])
+    assert set(out["noise"]) >= {"sd", "prob_exact"}
+    assert set(out["assumptions"]) >= {
+        "adjacency", "adversary", "unit", "probability", "post_processing"
+    }  # fmt: skip
+    assert "households" in out["question"]
+
+
+def test_fixed_q_has_one_posterior(capsys):
+    out = choose(capsys, "--ratio", "3", "--q", "1")
+    assert all("posterior_known_in" not in row for row in out["implied"])
+
+
+def test_several_flags_must_all_hold(capsys):
+    both = choose(capsys, "--ratio", "3", "--difference", "0.2")["epsilon"]
+    one = choose(capsys, "--difference", "0.2")["epsilon"]
+    assert both == one
+
+
+def test_unbounded_is_null(capsys):
+    out = choose(capsys, "--ratio", "3", "--box", "0.5", "1", "0.8", "1")
+    assert out["epsilon"] is None
+    assert out["unbounded"] is True
+    assert out["guarantee"]["unbounded"] is True
+
+
+def test_formula_table_file_preset(capsys, tmp_path):
+    formula = choose(capsys, "--profile", "max(0.25/(p*q), 3)")["epsilon"]
+    assert formula == pytest.approx(0.6496414921, abs=1e-6)
+    (tmp_path / "t.csv").write_text("p,q,ratio\n0,1,3\n1,1,3\n")
+    assert choose(capsys, "--table", str(tmp_path / "t.csv"), "--q", "1")["epsilon"] > 1
+    (tmp_path / "t.yaml").write_text("table: t.csv\nq: 1\n")
+    assert choose(capsys, "--file", str(tmp_path / "t.yaml"))["epsilon"] > 1
+    assert choose(capsys, "--preset", "kr-both")["epsilon"] == pytest.approx(0.6496414921)
+    names = [row["name"] for row in choose(capsys, "--preset", "list")["presets"]]
+    assert "half-to-three-quarters" in names
+
+
+def test_counterfactual(capsys):
+    half = choose(capsys, "--counterfactual", "4")["epsilon"]
+    whole = choose(capsys, "--counterfactual", "4", "--counts-sensitive-only")["epsilon"]
+    assert whole == pytest.approx(2 * half)
+
+
+def test_approximate(capsys):
+    arguments = ("--difference", "0.2", "--q", "1", "--delta", "1e-6", "--confidence", "0.99")
+    out = choose(capsys, *arguments)
+    assert out["guarantee"]["delta"] == 1e-6
+    assert out["epsilon"] < choose(capsys, "--difference", "0.2", "--q", "1")["epsilon"]
+    assert "strong adversary" in out["assumptions"]["adversary"]
+
+
+def test_delta_in_a_file(capsys, tmp_path):
+    (tmp_path / "t.yaml").write_text("difference: 0.2\ndelta: 1.0e-6\nconfidence: 0.99\n")
+    out = choose(capsys, "--file", str(tmp_path / "t.yaml"))
+    assert out["guarantee"]["delta"] == 1e-6
+
+
+def test_readable(capsys):
+    code, out, _ = run(capsys, "--posterior", "0.12", "--p", "0.05")
+    assert code == 0
+    assert "0.9520" in out
+    assert "52.7 %" in out
+
+
+def test_lee_clifton_beside_it(capsys):
+    out = choose(capsys, "--posterior", "0.4", "--unless-ratio", "2", "--population", "4")
+    assert out["alternatives"]["lee_clifton"] > 0
+    assert out["alternatives"]["naive"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "nothing is tolerated"),
+        (["--posterior", "0.12"], "--unless-ratio"),
+        (["--posterior", "0.12", "--p", "0.5"], "budget would be 0"),
+        (["--ratio", "nan"], "nan"),
+        (["--ratio", "1"], "above 1"),
+        (["--ratio", "3", "--p", "0"], "above 0"),
+        (["--ratio", "3", "--p", "1.2"], "at most at 1"),
+        (["--ratio", "3", "--box", "0.9", "0.1", "0", "1"], "empty"),
+        (["--profile", "r*3"], "name 'r'"),
+        (["--profile", "1/(p-0.5)**2+2"], "no value near"),
+        (["--profile", "1+p"], "ratio of 1"),
+        (["--ratio", "3", "--adjacency", "both"], "add-remove"),
+        (["--ratio", "3", "--delta", "2"], "below 1"),
+        (["--ratio", "3", "--delta", "0.1", "--confidence", "0.95"], "delta"),
+        (["--ratio", "3", "--population", "4"], "--posterior"),
+        (["--preset", "x"], "no preset"),
+        (["--file", "missing.yaml"], "cannot be read"),
+        (["--ratio", "3", "--p", "0.5", "--adjacency", "replace"], "p = 1"),
+        (["--counterfactual", "3", "--adjacency", "replace"], "joining"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_2(capsys, tmp_path, monkeypatch, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert says in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unknown_flag_is_exit_2(capsys):
+    assert run(capsys, "--epsilonn", "3")[0] == 2
+
+
+def test_yaml_with_tags(capsys, tmp_path):
+    (tmp_path / "t.yaml").write_text("!!python/object/apply:os.system ['true']")
+    code, _, err = run(capsys, "--file", str(tmp_path / "t.yaml"))
+    assert code == 2
+    assert "cannot be used" in err
+
+
+def test_cold_start_imports_nothing_heavy():
+    heavy = ["numpy", "scipy", "pandas", "duckdb", "ibis", "opendp", "altair", "sqlalchemy"]
+    heavy += ["pydantic", "rich", "yaml"]
+    program = (
+        "import sys\nfrom discreet.cli import main\n"
+        "try: main(['choose', '--posterior', '0.25', '--unless-ratio', '3'])\n"
+        "except SystemExit: pass\n"
+        f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_asks_on_a_terminal_and_prints_the_command():
+    keyboard, screen = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "discreet", "choose"],
+        stdin=screen,
+        stdout=subprocess.PIPE,
+        stderr=screen,
+        text=True,
+    )
+    os.write(keyboard, b"1\n5\n3\n12\n")  # 3 % after 5 % is asked again
+    out, _ = process.communicate(timeout=30)
+    os.close(screen)
+    said = os.read(keyboard, 65536).decode()
+    os.close(keyboard)
+    assert process.returncode == 0
+    assert "discreet choose --posterior 0.12 --q 1 --p 0.05" in said
+    assert "More than before" in said
+    assert "0.9520" in out

@@ -1,0 +1,219 @@
+"""Tolerances in files: there and back, and one clear sentence for what cannot be used."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import DiscreetError, InputError, ToleranceError
+from discreet.tolerances import (
+    PRESETS,
+    AllOf,
+    Box,
+    Counterfactual,
+    Difference,
+    Formula,
+    Function,
+    Groups,
+    Posterior,
+    PosteriorUnlessRatio,
+    Ratio,
+    Table,
+    from_mapping,
+    from_yaml,
+    preset,
+    priors,
+    promise_of,
+    to_yaml,
+)
+
+EVERY_SHAPE = [
+    Ratio(3),
+    Ratio(math.inf),
+    Ratio(1.0000000001, priors(q=1)),
+    Posterior(0.12, priors(p=0.05)),
+    Posterior(0.5, Box(0, 0.3, 0.1, 1)),
+    PosteriorUnlessRatio(0.25, 3, priors(q=1)),
+    PosteriorUnlessRatio(0.25, 3, priors(p=0.05, q=0.5)),
+    Difference(0.2),
+    Counterfactual(4),
+    Counterfactual(4, True),
+    Formula("max(0.25/(p*q), 3) if p*q < 0.2 else 1.5", Box(0.01, 1, 0, 1)),
+    Table(((0, 1, 10), (0.1, 1, 3), (1, 1, math.inf)), priors(q=1)),
+    AllOf((Ratio(3), Difference(0.2))),
+    Ratio(3) & Difference(0.2, priors(q=1)) & Formula("3"),
+    Groups((("patients", Ratio(3)), ("staff", AllOf((Ratio(2), Difference(0.3)))))),
+    *(one.tolerance for one in PRESETS.values()),
+]
+
+
+@pytest.mark.parametrize("tolerance", EVERY_SHAPE, ids=str)
+def test_yaml_there_and_back(tolerance):
+    assert from_yaml(to_yaml(tolerance)) == tolerance
+
+
+def test_flags_with_underscores():
+    assert from_mapping({"posterior": 0.25, "unless_ratio": 3, "values_known": True}) == (
+        PosteriorUnlessRatio(0.25, 3, priors(q=1))
+    )
+    assert from_mapping({"ratio": 3, "difference": 0.2}) == AllOf((Ratio(3), Difference(0.2)))
+    assert from_mapping({"preset": "threefold"}) == Ratio(3)
+    assert from_yaml("tolerance: {ratio: 3}") == Ratio(3)
+
+
+def test_table_file_is_relative_to_the_folder(tmp_path):
+    (tmp_path / "t.csv").write_text("p,q,ratio\n0,1,10\n\n1,1,2\n")
+    tolerance = from_mapping({"table": "t.csv", "q": 1}, tmp_path)
+    assert tolerance.ratio_at(0.5, 1.0) == 2
+
+
+@pytest.mark.parametrize(
+    ("mapping", "says"),
+    [
+        ({}, "nothing is tolerated"),
+        ({"posterior": 0.12}, "--p 0.05"),
+        ({"posterior": 0.12, "p": 0.3}, "budget would be 0"),
+        ({"posterior": 0.3, "box": [0, 1, 0, 0.3]}, "budget would be 0"),
+        ({"unless_ratio": 3}, "goes with posterior"),
+        ({"counts_sensitive_only": True, "ratio": 2}, "goes with counterfactual"),
+        ({"ratio": 1}, "above 1"),
+        ({"ratio": 0.5}, "above 1"),
+        ({"ratio": math.nan}, "nan"),
+        ({"ratio": "3"}, "must be a number"),
+        ({"ratio": True}, "must be a number"),
+        ({"difference": 0}, "above 0"),
+        ({"posterior": -1, "unless_ratio": 2}, "0 or more"),
+        ({"ratio": 3, "p": 0}, "above 0"),
+        ({"ratio": 3, "p": 1.5}, "at most at 1"),
+        ({"ratio": 3, "q": math.nan}, "nan"),
+        ({"ratio": 3, "box": [0.5, 0.1, 0, 1]}, "empty"),
+        ({"ratio": 3, "box": [0, 0, 0, 1]}, "fixed at 0"),
+        ({"ratio": 3, "box": [0, 1, 0]}, "four"),
+        ({"ratio": 3, "box": [0, 2, 0, 1]}, "between 0 and 1"),
+        ({"ratio": 3, "box": [0, math.nan, 0, 1]}, "between 0 and 1"),
+        ({"ratio": 3, "box": "all"}, "must be a list"),
+        ({"ratio": 3, "p": 0.5, "box": [0, 0.1, 0, 1]}, "outside the box"),
+        ({"ratio": 3, "values_known": True, "q": 0.5}, "drop one"),
+        ({"ratio": 3, "values_known": "yes"}, "true or false"),
+        ({"rato": 3}, "no key 'rato'"),
+        ({"preset": "nope"}, "there is no preset"),
+        ({"preset": "threefold", "p": 0.1}, "names its own priors"),
+        ({"profile": "r+1"}, "name 'r'"),
+        ({"table": [[0, 1, 3], [1, 1]]}, "row 2"),
+        ({"table": [[0, 1, "x"]]}, "not a number"),
+        ({"table": [[0, 1, 3], [1, 0.5, 3]], "q": 1}, "hole"),
+        ({"table": [[0.1, 1, 3], [1, 1, 2]], "q": 1}, "hole"),
+        ({"table": [[0, 1, 3], [0, 1, 2]]}, "twice"),
+        ({"table": [[0, 1, 0.5]]}, "above 1"),
+        ({"table": [[0, 2, 3]]}, "between 0 and 1"),
+        ({"table": []}, "empty"),
+        ({"table": "missing.csv"}, "cannot be read"),
+        ({"groups": {}}, "groups is empty"),
+        ({"groups": [1]}, "mapping"),
+        ({"all": 3}, "must be a list"),
+    ],
+)
+def test_bad_tolerances(mapping, says):
+    with pytest.raises(InputError, match=says) as caught:
+        from_mapping(mapping)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("!!python/object/apply:os.system ['true']", "cannot be used"),
+        ("ratio: [", "line"),
+        ("3", "mapping"),
+        ("- ratio: 3", "mapping"),
+        ("", "mapping"),
+    ],
+)
+def test_bad_yaml(text, says):
+    with pytest.raises(InputError, match=says) as caught:
+        from_yaml(text)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a,b\n1,2\n", "header"),
+        ("", "header"),
+        ("p,q,ratio\n1,1\n", "row 1"),
+        ("p,q,ratio\n1,1,x\n", "row 1"),
+        ('p,q,ratio\n"1,1,2\n', "not CSV"),
+    ],
+)
+def test_bad_csv(text, says):
+    with pytest.raises(ToleranceError, match=says):
+        Table.from_csv(text, priors(q=1))
+
+
+def test_a_file_that_is_not_text(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"\xff\xfe\x00p")
+    with pytest.raises(InputError, match="UTF-8"):
+        from_mapping({"table": "t.csv"}, tmp_path)
+
+
+def test_promise():
+    assert promise_of({"every_output": True}).delta == 0
+    assert promise_of({"delta": 1e-6, "confidence": 0.999}).confidence == 0.999
+    for bad in (
+        {"every_output": True, "delta": 1e-6},
+        {"delta": 2},
+        {"confidence": "x"},
+        {"sided": "three"},
+    ):
+        with pytest.raises(ToleranceError):
+            promise_of(bad)
+
+
+def test_function_has_no_file():
+    with pytest.raises(ToleranceError, match="formula or a table"):
+        Function(lambda p, q: 3.0).to_mapping()
+
+
+def test_function_without_a_number():
+    for bad in (lambda p, q: math.nan, lambda p, q: 1 / 0, lambda p, q: "x"):
+        with pytest.raises(ToleranceError, match="no number"):
+            Function(bad).ratio_at(0.5, 0.5)
+
+
+def test_presets_are_known():
+    assert preset("kr-both") == PosteriorUnlessRatio(0.25, 3)
+    assert len({one.about for one in PRESETS.values()}) == len(PRESETS)
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(max_size=10) | st.integers(),
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["ratio", "posterior", "p", "q", "box", "table", "all", "groups", "x"]
+                ),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=12,
+    )
+)
+def test_any_mapping_is_read_or_refused(value):
+    try:
+        from_mapping(value)
+    except DiscreetError as error:
+        assert "\n" not in str(error)
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(st.text(max_size=60) | st.text(alphabet="p,qrati0123456789.\n\"'", max_size=60))
+def test_any_csv_is_read_or_refused(text):
+    try:
+        Table.from_csv("p,q,ratio\n" + text)
+    except DiscreetError:
+        return
