@@ -50,7 +50,7 @@ def files(draw):
 def test_risk_is_bayes_rule(case, alternatives):
     x, s, epsilon, w = case
     if alternatives == "observed" and sum(c > 0 for c in x) < 2:
-        with pytest.raises(InputError, match="no alternative"):
+        with pytest.raises(InputError, match="No record has an alternative"):
             risk(x, s, epsilon=epsilon, alternatives=alternatives)
         return
     law = Synthesizer.of(epsilon, n_synthetic=sum(s), cells=len(x))
@@ -68,6 +68,31 @@ def test_risk_is_bayes_rule(case, alternatives):
             expected = bayes(x, s, law.alpha, w, t, dict.fromkeys(rivals, share))
         assert absolute[t] == pytest.approx(float(expected), rel=1e-11)
         assert relative[t] == pytest.approx(float(expected / Fraction(w)), rel=1e-11)
+
+
+@CHECK
+@given(files(), st.data(), st.sampled_from(["all", "worst"]))
+def test_risk_within_groups_is_bayes_rule(case, data, alternatives):
+    x, s, epsilon, w = case
+    groups = data.draw(st.lists(st.integers(0, 2), min_size=len(x), max_size=len(x)))
+    law = Synthesizer.of(epsilon, n_synthetic=sum(s), cells=len(x))
+    rivals = {
+        t: [k for k in range(len(x)) if k != t and groups[k] == groups[t]]
+        for t, count in enumerate(x)
+        if count
+    }
+    if not any(rivals.values()):
+        return
+    absolute = risk(x, s, synthesizer=law, groups=groups, alternatives=alternatives).absolute(w)
+    for t, others in rivals.items():
+        if not others:
+            expected = Fraction(w)
+        elif alternatives == "worst":
+            expected = max(bayes(x, s, law.alpha, w, t, {k: 1}) for k in others)
+        else:
+            shares = dict.fromkeys(others, Fraction(1, len(others)))
+            expected = bayes(x, s, law.alpha, w, t, shares)
+        assert absolute[t] == pytest.approx(float(expected), rel=1e-11)
 
 
 @CHECK
@@ -135,6 +160,26 @@ def test_known_columns_restrict_the_alternatives():
         cells.groups(["sex", "ill"])
     with pytest.raises(InputError, match="no column 'age'"):
         cells.groups(["age"])
+
+
+@pytest.mark.parametrize("alternatives", ["all", "observed", "worst"])
+def test_a_record_without_alternatives_learns_nothing_from_the_file(alternatives):
+    """Known sex and age, and men cannot be pregnant: nothing is left to learn about men."""
+    cells = Cells.of(
+        {"sex": ["f", "m"], "pregnant": ["no", "yes"]},
+        impossible=[{"sex": "m", "pregnant": "yes"}],
+    )
+    x, s = [9, 2, 8], [7, 5, 6]
+    how = {"alternatives": alternatives, "groups": cells.groups(["sex"])}
+    found = risk(x, s, epsilon=50, **how)
+    assert found.shift[2] == 0.0
+    assert found.shift[0] != 0.0
+    assert found.absolute(0.3)[2] == pytest.approx(0.3)
+    alpha = float(Synthesizer.of(50, n_synthetic=18, cells=3).alpha)
+    given_one = risk(
+        x, s, log_likelihood=lambda counts: float(np.asarray(s) @ np.log(counts + alpha)), **how
+    )
+    np.testing.assert_allclose(given_one.shift, found.shift, rtol=1e-9, atol=1e-12)
 
 
 def test_copies_count_jointly():
@@ -228,7 +273,7 @@ def test_one_observed_category_is_handled():
     found = risk([10, 0], [9, 1], epsilon=5.0)
     assert 0 < found.absolute(0.5)[0] < 1
     assert math.isnan(found.absolute(0.5)[1])
-    with pytest.raises(InputError, match="no alternative"):
+    with pytest.raises(InputError, match="No record has an alternative"):
         risk([10, 0], [9, 1], epsilon=5.0, alternatives="observed")
 
 

@@ -20,7 +20,8 @@ every record is a straight line.
 Alternatives: `all` cells (each equally likely), the `observed` ones (cells with records in the
 original), or the `worst`: all of 1 − w on the cell that the file speaks for least. For a given w no
 prior over the cells gives a larger R than the last, and by the privacy of the synthesizer Λ ≤ ε.
-If the intruder knows some columns of the target, the alternatives are the cells that agree on them.
+If the intruder knows some columns of the target, the alternatives are the cells that agree on them;
+a record without any was certain before, and the file adds nothing (Λ = 0).
 """
 
 from __future__ import annotations
@@ -166,18 +167,31 @@ def risk(
     if log_likelihood is not None:
         if synthesizer is not None or epsilon is not None:
             raise InputError("Give log_likelihood, synthesizer or epsilon: only one of them.")
-        return RecordRisk(_by_function(x, group, alternatives, log_likelihood), x, alternatives)
+        found = _by_function(x, group, alternatives, log_likelihood)
+        return RecordRisk(_settled(found, x), x, alternatives)
     law = law_of(synthesizer, epsilon, copies, x.size, int(s.sum()))
     alpha = float(law.alpha)
     occupied = np.maximum(x - 1, 0)
     own = np.asarray(s * np.log1p(1 / (occupied + alpha)), dtype=np.float64)
     other = np.asarray(s * np.log1p(1 / (x + alpha)), dtype=np.float64)
-    allowed = x > 0 if alternatives == "observed" else np.ones(x.size, dtype=bool)
     if alternatives == "worst":
         away = _least_other(other, group)
     else:
-        away = _mean_other(other, group, allowed, x > 0)
-    return RecordRisk(np.where(x > 0, own - away, math.nan), x, alternatives)
+        allowed = x > 0 if alternatives == "observed" else np.ones(x.size, dtype=bool)
+        away = _mean_other(other, group, allowed)
+    return RecordRisk(_settled(np.where(x > 0, own - away, math.nan), x), x, alternatives)
+
+
+def _settled(shift: NDArray[np.float64], x: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Give the shift 0 to records without an alternative: they were certain before any file."""
+    alone = np.isnan(shift) & (x > 0)
+    if np.array_equal(alone, x > 0):
+        raise InputError(
+            "No record has an alternative cell under these assumptions: the intruder would know "
+            "all values before seeing any file. Assume fewer known columns, or alternatives over "
+            "all cells."
+        )
+    return np.where(alone, 0.0, shift)
 
 
 def law_of(
@@ -211,12 +225,6 @@ def _groups(groups: ArrayLike | None, cells: int) -> NDArray[np.int64]:
     return np.unique(array, return_inverse=True)[1].astype(np.int64)
 
 
-_NO_ALTERNATIVE = (
-    "A record has no alternative cell under these assumptions: the intruder would know its value "
-    "before seeing any file. Assume fewer known columns, or alternatives over all cells."
-)
-
-
 def _top_two(
     values: NDArray[np.float64], group: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
@@ -233,31 +241,25 @@ def _top_two(
 
 
 def _least_other(other: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return for each cell the least λ among the other cells of its group."""
+    """Return for each cell the least λ among the other cells of its group; NaN if none."""
     is_least, least, second = _top_two(-other, group)
     away = -np.where(is_least, second[group], least[group])
-    if np.any(np.isinf(away)):
-        raise InputError(_NO_ALTERNATIVE)
-    return away
+    return np.where(np.isinf(away), math.nan, away)
 
 
 def _mean_other(
     other: NDArray[np.float64],
     group: NDArray[np.int64],
     allowed: NDArray[np.bool_],
-    needed: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """Return log of the mean of e^λ over the allowed other cells of each cell's group.
+    """Return log of the mean of e^λ over the allowed other cells of its group; NaN if none.
 
     Leaving a cell out of its group's sum loses digits only if that cell is the largest term, so the
     sum without each group's largest term is kept beside the whole sum.
     """
     masked = np.where(allowed, other, -math.inf)
     is_top, top, second = _top_two(masked, group)
-    size = np.bincount(group, weights=allowed)
-    alone = needed & ((size[group] - allowed) < 1)
-    if np.any(alone):
-        raise InputError(_NO_ALTERNATIVE)
+    rivals = np.bincount(group, weights=allowed)[group] - allowed
     top0 = np.where(np.isinf(top), 0.0, top)
     second0 = np.where(np.isinf(second), 0.0, second)
     term = np.exp(masked - top0[group])
@@ -268,7 +270,8 @@ def _mean_other(
         without_top = second0 + np.log(rest_sum)
         without_me = top0[group] + np.log(np.maximum(whole_sum[group] - term, 0.0))
         total = np.where(is_top, without_top[group], without_me)
-        return total - np.log(np.maximum(size[group] - allowed, 0))
+        mean = total - np.log(np.maximum(rivals, 1))
+    return np.where(rivals > 0, mean, math.nan)
 
 
 def _by_function(
@@ -285,7 +288,7 @@ def _by_function(
         if alternatives == "observed":
             rivals = rivals[x[rivals] > 0]
         if rivals.size == 0:
-            raise InputError(_NO_ALTERNATIVE)
+            continue
         truth = _evaluate(log_likelihood, x)
         values = np.empty(rivals.size)
         for i, k in enumerate(rivals):
