@@ -670,6 +670,9 @@ def test_command_assess(tmp_path):
     )  # fmt: skip
     assert some.exit_code == 0, some.output
     assert json.loads(some.stdout)["epsilon"] == 1.0
+    (tmp_path / "region.txt").write_text(REGION.replace("; ", "\n"))
+    kept = run(module, path, "--epsilon", 1, "--region-file", tmp_path / "region.txt")
+    assert kept.exit_code == 0, kept.output
     span = run(module, path, "--epsilon", 1, "--absolute", 0.75, "--priors", 0.1, 0.5)
     assert span.exit_code == 0, span.output
     assert "Largest acceptable" in span.stdout
@@ -684,6 +687,7 @@ def test_command_assess(tmp_path):
     for arguments in (
         ["--region", "RR <= 2", "--absolute", 0.5],
         ["--prior", 0.5, "--priors", 0.1, 0.2],
+        ["--region-file", tmp_path / "absent.txt"],
     ):
         refused = run(module, path, "--epsilon", 1, *arguments)
         assert isinstance(refused.exception, InputError)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -25,6 +26,10 @@ def command(
     region: Annotated[
         str | None,
         typer.Option(help="What is acceptable: 'RR <= 10 if R <= 0.1; RR <= 1.05 if R >= 0.9'."),
+    ] = None,
+    region_file: Annotated[
+        str | None,
+        typer.Option(help="A file with the region: it is secret, and a command line is not."),
     ] = None,
     absolute: Annotated[float | None, typer.Option(help="Acceptable: R at most this.")] = None,
     relative: Annotated[float | None, typer.Option(help="Acceptable: RR at most this.")] = None,
@@ -72,7 +77,7 @@ def command(
     found = assess(
         spec,
         candidate,
-        region=_region(region, absolute, relative),
+        region=_region(region, region_file, absolute, relative),
         epsilons=epsilon or None,
         candidates=candidates,
         no_guarantee=no_guarantee,
@@ -87,16 +92,22 @@ def command(
         raise typer.Exit(1)
 
 
-def _region(text: str | None, absolute: float | None, relative: float | None) -> Any:
+def _region(
+    text: str | None, file: str | None, absolute: float | None, relative: float | None
+) -> Any:
     from discreet.synthetic import Region
 
-    if text is None and absolute is None and relative is None:
-        return None
+    thresholds = absolute is not None or relative is not None
+    if (text is not None) + (file is not None) + thresholds > 1:
+        raise InputError("Give one of --region, --region-file, or --absolute with --relative.")
+    if file is not None:
+        try:
+            text = Path(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise InputError(f"The region cannot be read from {file}.") from None
     if text is not None:
-        if absolute is not None or relative is not None:
-            raise InputError("Give either --region or --absolute and --relative, not both.")
         return Region.parse(text)
-    return Region.thresholds(absolute=absolute, relative=relative)
+    return Region.thresholds(absolute=absolute, relative=relative) if thresholds else None
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
