@@ -51,6 +51,7 @@ def test_every_answer_is_json_and_orders_itself(stated: object, prior: Prior, si
         assert 0 <= belief.posterior.lower <= prior.pq * (1 + 1e-12)
         assert prior.pq <= belief.posterior.upper <= 1
         assert belief.ratio.upper <= belief.worst_ratio.value * (1 + 1e-9)
+    assert belief._repr_html_().startswith("<table>")
     assert repr(belief).startswith("Belief(")
     assert "\n" not in repr(belief)
 
@@ -161,3 +162,15 @@ def test_local_and_replace_speak_of_values() -> None:
     same = explain(ApproxDP(0.5, 1e-6), 0.3)
     assert same.posterior is not None
     assert belief.posterior.upper == pytest.approx(same.posterior.upper)
+
+
+@pytest.mark.slow
+def test_dp_sgd_is_read_on_the_curve_level() -> None:
+    pytest.importorskip("dp_accounting")
+    from discreet.composition.events import dp_sgd_curve
+
+    belief = explain(dp_sgd_curve(0.01, 1.0, 200), 0.5)
+    assert belief.strength == "curve"
+    assert belief.posterior is not None
+    assert 0.5 < belief.posterior.upper < 0.95
+    assert belief.exact is None

@@ -44,6 +44,7 @@ def chance(law: Law, event: list[bool]) -> float:
     return sum(p for p, happens in zip(law, event, strict=True) if happens)
 
 
+@pytest.mark.slow
 @fixed
 @given(
     laws(3),

@@ -82,6 +82,9 @@ def test_the_series_has_the_contracts_keys() -> None:
     out = json.loads(json.dumps(horizon(DAILY, 0.5, posterior_limit=0.9).to_dict()))
     assert [step["k"] for step in out["series"]] == list(range(1, out["releases"] + 1))
     assert set(out["series"][0]) == {"k", "posterior", "difference"}
+    assert out["mechanism"] is None
+    assert "Gaussian" in horizon(DAILY_NOISE, 0.5, upto=2).to_dict()["mechanism"]
+    assert horizon(DAILY, 0.5, upto=2)._repr_html_().startswith("<table>")
     assert horizon(DAILY, difference_limit=0.3).series[0].posterior is None
     longer = horizon(DAILY, 0.5, posterior_limit=0.9, upto=100)
     assert len(longer.series) == 100

@@ -126,6 +126,7 @@ def _scaled(part, factor: float) -> tuple[float, ...]:  # type: ignore[no-untype
     return (part.epsilon * factor,)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=25)
 @given(
     st.lists(st.floats(0.1, 5), min_size=1, max_size=8),
@@ -176,6 +177,8 @@ def test_json(mechanism: str | None, unit: str) -> None:
         assert set(out[key]) >= {"epsilon", "delta", "rho"}
     assert out["accuracy"]["sd"] > 0
     assert isinstance(out["method"], str)
+    assert found._repr_html_().startswith("<table>")
+    assert "\n" not in repr(found)
     assert out["accumulation"]["accumulates"] != out["accumulation"]["does_not_accumulate"]
     assert ("month" in out["accumulation"]["accumulates"]) is (unit == "user-period")
 

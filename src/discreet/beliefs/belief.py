@@ -179,3 +179,18 @@ class Belief:
             f"Belief({self.guarantee}, {at}: {after}ratio ≤ {self.ratio.upper:.4g}, "
             f"difference ≤ {self.difference.upper:.4g}, with probability {self.holds_with:g})"
         )
+
+    def _repr_html_(self) -> str:
+        from discreet.beliefs.notebook import html_table
+
+        rows = [] if self.posterior is None else [("posterior", _span(self.posterior))]
+        rows += [("posterior / prior", _span(self.ratio)), ("difference", _span(self.difference))]
+        rows += [("holds with", f"{self.holds_with:g}"), ("strength", self.strength)]
+        rows += list(self.assumptions.to_dict().items())
+        return html_table(repr(self), rows)
+
+
+def _span(bounds: Bounds) -> str:
+    from discreet.rounding import decimal_down, decimal_up
+
+    return f"{decimal_down(bounds.lower, 4):g} to {decimal_up(bounds.upper, 4):g}"

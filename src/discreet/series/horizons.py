@@ -21,8 +21,10 @@ from discreet.beliefs.belief import Assumptions, Sided, Strength
 from discreet.beliefs.confidence import check_sided, failure_of
 from discreet.beliefs.explaining import assumptions_for
 from discreet.beliefs.loss_bounds import LossBound
+from discreet.beliefs.notebook import html_table
 from discreet.beliefs.prior import check_probability
 from discreet.errors import GuaranteeError, InputError
+from discreet.rounding import decimal_up
 from discreet.series.accumulating import Part, bound_of, guarantee_of
 
 __all__ = ["Horizon", "Step", "horizon"]
@@ -73,6 +75,7 @@ class Horizon:
             "releases": self.releases,
             "searched": self.searched,
             "each": guarantee_of(self.each).to_dict(),
+            "mechanism": None if self.each is guarantee_of(self.each) else repr(self.each),
             "prior": self.prior,
             "posterior_limit": self.posterior_limit,
             "difference_limit": self.difference_limit,
@@ -92,6 +95,17 @@ class Horizon:
             f"Horizon({what}, {guarantee_of(self.each)} each, {self.strength}, "
             f"with probability {self.holds_with:g})"
         )
+
+    def _repr_html_(self) -> str:
+        rows = [("after", f"{self.series[-1].k} releases")]
+        if self.series[-1].posterior is not None:
+            rows.append(("posterior ≤", f"{decimal_up(self.series[-1].posterior, 4):g}"))
+        rows.append(("difference ≤", f"{decimal_up(self.series[-1].difference, 4):g}"))
+        return html_table(repr(self), [*rows, ("by", self.method), *_said(self.assumptions)])
+
+
+def _said(assumptions: Assumptions) -> list[tuple[str, str]]:
+    return list(assumptions.to_dict().items())
 
 
 def horizon(

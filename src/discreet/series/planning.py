@@ -21,6 +21,7 @@ from discreet.beliefs.belief import Assumptions, Sided, Strength
 from discreet.beliefs.confidence import check_sided, failure_of
 from discreet.beliefs.explaining import assumptions_for
 from discreet.beliefs.loss_bounds import LossBound
+from discreet.beliefs.notebook import html_table
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP, finite_or_null, parameters
 from discreet.rounding import decimal_down, up
@@ -99,6 +100,11 @@ class Plan:
             f"Plan({self.releases} releases, {each} each, {self.method}, {self.strength}, "
             f"with probability {self.holds_with:g})"
         )
+
+    def _repr_html_(self) -> str:
+        rows = [("by", self.how), ("accuracy", self.accuracy.words)]
+        rows += [("accumulates", self.accumulation.accumulates)]
+        return html_table(repr(self), rows + list(self.assumptions.to_dict().items()))
 
 
 def shown_down(budget: float, figures: int = 4) -> str:
