@@ -37,7 +37,7 @@ __all__ = ["Asked", "Priced", "Pricing", "Threshold", "price", "share"]
 Mechanism: TypeAlias = Literal["geometric", "gaussian", "permute-and-flip", "exponential"]
 Currency: TypeAlias = Literal["epsilon", "rho"]
 
-_SMOOTH = 1000.0
+_SMOOTH = 50.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Priced:
     def half_width(self, confidence: float) -> int:
         """The whole t that the noise stays within with that probability, in multiples."""
         if self.mechanism == "gaussian" and self.scale > _SMOOTH:
-            # Beyond this the lattice is finer than any printed digit; one more covers the rounding.
+            # From here on the lattice and the line differ by less than one step; one more covers it.
             return math.ceil(Gaussian(self.scale).half_width(confidence)) + 1
         return self.law.half_width(confidence)
 
@@ -349,10 +349,11 @@ def _least(enough: Callable[[float], bool], asked: Asked) -> float:
         if high > 1e9:
             raise SpecError(f"no budget gives {asked.statistic!r} the accuracy that is asked for.")
     low = high / 2
-    for _ in range(60):
+    while high - low > 1e-9 * high:
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    # To ten digits upward: a price that a person can read, and past any later rounding down.
+    return float(f"{high * (1 + 1e-9):.10g}")
 
 
 def _refuse(

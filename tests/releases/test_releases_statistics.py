@@ -1,0 +1,255 @@
+"""Statistics: what they make of numbers without noise, and that their intervals hold."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics as plain
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import SpecError
+from discreet.releases.contributions import Contribution
+from discreet.releases.spec import load
+from discreet.releases.statistics import Compiled, Noisy, compiled
+from discreet.releases.tables import decimal_text
+
+ONE = Contribution()
+
+
+def _compiled(**entry: Any) -> Compiled:
+    spec = load(
+        {
+            "account": "a",
+            "purpose": "p",
+            "protect": {"unit": "record"},
+            "budget": {"epsilon": 1},
+            "statistics": [entry],
+            "ledger": "sqlite:///l.db",
+            "output": "o",
+        }
+    )
+    return compiled(spec.named()[0])
+
+
+def _exact(values: list[int]) -> Noisy:
+    return Noisy(values, 0, 0.0)
+
+
+def test_a_mean_without_noise_is_the_mean() -> None:
+    mean = _compiled(mean="x", bounds=[0, 10], resolution=0.5)
+    values = [0.5, 3.0, 9.5]
+    noisy = {"count": _exact([3]), "sum": _exact([int(v * 2) - 10 for v in values])}
+    noisy["sum"] = _exact([sum(int(v * 2) - 10 for v in values)])
+    ((answer,),) = mean.answers(noisy, 0.95)
+    assert answer.value == Fraction(13, 3)
+    assert (answer.low, answer.high) == (answer.value, answer.value)
+
+
+def test_a_variance_without_noise_is_the_variance() -> None:
+    variance = _compiled(variance="x", bounds=[0, 10], resolution=0.5)
+    deviations = [int(v * 2) - 10 for v in (0.5, 3.0, 9.5)]
+    noisy = {
+        "count": _exact([3]),
+        "sum": _exact([sum(deviations)]),
+        "squares": _exact([sum(d * d for d in deviations)]),
+    }
+    ((answer,),) = variance.answers(noisy, 0.95)
+    assert answer.value is not None
+    assert float(answer.value) == pytest.approx(plain.pvariance([0.5, 3.0, 9.5]))
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(
+    st.lists(st.integers(0, 20), min_size=0, max_size=30),
+    st.integers(-40, 40),
+    st.integers(-300, 300),
+    st.integers(-3000, 3000),
+)
+def test_intervals_hold_whenever_the_noise_stays_within_its_width(
+    values: list[int], n1: int, n2: int, n3: int
+) -> None:
+    """If no call is off by more than its half width, the interval holds the true mean, variance."""
+    deviations = [v - 10 for v in values]
+    truth = {
+        "count": len(values),
+        "sum": sum(deviations),
+        "squares": sum(d * d for d in deviations),
+    }
+    noise = {"count": n1, "sum": n2, "squares": n3}
+    noisy = {name: Noisy([truth[name] + noise[name]], abs(noise[name]), 1.0) for name in truth}
+    for kind, true in (("mean", plain.fmean), ("variance", plain.pvariance)):
+        statistic = _compiled(**{kind: "x"}, bounds=[0, 20], resolution=1)
+        ((answer,),) = statistic.answers(noisy, 0.95)
+        assert answer.low is not None
+        assert answer.high is not None
+        assert answer.value is not None
+        assert answer.low <= answer.high
+        assert 0 <= answer.value <= (20 if kind == "mean" else 100)
+        if values:
+            assert float(answer.low) - 1e-9 <= true(values) <= float(answer.high) + 1e-9
+
+
+def test_a_sum_is_an_exact_multiple_of_its_resolution() -> None:
+    total = _compiled(sum="x", bounds=[0, 500], resolution=0.01)
+    ((answer,),) = total.answers({"sum": Noisy([12_345_678_901_234_567], 7, 1.0)}, 0.95)
+    assert answer.value is not None
+    assert decimal_text(answer.value) == "123456789012345.67"
+    assert answer.low == answer.value - Fraction(7, 100)
+
+
+def test_a_histogram_names_its_bins() -> None:
+    histogram = _compiled(histogram="x", edges=[0, 1, 2.5])
+    ((first, second),) = histogram.answers({"count": Noisy([3, 4], 1, 1.0)}, 0.95)
+    assert (first.labels, second.labels) == (("[0, 1)",), ("[1, 2.5]",))
+    assert (first.value, second.value) == (3, 4)
+    assert histogram.parts(ONE)[0].l1 == 1
+
+
+def test_randomized_answers_give_back_what_was_true() -> None:
+    """Without chance: 100 people, 30 yes, π = 3/4 → 0.75·30 + 0.25·70 = 40 say yes."""
+    asked = _compiled(randomized="a", answers=["yes", "no"], keep=0.75)
+    ((yes, no),) = asked.answers({"count": _exact([40, 60])}, 0.95)
+    assert (yes.value, no.value) == (30, 70)
+    assert yes.low is not None
+    assert yes.high is not None
+    assert yes.high - 30 == 30 - yes.low
+    assert float(yes.high - 30) == pytest.approx(1.959964 * math.sqrt(25) / 0.5, rel=1e-5)
+
+
+def test_the_interval_of_randomized_answers_holds_as_often_as_it_says() -> None:
+    """500 surveys of 400 people with three answers: at level 0.9 the interval misses at most 10 %.
+
+    Misses are at most Bin(500, 0.1) if it is conservative: above 100 with probability < 1e-11.
+    """
+    coin = random.Random(3)  # noqa: S311
+    asked = _compiled(randomized="a", answers=["x", "y", "z"], keep=0.6)
+    missed = 0
+    for _ in range(500):
+        given = [0, 0, 0]
+        for person in range(400):
+            true = 0 if person < 120 else 1
+            said = true if coin.random() < 0.6 else coin.choice([a for a in range(3) if a != true])
+            given[said] += 1
+        ((first, *_),) = asked.answers({"count": _exact(given)}, 0.9)
+        assert first.low is not None
+        assert first.high is not None
+        missed += not first.low <= 120 <= first.high
+    assert missed <= 100
+
+
+def _quantile_scores(at: float, counts: list[int]) -> list[int]:
+    statistic = _compiled(quantile="x", at=at, bounds=[0, len(counts) - 1], resolution=1)
+    name = statistic.entry.name
+    return statistic.scores("choice", {f"{name}/choice": [counts]})[0]
+
+
+def test_the_best_score_is_the_quantile() -> None:
+    counts = [0, 5, 0, 1, 4, 0]
+    scores = _quantile_scores(0.5, counts)
+    assert scores.index(max(scores)) == 2
+    assert _quantile_scores(0.9, counts)[4] == max(_quantile_scores(0.9, counts))
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(
+    st.lists(st.integers(0, 6), min_size=4, max_size=8),
+    st.integers(0, 7),
+    st.sampled_from([0.5, 0.25, 0.9, 0.01]),
+)
+def test_one_row_moves_a_quantile_score_by_no_more_than_is_said(
+    counts: list[int], place: int, at: float
+) -> None:
+    more = list(counts)
+    more[place % len(counts)] += 1
+    share = Fraction(repr(at))
+    size = max(share.numerator, share.denominator - share.numerator)
+    before, after = _quantile_scores(at, counts), _quantile_scores(at, more)
+    assert max(abs(a - b) for a, b in zip(before, after, strict=True)) <= size
+    part = _compiled(quantile="x", at=at, bounds=[0, 3], resolution=1).parts(ONE)[0]
+    assert part.l1 == 2 * size
+
+
+def _auction() -> Compiled:
+    return _compiled(
+        best="price",
+        score="revenue",
+        of="bid",
+        cap=100,
+        candidates={"from": 0, "to": 100, "step": 0.01},
+    )
+
+
+def test_the_pumpkin_auction_of_four_bidders() -> None:
+    """Bids of 1, 1, 1 and 3: revenue is 4 at 1.00, 0.03 more than nothing at 3.01."""
+    auction = _auction()
+    tally = [0] * 10_001
+    tally[100], tally[300] = 3, 1
+    (scores,) = auction.scores("choice", {f"{auction.entry.name}/choice": [tally]})
+    assert (scores[100], scores[101], scores[300], scores[301]) == (400, 101, 300, 0)
+    part = auction.parts(ONE)[0]
+    # One bid of at most 100 changes the revenue by at most 100.00, and only upward.
+    assert (part.l1, part.l2_squared) == (10_000, 10_000**2 / 4)
+    ((answer,),) = auction.answers({"choice": Noisy([100], 0, 0.0)}, 0.95)
+    assert answer.value == 1
+
+
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(st.lists(st.integers(0, 3), min_size=11, max_size=11), st.integers(0, 10))
+def test_one_bid_only_raises_revenue_and_by_no_more_than_the_top_price(
+    tally: list[int], place: int
+) -> None:
+    auction = _compiled(
+        best="price",
+        score="revenue",
+        of="bid",
+        cap=10,
+        candidates={"from": 0, "to": 10, "step": 1},
+    )
+    name = f"{auction.entry.name}/choice"
+    more = list(tally)
+    more[place] += 1
+    (before,), (after,) = (auction.scores("choice", {name: [t]}) for t in (tally, more))
+    change = [b - a for a, b in zip(before, after, strict=True)]
+    assert min(change) >= 0
+    assert max(change) <= auction.parts(ONE)[0].l1
+
+
+BAD = [
+    ({"sum": "x", "bounds": [0, 1e18], "resolution": 0.01}, "2\\^53"),
+    ({"sum": "x", "bounds": [0.1, 0.2], "resolution": 1}, "no multiple"),
+    ({"variance": "x", "bounds": [0, 1e8], "resolution": 0.001}, "squares would overflow"),
+    ({"quantile": "x", "at": 0.5, "bounds": [0, 1e6], "resolution": 1}, "at most 10,001"),
+    (
+        {"best": "p", "score": "revenue", "of": "b", "cap": 5, "candidates": [1.0, 9.0]},
+        "the cap",
+    ),
+    (
+        {
+            "best": "p",
+            "score": "revenue",
+            "of": "b",
+            "cap": 5,
+            "candidates": {"from": 0, "to": 5, "step": 1e-9},
+        },
+        "between 2 and",
+    ),
+]
+
+
+@pytest.mark.parametrize(("entry", "said"), BAD, ids=[said for _, said in BAD])
+def test_what_would_overflow_is_refused(entry: dict[str, Any], said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        _compiled(**entry)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(st.fractions(), st.sampled_from([-1, 0, 1]))
+def test_printed_values_are_near_and_on_their_side(value: Fraction, side: int) -> None:
+    printed = Fraction(decimal_text(value, side))
+    assert abs(printed - value) <= abs(value) / 10**5
+    assert side * (printed - value) >= 0
