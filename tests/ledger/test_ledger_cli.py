@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import mpmath
 import pytest
 from typer.testing import CliRunner
 
@@ -200,6 +201,57 @@ def test_a_registered_plan_is_charged_in_full(discreet: Discreet, url: str) -> N
     assert found["method"] == "basic"
     assert Ledger.open(url).next_slot(found["plan_id"]).of == 10
     assert discreet("plan", "--account", "a", "--rho", 0.01, "--releases", 0)[0] == 2
+
+
+def test_a_plan_on_a_basic_account_may_be_composed_at_one_delta(discreet: Discreet) -> None:
+    cap = ("--epsilon", 10, "--delta", 1e-4)
+    discreet.json("open", "--account", "a", "--filter", "basic", *cap, *APPROVED)
+    each = ("--account", "a", "--epsilon", 0.1, "--releases", 100)
+    found = discreet.json("plan", *each, "--delta", 1e-6)
+    assert found["method"] == "optimal"
+    total = found["entries"][-1]["cost"]
+    assert total["delta"] == 1e-6
+    # The δ of a hundred worst cases of 0.1-DP at that ε, by their binomial law, in fifty digits.
+    with mpmath.workdps(50):
+        e0, size = mpmath.mpf("0.1"), mpmath.exp(mpmath.mpf(total["epsilon"]))
+        losses = [
+            mpmath.binomial(100, j)
+            * (mpmath.exp((100 - j) * e0) - size * mpmath.exp(j * e0))
+            / (1 + mpmath.exp(e0)) ** 100
+            for j in range(101)
+        ]
+        delta = mpmath.fsum(x for x in losses if x > 0)
+        assert delta <= mpmath.mpf("1e-6")
+        assert delta > mpmath.mpf("0.99e-6")
+    assert discreet("plan", *each, "--delta", 1e-6, "--method", "paper")[0] == 2
+    assert discreet("plan", *each, "--method", "optimal")[0] == 2
+    assert discreet("plan", *each, "--delta", 1e-9, "--delta-each", 1e-9)[0] == 2
+    noisy = discreet.json("plan", *each, "--delta", 1e-6, "--mechanism", "laplace")
+    assert noisy["method"] == "curve"
+    assert noisy["entries"][-1]["cost"]["epsilon"] < total["epsilon"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "method"),
+    [
+        (("--rho", "0.001", "--mechanism", "gaussian"), "curve"),
+        (("--rho", "0.001", "--mechanism", "discrete-gaussian"), "curve"),
+        (("--rho", "0.001"), "curve"),
+        (("--epsilon", "0.01", "--mechanism", "geometric"), "optimal"),
+        (("--epsilon", "0.01", "--mechanism", "gaussian"), None),
+        (("--rho", "0.01", "--mechanism", "laplace"), None),
+        (("--epsilon", "0.01", "--adjacency", "replace"), None),
+    ],
+)
+def test_a_plan_is_composed_by_what_is_known_of_its_releases(
+    discreet: Discreet, flags: tuple[str, ...], method: str | None
+) -> None:
+    discreet.json("open", "--account", "a", "--epsilon", 10, "--delta", 1e-4, *APPROVED)
+    given = ("--account", "a", "--releases", 12, "--delta", 1e-6, *flags)
+    if method is None:
+        assert discreet("plan", *given)[0] in (2, 4)
+    else:
+        assert discreet.json("plan", *given)["method"] == method
 
 
 def test_verify_of_a_broken_chain_exit_1(clinic: Discreet, tmp_path: Path) -> None:

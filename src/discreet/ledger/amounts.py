@@ -18,12 +18,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Clamped, Context, Decimal, Inexact, InvalidOperation, Overflow
+from fractions import Fraction
 from typing import Any, Literal
 
 from discreet.errors import InputError
 from discreet.guarantees import parameters
 
-__all__ = ["Amount", "exact", "float_down", "float_up"]
+__all__ = ["Amount", "exact", "exact_ratio", "float_down", "float_up"]
 
 # From 1e616 (the square of the largest double) to 1e-648 (of the smallest) there are 1,300 digits.
 EXACT = Context(
@@ -39,6 +40,15 @@ _NAMES = ("epsilon", "delta", "rho")
 def exact(x: float) -> Decimal:
     """Return the decimal that x prints as: `exact(0.1) * 10 == 1`."""
     return Decimal(repr(float(x)))
+
+
+def exact_ratio(x: Fraction) -> Decimal:
+    """Return a ratio as a decimal, exactly; it must have finitely many digits.
+
+    >>> exact_ratio(Fraction(1, 8))
+    Decimal('0.125')
+    """
+    return EXACT.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
 def float_up(x: Decimal) -> float:

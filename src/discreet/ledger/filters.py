@@ -1,17 +1,10 @@
-"""The three filters: how charges chosen as one goes add up under a rule fixed beforehand.
+"""What a release costs on an account: the sum of its charges, under the account's filter.
 
 Notation. ε, δ, ρ of one charge; Σ over everything charged to the account so far, this included.
 
-- `pure`: Σε. Takes ε-DP alone.
-- `basic`: (Σε, Σδ). Takes ε-DP and (ε, δ)-DP.
-- `zcdp`: (Σρ, Σδ), the promise being δ-approximate ρ-zCDP (Bun and Steinke 2016, §8). Takes ρ-zCDP
-  as ρ, ε-DP as ε²/2 (their Prop. 1.4), the exponential mechanism of ε-DP as ε²/8 (Cesar and Rogers
-  2021, through its bounded range), (ε, δ)-DP as δ-approximate ε²/2 (their §8).
-
-Each is a valid privacy filter: the budgets may be chosen after seeing earlier outputs, as long as
-the sums stay within caps fixed before (Rogers, Roth, Ullman and Vadhan 2016 for Σε and Σδ;
-Whitehouse, Ramdas, Rogers and Wu 2023 for Σρ). Taking the smallest of several rules afterwards is
-not, which is why an account has one filter for life.
+The rules and their theorems are those of `discreet.composition.filters`: `pure` adds up ε, `basic`
+ε and δ, `zcdp` ρ and δ. Here they meet amounts: exact decimals in the filter's coordinates, caps in
+the same ones, and the largest charge that still fits.
 """
 
 from __future__ import annotations
@@ -21,9 +14,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from enum import StrEnum
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
-from discreet.errors import InputError, PolicyError
+from discreet.composition.filters import cost
+from discreet.errors import GuaranteeError, InputError, PolicyError
 from discreet.guarantees import (
     ZCDP,
     Adjacency,
@@ -33,7 +27,8 @@ from discreet.guarantees import (
     ProbabilisticDP,
     PureDP,
 )
-from discreet.ledger.amounts import EXACT, ZERO, Amount, exact, float_down
+from discreet.laws import Exponential
+from discreet.ledger.amounts import EXACT, ZERO, Amount, exact, exact_ratio, float_down
 from discreet.ledger.words import line
 
 __all__ = ["Charge", "Chargeable", "Filter"]
@@ -159,29 +154,19 @@ class Filter(StrEnum):
 
     def _one(self, charge: Charge) -> Amount:
         g = charge.guarantee
-        if isinstance(g, ZCDP):
-            if self is not Filter.ZCDP:
-                self._refuse(g, "open an account with the filter 'zcdp' for it")
-            return Amount(rho=exact(g.rho), delta=ZERO)
-        if isinstance(g, PrivacyCurve):  # refused when the charge was made; here for the reader
-            self._refuse(g, "charge one point of the curve")
-        epsilon = exact(g.epsilon)
-        delta = ZERO if isinstance(g, PureDP) else exact(g.delta)
-        if self is Filter.PURE:
-            if delta:
-                self._refuse(g, "open an account with the filter 'basic' or 'zcdp' for it")
-            return Amount(epsilon=epsilon)
-        if self is Filter.BASIC:
-            return Amount(epsilon=epsilon, delta=delta)
-        square = EXACT.multiply(epsilon, epsilon)
-        bounded_range = charge.mechanism == EXPONENTIAL and not delta
-        share = Decimal("0.125") if bounded_range else Decimal("0.5")
-        return Amount(rho=EXACT.multiply(square, share), delta=delta)
-
-    def _refuse(self, guarantee: Guarantee, instead: str) -> NoReturn:
-        raise PolicyError(
-            f"The filter {self.value!r} of this account cannot take {guarantee}; {instead}."
-        )
+        subject: Guarantee | Exponential = g
+        if charge.mechanism == EXPONENTIAL and isinstance(g, PureDP) and g.epsilon > 0:
+            subject = Exponential(g.epsilon)
+        try:
+            lead, delta = cost(self.value, subject)
+        except GuaranteeError:
+            fitting = "'zcdp'" if isinstance(g, ZCDP) else "'basic' or 'zcdp'"
+            raise PolicyError(
+                f"The filter {self.value!r} of this account cannot take {g}; charge it to an "
+                f"account with the filter {fitting}."
+            ) from None
+        values = (exact_ratio(lead), exact_ratio(delta))
+        return Amount(**dict(zip(self.coordinates, values, strict=False)))
 
     def charges(self, amount: Amount, adjacency: Adjacency) -> tuple[Charge, ...]:
         """Return charges that cost this amount, rounded up to doubles."""

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
-from discreet.guarantees import ZCDP, Guarantee
+from discreet.guarantees import ZCDP, Guarantee, PureDP
+from discreet.laws import Mechanism
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.entries import Entry
@@ -222,13 +223,19 @@ def check_total(account: Account, parts: Iterable[Part], cost: Amount) -> None:
             )
 
 
+# Laws whose loss the name and the budget fix, whatever the sensitivity that the budget is for. (The
+# geometric law is the worst case of any ε-DP; a discrete Gaussian is composed by its ρ alone.)
+_LAWS = ("laplace", "geometric", "randomized-response", "gaussian")
+
+
 def composed(
     account: Account, parts: Sequence[Part], delta: float | None, method: str | None
 ) -> tuple[tuple[Charge, ...], str]:
     """Return the total of a plan, and the accounting that gave it.
 
     Without a δ of its own a plan costs the sum of its parts under the account's filter. On a
-    `basic` account it may be composed at one δ by a tighter theorem.
+    `basic` account it may be composed at one δ by a tighter theorem, or by the law of a mechanism
+    that its parts name.
     """
     if delta is None and method in (None, "basic"):
         total = account.filter.zero
@@ -240,9 +247,29 @@ def composed(
             "Tighter accounting of a plan takes an account with the filter 'basic' and the δ of "
             "the whole plan (--delta)."
         )
+    if method == "paper":
+        raise InputError("The method 'paper' is there to reproduce papers; name another, or none.")
     from discreet.composition import compose
 
-    found = compose(
-        [(part.charge.guarantee, part.times) for part in parts], delta=delta, method=method
-    )
-    return (Charge(found.guarantee),), found.method
+    for part in parts:
+        account.require(adjacency=part.charge.guarantee.adjacency)
+    subjects = [(_subject(part.charge), part.times) for part in parts]
+    found = compose(subjects, delta=delta, method=method, adjacency=account.adjacency)
+    spent = Amount.of(epsilon=found.epsilon, delta=found.delta)
+    return account.filter.charges(spent, account.adjacency), found.method
+
+
+def _subject(charge: Charge) -> Guarantee | Mechanism:
+    """Return what is composed: the law of the mechanism if that is known, else the promise."""
+    from discreet.series.accuracy import by_budget
+
+    g = charge.guarantee
+    if charge.mechanism not in _LAWS:
+        return g
+    if charge.mechanism == "gaussian":
+        if not isinstance(g, ZCDP):
+            raise InputError("Gaussian noise is given by its ρ (--rho).")
+        return by_budget(charge.mechanism, g.rho)
+    if not isinstance(g, PureDP):
+        raise InputError(f"The noise of {charge.mechanism!r} is given by its ε alone (--epsilon).")
+    return by_budget(charge.mechanism, g.epsilon)
