@@ -523,6 +523,34 @@ def test_a_plan_of_gaussian_releases_may_be_charged_as_a_point_of_its_curve(
         ledger.reserve("clinic", Charge(ZCDP(0.02), "gaussian"), plan_id=plan_id, **SAID)
 
 
+@pytest.mark.parametrize(
+    ("slot", "asked", "covered"),
+    [
+        (PureDP(0.5), PureDP(0.5), True),
+        (PureDP(0.5), [PureDP(0.25), PureDP(0.25)], True),
+        (PureDP(0.5), [PureDP(0.25), PureDP(0.26)], False),
+        (PureDP(0.5), ZCDP(1e-9), False),
+        (PureDP(0.5), ApproxDP(0.1, 1e-9), False),
+        (ApproxDP(0.5, 1e-9), PureDP(0.5), True),
+        (ApproxDP(0.5, 1e-9), ZCDP(1e-9), False),
+        (ZCDP(0.125), PureDP(0.5), True),
+        (ZCDP(0.125), PureDP(0.51), False),
+        (ZCDP(0.125), Charge(PureDP(1.0), "exponential"), True),
+        (ZCDP(0.125), ApproxDP(0.1, 1e-9), False),
+    ],
+)
+def test_a_slot_covers_what_its_own_promise_covers(
+    opened: Opened, slot: Guarantee, asked: object, covered: bool
+) -> None:
+    ledger = opened(filter="zcdp", cap=None)
+    plan_id = ledger.register_plan("clinic", [slot], slot, **CHARGED)
+    if covered:
+        assert ledger.reserve("clinic", asked, plan_id=plan_id, **SAID).slot == 1  # type: ignore[arg-type]
+    else:
+        with pytest.raises(PolicyError, match="covers"):
+            ledger.reserve("clinic", asked, plan_id=plan_id, **SAID)  # type: ignore[arg-type]
+
+
 def test_an_unregistered_plan_is_refused(opened: Opened) -> None:
     ledger = opened()
     for use in (

@@ -204,9 +204,14 @@ def parts_of(given: Iterable[PlanPart]) -> tuple[Part, ...]:
 
 
 def _costs_no_more(asked: tuple[Charge, ...], covers: Charge) -> bool:
-    """Whether a release is no dearer than the slot that it takes, in the slot's own terms."""
-    concentrated = any(isinstance(one.guarantee, ZCDP) for one in (covers, *asked))
-    rule = Filter.ZCDP if concentrated else Filter.BASIC
+    """Whether a release is no dearer than the slot that it takes, in the slot's own terms.
+
+    A slot of ρ takes ε-DP as ε²/2. One of ε does not take a ρ, however small: its total may rest on
+    losses that are never above ε.
+    """
+    rule = Filter.ZCDP if isinstance(covers.guarantee, ZCDP) else Filter.BASIC
+    if rule is Filter.BASIC and any(isinstance(one.guarantee, ZCDP) for one in asked):
+        return False
     return rule.cost(asked).within(rule.cost(covers))
 
 
