@@ -93,3 +93,15 @@ def test_one_sided_says_nothing_of_the_lower_end() -> None:
 def test_unknown_audience() -> None:
     with pytest.raises(InputError, match="audience is"):
         sentence(explain(PureDP(0.1), 0.5), "everyone")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("audience", AUDIENCES)
+@pytest.mark.parametrize("prior", [None, 0.5, Prior(0.5, 0.2), 1e-9, 1.0])
+@pytest.mark.parametrize(
+    "stated", [PureDP(float("inf")), PureDP(0.0), ApproxDP(1e4, 1e-6), ZCDP(1e4), ZCDP(1e-300)]
+)
+def test_extremes_are_still_sentences(audience: str, prior: object, stated: object) -> None:
+    text = sentence(explain(stated, prior), audience)  # type: ignore[arg-type]
+    assert text.endswith((".", ")"))
+    assert "nan" not in text
+    assert "inf " not in text.replace("inf-DP", "")

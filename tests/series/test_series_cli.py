@@ -112,6 +112,38 @@ def test_horizon_upto_and_words() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("--epsilon .1 --cap 1", 10),
+        ("--epsilon .1 --cap 1 --spent .35", 6),
+        ("--epsilon .1 --delta-each 3e-7 --cap 1 --cap-delta 1e-6", 3),
+        ("--rho .01 --cap .5", 50),
+        ("--mechanism geometric --epsilon .25 --cap 1 --prior .5 --posterior-limit .6", 4),
+    ],
+)
+def test_releases_left_under_a_cap(line: str, left: int) -> None:
+    out = answer("horizon", line)
+    assert out["left_under_cap"] == left
+    if "limit" not in line:
+        assert len(out["series"]) == left
+
+
+@pytest.mark.parametrize("name", ["explain", "horizon", "plan"])
+def test_adjacency_is_said(name: str) -> None:
+    noise = {"explain": "--mechanism laplace --epsilon 1", "plan": "--mechanism laplace"}
+    rest = {
+        "horizon": "--mechanism laplace --epsilon 1 --upto 2",
+        "plan": " --releases 2 --ratio 3",
+    }
+    line = noise.get(name, "") + rest.get(name, "")
+    out = answer(name, line + " --adjacency replace")
+    assert out["assumptions"]["adjacency"].startswith("replace")
+    assert answer(name, line)["assumptions"]["adjacency"].startswith("add-remove")
+    local = line.replace("laplace", "randomized-response")
+    assert answer(name, local)["assumptions"]["adjacency"].startswith("local")
+
+
+@pytest.mark.parametrize(
     ("line", "key", "value"),
     [
         ("--releases 12 --difference .2 --delta-each 1e-8 --delta-total 1e-6", "epsilon", 0.06776),

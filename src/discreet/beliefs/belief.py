@@ -146,7 +146,7 @@ class Belief:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the belief as JSON-ready values."""
-        return {
+        out: dict[str, Any] = {
             "guarantee": self.guarantee.to_dict(),
             "prior": None if self.prior is None else {"p": self.prior.p, "q": self.prior.q},
             "posterior": None if self.posterior is None else self.posterior.to_dict(),
@@ -171,6 +171,8 @@ class Belief:
             "unit": self.unit,
             "assumptions": self.assumptions.to_dict(),
         }
+        unbounded = self.epsilon_prime is not None and math.isinf(self.epsilon_prime)
+        return out | {"unbounded": True} if unbounded else out
 
     def __repr__(self) -> str:
         at = "all priors" if self.prior is None else f"p={self.prior.p:g}, q={self.prior.q:g}"

@@ -303,7 +303,7 @@ def _failing_with(asked: _Question, failure: float, confidence: float) -> Belief
     bound = asked.bound(failure)
     if bound.failure == 0:
         stated = PureDP(bound.epsilon_prime, adjacency=asked.adjacency)
-        return _pure(stated, asked, bound.strength)
+        return replace(_pure(stated, asked, bound.strength), note=bound.note)
     if not asked.values_unknown:
         belief = _membership(asked, bound)
     else:

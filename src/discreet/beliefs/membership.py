@@ -55,6 +55,8 @@ def differences(epsilon_prime: float, p: float | None, sided: str = "two") -> Bo
     if p is None:
         most = min(1.0, up(math.tanh(epsilon_prime / 4)))
         return Bounds(-most if sided == "two" else -1.0, most)
+    if p == 1:  # certain before, certain after
+        return Bounds(0.0 if sided == "two" else -1.0, 0.0)
     # p(1−p)(e^{ε'} − 1)/(pe^{ε'} + 1 − p), without the cancellation of X − p
     rise = -math.expm1(-epsilon_prime)
     high = p * (1 - p) * rise / (p + (1 - p) * math.exp(-epsilon_prime))

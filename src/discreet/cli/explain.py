@@ -46,7 +46,9 @@ def command(
     ] = None,
     method: Annotated[str | None, typer.Option(help="paper: KSZ's own route for zCDP.")] = None,
     sensitivity: Annotated[float, typer.Option(help="Sensitivity of the statistic.")] = 1.0,
-    adjacency: Annotated[str, typer.Option(help="add-remove, replace or local.")] = "add-remove",
+    adjacency: Annotated[
+        str | None, typer.Option(help="add-remove (where nothing else is natural), replace, local.")
+    ] = None,
     counts_sensitive_only: Annotated[
         bool,
         typer.Option(

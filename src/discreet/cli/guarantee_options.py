@@ -20,7 +20,7 @@ def read_subject(
     probabilistic: bool = False,
     mechanism: str | None = None,
     sensitivity: float = 1.0,
-    adjacency: str = "add-remove",
+    adjacency: str | None = None,
     times: int = 1,
 ) -> tuple[Any, float | None]:
     """Return a guarantee, a mechanism or a privacy loss, and the δ at which to read its curve."""
@@ -29,17 +29,16 @@ def read_subject(
     if len(named) != 1:
         got = "none of them was" if not named else " and ".join(named) + " were"
         raise InputError(f"give exactly one of --epsilon, --rho, --sigma, --scale; {got} given.")
-    where = Adjacency.of(adjacency)
+    where = Adjacency.ADD_REMOVE if adjacency is None else Adjacency.of(adjacency)
     if mechanism is not None:
         if probabilistic:
             raise InputError("--probabilistic reads a guarantee; leave it out with --mechanism.")
         law = read_mechanism(mechanism, epsilon, rho, sigma, scale, sensitivity)
-        if times == 1 and where is Adjacency.ADD_REMOVE:
+        if times == 1 and adjacency is None:
             return law, delta
         from discreet.composition import loss_of
 
-        default = mechanism == "randomized-response" and where is Adjacency.ADD_REMOVE
-        return loss_of((law, times), adjacency=None if default else where), delta
+        return loss_of((law, times), adjacency=adjacency), delta
     if times != 1:
         raise InputError("--times counts uses of a --mechanism; for promises use discreet compose.")
     if sigma is not None or scale is not None:

@@ -44,8 +44,15 @@ def command(
         typer.Option(help="generic, curve, exact; default: strongest that survives processing."),
     ] = None,
     upto: Annotated[int | None, typer.Option(help="Show the series to so many releases.")] = None,
+    cap: Annotated[
+        float | None, typer.Option(help="Cap on the sum of ε or ρ: how many releases fit under it.")
+    ] = None,
+    cap_delta: Annotated[float, typer.Option(help="Cap on the sum of δ, with --cap.")] = 0.0,
+    spent: Annotated[float, typer.Option(help="ε or ρ already spent under the cap.")] = 0.0,
     sensitivity: Annotated[float, typer.Option(help="Sensitivity of the statistic.")] = 1.0,
-    adjacency: Annotated[str, typer.Option(help="add-remove, replace or local.")] = "add-remove",
+    adjacency: Annotated[
+        str | None, typer.Option(help="add-remove (where nothing else is natural), replace, local.")
+    ] = None,
     unit: Annotated[str, typer.Option(help="What is protected: 'one person', 'one visit'.")] = (
         "one person"
     ),
@@ -56,24 +63,21 @@ def command(
     from discreet.errors import InputError
     from discreet.series import horizon
 
-    if mechanism is None and epsilon is not None:
-        each, at_delta = (
-            read_subject(epsilon=epsilon, delta=delta_each, adjacency=adjacency)[0],
-            delta,
-        )
-    else:
-        if delta_each:
-            raise InputError("--delta-each belongs to --epsilon; the noise brings its own curve.")
-        each, at_delta = read_subject(
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            sigma=sigma,
-            scale=scale,
-            mechanism=mechanism,
-            sensitivity=sensitivity,
-            adjacency=adjacency,
-        )
+    if delta_each and (mechanism is not None or epsilon is None):
+        raise InputError("--delta-each belongs to --epsilon; the noise brings its own curve.")
+    each, _ = read_subject(
+        epsilon=epsilon,
+        delta=delta_each,
+        rho=rho,
+        sigma=sigma,
+        scale=scale,
+        mechanism=mechanism,
+        sensitivity=sensitivity,
+        adjacency=adjacency if mechanism is None else None,
+    )
+    left = None if cap is None else _left(each, cap, cap_delta, spent)
+    if left and posterior_limit is None and difference_limit is None and upto is None:
+        upto = left
     found = horizon(
         each,
         prior,
@@ -82,12 +86,34 @@ def command(
         confidence=confidence,
         sided=sided,  # type: ignore[arg-type]  # checked by horizon
         strength=strength,  # type: ignore[arg-type]
-        delta=at_delta,
+        delta=delta,
         method=method,
         upto=upto,
+        adjacency=adjacency,
         unit=unit,
     )
-    emit(found.to_dict(), _lines(found), as_json)
+    payload, lines = found.to_dict(), _lines(found)
+    if cap is not None:
+        payload["left_under_cap"] = left
+        lines += [
+            "",
+            f"Under the cap, {left if left is not None else 'any number of'} releases fit.",
+        ]
+    emit(payload, lines, as_json)
+
+
+def _left(each: Any, cap: float, cap_delta: float, spent: float) -> int | None:
+    """How many releases fit under a cap that is given in the words of the releases."""
+    from discreet.guarantees import ZCDP, ApproxDP, PureDP
+    from discreet.series import releases_left
+    from discreet.series.accumulating import guarantee_of
+
+    stated = guarantee_of(each)
+    where = stated.adjacency
+    if isinstance(stated, ZCDP):
+        return releases_left(ZCDP(cap, adjacency=where), stated, ZCDP(spent, adjacency=where))
+    limit = ApproxDP(cap, cap_delta, adjacency=where)
+    return releases_left(limit, stated, PureDP(spent, adjacency=where))
 
 
 def _lines(found: Any) -> list[str]:

@@ -53,7 +53,9 @@ def command(
     growth: Annotated[
         float | None, typer.Option(help="Each release gets so many times the one before.")
     ] = None,
-    adjacency: Annotated[str, typer.Option(help="add-remove or replace.")] = "add-remove",
+    adjacency: Annotated[
+        str | None, typer.Option(help="add-remove (where nothing else is natural), replace, local.")
+    ] = None,
     unit: Annotated[str, typer.Option(help="user, or user-period (one user's month).")] = "user",
     period: Annotated[str, typer.Option(help="What a period is: day, month.")] = "period",
     people: Annotated[

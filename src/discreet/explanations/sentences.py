@@ -10,6 +10,7 @@ protected: "one visit", not "a person", where visits are protected.
 
 from __future__ import annotations
 
+import math
 from typing import Literal, TypeAlias
 
 from discreet.beliefs.belief import Belief
@@ -63,6 +64,8 @@ def _plain(x: float, crowd: int) -> str:
 
 def _times(x: float, side: Side = "up") -> str:
     """A ratio with two decimals, rounded outward."""
+    if math.isinf(x):
+        return "∞"
     value = decimal_up(x, 2) if side == "up" else decimal_down(x, 2)
     return f"{value:,.2f}"
 
@@ -126,7 +129,7 @@ def _public_assumption(belief: Belief) -> str:
             "It assumes that what they believe about everyone else does not hang on "
             f"{belief.unit}; families or contagion can break that."
         )
-    return f"It holds even against someone who knows all the data but {belief.unit}."
+    return f"It holds even against someone who knows everything in the data except {belief.unit}."
 
 
 def technical(belief: Belief) -> str:

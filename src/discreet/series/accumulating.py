@@ -27,10 +27,18 @@ from discreet.beliefs.belief import Strength
 from discreet.beliefs.curves import lowest_between
 from discreet.beliefs.loss_bounds import LossBound, loss_bound
 from discreet.errors import GuaranteeError, InputError
-from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PrivacyCurve, ProbabilisticDP, PureDP
+from discreet.guarantees import (
+    ZCDP,
+    Adjacency,
+    ApproxDP,
+    Guarantee,
+    PrivacyCurve,
+    ProbabilisticDP,
+    PureDP,
+)
 from discreet.rounding import up
 
-__all__ = ["METHODS", "Part", "bound_of", "guarantee_of"]
+__all__ = ["METHODS", "Part", "adjacency_of", "bound_of", "guarantee_of"]
 
 #: A guarantee or a mechanism.
 Part: TypeAlias = Any
@@ -49,6 +57,22 @@ def guarantee_of(part: Part) -> Guarantee:
         f"{type(part).__name__} is neither a guarantee (such as PureDP) nor a mechanism (such as "
         "Geometric); it cannot be part of a series."
     )
+
+
+def adjacency_of(part: Part, asked: str | None = None) -> Adjacency:
+    """Return the adjacency of a guarantee, or the one that a mechanism's sensitivity is under.
+
+    A randomized answer protects what was answered, not whether; a guarantee says its own.
+    """
+    stated = guarantee_of(part).adjacency
+    if asked is None or Adjacency.of(asked) is stated:
+        return stated
+    if isinstance(part, _GUARANTEES) or stated is not Adjacency.ADD_REMOVE:
+        raise GuaranteeError(
+            f"{guarantee_of(part)} is stated under {stated.value!r}, not {asked!r}; state it under "
+            "the adjacency that is asked for."
+        )
+    return Adjacency.of(asked)
 
 
 def bound_of(

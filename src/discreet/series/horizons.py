@@ -25,7 +25,7 @@ from discreet.beliefs.notebook import html_table
 from discreet.beliefs.prior import check_probability
 from discreet.errors import GuaranteeError, InputError
 from discreet.rounding import decimal_up
-from discreet.series.accumulating import Part, bound_of, guarantee_of
+from discreet.series.accumulating import Part, adjacency_of, bound_of, guarantee_of
 
 __all__ = ["Horizon", "Step", "horizon"]
 
@@ -120,6 +120,7 @@ def horizon(
     delta: float | None = None,
     method: str | None = None,
     upto: int | None = None,
+    adjacency: str | None = None,
     unit: str = "one person",
 ) -> Horizon:
     """Return after how many releases like `each` a belief bound passes a limit.
@@ -127,6 +128,7 @@ def horizon(
     `each` is a guarantee or a mechanism. `delta` fixes one point (ε, δ) of the composed curve; left
     out, the best point is taken. `method` is basic, advanced, tanh or optimal for guarantees, paper
     for zCDP. With `upto` the series runs to that many releases, whatever is passed before.
+    `adjacency` is the one that a mechanism's sensitivity is stated under; guarantees carry theirs.
 
     >>> from discreet.guarantees import ZCDP
     >>> horizon(ZCDP(0.01), 0.5, posterior_limit=0.99).releases
@@ -134,6 +136,7 @@ def horizon(
     """
     check_sided(sided)
     _check_limits(prior, posterior_limit, difference_limit, upto)
+    adjacency_of(each, adjacency)
     failure = failure_of(confidence)
 
     def after(k: int, hint: float | None = None) -> LossBound:
@@ -177,7 +180,7 @@ def horizon(
         survives_post_processing=final.survives,
         method=final.method,
         assumptions=assumptions_for(
-            guarantee_of(each).adjacency,
+            adjacency_of(each, adjacency),
             strong=True,
             unit=unit,
             confidence=None if certain else confidence,

@@ -25,7 +25,7 @@ from discreet.beliefs.notebook import html_table
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP, finite_or_null, parameters
 from discreet.rounding import decimal_down, up
-from discreet.series.accumulating import Part, bound_of
+from discreet.series.accumulating import Part, adjacency_of, bound_of
 from discreet.series.accuracy import Accuracy, accuracy_of, by_budget, in_rho
 from discreet.series.splits import Split
 from discreet.series.tolerated import Tolerated
@@ -137,7 +137,7 @@ def plan(
     method: str | None = None,
     weights: Sequence[float] | None = None,
     growth: float | None = None,
-    adjacency: str = "add-remove",
+    adjacency: str | None = None,
     unit: PlanUnit = "user",
     period: str = "period",
 ) -> Plan:
@@ -156,7 +156,7 @@ def plan(
     split = _split(releases, weights, growth)
     kind = _budget_kind(mechanism, budget)
     spent, note = _delta_each(delta_each, mechanism, kind)
-    where = Adjacency.of(adjacency)
+    where = _where(mechanism, adjacency)
     failure = failure_of(confidence)
     _check_deltas(spent, delta_total, failure, len(split.weights))
 
@@ -207,6 +207,13 @@ def plan(
         sigma=first.sd if shown == "gaussian" else None,
         note=found.note or note,
     )
+
+
+def _where(mechanism: str | None, adjacency: str | None) -> Adjacency:
+    """The adjacency of the plan: as asked, or as the mechanism is stated, or add-remove."""
+    if mechanism is not None:
+        return adjacency_of(by_budget(mechanism, 1.0), adjacency)
+    return Adjacency.ADD_REMOVE if adjacency is None else Adjacency.of(adjacency)
 
 
 def _split(releases: int | None, weights: Sequence[float] | None, growth: float | None) -> Split:
