@@ -11,6 +11,7 @@ priority stays a column of its own, so that no packed bit ever breaks a tie.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import ibis
@@ -182,12 +183,16 @@ def kept_rows(
     rows = _rows(source, query, kinds, keys, unit=True)
     units = [_unit_column(i) for i in range(len(query.unit))]
     contribution = query.contribution
+    if query.cells is None:
+        # One group: what binds is how many rows it may have.
+        most = min(contribution.rows, contribution.rows_per_group)
+        contribution = replace(contribution, rows=most, groups=most, rows_per_group=most)
     alone = contribution.rows_per_group >= contribution.rows <= contribution.groups
     sizes = [len(query.cells) if query.cells is not None else 1]
     sizes += [field.size + 1 for field in fields_of(query)]
     bits = [max(1, (size - 1).bit_length()) for size in sizes]
     names = [GROUP, *(_field_column(i) for i in range(len(sizes) - 1))]
-    if (not alone and query.cells is not None) or sum(bits) > _WIDEST:
+    if not alone or sum(bits) > _WIDEST:
         kept = bounded(rows, units, contribution, materialize)
         return kept.select(*names)
     packed = rows.select(

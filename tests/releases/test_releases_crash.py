@@ -1,0 +1,29 @@
+"""Releases killed at seeded moments: no output without a charge, no chain broken."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOAK = Path(__file__).parents[2] / "benchmarks" / "soak.py"
+
+
+@pytest.mark.slow
+def test_twenty_kills_lose_releases_and_never_a_charge() -> None:
+    """The script fails on any broken promise; it says what each kill left."""
+    ran = subprocess.run(
+        [sys.executable, str(SOAK), "--kills", "20", "--seed", "20261115", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert sum(found["left"].values()) == 20
+    # The moments are spread over a whole release: some kills must come before, some after a charge.
+    assert len(found["left"]) >= 2
