@@ -141,14 +141,26 @@ def test_random_profiles(a, r, x, y, template):
     assert choice.certificate.upper - choice.epsilon <= 1e-6 * max(1, choice.epsilon)
 
 
-def test_profile_that_is_flat_everywhere():
-    """r* equal to Theorem 1's bound at ε = 1: every prior binds, and no box can be let go."""
-    u = math.exp(-1)
-    text = f"1/(p*q + {u * u!r}*(1-q)*p + {u!r}*(1-p))"
-    choice = choose(Formula(text, Box(0.2, 0.8, 0.2, 0.8)))
-    assert choice.epsilon <= 1.0
-    assert choice.epsilon == pytest.approx(1.0, abs=5e-5)
-    assert choice.certificate.upper >= 1.0 - 1e-12
+THEOREM_1 = f"(p*q + {math.exp(-2)!r}*(1-q)*p + {math.exp(-1)!r}*(1-p))"
+
+
+def test_smooth_ridge_along_pq():
+    """Every prior with pq = 0.1 binds at ε = 1, to a double."""
+    choice = choose(f"(1 + 10*(p*q - 0.1)**2)/{THEOREM_1}")
+    assert choice.epsilon <= 1.0 + 1e-15
+    assert choice.epsilon == pytest.approx(1.0, abs=1e-6)
+    assert choice.binding.p * choice.binding.q == pytest.approx(0.1, abs=1e-3)
+
+
+@pytest.mark.slow
+def test_hopeless_profiles_stay_safe_and_say_so():
+    """Where all priors bind, or all on a sharp ridge, no box can go: the answer is safe, not tight."""
+    flat = choose(Formula(f"1/{THEOREM_1}", Box(0.2, 0.8, 0.2, 0.8)))
+    ridge = choose(f"(1 + max(p*q - 0.1, 0.1 - p*q))/{THEOREM_1}")
+    for choice in (flat, ridge):
+        assert 0.99 < choice.epsilon <= 1.0
+        assert choice.certificate.upper >= 1.0 - 1e-12
+        assert any("stopped" in warning for warning in choice.warnings)
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ __all__ = [
     "EVERYTHING",
     "ULP",
     "Range",
+    "epsilon_at",
     "epsilon_for_ratio",
-    "epsilon_for_reciprocal",
     "epsilon_range",
     "range_for_posterior",
     "range_for_ratio",
@@ -118,9 +118,9 @@ def _bounds_nothing(p: float, q: float, ratio: float) -> bool:
     return Fraction(p) * Fraction(q) * Fraction(ratio) >= 1
 
 
-def epsilon_for_reciprocal(p: float, q: float, w: float) -> float:
-    """Return ε_i for the reciprocal w = 1/r of a tolerated ratio."""
-    return epsilon_range(p * (1 - q), 1 - p, w - p * q, 1 - w).lower
+def epsilon_at(p: float, q: float, w: float) -> float:
+    """Return ε_i for the reciprocal w = 1/r of a tolerated ratio, not rounded to a side."""
+    return _epsilon(p * (1 - q), 1 - p, w - p * q, 1 - w, 0.0, 0.0)
 
 
 def range_for_posterior(p: float, q: float, posterior: float) -> Range:

@@ -26,7 +26,7 @@ from typing import Protocol
 import numpy as np
 
 from discreet.budgets.closed_forms import constant_ratio
-from discreet.budgets.one_prior import epsilon_for_reciprocal
+from discreet.budgets.one_prior import epsilon_at
 from discreet.errors import FormulaError, ToleranceError
 from discreet.tolerances.box import Box
 from discreet.tolerances.enclosures import Array, Boxes, Enclosure, Mask, Span, enclose
@@ -39,9 +39,10 @@ __all__ = ["Search", "look", "search", "search_monotone"]
 _RELATIVE = {1: 2e-10, 2: 2e-8}  # of ε, by the dimension of the piece
 _FLOOR = 4e-14  # what rounding of 1/r* leaves of a very small ε
 _SLACK = 1 - 2e-15  # the few ulps of the vector formula for ε_i
-_MOST_BOXES = 300_000
+_PATIENCE, _ENOUGH = 60_000, 4e-7  # after so many boxes, this tolerance will do
+_MOST_BOXES = 2_000_000
 _AT_ONCE = 256  # an array operation costs about the same for one box as for this many
-_DUST = 4e-12  # cuts this close to the best prior leave nothing that matters between them
+_NEAR = {1: 1e-11, 2: 1e-6}  # the first cut beside the best prior, by dimension
 _ENDS = ("p0", "p1", "q0", "q1")
 _TINY = 1e-9  # a box that small and still undefined is taken for a true singularity
 
@@ -110,7 +111,7 @@ class _OfFunction:
         unknown: Span = (np.full(len(boxes), -math.inf), np.full(len(boxes), math.inf))
         nowhere = np.zeros(len(boxes), dtype=bool)
         low = np.minimum(low, high)
-        return Enclosure(low, high, unknown, unknown, positive=True), nowhere
+        return Enclosure(low, high, unknown, unknown, sign=1), nowhere
 
     def at(self, p: float, q: float) -> float:
         # A prior of 0 is a limit; one far below any that matters stands for it.
@@ -121,8 +122,8 @@ class _OfFunction:
 def search_monotone(profile: Function) -> Search:
     """Return bounds of the largest budget for a function of declared monotonicity."""
     state = Search()
-    relative = 2e-7 if not (profile.box.p_fixed or profile.box.q_fixed) else _RELATIVE[1]
-    _search_piece(_OfFunction(profile), profile.box, state, relative)
+    dimension = 1 if profile.box.p_fixed or profile.box.q_fixed else 2
+    relative = _search_piece(_OfFunction(profile), profile.box, state, _RELATIVE[dimension])
     if state.upper < math.inf:
         state.lower = min(state.lower, state.upper - _tolerance(state.upper, relative))
     return state
@@ -158,8 +159,8 @@ def search(expression: Expression, box: Box) -> Search:
             state.offer(np.array([found.upper]), np.array([found.p]), np.array([found.q]))
             continue
         dimension = 2 if piece.p0 < piece.p1 and piece.q0 < piece.q1 else 1
-        margin = max(margin, _RELATIVE[dimension])
-        _search_piece(_OfFormula(reciprocal(part)), piece, state, _RELATIVE[dimension])
+        inverse = _OfFormula(reciprocal(part))
+        margin = max(margin, _search_piece(inverse, piece, state, _RELATIVE[dimension]))
     if margin > 0 and state.upper < math.inf:
         state.lower = min(state.lower, state.upper - _tolerance(state.upper, margin))
     return state
@@ -169,42 +170,38 @@ def _tolerance(upper: float, relative: float) -> float:
     return relative * upper + _FLOOR
 
 
-def _search_piece(W: Reciprocal, piece: Box, state: Search, relative: float) -> None:
-    boxes = first = _first(piece)
+def _search_piece(W: Reciprocal, piece: Box, state: Search, relative: float) -> float:
+    """Search one piece; return the tolerance that was proved, relative to ε."""
+    boxes = _around_best(piece, *_look_around(W, piece, state))
     slopes = ("" if piece.p_fixed else "p") + ("" if piece.q_fixed else "q")
-    level = 0
+    level, before = 0, state.boxes
     while len(boxes):
         state.boxes += len(boxes)
+        if state.boxes - before > _PATIENCE:
+            relative = max(relative, _ENOUGH)
         enclosed, undefined = W.over(boxes, slopes)
         if undefined.any() and level >= 2:
             _refuse_undefined(W, boxes[undefined])
         bound = np.where(undefined, 0.0, _corner_bound(enclosed.high, boxes))
         keep = bound < state.upper - _target_gap(state.upper, relative)
         if not keep.any():
-            return
+            break
         boxes, bound, undefined = boxes[keep], bound[keep], undefined[keep]
         enclosed = _take(enclosed, keep)
-        if state.boxes + 9 * len(boxes) > _MOST_BOXES:
+        if state.boxes - before + 9 * len(boxes) > _MOST_BOXES:
             state.lower = min(state.lower, _settle(W, boxes, enclosed, bound, state, relative))
-            return
+            break
         boxes = _collapse(boxes, enclosed, bound, undefined, state.upper)
         w = _offer_points(W, boxes, int(np.argmin(bound)), state)
-        if level == 0 and len(slopes) == 1:
-            _polish(W, first, state)
         target = state.upper - _target_gap(state.upper, relative)
         proved = (bound >= target) | (_slope_bound(w, boxes, enclosed, target) & ~undefined)
-        boxes = _cut(_cut_at_best(boxes[~proved], state))
+        boxes = _cut(boxes[~proved])
         level += 1
+    return relative
 
 
 def _target_gap(upper: float, relative: float) -> float:
     return _tolerance(upper, relative) if upper < math.inf else 0.0
-
-
-def _first(piece: Box) -> Boxes:
-    ends = (np.array([x]) for x in (piece.p0, piece.p1, piece.q0, piece.q1))
-    whole = Boxes(*ends)
-    return _cut(whole)
 
 
 def _cut(boxes: Boxes) -> Boxes:
@@ -233,61 +230,73 @@ def _cut(boxes: Boxes) -> Boxes:
     return Boxes(*ends)
 
 
-def _cut_at_best(boxes: Boxes, state: Search) -> Boxes:
-    """Cut the boxes around the best prior close to it, on both sides.
-
-    At a kink each side is then monotone and goes at once; what is left around it is dust.
-    """
-    for low, high, best in (("p0", "p1", state.p), ("q0", "q1", state.q)):
-        for line in (best - _DUST, best + _DUST):
-            inside = (getattr(boxes, low) < line) & (line < getattr(boxes, high))
-            if not inside.any():
-                continue
-            left, right, rest = boxes[inside], boxes[inside], boxes[~inside]
-            at = np.full(len(left), line)
-            parts = [rest, replace(left, **{high: at}), replace(right, **{low: at})]
-            boxes = Boxes(*(np.concatenate([getattr(x, end) for x in parts]) for end in _ENDS))
-    return boxes
-
-
-def _polish(W: Reciprocal, boxes: Boxes, state: Search) -> None:
-    """Move the best prior to the least ε_i between its neighbours on a segment: golden section.
-
-    A good prior lets everything else go sooner; nothing is proved here.
-    """
-    along_q = boxes.p0[0] == boxes.p1[0]
-    low, high = (boxes.q0, boxes.q1) if along_q else (boxes.p0, boxes.p1)
-    best = state.q if along_q else state.p
-    width = float(high[0] - low[0])
-    a, b = max(float(low[0]), best - width), min(float(high[-1]), best + width)
-
-    def at(x: float) -> float:
-        p, q = (state.p, x) if along_q else (x, state.q)
-        w = W.at(p, q)
-        return math.inf if math.isnan(w) else epsilon_for_reciprocal(p, q, w)
-
-    shorter = (3 - math.sqrt(5)) / 2
-    c, d = a + shorter * (b - a), b - shorter * (b - a)
-    at_c, at_d = at(c), at(d)
-    while b - a > _DUST / 2:
-        if at_c <= at_d:
-            b, d, at_d = d, c, at_c
-            c = a + shorter * (b - a)
-            at_c = at(c)
-        else:
-            a, c, at_c = c, d, at_d
-            d = b - shorter * (b - a)
-            at_d = at(d)
-    x = np.array([c if at_c <= at_d else d])
-    fixed = np.array([state.p if along_q else state.q])
-    _offer(W, *((fixed, x) if along_q else (x, fixed)), state)
-
-
 def _grid(low: Array, high: Array, parts: int) -> Array:
     steps = np.arange(parts + 1) / parts
     out = low[:, None] + (high - low)[:, None] * steps
     out[:, -1] = high
     return out
+
+
+def _look_around(W: Reciprocal, piece: Box, state: Search) -> tuple[float, float]:
+    """Return a prior near the least ε_i of the piece. Nothing is proved here.
+
+    A coarse grid, then steps along the free priors that shorten when none of them helps.
+    """
+    wide_p, wide_q = not piece.p_fixed, not piece.q_fixed
+    many = 12 if wide_p and wide_q else 48
+    p = _ends(piece.p0, piece.p1, many if wide_p else 1)
+    q = _ends(piece.q0, piece.q1, many if wide_q else 1)
+    p, q = np.repeat(p, len(q)), np.tile(q, len(p))
+    epsilon = _offer(W, p, q, state)[1]
+    i = int(np.argmin(epsilon))
+    best, at = float(epsilon[i]), (float(p[i]), float(q[i]))
+    ends = ((piece.p0, piece.p1), (piece.q0, piece.q1))
+    steps = [(high - low) / many for low, high in ends]
+    smallest = _NEAR[2 if wide_p and wide_q else 1]
+    directions = [1, 1]
+    while max(steps) > smallest:
+        for k in (0, 1):
+            if steps[k] <= smallest:
+                continue
+            low, high = ends[k]
+            for sign in (directions[k], -directions[k]):
+                x = min(high, max(low, at[k] + sign * steps[k]))
+                there = (x, at[1]) if k == 0 else (at[0], x)
+                w = W.at(*there)
+                here = math.inf if math.isnan(w) else epsilon_at(*there, w)
+                if here < best:
+                    best, at, directions[k] = here, there, sign
+                    steps[k] *= 1.6
+                    break
+            else:
+                steps[k] *= 0.4
+    _offer(W, np.array([at[0]]), np.array([at[1]]), state)
+    return at
+
+
+def _ends(low: float, high: float, parts: int) -> Array:
+    return low + (high - low) * (np.arange(parts + 1) / parts) if parts > 1 else np.array([high])
+
+
+def _around_best(piece: Box, p: float, q: float) -> Boxes:
+    """Cut a piece into boxes that shrink towards a prior, fourfold at each step.
+
+    On both sides of a kink, or of a smooth minimum, ε_i is then monotone on most boxes, and those
+    around it are too small to matter: one level proves most profiles.
+    """
+    dimension = 1 if piece.p_fixed or piece.q_fixed else 2
+    steps = _NEAR[dimension] * 4.0 ** np.arange(24)
+    axes = []
+    for low, high, at in ((piece.p0, piece.p1, p), (piece.q0, piece.q1, q)):
+        lines = np.concatenate([at - steps, at + steps])
+        lines = lines[(lines > low) & (lines < high)]
+        axes.append(np.unique(np.concatenate([[low], lines, [high]])))
+    (p0, p1), (q0, q1) = (
+        (lines[:-1], lines[1:]) if len(lines) > 1 else (lines, lines) for lines in axes
+    )
+    return Boxes(
+        np.repeat(p0, len(q0)), np.repeat(p1, len(q0)), np.tile(q0, len(p0)), np.tile(q1, len(p0))
+    )
 
 
 def _epsilon(W: Array, p: Array, q: Array) -> Array:
@@ -319,14 +328,16 @@ def _offer_points(W: Reciprocal, boxes: Boxes, least: int, state: Search) -> Arr
     corners_q = [boxes.q0[least], boxes.q1[least], boxes.q0[least], boxes.q1[least]]
     p = np.concatenate([(boxes.p0 + boxes.p1) / 2, corners_p])
     q = np.concatenate([(boxes.q0 + boxes.q1) / 2, corners_q])
-    return _offer(W, p, q, state)[: len(boxes)]
+    return _offer(W, p, q, state)[0][: len(boxes)]
 
 
-def _offer(W: Reciprocal, p: Array, q: Array, state: Search) -> Array:
+def _offer(W: Reciprocal, p: Array, q: Array, state: Search) -> tuple[Array, Array]:
+    """Offer these priors; return upper bounds of W and ε_i at each."""
     at, undefined = W.over(Boxes(p, p, q, q), "")
     epsilon = _epsilon(np.maximum(at.low, 0.0), p, q) / _SLACK
-    state.offer(np.where(undefined, math.inf, epsilon), p, q)
-    return at.high
+    epsilon = np.where(undefined, math.inf, epsilon)
+    state.offer(epsilon, p, q)
+    return at.high, epsilon
 
 
 def _take(enclosed: Enclosure, keep: Mask) -> Enclosure:

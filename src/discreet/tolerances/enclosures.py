@@ -41,6 +41,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 Span: TypeAlias = tuple[Array, Array]
 _INF = np.float64(np.inf)
 _ZERO: Span = (np.zeros(1), np.zeros(1))
+_THIN = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Enclosure:
     high: Array
     slope_p: Span | None
     slope_q: Span | None
-    positive: bool  # never negative on any box, by its form
+    sign: int  # by its form: 2 positive but on the faces p = 0, q = 0; 1 never negative; 0 unknown
 
 
 def enclose(expression: Expression, boxes: Boxes, *, slopes: str = "pq") -> tuple[Enclosure, Mask]:
@@ -154,7 +155,10 @@ class _Evaluator:
     def __init__(self, boxes: Boxes, slopes: str) -> None:
         self.boxes = boxes
         self.undefined: Mask = np.zeros(len(boxes), dtype=bool)
-        self.on_face: Mask = (boxes.p0 == 0) | (boxes.q0 == 0)
+        # A zero in a box that is thin and on a face is taken to be on the face itself.
+        self.on_face: Mask = ((boxes.p0 == 0) & (boxes.p1 <= _THIN)) | (
+            (boxes.q0 == 0) & (boxes.q1 <= _THIN)
+        )
         self.possible: Mask = np.ones(len(boxes), dtype=bool)
         one = np.ones(1)
         self.along_p: Span | None = (one, one) if "p" in slopes else None
@@ -164,11 +168,13 @@ class _Evaluator:
         match e:
             case Number(value):
                 constant = np.full(1, value)
-                return Enclosure(constant, constant, None, None, value >= 0)
+                return Enclosure(
+                    constant, constant, None, None, 2 if value > 0 else int(value == 0)
+                )
             case Variable("p"):
-                return Enclosure(self.boxes.p0, self.boxes.p1, self.along_p, None, True)
+                return Enclosure(self.boxes.p0, self.boxes.p1, self.along_p, None, 2)
             case Variable(_):
-                return Enclosure(self.boxes.q0, self.boxes.q1, None, self.along_q, True)
+                return Enclosure(self.boxes.q0, self.boxes.q1, None, self.along_q, 2)
             case Binary(op, left, right):
                 return self.binary(op, self.value(left), self.value(right))
             case Power(base, exponent):
@@ -187,17 +193,16 @@ class _Evaluator:
 
     def binary(self, op: str, x: Enclosure, y: Enclosure) -> Enclosure:
         span_x, span_y = (x.low, x.high), (y.low, y.high)
-        positive = x.positive and y.positive
+        positive = x.sign > 0 and y.sign > 0
         if op in "+-":
             if op == "-":
                 span_y, positive = (-y.high, -y.low), False
-                y = Enclosure(*span_y, _negate(y.slope_p), _negate(y.slope_q), False)
+                y = Enclosure(*span_y, _negate(y.slope_p), _negate(y.slope_q), 0)
             low, high = _sum(span_x, span_y)
             if positive:
                 low = np.maximum(low, 0.0)
-            return Enclosure(
-                low, high, _add(x.slope_p, y.slope_p), _add(x.slope_q, y.slope_q), positive
-            )
+            slope_p, slope_q = _add(x.slope_p, y.slope_p), _add(x.slope_q, y.slope_q)
+            return Enclosure(low, high, slope_p, slope_q, max(x.sign, y.sign) if positive else 0)
         if op == "*":
             low, high = _multiply(span_x, span_y, positive)
             return Enclosure(
@@ -205,18 +210,18 @@ class _Evaluator:
                 high,
                 _add(_times(span_y, x.slope_p), _times(span_x, y.slope_p)),
                 _add(_times(span_y, x.slope_q), _times(span_x, y.slope_q)),
-                positive,
+                min(x.sign, y.sign),
             )
-        if len(y.low) > 1 or y.low[0] <= 0 <= y.high[0]:
+        if y.sign < 2:
             self.refuse_zero(span_y)
-        inverse = _reciprocal(span_y, y.positive)
+        inverse = _reciprocal(span_y, y.sign > 0)
         ratio = _multiply(span_x, inverse, positive)
         minus = (-ratio[1], -ratio[0])
         return Enclosure(
             *ratio,
             _times(inverse, _add(x.slope_p, _times(minus, y.slope_p))),
             _times(inverse, _add(x.slope_q, _times(minus, y.slope_q))),
-            positive,
+            x.sign if positive else 0,
         )
 
     def refuse_zero(self, x: Span) -> None:
@@ -236,9 +241,10 @@ class _Evaluator:
         low, high = x.low, x.high
         whole = exponent == int(exponent) if np.isfinite(exponent) else False
         if not whole:
-            self.refuse_negative((low, high), zero=exponent > 0)
+            if x.sign < 2:
+                self.refuse_negative((low, high), zero=exponent > 0)
             low = np.maximum(low, 0.0)
-        elif exponent < 0:
+        elif exponent < 0 and x.sign < 2:
             self.refuse_zero((low, high))
         span = _power(low, high, exponent)
         if whole and exponent < 0:
@@ -246,28 +252,28 @@ class _Evaluator:
             span = (np.where(crosses, -_INF, span[0]), np.where(crosses, _INF, span[1]))
         steep = _power(low, high, exponent - 1)
         factor = _multiply((np.full(1, exponent), np.full(1, exponent)), steep)
-        if x.positive:
+        if x.sign > 0:
             span = (np.maximum(span[0], 0.0), span[1])
-        return Enclosure(*span, _times(factor, x.slope_p), _times(factor, x.slope_q), x.positive)
+        return Enclosure(*span, _times(factor, x.slope_p), _times(factor, x.slope_q), x.sign)
 
     def apply(self, function: str, x: Enclosure) -> Enclosure:
         if function == "exp":
             span = _out(np.exp(x.low), np.exp(x.high), 2)
+            span, sign = (np.maximum(span[0], 0.0), span[1]), 2
             factor = span
         elif function == "log":
-            self.refuse_negative((x.low, x.high), zero=False)
+            if x.sign < 2:
+                self.refuse_negative((x.low, x.high), zero=False)
             low = np.maximum(x.low, 0.0)
-            span = _out(np.log(low), np.log(x.high), 2)
-            factor = _reciprocal((low, x.high))
+            span, sign = _out(np.log(low), np.log(x.high), 2), 0
+            factor = _reciprocal((low, x.high), positive=True)
         else:
-            self.refuse_negative((x.low, x.high), zero=True)
-            low = np.maximum(x.low, 0.0)
-            span = _out(np.sqrt(low), np.sqrt(x.high))
-            factor = _reciprocal((2 * np.maximum(span[0], 0.0), 2 * span[1]))
-        positive = function != "log"
-        if positive:
-            span = (np.maximum(span[0], 0.0), span[1])
-        return Enclosure(*span, _times(factor, x.slope_p), _times(factor, x.slope_q), positive)
+            if x.sign < 1:
+                self.refuse_negative((x.low, x.high), zero=True)
+            span = _out(np.sqrt(np.maximum(x.low, 0.0)), np.sqrt(x.high))
+            span, sign = (np.maximum(span[0], 0.0), span[1]), max(x.sign, 1)
+            factor = _reciprocal((2 * span[0], 2 * span[1]), positive=True)
+        return Enclosure(*span, _times(factor, x.slope_p), _times(factor, x.slope_q), sign)
 
     def conditional(self, test: Expression, then: Expression, otherwise: Expression) -> Enclosure:
         may_hold, may_fail = self.truth(test)
@@ -286,7 +292,7 @@ class _Evaluator:
             slope_p = _select(both, nothing, _select(may_hold, x.slope_p, y.slope_p))
         if self.along_q is not None:
             slope_q = _select(both, nothing, _select(may_hold, x.slope_q, y.slope_q))
-        return Enclosure(low, high, slope_p, slope_q, x.positive and y.positive)
+        return Enclosure(low, high, slope_p, slope_q, min(x.sign, y.sign))
 
     def truth(self, e: Expression) -> tuple[Mask, Mask]:
         """Return where the test may hold, and where it may fail."""
@@ -333,8 +339,8 @@ def _extreme(function: str, x: Enclosure, y: Enclosure) -> Enclosure:
     def slope(a: Span | None, b: Span | None) -> Span | None:
         return _select(first, a, _select(second, b, _hull(a, b)))
 
-    positive = (x.positive or y.positive) if function == "max" else (x.positive and y.positive)
-    return Enclosure(low, high, slope(x.slope_p, y.slope_p), slope(x.slope_q, y.slope_q), positive)
+    sign = max(x.sign, y.sign) if function == "max" else min(x.sign, y.sign)
+    return Enclosure(low, high, slope(x.slope_p, y.slope_p), slope(x.slope_q, y.slope_q), sign)
 
 
 def _power(low: Array, high: Array, exponent: float) -> Span:
