@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from discreet.errors import InputError
 from discreet.guarantees import PureDP
+from discreet.laws.checks import positive, whole
 
 __all__ = ["Geometric"]
 
@@ -34,14 +35,8 @@ class Geometric:
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        PureDP(self.epsilon)
-        if self.epsilon == 0:
-            raise InputError("epsilon is 0; noise of infinite scale releases nothing.")
-        if self.sensitivity != int(self.sensitivity) or self.sensitivity < 1:
-            raise InputError(
-                f"sensitivity is {self.sensitivity!r}; geometric noise needs a whole number, 1 or "
-                "more. Count in units of the resolution of the statistic."
-            )
+        positive("epsilon", self.epsilon)
+        whole("sensitivity", self.sensitivity)
 
     @property
     def scale(self) -> float:

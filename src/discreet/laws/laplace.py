@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from discreet.errors import InputError
 from discreet.guarantees import PureDP
+from discreet.laws.checks import positive
 
 __all__ = ["Laplace"]
 
@@ -33,13 +34,8 @@ class Laplace:
     sensitivity: float = 1.0
 
     def __post_init__(self) -> None:
-        PureDP(self.epsilon)
-        if self.epsilon == 0:
-            raise InputError("epsilon is 0; noise of infinite scale releases nothing.")
-        if not self.sensitivity > 0 or math.isinf(self.sensitivity):
-            raise InputError(
-                f"sensitivity is {self.sensitivity!r}; it must be positive and finite."
-            )
+        positive("epsilon", self.epsilon)
+        positive("sensitivity", self.sensitivity)
 
     @property
     def scale(self) -> float:

@@ -1,0 +1,194 @@
+"""`compose`: the theorems, the paper's examples and its errata, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+
+import mpmath as mp
+import pytest
+from composition_truths import atoms_delta, convolve, gaussian_delta, two_point
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.composition import (
+    METHODS,
+    compose,
+    zcdp_curve,
+    zcdp_delta,
+    zcdp_epsilon,
+    zcdp_paper_epsilon,
+)
+from discreet.errors import GuaranteeError, InputError
+from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
+from discreet.laws import Exponential, Gaussian, Geometric, Laplace, RandomizedResponse
+
+FAST = settings(derandomize=True, deadline=None, max_examples=100)
+
+
+def _belief(epsilon, delta, delta_prime):
+    """KSZ Thm 3.9, two-sided, written out again."""
+    e, d = mp.mpf(epsilon), mp.mpf(delta) / mp.mpf(delta_prime)
+    return e + mp.log1p(d * mp.exp(-e)) - mp.log1p(-d)
+
+
+@pytest.mark.parametrize(
+    ("method", "day"), [("basic", 28), ("advanced", 26), ("paper", 42), ("optimal", 45)]
+)
+def test_figure_3_at_delta_one_in_a_million(method, day):
+    limit = mp.log(4)
+    passes = [
+        _belief(compose([(PureDP(0.05), k)], delta=1e-6, method=method).epsilon, 1e-6, 0.05) > limit
+        for k in range(1, day + 1)
+    ]
+    assert passes == [False] * (day - 1) + [True]
+
+
+def test_erratum_of_example_4_2():
+    # twelve (0.135, 1e-8) releases are not (0.81, 1e-6)-DP: δ would be 9.0e-3
+    twelve = [(ApproxDP(0.135, 1e-8), 12)]
+    assert compose(twelve, delta=1e-6).epsilon > 1.5
+    assert compose(twelve, delta=8.9e-3).epsilon > 0.81 >= compose(twelve, delta=9.1e-3).epsilon
+    total = 4 * math.atanh(0.2)
+    assert compose([(ApproxDP(0.0677, 1e-8), 12)], delta=1e-6).epsilon <= total
+    assert compose([(ApproxDP(0.0679, 1e-8), 12)], delta=1e-6).epsilon > total
+
+
+def test_what_the_others_would_give():
+    found = compose([(PureDP(0.05), 365)], delta=1e-6)
+    assert tuple(found.others) == METHODS
+    assert found.method == "optimal"
+    assert found.epsilon == found.others["optimal"] == pytest.approx(4.6134483458, abs=1e-9)
+    assert found.others["basic"] == pytest.approx(18.25)
+    assert found.others["curve"] is None
+    drift = 365 * 0.05 * math.tanh(0.025) + math.sqrt(2 * 365 * 0.05**2 * math.log(1e6))
+    assert found.others["tanh"] == pytest.approx(drift, rel=1e-12)
+    printed = 365 * 0.05 * math.expm1(0.05) + math.sqrt(2 * 365 * 0.05**2 * math.log(1e6))
+    assert found.others["advanced"] == pytest.approx(printed, rel=1e-12)
+    assert compose([(Laplace(0.05), 365)], delta=1e-6).method == "curve"
+
+
+def test_few_releases_are_best_added():
+    assert compose([(PureDP(0.05), 3)]).method == "basic"
+    found = compose([(PureDP(0.5), 2)], delta=1e-9).others
+    assert found["advanced"] > found["basic"]
+
+
+@FAST
+@given(
+    st.lists(st.tuples(st.floats(0.01, 3), st.integers(1, 4)), min_size=1, max_size=3),
+    st.floats(-12, -1).map(lambda t: 10.0**t),
+)
+def test_no_valid_theorem_gives_less_than_the_worst_case(parts, delta):
+    worst = convolve(*[two_point(e, k) for e, k in parts])
+    found = compose([(PureDP(e), k) for e, k in parts], delta=delta)
+    for name, epsilon in found.others.items():
+        if epsilon is not None:
+            assert atoms_delta(worst, epsilon) <= delta * (1 + mp.mpf(10) ** -40), name
+    assert found.epsilon <= min(v for v in found.others.values() if v is not None) * (1 + 1e-9)
+
+
+def test_unequal_promises_with_their_own_delta():
+    parts = [(ApproxDP(0.3, 1e-7), 2), (PureDP(0.5), 1), (ApproxDP(0.1, 1e-6), 3)]
+    found = compose(parts, delta=1e-3, method="optimal").epsilon
+    walked = convolve(two_point(0.3, 2), two_point(0.5), two_point(0.1, 3))
+    kept = (1 - mp.mpf(1e-7)) ** 2 * (1 - mp.mpf(1e-6)) ** 3
+
+    def true(e):
+        return 1 - kept * (1 - atoms_delta(walked, e))
+
+    assert true(found) <= mp.mpf(1e-3)
+    assert true(found - 1e-4) > mp.mpf(1e-3)
+
+
+def test_generic_promises_a_million_times():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for epsilon in (1e-6, 0.01, 1.0, 50.0):
+            for delta in (1e-300, 1e-30, 1e-6):
+                found = compose([(PureDP(epsilon), 1_000_000)], delta=delta)
+                assert math.isfinite(found.epsilon)
+                valid = {n: v for n, v in found.others.items() if v is not None}
+                assert valid["optimal"] <= min(valid.values()) * (1 + 1e-9)
+
+
+@FAST
+@given(st.floats(-8, 4).map(lambda t: 10.0**t), st.floats(-200, -1).map(lambda t: 10.0**t))
+def test_the_tight_conversion_is_a_valid_order_and_beats_the_paper(rho, delta):
+    epsilon = zcdp_epsilon(rho, delta)
+    assert epsilon <= zcdp_paper_epsilon(rho, delta) * (1 + 1e-12)
+    # never below the Gaussian of the same ρ, which is ρ-zCDP
+    assert gaussian_delta(rho, epsilon) <= delta
+    # the bound at the best of many orders, at 60 digits, is not above ours by more than rounding
+    e = mp.mpf(epsilon)
+    if epsilon > 0:
+        best = min(
+            t * ((1 + t) * mp.mpf(rho) - e) - t * mp.log1p(1 / t) - mp.log1p(t)
+            for t in (mp.mpf(10) ** (mp.mpf(n) / 20) for n in range(-200, 200))
+        )
+        assert best >= mp.log(mp.mpf(delta)) - mp.mpf("0.2")
+        assert mp.log(mp.mpf(zcdp_delta(rho, epsilon))) <= mp.log(mp.mpf(delta)) + mp.mpf("1e-6")
+
+
+def test_rho_adds_and_is_read_at_delta():
+    found = compose([(ZCDP(0.01), 365)], delta=1e-6)
+    assert found.epsilon == pytest.approx(zcdp_epsilon(3.65, 1e-6), rel=1e-12)
+    assert found.method == "curve"
+    paper = compose([(ZCDP(0.01), 365)], delta=1e-6, method="paper").epsilon
+    assert paper == pytest.approx(3.65 + 2 * math.sqrt(3.65 * math.log(1e6)), rel=1e-12)
+    alone = compose([(ZCDP(0.01), 365)])
+    assert alone.guarantee.rho == pytest.approx(3.65)
+    assert alone.to_dict()["epsilon"] is None
+    assert alone.to_dict()["unbounded"] is True
+
+
+def test_rho_beside_other_promises():
+    mixed = compose([(ZCDP(0.01), 100), PureDP(0.2), ApproxDP(0.1, 1e-9)], delta=1e-6)
+    rho = 1.0 + 0.02 + 0.005
+    assert mixed.epsilon == pytest.approx(zcdp_epsilon(rho, 1e-6 - 1e-9), rel=1e-6)
+    with_choice = compose([(Gaussian.of_rho(0.01), 100), (Exponential(0.2), 1)], delta=1e-6)
+    assert with_choice.epsilon < mixed.epsilon
+
+
+def test_a_curve_by_itself_and_not_twice():
+    assert compose([zcdp_curve(0.1)], delta=1e-6).epsilon == pytest.approx(
+        zcdp_epsilon(0.1, 1e-6), rel=1e-6
+    )
+    with pytest.raises(GuaranteeError, match="curve"):
+        compose([(zcdp_curve(0.1), 2)], delta=1e-6)
+
+
+def test_results_are_values_and_json():
+    found = compose([(Geometric(0.1), 12)], delta=1e-6)
+    payload = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert {"epsilon", "delta", "method", "others", "guarantee", "theorem"} <= set(payload)
+    assert "\n" not in repr(found)
+    assert "fixed before" in found.assumptions[1]
+    assert "chosen after" in compose([PureDP(0.1)]).assumptions[1]
+    assert compose([ProbabilisticDP(0.1, 1e-7)]).guarantee == ApproxDP(0.1, 1e-7)
+
+
+@pytest.mark.parametrize(
+    ("parts", "options", "words"),
+    [
+        ([PureDP(0.1), PureDP(0.1, adjacency="replace")], {}, "different adjacencies"),
+        ([RandomizedResponse(0.1), Laplace(0.1)], {}, "different adjacencies"),
+        ([], {}, "nothing to compose"),
+        ([(ApproxDP(0.1, 1e-3), 5)], {"delta": 1e-3}, "larger delta"),
+        ([(ApproxDP(0.1, 1e-3), 5)], {"delta": 5e-3, "method": "advanced"}, "larger delta"),
+        ([PureDP(0.1)], {"method": "curve"}, "mechanism"),
+        ([ZCDP(0.1)], {"method": "basic", "delta": 0.1}, "rho"),
+        ([PureDP(0.1), PureDP(0.2)], {"method": "paper"}, "equal"),
+        ([PureDP(0.1)], {"method": "magic"}, "one of"),
+        ([PureDP(0.1)], {"delta": math.nan}, "NaN"),
+        ([PureDP(0.1)], {"delta": -1.0}, "between"),
+        ([(PureDP(0.1), 0)], {}, "whole number"),
+        (["0.1"], {}, "neither"),
+    ],
+)
+def test_bad_input_is_one_sentence_with_exit_code_two(parts, options, words):
+    with pytest.raises(InputError, match=words) as caught:
+        compose(parts, **options)
+    assert caught.value.exit_code == 2
+    assert "\n" not in str(caught.value)
