@@ -120,8 +120,8 @@ def test_values_lie_in_their_intervals_and_cells_in_order(
 
 
 def test_with_much_budget_every_statistic_is_right(account: Opened, tmp_path: Path) -> None:
-    """ε = 9000 over nine statistics: noise shows with probability below 1e-20."""
-    account(unit="record", cap=PureDP(1e5))
+    """ε = 900,000: the widest noise has scale 0.012, and shows with probability below 1e-30."""
+    account(unit="record", cap=PureDP(1e6))
     data = pd.DataFrame(
         {"x": [1.0, 2.0, 3.0, 10.0], "bid": [1.0, 1.0, 1.0, 3.0], "yes": ["y", "y", "y", "n"]}
     )
@@ -130,7 +130,7 @@ def test_with_much_budget_every_statistic_is_right(account: Opened, tmp_path: Pa
         "account": "people",
         "purpose": "test",
         "protect": {"unit": "record"},
-        "budget": {"epsilon": 9000.0},
+        "budget": {"epsilon": 900_000.0},
         "statistics": [
             {"count": "rows"},
             {"count": "units"},

@@ -84,7 +84,7 @@ class Priced:
     def half_width(self, confidence: float) -> int:
         """The whole t that the noise stays within with that probability, in multiples."""
         if self.mechanism == "gaussian" and self.scale > _SMOOTH:
-            # From here on the lattice and the line differ by less than one step; one more covers it.
+            # From here on lattice and line differ by less than one step; one more covers it.
             return math.ceil(Gaussian(self.scale).half_width(confidence)) + 1
         return self.law.half_width(confidence)
 

@@ -1,0 +1,132 @@
+"""The commands `release` and `init`, and the bundled example."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+from typer.testing import CliRunner, Result
+
+from discreet.cli import init as init_command
+from discreet.cli import release as release_command
+from discreet.errors import BudgetExceeded, InputError, PolicyError
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+from discreet.releases import load, release
+
+CLINIC = Path(__file__).parents[2] / "examples" / "clinic"
+
+
+def _run(command: Callable[..., None], *arguments: str) -> Result:
+    app = typer.Typer()
+    app.command()(command)
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example, its data made, its account open."""
+    folder = tmp_path_factory.mktemp("clinic")
+    for name in ("counties.csv", "release.yaml"):
+        shutil.copy(CLINIC / name, folder / name)
+    runpy.run_path(str(CLINIC / "generate.py"))["main"]([str(folder), "500"])
+    Ledger.open(f"sqlite:///{folder / 'ledger.db'}").open_account(
+        "clinic-patients",
+        unit="person",
+        adjacency="add-remove",
+        filter="pure",
+        cap=PureDP(2.0),
+        approver="tester",
+        reason="test",
+    )
+    return folder
+
+
+def test_the_example_is_the_same_every_time(tmp_path: Path) -> None:
+    made = runpy.run_path(str(CLINIC / "generate.py"))
+    places = made["counties"](CLINIC)
+    first, second = made["visits"](300, places), made["visits"](300, places)
+    assert first == second
+    rows = len(first["patient_id"])
+    per_patient = [first["patient_id"].count(p) for p in set(first["patient_id"]) - {None}]
+    assert rows > 400
+    assert max(per_patient) > 5
+    assert None in first["cost"]
+
+
+def test_a_dry_run_and_then_the_release(clinic: Path) -> None:
+    spec = str(clinic / "release.yaml")
+    dry = _run(release_command.command, spec, "--dry-run", "--json")
+    assert dry.exit_code == 0, dry.output
+    said = json.loads(dry.stdout)
+    assert said["spent"]["epsilon"] == pytest.approx(1.29928298)
+    assert said["release_id"] is None
+    assert said["files"] == []
+
+    plain = _run(release_command.command, spec, "--dry-run")
+    assert "Would spend epsilon 1.29928" in plain.stdout
+    assert "off by at most" in plain.stdout
+
+    made = _run(release_command.command, spec, "--json")
+    assert made.exit_code == 0, made.output
+    said = json.loads(made.stdout)
+    assert {"release_id", "spent", "remaining", "files", "statement"} <= set(said)
+    assert all(Path(path).is_absolute() and Path(path).is_file() for path in said["files"])
+    assert said["statement"].endswith("statement.md")
+
+    refused = _run(release_command.command, spec)
+    assert isinstance(refused.exception, PolicyError)
+    again = _run(release_command.command, spec, "--yes")
+    assert isinstance(again.exception, BudgetExceeded)
+
+
+def test_a_plan_and_next_come_together(clinic: Path) -> None:
+    for flags in (["--plan", "x"], ["--next"]):
+        ran = _run(release_command.command, str(clinic / "release.yaml"), *flags)
+        assert isinstance(ran.exception, InputError)
+
+
+def test_init_writes_a_spec_that_can_be_read_and_leaves_files_alone(tmp_path: Path) -> None:
+    path = tmp_path / "release.yaml"
+    ran = _run(init_command.command, str(path), "--json")
+    assert json.loads(ran.stdout) == {"file": str(path)}
+    spec = load(path)
+    assert [entry.name for entry in spec.named()] == ["count_rows_1", "sum_amount_2"]
+    again = _run(init_command.command, str(path))
+    assert isinstance(again.exception, InputError)
+    assert path.read_text() == init_command.TEMPLATE
+
+
+def test_every_statistic_that_init_comments_out_can_be_read(tmp_path: Path) -> None:
+    lines = init_command.TEMPLATE.splitlines()
+    text = "\n".join(line.replace("# - {", "  - {") for line in lines)
+    (tmp_path / "release.yaml").write_text(text.replace("# series:", "series:"))
+    assert len(load(tmp_path / "release.yaml").named()) == 7
+
+
+def test_the_pumpkin_auction_example(tmp_path: Path) -> None:
+    """The auction of Dwork and Roth §3.4 as a spec: four bidders, prices in cents up to 100."""
+    folder = CLINIC.parent / "clinic"
+    asked: dict[str, Any] = yaml.safe_load((folder / "auction.yaml").read_text())
+    shutil.copy(folder / "bids.csv", tmp_path / "bids.csv")
+    Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}").open_account(
+        "bidders",
+        unit="person",
+        adjacency="add-remove",
+        filter="pure",
+        cap=PureDP(5.0),
+        approver="tester",
+        reason="test",
+    )
+    made = release(asked, folder=tmp_path)
+    assert made.spent["epsilon"] == pytest.approx(1.0986, abs=1e-4)
+    ((_, value, _, _),) = made.table.rows()  # type: ignore[union-attr]
+    assert value is not None
+    assert 0 <= float(value) <= 100
