@@ -19,13 +19,20 @@ _HOME = {
     "Belief": "discreet.beliefs",
     "Choice": "discreet.budgets",
     "DiscreetError": "discreet.errors",
+    "Ledger": "discreet.ledger",
     "PrivacyCurve": "discreet.guarantees",
     "Prior": "discreet.beliefs",
     "ProbabilisticDP": "discreet.guarantees",
     "PureDP": "discreet.guarantees",
     "ZCDP": "discreet.guarantees",
+    "assess": "discreet.synthetic",
     "choose": "discreet.budgets",
+    "compose": "discreet.composition",
     "explain": "discreet.beliefs",
+    "horizon": "discreet.series",
+    "plan": "discreet.series",
+    "release": "discreet.releases",
+    "synthesize": "discreet.synthetic",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

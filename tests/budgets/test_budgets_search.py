@@ -154,7 +154,7 @@ def test_smooth_ridge_along_pq():
 
 @pytest.mark.slow
 def test_hopeless_profiles_stay_safe_and_say_so():
-    """Where all priors bind, or all on a sharp ridge, no box can go: the answer is safe, not tight."""
+    """Where all priors bind, or all on a sharp ridge, no box can go: safe, but not tight."""
     flat = choose(Formula(f"1/{THEOREM_1}", Box(0.2, 0.8, 0.2, 0.8)))
     ridge = choose(f"(1 + max(p*q - 0.1, 0.1 - p*q))/{THEOREM_1}")
     for choice in (flat, ridge):

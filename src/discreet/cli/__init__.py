@@ -28,6 +28,14 @@ __all__ = ["main"]
 _COMMANDS = {
     "choose": "From a tolerance to the largest budget that keeps it.",
     "explain": "From a guarantee to what may be learned.",
+    "compose": "What many releases add up to.",
+    "horizon": "How many releases until a belief bound is passed.",
+    "plan": "From a tolerance over a series to the budget of each release.",
+    "init": "Write a commented spec to start from.",
+    "release": "Make the release that a spec describes: charged first, drawn once.",
+    "ledger": "The account of what was spent: open, grant, charge, plan, show, verify.",
+    "synthesize": "A differentially private synthetic file from one spec, charged first.",
+    "assess": "How sure an intruder could become of each record; confidential.",
 }
 
 
