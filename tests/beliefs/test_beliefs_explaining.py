@@ -174,3 +174,13 @@ def test_dp_sgd_is_read_on_the_curve_level() -> None:
     assert belief.posterior is not None
     assert 0.5 < belief.posterior.upper < 0.95
     assert belief.exact is None
+
+
+def test_events_of_dp_accounting_are_read() -> None:
+    accounting = pytest.importorskip("dp_accounting")
+    event = accounting.SelfComposedDpEvent(accounting.GaussianDpEvent(5.0), 3)
+    ours = explain(loss_of((Gaussian(5.0), 3)), 0.5)
+    assert explain(event, 0.5).ratio.upper == pytest.approx(ours.ratio.upper, rel=1e-9)
+    with pytest.raises(GuaranteeError) as caught:
+        explain(accounting.UnsupportedDpEvent(), 0.5)
+    assert caught.value.exit_code == 2

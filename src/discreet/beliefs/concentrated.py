@@ -37,24 +37,20 @@ def on_the_loss(rho: float, delta_prime: float, sided: str = "two") -> float:
     check_failure(delta_prime)
     if rho == 0 or math.isinf(rho):
         return rho
-    one_sided = _chernoff(rho, -math.log(delta_prime))
+    size = -math.log(delta_prime)
+    bound = rho + 2 * math.sqrt(rho * size)
     if not two:
-        return up(one_sided)
-    # The fixed point of a falling map lies between any point and its image.
-    low, high = one_sided, _chernoff(rho, -math.log(delta_prime) + math.log(2))
-    while high - low > 4e-16 * high:
-        middle = (low + high) / 2
-        if not low < middle < high:
+        return up(bound)
+    # Newton's method on x − ρ − 2√(ρ(size + log(1 + e^-x))), rising and concave: from the left, as
+    # the one-sided bound is, it climbs to the root.
+    for _ in range(100):
+        small = math.exp(-bound)
+        root = math.sqrt(rho * (size + math.log1p(small)))
+        step = (rho + 2 * root - bound) / (1 + rho * small / (1 + small) / root)
+        bound += step
+        if step <= 2e-16 * bound:
             break
-        if _chernoff(rho, -math.log(delta_prime) + math.log1p(math.exp(-middle))) <= middle:
-            high = middle
-        else:
-            low = middle
-    return up(high)
-
-
-def _chernoff(rho: float, log_inverse: float) -> float:
-    return rho + 2 * math.sqrt(rho * log_inverse)
+    return up(bound)
 
 
 def largest_rho(tolerance: float, delta_prime: float, sided: str = "two") -> float:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from discreet.beliefs import membership, pure
+from discreet.beliefs.assumptions import assumptions_for
 from discreet.beliefs.belief import (
-    Assumptions,
     AtConfidence,
     Belief,
     Beyond,
@@ -44,69 +44,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Explained", "assumptions_for", "explain"]
 
-#: What can be explained: a guarantee, a mechanism of `laws`, or a privacy loss of `composition`.
+#: What can be explained: a guarantee, a mechanism, the privacy loss of a plan, a `DpEvent`.
 Explained: TypeAlias = Any
 
 _GUARANTEES = (PureDP, ApproxDP, ProbabilisticDP, ZCDP, PrivacyCurve)
 _CONFIDENCES = (0.99, 0.9999, 0.999999)
 _PEOPLE = 1_000_000
-
-_ADJACENCY = {
-    Adjacency.ADD_REMOVE: "add-remove: the data with and without one unit's rows are neighbours.",
-    Adjacency.REPLACE: "replace: data that differ in one unit's values are neighbours; that a "
-    "unit is in the data at all is not protected.",
-    Adjacency.LOCAL: "local: each person's own answer is randomized before it leaves them.",
-}
-_WEAK = (
-    "any adversary who knows how the release was made (K&R assumption 1) and whose beliefs about "
-    "the others do not depend on whether this one is in (assumption 2)."
-)
-_STRONG = "a strong adversary, who knows everything in the data but whether this one is in."
-_STRONG_VALUES = (
-    "a strong adversary, who knows everything in the data but whether this one is in and which "
-    "value it has."
-)
-_STRONG_REPLACE = (
-    "a strong adversary, who knows everything in the data but which of two values this one has."
-)
-_INDEPENDENCE = (
-    "beliefs about the others do not depend on this one: households, networks or contagion in the "
-    "data break it, and more may then be learned."
-)
-_KNOWN_OTHERS = "the others' data are known to the adversary, so nothing is assumed about them."
-_SURVIVES = "survives any later processing of what was released."
-_AS_RELEASED = (
-    "holds for the output as released; it is not proved for every later processing of it, since "
-    "tail probabilities of the privacy loss are not preserved."
-)
-
-
-def assumptions_for(
-    adjacency: Adjacency,
-    *,
-    strong: bool,
-    unit: str = "one person",
-    confidence: float | None = None,
-    values_unknown: bool = False,
-    survives: bool = True,
-) -> Assumptions:
-    """Return what a bound rests on; `confidence` is None for bounds that hold for every output."""
-    knows = _STRONG_VALUES if values_unknown else _STRONG
-    if adjacency is not Adjacency.ADD_REMOVE:
-        knows = _STRONG_REPLACE
-    return Assumptions(
-        adjacency=_ADJACENCY[adjacency],
-        adversary=knows if strong else _WEAK,
-        unit=f"{unit}: all that this unit contributes is protected together.",
-        probability=(
-            "for every possible output, whether or not the unit is in the data."
-            if confidence is None
-            else f"with probability at least {confidence:g} over the noise, for each unit, whether "
-            "or not it is in the data."
-        ),
-        post_processing=_SURVIVES if survives else _AS_RELEASED,
-        independence=_KNOWN_OTHERS if strong else _INDEPENDENCE,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +110,9 @@ def explain(
 ) -> Belief:
     """Return what an adversary may come to believe.
 
-    `guarantee` is one of `discreet.guarantees`, a mechanism of `discreet.laws`, or the privacy loss
-    of a plan (`discreet.composition.loss_of`). `confidence` matters only where the bound cannot
-    hold for every output. `delta` fixes one point of a curve (without it the best is taken);
+    `guarantee` is one of `discreet.guarantees`, a mechanism of `discreet.laws`, the privacy loss of
+    a plan (`discreet.composition.loss_of`), or a `DpEvent` of dp-accounting. `confidence` matters
+    only where the bound cannot hold for every output. `delta` fixes one point of a curve (without it the best is taken);
     `method="paper"` is KSZ's own route for zCDP; `people` is the N of "up to N·δ' of N".
 
     >>> belief = explain(PureDP(math.log(3)), 0.5)
@@ -216,6 +159,10 @@ def _read(subject: Explained) -> tuple[Guarantee, PrivacyLoss | None]:
     """Return the guarantee and, where a mechanism is known, its privacy loss."""
     if isinstance(subject, _GUARANTEES):
         return subject, None
+    if type(subject).__module__.startswith("dp_accounting."):
+        from discreet.composition.events import curve_of_event
+
+        return curve_of_event(subject), None
     from discreet.composition import loss_of
     from discreet.composition.loss import PrivacyLoss
 

@@ -17,9 +17,9 @@ from itertools import count
 from typing import Any, cast
 
 from discreet.beliefs import membership
+from discreet.beliefs.assumptions import assumptions_for
 from discreet.beliefs.belief import Assumptions, Sided, Strength
 from discreet.beliefs.confidence import check_sided, failure_of
-from discreet.beliefs.explaining import assumptions_for
 from discreet.beliefs.loss_bounds import LossBound
 from discreet.beliefs.notebook import html_table
 from discreet.beliefs.prior import check_probability
