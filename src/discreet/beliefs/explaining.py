@@ -112,8 +112,9 @@ def explain(
 
     `guarantee` is one of `discreet.guarantees`, a mechanism of `discreet.laws`, the privacy loss of
     a plan (`discreet.composition.loss_of`), or a `DpEvent` of dp-accounting. `confidence` matters
-    only where the bound cannot hold for every output. `delta` fixes one point of a curve (without it the best is taken);
-    `method="paper"` is KSZ's own route for zCDP; `people` is the N of "up to N·δ' of N".
+    only where the bound cannot hold for every output. `delta` fixes one point of a curve (without
+    it the best is taken); `method="paper"` is KSZ's own route for zCDP; `people` is the N of "up to
+    N·δ' of N".
 
     >>> belief = explain(PureDP(math.log(3)), 0.5)
     >>> round(belief.posterior.lower, 6), round(belief.posterior.upper, 6)
