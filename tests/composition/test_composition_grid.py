@@ -270,3 +270,26 @@ def test_local_and_central_are_not_mixed_in_silence():
         loss_of(RandomizedResponse(0.1), adjacency="add-remove")
     with pytest.raises(GuaranteeError, match="empty"):
         loss_of()
+
+
+@pytest.mark.parametrize("sided", ["one", "two"])
+@pytest.mark.parametrize("delta", [0.2, 0.01, 1e-6])
+@pytest.mark.parametrize(("epsilon", "categories", "k"), [(1.0, 3, 9), (0.3, 8, 12), (3.0, 3, 5)])
+def test_exact_bound_for_many_categories_over_all_contributions(
+    epsilon, categories, k, delta, sided
+):
+    w = mp.exp(epsilon) + categories - 1
+    one = {1: mp.exp(epsilon) / w, -1: 1 / w, 0: (categories - 2) / w}
+    laws = [convolve(*[one] * j) for j in range(k + 1)]
+
+    def exposed(m):
+        return max(
+            mp.fsum(p for s, p in law.items() if s > m or (sided == "two" and s < -m))
+            for law in laws
+        )
+
+    loss = loss_of((RandomizedResponse(epsilon, categories), k))
+    assert loss.exact_proved
+    m = round(loss.exact_epsilon(delta, sided) / epsilon)
+    assert exposed(m) <= delta
+    assert m == 0 or exposed(m - 1) > delta

@@ -171,12 +171,20 @@ def _half_width(sd: float, away: float) -> float:
     return 1.05 * w * sd
 
 
-def _log_beyond(loss: GridLoss, tilt: float, reach: float, width: float) -> float:
-    """log of a bound on P(L > reach), by Chernoff."""
+def _releases(loss: GridLoss) -> float:
+    return float(sum(np.sum(part.spread()[1]) for part in loss.ingredients))
+
+
+def _log_beyond(loss: GridLoss, tilt: float, reach: float, width: float, h: float) -> float:
+    """log of a bound on P(L > reach) on the grid, by Chernoff.
+
+    The cumulants are those of the exact law; moving a loss within a cell adds a variance of h²/4 at
+    most, and (v² − ¼)/2 times that to K(v). The factor 2 covers the orders beyond.
+    """
     variance = max(_cumulants(loss, tilt)[2], 1e-300)
     v = tilt + min(width / variance, 40 / math.sqrt(variance))
-    # twice: the cumulants are those of the exact law, a hair below those on the grid
-    return math.log(2) + _cumulants(loss, v)[0] - (v - 0.5) * reach
+    moved = (v * v - 0.25) / 2 * _releases(loss) * h * h / 4
+    return math.log(2) + moved + _cumulants(loss, v)[0] - (v - 0.5) * reach
 
 
 def _log_round(loss: GridLoss, tilt: float, reach: float, width: float) -> float:
@@ -197,7 +205,7 @@ def _reach(loss: GridLoss, tilt: float, centre: float, margin: float, h: float) 
     for _ in range(12):
         full = width + margin
         ends = max(
-            _log_beyond(loss, tilt, centre + full, full),
+            _log_beyond(loss, tilt, centre + full, full, h),
             _log_round(loss, tilt, centre - full, full),
         )
         if ends <= enough or full > loss.resolution * h:
@@ -297,7 +305,7 @@ def _window(loss: GridLoss, bucket: int) -> _Window:
     else:
         begin = math.floor(centre / h) - size // 2
         reach = (begin + size - 1) * h
-        missed = math.exp(min(0.0, _log_beyond(loss, tilt, reach, width)))
+        missed = math.exp(min(0.0, _log_beyond(loss, tilt, reach, width, h)))
     negligible = 1e-13 * h / sd
     spectra = [part.prepare(tilt, h, size, negligible) for part in loss.ingredients]
     product = np.empty(size // 2 + 1, dtype=np.complex128)
@@ -307,7 +315,7 @@ def _window(loss: GridLoss, bucket: int) -> _Window:
         for spectrum in spectra[1:]:
             product[start:stop] *= spectrum(start, stop)
     sizes = np.abs(product)
-    releases = float(sum(np.sum(part.spread()[1]) for part in loss.ingredients))
+    releases = _releases(loss)
     rounding = negligible + _U * (
         32 * releases * float(sizes.mean())
         + 8 * math.log2(size) * math.sqrt(float((sizes * sizes).mean()) / size)
@@ -322,5 +330,5 @@ def _window(loss: GridLoss, bucket: int) -> _Window:
     d = np.append(_discounted(above * -math.expm1(-h), h), 0.0)
     q = np.append(_discounted(p, h), 0.0)
     exact = abs(k) + theta * centre
-    scale = math.exp(k - theta * centre) * (1 + _U * (4 * len(p) + 64 + 8 * exact))
+    scale = math.exp(k - theta * centre) * (1 + _U * (4 * len(p) + 64 + 8 * exact + 8 * releases))
     return _Window(low, high, h, first, d, q, scale, missed)

@@ -57,13 +57,16 @@ def loss_of(*parts: Mechanism | tuple[Mechanism, int], adjacency: str | None = N
     step = two_point(plan[0][0])
     if len(plan) == 1 and step is not None:
         return WalkLoss(step, plan[0][1], adjacency=where, name=_name(plan))
-    from discreet.composition.grid import GridLoss  # NumPy is loaded for mixed plans only
+    # NumPy is loaded for these plans only
+    from discreet.composition.categories import CategoryLoss, only_categories
+    from discreet.composition.grid import GridLoss
     from discreet.composition.mixed import ingredients_of
 
     options: list[PrivacyLoss] = []
     lattice = ingredients_of(plan)
     if lattice is not None:
-        options.append(GridLoss(lattice, adjacency=where, name=_name(plan)))
+        kind = CategoryLoss if only_categories(lattice) else GridLoss
+        options.append(kind(lattice, adjacency=where, name=_name(plan)))
     if lattice is None or any(isinstance(m, Exponential) for m, _ in plan):
         rho = up(sum(k * _rho(m) for m, k in plan), 8)
         options.append(ConcentratedLoss(rho, adjacency=where, name=_name(plan)))

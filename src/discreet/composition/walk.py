@@ -21,6 +21,7 @@ over all j ≤ k is that over j ∈ {k−1, k}.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["WalkLoss", "two_point"]
+__all__ = ["WalkLoss", "rung", "two_point"]
 
 _U = 2.0**-53
 _TINY = 5e-324
@@ -94,7 +95,7 @@ class WalkLoss(PrivacyLoss):
 
     def largest(self) -> float:
         """The loss when every step goes up: kε₀."""
-        return _rung(self.times, self.step)
+        return rung(self.times, self.step)
 
     def _at_infinity(self) -> float:
         if self.lost in (0.0, 1.0):
@@ -141,12 +142,16 @@ class WalkLoss(PrivacyLoss):
 
     def _last_rung(self, target: float) -> int:
         """The greatest count ≥ 1 at whose rung L_{count−1} ≥ 0 the sum is at most the target."""
-        low, high = 1, self.times // 2 + 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            enough = self._sum(middle, "curve") <= target
-            low, high = (middle, high) if enough else (low, middle)
-        return low
+        z = math.sqrt(max(0.0, -2 * math.log(max(target, _TINY))))
+        last = self.times // 2 + 2
+        guess = (self.times - self._about(0.85 * z) / self.step) / 2 + 1
+        return _last(lambda count: self._sum(count, "curve") <= target, 1, last, guess)
+
+    def _about(self, z: float) -> float:
+        """The loss z standard deviations above its mean: where to look first."""
+        drift = math.tanh(self.step / 2)
+        spread = math.sqrt(self.times * max(0.0, 1 - drift * drift))
+        return self.step * (self.times * drift + z * spread)
 
     def _epsilon(self, delta: float) -> float:
         if self._delta(0.0) <= delta:
@@ -163,7 +168,7 @@ class WalkLoss(PrivacyLoss):
         target = self._target(delta)
         if target < 0 or (target == 0 and self.lost > 0):
             return None
-        return _rung(self.times - 2 * (self._last_rung(max(target, _TINY)) - 1), self.step)
+        return rung(self.times - 2 * (self._last_rung(max(target, _TINY)) - 1), self.step)
 
     def tail(self, x: float, sided: Sided = "two") -> float:
         """P(|L| > x), or P(L > x), when the person is in all releases; never below the truth."""
@@ -181,14 +186,36 @@ class WalkLoss(PrivacyLoss):
                 here if fewer is None else max(here, fewer._sum((fewer.times - m + 1) // 2, sided))
             )
 
-        low, high = -1, self.times
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if exposed(middle) <= delta_prime else (middle, high)
-        return _rung(high, self.step)
+        z = math.sqrt(max(0.0, -2 * math.log(2 * delta_prime))) - 0.5
+        guess = self._about(z) / self.step
+        passed = _last(lambda m: exposed(m) > delta_prime, -1, self.times, guess)
+        return rung(passed + 1, self.step)
 
 
-def _rung(m: int, step: float) -> float:
+def _last(holds: Callable[[int], bool], low: int, high: int, guess: float) -> int:
+    """The greatest n in [low, high) at which a condition holds that, once false, stays false.
+
+    It is taken to hold at `low` and to fail at `high`; steps that double away from a guess, then
+    halves.
+    """
+    n, stride = min(max(int(guess), low), high - 1), 1
+    rising = n == low or holds(n)
+    low, high = (n, high) if rising else (low, n)
+    while high - low > 1:
+        n = min(low + stride, high - 1) if rising else max(high - stride, low + 1)
+        stride *= 2
+        if holds(n) == rising:
+            low, high = (n, high) if rising else (low, n)
+            continue
+        low, high = (low, n) if rising else (n, high)
+        break
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def rung(m: int, step: float) -> float:
     """mε₀, not below it."""
     value = m * step
     return value if Fraction(value) >= m * Fraction(step) else math.nextafter(value, math.inf)
