@@ -147,7 +147,9 @@ def run() -> dict[str, Any]:
         }
     shape = PosteriorUnlessRatio(0.25, 3)
     out["closed form"] = {
-        "closed_form_us": 1e6 * timed(lambda: [closed_form(shape) for _ in range(100)], 20)[0] / 100,
+        "closed_form_us": 1e6
+        * timed(lambda: [closed_form(shape) for _ in range(100)], 20)[0]
+        / 100,
         "choose_us": 1e6 * timed(lambda: [choose(shape) for _ in range(100)], 20)[0] / 100,
     }
     out["cold start"] = cold_start()

@@ -266,11 +266,10 @@ def _look_around(W: Reciprocal, piece: Box, state: Search) -> tuple[float, float
                 here = math.inf if math.isnan(w) else epsilon_at(*there, w)
                 if here < best:
                     best, at, directions[k] = here, there, sign
-                    steps[k] *= 1.6
+                    steps[k] *= 2.0
                     break
             else:
-                steps[k] *= 0.4
-    _offer(W, np.array([at[0]]), np.array([at[1]]), state)
+                steps[k] *= 0.25
     return at
 
 

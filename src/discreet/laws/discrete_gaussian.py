@@ -123,6 +123,6 @@ class DiscreteGaussian:
         """Say in one sentence what the noise does."""
         return (
             "Each count gets a random whole number added (discrete Gaussian noise): it stays exact "
-            f"{self.prob_exact:.0%} of the time and is off by {self.sd:.2g} on average "
+            f"{self.prob_exact:.0%} of the time and is typically off by {self.sd:.2g} "
             "(standard deviation)."
         )

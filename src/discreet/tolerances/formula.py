@@ -17,6 +17,7 @@ import ast
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from discreet.errors import FormulaError
@@ -121,6 +122,11 @@ def parse(text: str) -> Expression:
     """
     if not isinstance(text, str) or not text.strip():
         raise FormulaError('the formula is empty; write one in p and q, such as "max(0.1/p, 3)".')
+    return _parsed(text)
+
+
+@lru_cache(maxsize=128)
+def _parsed(text: str) -> Expression:
     if len(text) > _LONGEST:
         raise FormulaError(
             f"the formula has {len(text)} characters; {_LONGEST} are allowed. "
