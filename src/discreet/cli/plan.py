@@ -98,6 +98,7 @@ def command(
 
 
 def _lines(found: Any) -> list[str]:
+    from discreet.rounding import decimal_up
     from discreet.series.planning import shown_down
 
     name = "epsilon" if found.budget == "epsilon" else "rho"
@@ -108,7 +109,7 @@ def _lines(found: Any) -> list[str]:
     if found.per_release["delta"]:
         head.append(["delta", f"{found.per_release['delta']:g}"])
     if found.sigma is not None:
-        head.append(["sigma", f"{found.sigma:.5g}"])
+        head.append(["sigma", f"{decimal_up(found.sigma, 4):.4f}"])  # never less noise than planned
     total = [
         [f"total {key}", f"{value:.6g}"]
         for key, value in found.total.items()
