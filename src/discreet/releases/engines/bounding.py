@@ -20,6 +20,8 @@ alone, since rows of other units never decide whether the row R before belongs t
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import or_
 from typing import Any, TypeAlias
 
 import ibis
@@ -30,26 +32,42 @@ __all__ = ["GROUP", "PRIORITY", "Materialize", "bounded"]
 
 GROUP = "_group"
 PRIORITY = "_priority"
+_KEPT = "_kept"
+_FIRST = "_first"
 
 Table: TypeAlias = Any
 Materialize: TypeAlias = Callable[[Table], Table]
 
 
-def _best(rows: Table, within: list[str], most: int, priority: str = PRIORITY) -> Table:
-    """Keep the `most` best rows of each combination of the columns `within`."""
-    order = [*within, priority]
+def _looking_back(rows: Table, within: list[str], by: dict[str, int]) -> Table:
+    """Add columns that are true where the row some places back is of another combination.
+
+    `by` names each new column with how many places back it looks, among rows sorted by the columns
+    `within` and then by priority.
+    """
+    order = ibis.window(order_by=[rows[name] for name in (*within, PRIORITY)])
     looks = {
-        f"_before_{place}": rows[column]
-        .lag(most)
-        .over(ibis.window(order_by=[rows[name] for name in order]))
+        f"{name}_{place}": rows[column].lag(back).over(order)
+        for name, back in by.items()
         for place, column in enumerate(within)
     }
     seen = rows.mutate(**looks)
-    other = None
-    for column, before in zip(within, looks, strict=True):
-        differs = seen[before].isnull() | (seen[before] != seen[column])
-        other = differs if other is None else other | differs
-    return seen.filter(other).drop(*looks)
+    differs = {}
+    for name in by:
+        differs[name] = reduce(
+            or_,
+            (
+                seen[f"{name}_{place}"].isnull() | (seen[f"{name}_{place}"] != seen[column])
+                for place, column in enumerate(within)
+            ),
+        )
+    return seen.mutate(**differs).drop(*looks)
+
+
+def _best(rows: Table, within: list[str], most: int) -> Table:
+    """Keep the `most` best rows of each combination of the columns `within`."""
+    seen = _looking_back(rows, within, {_KEPT: most})
+    return seen.filter(seen[_KEPT]).drop(_KEPT)
 
 
 def bounded(
@@ -61,16 +79,15 @@ def bounded(
     that are drawn must be drawn once.
     """
     R, G, c = contribution.rows, contribution.groups, contribution.rows_per_group
-    rank_groups, limit_groups = G < R and c > 1, c < R
-    if rank_groups:
-        rows = materialize(rows)
-    if limit_groups:
+    most = min(R, c)
+    if G < R and c > 1:
+        # Rank groups by their best row, which is the first of its group in the same sort that
+        # limits the group to c rows.
+        seen = _looking_back(rows, [*unit, GROUP], {_KEPT: most, _FIRST: 1})
+        seen = materialize(seen.filter(seen[_KEPT]).drop(_KEPT))
+        groups = _best(seen.filter(seen[_FIRST]).select(*unit, GROUP, PRIORITY), unit, G)
+        rows = seen.semi_join(groups, [*unit, GROUP]).drop(_FIRST)
+        return _best(rows, unit, R) if G * most > R else rows
+    if c < R:
         rows = _best(rows, [*unit, GROUP], c)
-    if rank_groups:
-        best = rows.group_by([*unit, GROUP]).agg(_best=rows[PRIORITY].min())
-        kept = _best(best, unit, G, "_best")
-        rows = rows.semi_join(kept, [*unit, GROUP])
-    most = R if c > 1 else min(R, G)
-    if not (rank_groups and limit_groups and G * c <= R):
-        rows = _best(rows, unit, most)
-    return rows
+    return _best(rows, unit, R if c > 1 else min(R, G))
