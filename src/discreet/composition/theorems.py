@@ -94,7 +94,7 @@ def worst_case(
     if not pairs:
         return None
     name = "the worst releases that keep the promises"
-    if len({epsilon for epsilon, _ in pairs}) == 1 and len({d for _, d, _ in promises}) == 1:
+    if len({(epsilon, delta) for epsilon, delta, _ in promises}) == 1:
         epsilon, delta, _ = promises[0]
         times = sum(k for _, k in pairs)
         return WalkLoss(epsilon, times, delta, adjacency, name, exact_proved=False)
