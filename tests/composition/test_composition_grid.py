@@ -293,3 +293,15 @@ def test_exact_bound_for_many_categories_over_all_contributions(
     m = round(loss.exact_epsilon(delta, sided) / epsilon)
     assert exposed(m) <= delta
     assert m == 0 or exposed(m - 1) > delta
+
+
+@pytest.mark.parametrize("share", [0.24, 0.27, 0.51, 0.68])
+def test_releases_much_smaller_than_the_step_of_the_grid(share):
+    # seven Laplace losses of a fifth of a step beside six large ones: they must not come round
+    plan = loss_of((Laplace(0.0002696171853395598), 7), (Geometric(0.7589346799002734), 6))
+    at = share * plan.largest()
+    true = mp.fsum(
+        p * laplace_delta(0.0002696171853395598, 7, mp.mpf(at) - loss)
+        for loss, p in two_point(0.7589346799002734, 6).items()
+    )
+    _holds(plan.delta(at), true, 1e-4)

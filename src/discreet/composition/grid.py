@@ -297,7 +297,8 @@ def _window(loss: GridLoss, bucket: int) -> _Window:
     margin = unit / 2 + abs(centre - tilted_mean)
     width = _reach(loss, tilt, centre, margin, h)
     size = _fast_size(math.ceil(2 * width / h))
-    whole = 2 * math.ceil(top / h) + 5 if math.isfinite(top) else math.inf
+    # Each release moves its largest loss up by one point at most.
+    whole = 2 * (math.ceil(top / h) + _releases(loss)) + 5 if math.isfinite(top) else math.inf
     missed = 0.0
     if whole <= max(size, loss.resolution // 2):  # a short plan has room for all its losses
         size = _fast_size(int(whole))
