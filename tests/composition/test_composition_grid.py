@@ -305,3 +305,40 @@ def test_releases_much_smaller_than_the_step_of_the_grid(share):
         for loss, p in two_point(0.7589346799002734, 6).items()
     )
     _holds(plan.delta(at), true, 1e-4)
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(
+    st.floats(-4, 1).map(lambda t: 10.0**t),
+    st.floats(0, 3.7).map(lambda t: int(10.0**t)),
+    st.floats(-4, 12),
+    st.sampled_from([1 << 10, 1 << 12, 1 << 15]),
+)
+def test_coarse_grids_are_looser_and_never_below_the_walk(epsilon, k, away, resolution):
+    mean, sd = k * epsilon * math.tanh(epsilon / 2), epsilon * math.sqrt(k)
+    at = min(k * epsilon, max(0.0, mean + away * sd))
+    grid, walk = (
+        GridLoss((TwoPoints((epsilon,), (k,)),), resolution=resolution),
+        WalkLoss(epsilon, k),
+    )
+    true = walk.delta(at)
+    if true > 1e-290:
+        assert grid.delta(at) >= true * (1 - 1e-11 - 1e-15 * k)
+    assert grid.epsilon(1e-9) >= walk.epsilon(1e-9) * (1 - 1e-11)
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(
+    st.floats(-6, 2).map(lambda t: 10.0**t),
+    st.floats(-3, 1).map(lambda t: 10.0**t),
+    st.integers(1, 10),
+    st.floats(-4, 9),
+    st.sampled_from([1 << 10, 1 << 14]),
+)
+def test_gaussian_beside_two_point_releases(rho, epsilon, k, away, resolution):
+    law = two_point(epsilon, k)
+    sd = math.sqrt(2 * rho + k * epsilon**2)
+    at = max(0.0, rho + k * epsilon * math.tanh(epsilon / 2) + away * sd)
+    loss = GridLoss((Normal(rho), TwoPoints((epsilon,), (k,))), resolution=resolution)
+    true = mp.fsum(p * gaussian_delta(rho, mp.mpf(at) - x) for x, p in law.items())
+    assert mp.mpf(loss.delta(at)) >= min(true, 1) * (1 - mp.mpf(10) ** -30) or true < 1e-300

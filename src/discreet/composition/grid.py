@@ -144,8 +144,8 @@ def _step(loss: GridLoss) -> float:
     allowed = 2 * _MOVES / (tilt + 0.5)
     coarsest = math.sqrt(6 * allowed / max(float(times @ between), 1e-12))
     atoms = places[places > 4 * finest]
-    if not len(atoms):
-        return max(finest, coarsest)
+    if not len(atoms):  # nothing to align with: every loss is moved within its cell
+        return max(finest, math.sqrt(6 * allowed / float(times.sum())))
     base = float(atoms.min())
     n = max(1, math.ceil(base / max(finest, coarsest) * (1 - 1e-12)))
     steps = base / (n + np.arange(max(1, min(512, math.floor(base / finest) - n + 1))))
