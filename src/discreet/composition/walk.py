@@ -41,41 +41,34 @@ __all__ = ["WalkLoss", "rung", "two_point"]
 
 _U = 2.0**-53
 _TINY = 5e-324
-_FLOOR = -830.0  # probabilities below e^-830 do not show beside the least double
-_DEPTH = 80.0  # nor do up to 10^7 terms that are each e^-80 of the largest
-
-
-def _rough_log(k: int, d: int, epsilon: float) -> float:
-    """log P(D = d), with an error that grows like k log k: for finding where terms matter."""
-    choices = math.lgamma(k + 1) - math.lgamma(d + 1) - math.lgamma(k - d + 1)
-    return choices - k * math.log1p(math.exp(-epsilon)) - d * epsilon
-
-
-def _reach(k: int, epsilon: float, inside: int, outside: int) -> int:
-    """Return the d farthest from the mode, towards `outside`, whose log P is above the floor."""
-    while abs(outside - inside) > 1:
-        middle = (inside + outside) // 2
-        if _rough_log(k, middle, epsilon) >= _FLOOR:
-            inside = middle
-        else:
-            outside = middle
-    return inside
+_DEPTH = 80.0  # up to 10^7 terms that are each e^-80 of the largest do not show
+# Tables leave out what is below e^-160 each (1e-62 together), and, for sums below 1e-45, e^-830.
+_SHALLOW, _DEEP, _ENOUGH = 160.0, 830.0, 1e-45
 
 
 @lru_cache(maxsize=8)
-def _table(k: int, epsilon: float) -> tuple[int, int, NDArray[np.float64]]:
-    """Return the first d that matters, the mode, and log P(D = d) from there, rounded up."""
+def _table(k: int, epsilon: float, depth: float) -> tuple[int, int, NDArray[np.float64]]:
+    """Return the first d that matters, the mode, and log P(D = d) from there, rounded up.
+
+    Beyond √(k·depth/2) from the mean every probability is below e^-depth (Hoeffding).
+    """
     import numpy as np
 
     q = math.exp(-epsilon) / (1 + math.exp(-epsilon))
-    mode = min(k, int((k + 1) * q))
-    first, last = _reach(k, epsilon, mode, -1), _reach(k, epsilon, mode, k + 1)
+    mode, reach = min(k, int((k + 1) * q)), math.ceil(math.sqrt(k * depth / 2)) + 2
+    first, last = max(0, mode - reach), min(k, mode + reach)
     d = np.arange(first, last + 1, dtype=np.float64)
     if q > 1e-290:
         logs = log_pmf(k, d, q, 1 / (1 + math.exp(-epsilon)))
-    else:
-        logs = np.array([_rough_log(k, x, epsilon) for x in range(first, last + 1)])
+    else:  # only d near 0 counts, where log Γ loses nothing
+        logs = np.array([_plain_log(k, x, epsilon) for x in range(first, last + 1)])
     return first, mode, logs + _U * (64 + 8 * np.abs(logs) + 8 * np.abs(d - k * q))
+
+
+def _plain_log(k: int, d: int, epsilon: float) -> float:
+    """log P(D = d) through log Γ."""
+    choices = math.lgamma(k + 1) - math.lgamma(d + 1) - math.lgamma(k - d + 1)
+    return choices - k * math.log1p(math.exp(-epsilon)) - d * epsilon
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +101,14 @@ class WalkLoss(PrivacyLoss):
         The weight is 1 (`one`), 1 + e^{−L_d} (`two`), 1 − e^{−g_d} (`curve`) or e^{−g_d} (`slope`),
         where g_d = over + 2ε₀(count − 1 − d) is how far L_d lies above the ε that is asked about.
         """
+        found = self._sum_to(_SHALLOW, count, weight, over)
+        return found if found > _ENOUGH else self._sum_to(_DEEP, count, weight, over)
+
+    def _sum_to(self, depth: float, count: int, weight: str, over: float) -> float:
+        """The same from a table of that depth; right if the table is deep enough."""
         import numpy as np
 
-        first, mode, table = _table(self.times, self.step)
+        first, mode, table = _table(self.times, self.step, depth)
         stop = min(count - first, len(table))
         if stop <= 0:
             return 0.0 if count <= 0 else _TINY
@@ -154,14 +152,16 @@ class WalkLoss(PrivacyLoss):
         return self.step * (self.times * drift + z * spread)
 
     def _epsilon(self, delta: float) -> float:
-        if self._delta(0.0) <= delta:
-            return 0.0
         # On the stretch below that rung the sum is linear in e^ε.
         target = self._target(delta)
         count = self._last_rung(target)
         share = (target - self._sum(count, "curve")) / self._sum(count, "slope")
         rung = (self.times - 2 * (count - 1)) * self.step
-        return settle(self._delta, delta, max(0.0, rung + math.log1p(-min(share, 0.999))))
+        found = rung + math.log1p(-min(share, 0.999))
+        return settle(self._delta, delta, found) if found > 0 else self._from_zero(delta)
+
+    def _from_zero(self, delta: float) -> float:
+        return 0.0 if self._delta(0.0) <= delta else settle(self._delta, delta, 1e-300)
 
     def rung_epsilon(self, delta: float) -> float | None:
         """Return the smallest rung (k−2ℓ)ε₀ ≥ 0 with δ ≤ delta, as printed; None if none is."""
@@ -223,9 +223,10 @@ def rung(m: int, step: float) -> float:
 
 def _above(k: int, step: float, epsilon: float) -> tuple[int, float]:
     """Return how many d have L_d > ε, and by how much the lowest of them lies above; exactly."""
-    ratio = Fraction(epsilon) / Fraction(step)
-    count = min(k + 1, max(0, math.ceil((k - ratio) / 2)))
-    return count, float((k - 2 * (count - 1) - ratio) * Fraction(step))
+    (a, b), (c, d) = epsilon.as_integer_ratio(), step.as_integer_ratio()
+    # L_d > ε where (k − 2d)·bc > ad
+    count = min(k + 1, max(0, -((a * d - k * b * c) // (2 * b * c))))
+    return count, ((k - 2 * (count - 1)) * b * c - a * d) / (b * d)
 
 
 def two_point(mechanism: object) -> float | None:

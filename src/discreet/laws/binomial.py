@@ -31,30 +31,34 @@ _STIRLING = [0.0] + [
 
 def _stirling_error(np: Any, m: NDArray[np.float64]) -> NDArray[np.float64]:
     """S(m); S(0) is set to 0, since its factor is left out there."""
-    safe = np.maximum(m, _EXACT)
+    small = m < _EXACT
+    some = bool(small.any())
+    safe = np.where(small, _EXACT, m) if some else m
     inverse = 1 / (safe * safe)
-    series = (
+    series: NDArray[np.float64] = (
         1 / 12
         - inverse * (1 / 360 - inverse * (1 / 1260 - inverse * (1 / 1680 - inverse * (1 / 1188))))
     ) / safe
-    small = np.minimum(m, _EXACT - 1).astype(np.int64)
-    error: NDArray[np.float64] = np.where(m < _EXACT, np.asarray(_STIRLING)[small], series)
-    return error
+    if some:
+        series[small] = np.asarray(_STIRLING)[m[small].astype(np.int64)]
+    return series
 
 
 def _deviance(np: Any, x: NDArray[np.float64], m: float) -> NDArray[np.float64]:
     """D(x, m) = x log(x/m) + m − x, by its series in v = (x−m)/(x+m) where |v| < 0.1."""
-    v = (x - m) / (x + m)
-    near = np.abs(v) < 0.1
-    w = np.where(near, v, 0.0)
-    square = w * w
-    series = np.zeros_like(w)
-    for odd in range(17, 1, -2):
-        series = (series + 1 / odd) * square
-    close = (x - m) * w + 2 * x * w * series
-    with np.errstate(divide="ignore", invalid="ignore"):
-        far = np.where(x > 0, x * np.log(np.where(x > 0, x, 1.0) / m), 0.0) + (m - x)
-    deviance: NDArray[np.float64] = np.where(near, close, far)
+    away = x - m
+    v = away / (x + m)
+    square = v * v
+    series = square * (1 / 17)
+    for odd in range(15, 1, -2):
+        series += 1 / odd
+        series *= square
+    deviance: NDArray[np.float64] = away * v + 2 * x * v * series
+    far = square >= 0.01
+    if far.any():
+        y = x[far]
+        logs = np.log(np.where(y > 0, y, m) / m)
+        deviance[far] = y * logs + (m - y)
     return deviance
 
 
@@ -66,7 +70,7 @@ def log_pmf(n: int, x: NDArray[np.float64], q: float, p: float) -> NDArray[np.fl
     inside = (x > 0) & (rest > 0)
     spread = np.where(inside, x * (rest / n), 1.0)
     exponent = (
-        _stirling_error(np, np.asarray(float(n)))
+        _stirling_error(np, np.array([float(n)]))
         - _stirling_error(np, x)
         - _stirling_error(np, rest)
         - _deviance(np, x, n * q)
