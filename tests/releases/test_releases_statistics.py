@@ -220,7 +220,7 @@ def test_one_bid_only_raises_revenue_and_by_no_more_than_the_top_price(
 
 
 BAD = [
-    ({"sum": "x", "bounds": [0, 1e18], "resolution": 0.01}, "2\\^53"),
+    ({"sum": "x", "bounds": [0, 1e18], "resolution": 0.01}, "2\\^52"),
     ({"sum": "x", "bounds": [0.1, 0.2], "resolution": 1}, "no multiple"),
     ({"variance": "x", "bounds": [0, 1e8], "resolution": 0.001}, "squares would overflow"),
     ({"quantile": "x", "at": 0.5, "bounds": [0, 1e6], "resolution": 1}, "at most 10,001"),

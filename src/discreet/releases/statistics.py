@@ -39,7 +39,7 @@ from discreet.releases.engines.base import (
 
 __all__ = ["Answer", "Compiled", "Noisy", "Part", "compiled", "number_of", "resolution_of"]
 
-_LARGEST = 2**53
+_LARGEST = 2**52
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def number_of(entry: Any, column: str) -> Number:
         )
     if max(abs(low), abs(high)) >= _LARGEST:
         raise SpecError(
-            f"statistic {entry.name!r}: the bounds are more than 2^53 times the resolution "
+            f"statistic {entry.name!r}: the bounds are more than 2^52 times the resolution "
             f"{entry.resolution:g}; choose a coarser one, so that sums stay whole numbers."
         )
     return Number(column, low, high, step)

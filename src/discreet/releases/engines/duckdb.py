@@ -240,7 +240,7 @@ class DuckDB:
         for name in names:
             values = [0] * cells
             for code, value in zip(codes, table[name].to_pylist(), strict=True):
-                values[code] = int(value)
+                values[code] = int(value or 0)
             answers[name] = values
         return answers
 

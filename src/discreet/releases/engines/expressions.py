@@ -2,8 +2,8 @@
 
     source ─ rows with a unit and known keys ─ bounded ─ grouped by cell
 
-`rows` has the unit's columns, the cell's number, one whole number a field (0 for nothing, else its
-place plus one) and a priority. Before the sort of the bounding, cell and fields are packed into one
+`rows` has the unit's columns, the cell's number, one whole number a field (null for nothing) and a
+priority. Before the sort of the bounding, cell and fields are packed into one
 integer, bit beside bit, and unpacked after it: a sort moves every column that it carries. The
 priority stays a column of its own, so that no packed bit ever breaks a tie.
 """
@@ -93,44 +93,44 @@ def _whole(text: str) -> bool:
     return plain and str(int(text)) == text and -(2**63) <= int(text) < 2**63
 
 
-def _number(table: Table, column: str, kind: Column) -> Value:
-    """Return a column as a float: text that is no number, and NaN, become null."""
+def _number(table: Table, column: str, kind: Column) -> tuple[Value, Value]:
+    """Return a column as a float, and whether it is a number at all: not null, not NaN."""
     value = table[column]
-    if kind == "text":
-        value = value.try_cast("float64")
-    elif kind == "truth":
-        return value.cast("int64").cast("float64")
-    elif kind == "integer":
-        return value.cast("float64")
-    value = value.cast("float64")
-    return ibis.ifelse(value.isnan(), ibis.null("float64"), value)
+    if kind in ("integer", "truth"):
+        return value.cast("int64").cast("float64"), value.notnull()
+    value = value.try_cast("float64") if kind == "text" else value.cast("float64")
+    return value, value.notnull() & ~value.isnan()
 
 
 def _place(table: Table, field: Field, kinds: Mapping[str, Column]) -> Value:
-    """Return a field as a whole number: 0 for nothing, else its place plus one."""
+    """Return a field as a whole number from 0 to size−1, null for nothing."""
     if isinstance(field, Labels):
         text = table[field.column].cast("string")
-        cases = [(text == label, place) for place, label in enumerate(field.labels, start=1)]
-        return ibis.cases(*cases, else_=0).cast("int64")
-    x = _number(table, field.column, kinds[field.column])
+        return ibis.cases(*((text == label, i) for i, label in enumerate(field.labels)))
+    x, there = _number(table, field.column, kinds[field.column])
+    nothing = ibis.null("int64")
     if isinstance(field, Bins):
-        place = ibis.literal(0, "int64")
+        place = ibis.literal(-1, "int64")
         for edge in field.edges[:-1]:
             place = place + (x >= edge).cast("int64")
         inside = (x >= field.edges[0]) & (x <= field.edges[-1])
-        return ibis.ifelse(x.notnull() & inside, place, 0).cast("int64")
+        return ibis.ifelse(there & inside, place, nothing)
     if isinstance(field, Steps):
         # Clipped before it becomes an integer, which infinity does not fit.
         near = ibis.greatest(field.start - field.step, ibis.least(field.cap + field.step, x))
         step = ((near - field.start) / field.step + 1e-6).floor()
         inside = (step >= 0) & (x <= field.cap + field.step * 1e-6)
-        place = ibis.least(float(field.size), step + 1).cast("int64")
-        return ibis.ifelse(x.notnull() & inside, place, 0).cast("int64")
+        return ibis.ifelse(there & inside, ibis.least(field.size - 1, step), nothing)
     # In multiples of the resolution, clipped before it becomes an integer (±inf and 1e308 do not
-    # fit one) and so inside [low, high] exactly: both ends are integers below 2^53.
+    # fit one), so that it lies within [low, high] exactly: both are integers below 2^52, where
+    # adding a half is exact.
     step, low, high = float(field.resolution), float(field.low), float(field.high)
-    multiple = ibis.greatest(low, ibis.least(high, x / step)).round().cast("int64")
-    return ibis.ifelse(x.notnull(), multiple - (field.low - 1), 0).cast("int64")
+    multiple = (ibis.greatest(low, ibis.least(high, x / step)) + 0.5).floor()
+    return ibis.ifelse(there, _plus(multiple, -field.low), nothing)
+
+
+def _plus(value: Value, whole: int) -> Value:
+    return value + whole if whole else value
 
 
 def fields_of(query: Query) -> list[Field]:
@@ -195,26 +195,27 @@ def kept_rows(
     if not alone or sum(bits) > _WIDEST:
         kept = bounded(rows, units, contribution, materialize)
         return kept.select(*names)
-    packed = rows.select(
-        *units, PRIORITY, **{_PACKED: _packed([rows[name] for name in names], bits)}
-    )
-    kept = bounded(packed, units, contribution, materialize)
-    shifts = [sum(bits[:i]) for i in range(len(bits))]
-    together = kept[_PACKED].cast("int64")
-    return kept.select(
-        **{
-            name: (together >> shift) & ((1 << width) - 1)
-            for name, shift, width in zip(names, shifts, bits, strict=True)
-        }
-    )
+    packed = rows.select(*units, PRIORITY, **{_PACKED: _packed(rows, names, bits)})
+    return _unpacked(bounded(packed, units, contribution, materialize), names, bits)
 
 
-def _packed(values: Sequence[Value], bits: Sequence[int]) -> Value:
-    together, shift = values[0], bits[0]
-    for value, width in zip(values[1:], bits[1:], strict=True):
-        together = together | (value << shift)
+def _packed(rows: Table, names: Sequence[str], bits: Sequence[int]) -> Value:
+    """Return the cell and the fields in one integer; a field that is nothing is 0, else plus 1."""
+    together, shift = rows[names[0]], bits[0]
+    for name, width in zip(names[1:], bits[1:], strict=True):
+        together = together | (ibis.coalesce(rows[name] + 1, 0) << shift)
         shift += width
     return together.cast("int32") if shift <= 31 else together
+
+
+def _unpacked(kept: Table, names: Sequence[str], bits: Sequence[int]) -> Table:
+    together, shift = kept[_PACKED].cast("int64"), 0
+    columns: dict[str, Value] = {}
+    for name, width in zip(names, bits, strict=True):
+        part = (together >> shift) & ((1 << width) - 1)
+        columns[name] = part if name == GROUP else part.nullif(0) - 1
+        shift += width
+    return kept.select(**columns)
 
 
 def _aggregates(table: Table, query: Query, columns: Sequence[Value]) -> dict[str, Value]:
@@ -226,13 +227,12 @@ def _aggregates(table: Table, query: Query, columns: Sequence[Value]) -> dict[st
             if measure.field is None:
                 sums[measure.name] = table.count()
             else:
-                there = columns[fields.index(measure.field)] > 0
-                sums[measure.name] = there.cast("int64").sum()
+                sums[measure.name] = columns[fields.index(measure.field)].count()
         elif isinstance(measure, Summing):
             place = columns[fields.index(measure.field)]
-            distance = place + (measure.field.low - 1 - measure.centre)
+            distance = _plus(place, measure.field.low - measure.centre)
             power = distance if measure.power == 1 else distance * distance
-            sums[measure.name] = ibis.ifelse(place > 0, power, 0).sum()
+            sums[measure.name] = power.sum()
     return sums
 
 
@@ -245,10 +245,10 @@ def measured(kept: Table, query: Query) -> Table:
 def tallied(kept: Table, query: Query, tally: Tally) -> Table:
     """Return one row a cell and value of a field, with how many rows have it."""
     place = kept[_field_column(fields_of(query).index(tally.field))]
-    there = kept.filter(place > 0)
-    return there.group_by(
-        **{CODE: there[GROUP], "_place": there[place.get_name()] - 1},
-    ).agg(**{tally.name: there.count()})
+    there = kept.filter(place.notnull())
+    return there.group_by(**{CODE: there[GROUP], "_place": there[place.get_name()]}).agg(
+        **{tally.name: there.count()}
+    )
 
 
 def grouped_first(
@@ -278,5 +278,5 @@ def grouped_first(
 
 def has_null(source: Table, column: str, kind: Column, numeric: bool) -> Table:
     """Return one row: whether a column has a null (for a number, or something that is none)."""
-    value = _number(source, column, kind) if numeric else source[column]
-    return source.agg(_any=value.isnull().any())
+    there = _number(source, column, kind)[1] if numeric else source[column].notnull()
+    return source.agg(_any=(~there).any())
