@@ -15,7 +15,7 @@ import altair as alt
 
 from discreet.beliefs import membership
 from discreet.beliefs.approximate import epsilon_prime
-from discreet.charts.style import COLOURS, FAINT, styled
+from discreet.charts.style import COLOURS, FAINT, MUTED, styled
 from discreet.guarantees import ZCDP, PureDP
 from discreet.laws import Gaussian, Mechanism
 from discreet.rounding import decimal_up
@@ -67,7 +67,7 @@ def _rule(value: float, axis: str, text: str = "") -> alt.LayerChart:
     data = alt.Data(values=[{axis: value, "text": text}])
     place = {axis: alt.Y(f"{axis}:Q")} if axis == "y" else {axis: alt.X(f"{axis}:Q")}
     rule = alt.Chart(data).mark_rule(strokeDash=[4, 4], color=FAINT).encode(**place)
-    label = alt.Chart(data).mark_text(align="left", dx=4, dy=-6, color=FAINT)
+    label = alt.Chart(data).mark_text(align="left", dx=4, dy=-6, color=MUTED)
     return rule + label.encode(text="text:N", **place)
 
 

@@ -12,10 +12,12 @@ import altair as alt
 
 from discreet.errors import InputError
 
-__all__ = ["COLOURS", "FAINT", "INK", "save", "styled"]
+__all__ = ["COLOURS", "FAINT", "GRID", "INK", "MUTED", "save", "styled"]
 
 INK = "#24292f"
-FAINT = "#8c959f"
+MUTED = "#57606a"  # small text: six times as dark as the page
+FAINT = "#8c959f"  # lines only
+GRID = "#eaeef2"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
@@ -28,7 +30,7 @@ def styled(chart: Any, title: str, subtitle: str | list[str] | None = None) -> A
         fontSize=15,
         fontWeight=600,
         subtitleFontSize=12,
-        subtitleColor=FAINT,
+        subtitleColor=MUTED,
         color=INK,
         offset=12,
     )
@@ -40,7 +42,7 @@ def styled(chart: Any, title: str, subtitle: str | list[str] | None = None) -> A
             labelColor=INK,
             titleColor=INK,
             titleFontWeight="normal",
-            gridColor="#eaeef2",
+            gridColor=GRID,
             domainColor=FAINT,
             tickColor=FAINT,
             labelFontSize=11,

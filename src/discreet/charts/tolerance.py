@@ -16,7 +16,7 @@ import numpy as np
 from discreet.budgets import choose
 from discreet.budgets.one_prior import epsilon_for_ratio
 from discreet.budgets.tradeoff import TradeOff, trade_off
-from discreet.charts.style import COLOURS, FAINT, INK, styled
+from discreet.charts.style import COLOURS, FAINT, INK, MUTED, styled
 from discreet.rounding import decimal_down
 from discreet.tolerances import PosteriorUnlessRatio, Ratio, priors
 
@@ -122,7 +122,7 @@ def implied_posterior(choice: Any) -> Any:
     line = nothing.mark_line(color=FAINT, strokeDash=[4, 4]).encode(x=x, y=y)
     note = (
         alt.Chart(alt.Data(values=[{"prior": 0.7, "posterior": 0.64, "label": "nothing learned"}]))
-        .mark_text(color=FAINT, align="left", dx=6, dy=10)
+        .mark_text(color=MUTED, align="left", dx=6, dy=10)
         .encode(x=x, y=y, text="label:N")
     )
     shown = f"ε = {decimal_down(choice.epsilon, 4):.4f}"

@@ -1,1 +1,44 @@
-"""The numbers in words. No new mathematics."""
+"""The numbers in words: sentences, the statement of a release, the report. No new mathematics.
+
+`sentences` says what may be learned, `topics` what else people ask, `worries` answers one person;
+`statement` is the record of a release, `report` the file that anyone can open, with `verifier` to
+check it; `deployments` reads published budgets in the same words. The words are in `texts`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "Report": "report",
+    "Statement": "statement",
+    "Worry": "worries",
+    "deployments": "deployments",
+    "guarantee_text": "topics",
+    "not_protected": "topics",
+    "pure_against_approximate": "topics",
+    "report": "report",
+    "sentence": "sentences",
+    "series_text": "topics",
+    "statement": "statement",
+    "worry": "worries",
+}
+
+__all__ = [
+    "Report",
+    "Statement",
+    "Worry",
+    "guarantee_text",
+    "not_protected",
+    "pure_against_approximate",
+    "sentence",
+    "series_text",
+    "worry",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'discreet.explanations' has no attribute {name!r}")
+    return getattr(import_module(f"discreet.explanations.{_HOME[name]}"), name)

@@ -1,0 +1,141 @@
+"""Figures as people read them: frequencies in a crowd, rounded outward.
+
+An upper bound is rounded up and a lower bound down, so that what is said is never stronger than
+what was proved. A prior is shown as it was given.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, TypeAlias
+
+from discreet.explanations.catalogue import catalogue
+from discreet.rounding import decimal_down, decimal_up, percent
+
+__all__ = [
+    "Side",
+    "amount",
+    "chance",
+    "crowd_for",
+    "decimals",
+    "frequency",
+    "level",
+    "number",
+    "plain",
+    "times",
+    "whole_up",
+]
+
+Side: TypeAlias = Literal["up", "down"]
+_SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+
+
+def frequency(x: float, side: Side, crowd: int | None = None) -> str:
+    """Return a probability as a frequency, rounded outward.
+
+    The crowd is as large as two figures need, of x or of its complement; or it is given, so that
+    several frequencies can be compared.
+
+    >>> frequency(0.5249, "up"), frequency(0.0004, "up"), frequency(0.475, "down")
+    ('53 in 100', '40 in 100,000', '47 in 100')
+    """
+    of = crowd or crowd_for(x)
+    return _of(f"{counted(x, side, of):,}", of)
+
+
+def counted(x: float, side: Side, crowd: int) -> int:
+    """Return how many of a crowd a probability is, rounded outward."""
+    digits = len(str(crowd)) - 1
+    rounded = (decimal_up if side == "up" else decimal_down)(min(1.0, max(0.0, x)), digits)
+    return round(rounded * crowd)
+
+
+def _of(count: str, crowd: int) -> str:
+    return catalogue().say("frequency.of", count=count, crowd=f"{crowd:,}")
+
+
+def crowd_for(*probabilities: float) -> int:
+    """Return the crowd, 100 to 1,000,000, in which each probability shows two figures."""
+    of = 100
+    while of < 1_000_000 and any(
+        0 < x < 1 and (x * of < 10 or (1 - x) * of <= 1) for x in probabilities
+    ):
+        of *= 10
+    return of
+
+
+def plain(x: float, crowd: int) -> str:
+    """Return a prior as a frequency, as it was given: no side to round to."""
+    return _of(f"{x * crowd:,.6g}", crowd)
+
+
+def times(x: float, side: Side = "up") -> str:
+    """Return a ratio with two decimals, rounded outward."""
+    if math.isinf(x):
+        return "∞"
+    value = decimal_up(x, 2) if side == "up" else decimal_down(x, 2)
+    return f"{value:,.2f}"
+
+
+def chance(holds_with: float) -> str:
+    """Return how often a bound may fail: 1 in 100, 5 in 100, 1 in 10,000.
+
+    >>> chance(0.99), chance(0.9999)
+    ('1 in 100', '1 in 10,000')
+    """
+    failing = decimal_up(1 - holds_with, 12)
+    of = 100
+    while of < 10**9 and failing * of < 1 - 1e-9:
+        of *= 10
+    return _of(f"{decimal_up(failing * of, 1):,.6g}", of)
+
+
+def level(x: float) -> str:
+    """Return a confidence with as many decimals as it needs: 99 %, 99.99 %, 99.9999 %."""
+    digits = max(0, len(f"{100 * x:.10f}".rstrip("0").partition(".")[2]))
+    return percent(x, "down", digits)
+
+
+def whole_up(x: float) -> str:
+    """Return an expected number, rounded up to a whole one where that is no exaggeration."""
+    return f"{decimal_up(x, 0):,.0f}" if x >= 1 else f"{decimal_up(x, 3):g}"
+
+
+def decimals(x: float, side: Side, digits: int = 4) -> str:
+    """Return a number with fixed decimals, rounded outward."""
+    return f"{(decimal_up if side == 'up' else decimal_down)(x, digits):.{digits}f}"
+
+
+def number(x: float, side: Side, figures: int = 4) -> str:
+    """Return a number with so many figures, rounded to a side.
+
+    >>> number(1.29928, "up"), number(0.700717, "down"), number(1e-6, "up")
+    ('1.300', '0.7007', '1e-06')
+    """
+    if x == 0 or math.isinf(x):
+        return "0" if x == 0 else "∞"
+    if not 1e-4 <= abs(x) < 1e6:
+        return _scientific(x, side, figures)
+    digits = max(0, figures - 1 - math.floor(math.log10(abs(x))))
+    return f"{(decimal_up if side == 'up' else decimal_down)(x, digits):,.{digits}f}"
+
+
+def _scientific(x: float, side: Side, figures: int) -> str:
+    power = math.floor(math.log10(abs(x)))
+    mantissa = x / 10.0**power
+    rounded = (decimal_up if side == "up" else decimal_down)(mantissa, figures - 1)
+    return f"{rounded:g}e{power:+03d}"
+
+
+def amount(said: dict[str, Any], side: Side, nothing: str) -> str:
+    """Return `{epsilon, delta, rho}` as people write it; spending rounded up, the rest down.
+
+    >>> amount({"epsilon": 0.5, "delta": 1e-6, "rho": None}, "up", "nothing")
+    'ε = 0.5000, δ = 1e-06'
+    """
+    found = [
+        f"{sign} = {number(said[name], side)}"
+        for name, sign in _SIGNS.items()
+        if said.get(name) is not None
+    ]
+    return ", ".join(found) or nothing
