@@ -88,28 +88,29 @@ class Composition:
 class _Plan:
     """The parts as each theorem needs them."""
 
-    stated: tuple[tuple[Guarantee, int], ...]
-    mechanisms: tuple[tuple[Mechanism, int], ...]
+    parts: tuple[tuple[Guarantee, Mechanism | None, int], ...]
     adjacency: Adjacency
 
     @property
     def promises(self) -> list[theorems.Promise] | None:
         """(ε, δ, k) of every part; None if one of them promises only ρ or a curve."""
         found = []
-        for guarantee, k in self.stated:
+        for guarantee, _, k in self.parts:
             if isinstance(guarantee, ZCDP | PrivacyCurve):
                 return None
             found.append((guarantee.epsilon, getattr(guarantee, "delta", 0.0), k))
         return found
 
     @property
-    def all_mechanisms(self) -> bool:
-        return len(self.mechanisms) == len(self.stated)
+    def mechanisms(self) -> list[tuple[Mechanism, int]] | None:
+        """The mechanisms; None if one of the parts is a promise without one."""
+        known = [(mechanism, k) for _, mechanism, k in self.parts if mechanism is not None]
+        return known if len(known) == len(self.parts) else None
 
     @property
     def lost(self) -> float:
         """The sum of the δ that the promises come with."""
-        return math.fsum(k * getattr(g, "delta", 0.0) for g, k in self.stated)
+        return math.fsum(k * getattr(g, "delta", 0.0) for g, _, k in self.parts)
 
 
 def compose(
@@ -175,33 +176,31 @@ def _result(
 
 
 def _plan(parts: Iterable[Part | tuple[Part, int]], adjacency: str | None) -> _Plan:
-    stated: list[tuple[Guarantee, int]] = []
-    mechanisms: list[tuple[Mechanism, int]] = []
+    found: list[tuple[Guarantee, Mechanism | None, int]] = []
     for part in parts:
         of, k = part if isinstance(part, tuple) else (part, 1)
         whole("times", k)
         if isinstance(of, Mechanism):
-            mechanisms.append((of, k))
             guarantee: Guarantee = of.guarantee()
             if adjacency is not None:
                 guarantee = replace(guarantee, adjacency=Adjacency.of(adjacency))
-            stated.append((guarantee, k))
+            found.append((guarantee, of, k))
         elif isinstance(of, ProbabilisticDP):
-            stated.append((of.as_approx(), k))
+            found.append((of.as_approx(), None, k))
         elif isinstance(of, PureDP | ApproxDP | ZCDP | PrivacyCurve):
-            stated.append((of, k))
+            found.append((of, None, k))
         else:
             raise InputError(f"{of!r} is neither a guarantee nor a mechanism of discreet.laws.")
-    if not stated:
+    if not found:
         raise InputError("there is nothing to compose; give at least one release.")
-    neighbours = {guarantee.adjacency for guarantee, _ in stated}
+    neighbours = {guarantee.adjacency for guarantee, _, _ in found}
     if len(neighbours) > 1:
         names = " and ".join(sorted(a.value for a in neighbours))
         raise GuaranteeError(
             f"the parts are stated under different adjacencies ({names}); state all of them under "
             "one, for example with guarantee.under('replace')."
         )
-    return _Plan(tuple(stated), tuple(mechanisms), neighbours.pop())
+    return _Plan(tuple(found), neighbours.pop())
 
 
 def _all(plan: _Plan, delta: float) -> dict[str, float | None]:
@@ -220,8 +219,8 @@ def _all(plan: _Plan, delta: float) -> dict[str, float | None]:
     curve = _curve(plan)
     if curve is not None:
         found["curve"] = curve.epsilon(delta)
-    elif len(plan.stated) == 1 and isinstance(plan.stated[0][0], PrivacyCurve):
-        found["curve"] = _on_curve(plan.stated[0], delta)
+    elif any(isinstance(guarantee, PrivacyCurve) for guarantee, _, _ in plan.parts):
+        found["curve"] = _on_curve(plan, delta)
     rho = _rho(plan)
     if promises is None and rho is not None and plan.lost == 0:
         found["paper"] = zcdp_paper_epsilon(rho, delta)
@@ -230,7 +229,7 @@ def _all(plan: _Plan, delta: float) -> dict[str, float | None]:
 
 def _curve(plan: _Plan) -> PrivacyLoss | None:
     """The privacy loss of the mechanisms, or what the sum of ρ says of it."""
-    if plan.all_mechanisms:
+    if plan.mechanisms is not None:
         return loss_of(*plan.mechanisms, adjacency=plan.adjacency)
     rho = _rho(plan)
     if plan.promises is not None or rho is None:
@@ -240,37 +239,25 @@ def _curve(plan: _Plan) -> PrivacyLoss | None:
 
 def _rho(plan: _Plan) -> float | None:
     """Σρ, a pure ε as ε²/2, an exponential mechanism as ε²/8; None with a curve among the parts."""
-    total: list[Fraction] = []
-    exponential = {id(g): m for (g, _), m in zip(plan.stated, _aligned(plan), strict=True)}
-    for guarantee, k in plan.stated:
-        mechanism = exponential[id(guarantee)]
-        if isinstance(mechanism, Exponential):
-            total.append(k * Fraction(mechanism.rho))
-        elif isinstance(guarantee, ZCDP):
-            total.append(k * Fraction(guarantee.rho))
-        elif isinstance(guarantee, PrivacyCurve):
+    total = Fraction(0)
+    for guarantee, mechanism, k in plan.parts:
+        if isinstance(guarantee, PrivacyCurve):
             return None
+        if isinstance(guarantee, ZCDP):
+            total += k * Fraction(guarantee.rho)
         else:
-            total.append(k * Fraction(guarantee.epsilon) ** 2 / 2)
-    exact = sum(total, Fraction(0))
-    value = float(exact)
-    return value if Fraction(value) >= exact else math.nextafter(value, math.inf)
+            share = 8 if isinstance(mechanism, Exponential) else 2
+            total += k * Fraction(guarantee.epsilon) ** 2 / share
+    value = float(total)
+    return value if Fraction(value) >= total else math.nextafter(value, math.inf)
 
 
-def _aligned(plan: _Plan) -> list[Mechanism | None]:
-    """The mechanism of every part, None for a promise."""
-    left = iter(plan.mechanisms)
-    if plan.all_mechanisms:
-        return [mechanism for mechanism, _ in left]
-    return [None] * len(plan.stated)
-
-
-def _on_curve(part: tuple[Guarantee, int], delta: float) -> float:
-    curve, times = part
-    if not isinstance(curve, PrivacyCurve) or times != 1:
+def _on_curve(plan: _Plan, delta: float) -> float:
+    curve, _, times = plan.parts[0]
+    if not isinstance(curve, PrivacyCurve) or len(plan.parts) > 1 or times > 1:
         raise GuaranteeError(
-            f"{curve!r} is a curve of one use; a curve alone does not say what several uses cost. "
-            "Compose the mechanisms or the events behind it."
+            "a curve alone does not say what it costs together with other uses; compose the "
+            "mechanisms or the events behind it."
         )
     high = 1.0
     while curve.delta_at(high) > delta:
@@ -291,7 +278,7 @@ def _smallest(valid: list[tuple[str, float]]) -> tuple[str, float] | None:
 
 def _theorem(plan: _Plan, method: str) -> str:
     if method == "curve":
-        if plan.all_mechanisms:
+        if plan.mechanisms is not None:
             return "the privacy loss of the mechanisms themselves"
         return "rho adds; tight conversion (Canonne, Kamath and Steinke 2020)"
     if method == "paper":

@@ -9,10 +9,11 @@ With θ such that the mean of P_θ is near ε (the saddle point), the sum is ove
 keeps its digits however small δ is. One inverse transform on a window of width 2W around ε gives
 P_θ there:
 
-- losses that lie beyond the window at its upper end would be missed: P(L > ε+W) ≤ e^{K(v) −
-  (v−½)(ε+W)} for any v (Chernoff) is added; those beyond the lower end only make δ larger;
-- the rounding error of the transforms is bounded (first order) by u·(32k·mean|φ| +
-  8·log₂N·rms|φ|/√N) a point and added to every point, k the number of releases.
+- losses x > ε + W beyond its upper end would be missed, and P(L > x) ≤ e^{K(v) − (v−½)x}, any v ≥ ½
+  (Chernoff), is added for them; those beyond the lower end come round and only make δ larger;
+- the rounding error of the transforms, to first order, is at most
+      u·(32k·mean|φ| + 8·log₂N·rms|φ|/√N)
+  a point, k the number of releases; it is added to every point.
 
 The step is chosen so that the grid's own variance moves ε by about 4e-8 at most, and so that the
 atoms of the mechanisms fall on grid points where a common step allows (then they cost nothing).

@@ -177,16 +177,6 @@ class PrivacyLoss(ABC):
         """Return the whole δ(ε) as a guarantee."""
         return PrivacyCurve(name=self.name, delta_at=self.delta, adjacency=self.adjacency)
 
-    def points(self, count: int = 64) -> tuple[list[float], list[float]]:
-        """Return points (ε, δ(ε)) of the curve over its whole useful range, ε rising.
-
-        Each is a valid promise by itself; they are a start for a search along the curve.
-        """
-        start = self.delta(0.0)
-        top = min(self.largest(), self.epsilon(max(1e-15, self._at_infinity() * 1.000001)))
-        epsilons = [top * i / (count - 1) for i in range(count)]
-        return epsilons, [start, *(self.delta(e) for e in epsilons[1:])]
-
 
 @dataclass(frozen=True, slots=True)
 class LeastLoss(PrivacyLoss):

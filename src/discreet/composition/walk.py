@@ -156,8 +156,7 @@ class WalkLoss(PrivacyLoss):
         target = self._target(delta)
         count = self._last_rung(target)
         share = (target - self._sum(count, "curve")) / self._sum(count, "slope")
-        rung = (self.times - 2 * (count - 1)) * self.step
-        found = rung + math.log1p(-min(share, 0.999))
+        found = (self.times - 2 * (count - 1)) * self.step + math.log1p(-min(share, 0.999))
         return settle(self._delta, delta, found) if found > 0 else self._from_zero(delta)
 
     def _from_zero(self, delta: float) -> float:

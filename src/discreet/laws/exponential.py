@@ -25,7 +25,7 @@ __all__ = ["Exponential"]
 class Exponential:
     """A choice among candidates by a score of the given sensitivity.
 
-    >>> Exponential(1.0).rho
+    >>> round(Exponential(1.0).rho, 12)
     0.125
     """
 
@@ -45,7 +45,7 @@ class Exponential:
     @property
     def rho(self) -> float:
         """ε²/8, the ρ of its zCDP."""
-        return up(self.epsilon * self.epsilon / 8, 2) if self.epsilon != 1 else 0.125
+        return up(self.epsilon * self.epsilon / 8, 2)
 
     def guarantee(self) -> PureDP:
         """ε-DP."""

@@ -65,8 +65,8 @@ class RandomizedResponse:
 
     def explain(self) -> str:
         """Say in one sentence what the noise does."""
+        others = f"one of the other {self.categories - 1}" if self.categories > 2 else "the other"
         return (
             f"Each answer is replaced by chance before it leaves the person: it is the true one "
-            f"{self.prob_true:.0%} of the time, and otherwise one of the "
-            f"{'other ' + str(self.categories - 1) if self.categories > 2 else 'two swapped'}."
+            f"{self.prob_true:.0%} of the time, and otherwise {others}."
         )
