@@ -108,7 +108,7 @@ def test_exact_epsilon_is_the_least_over_all_contributions(step, k, delta, sided
 
 
 def test_fewer_releases_can_be_worse_on_the_lattice_but_horizons_are_monotone():
-    # formulas.md §2: k = 187 alone would pass where 186 fails; with the maximum it never does.
+    # k = 187 alone would pass where 186 fails; with the maximum it never does.
     series = [x.exact_epsilon(0.05, "one") for x in losses_of(Geometric(0.05), range(150, 230))]
     assert series == sorted(series)
     alone = WalkLoss(0.05, 187).tail(27 * 0.05, "one")
