@@ -68,7 +68,8 @@ def _first(series, limit):
 
 
 def test_days_until_a_belief_passes_for_the_exact_law():
-    # KSZ Example 4.1 with the exact law, p = 1/2, δ' = .01: > .99 on day 112, difference > .98 on day 326; day 7 .727
+    # KSZ Example 4.1 with the exact law, p = 1/2, δ' = .01: > .99 on day 112, difference > .98
+    # on day 326, .727 on day 7
     series = [loss.exact_epsilon(0.01) for loss in losses_of(Gaussian.of_rho(0.01), range(1, 327))]
     assert _first(series, math.log(99)) == 112
     assert _first([math.tanh(e / 4) for e in series], 0.98) == 326
