@@ -1,8 +1,8 @@
 """The main job, from a sentence to a published table, on invented data.
 
-    make demo
+    make demo, or: python examples/demo.py [FOLDER]
 
-Everything that is made lies in out/demo, which is made anew each time.
+Everything that is made lies in FOLDER (out/demo), which is made anew each time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-OUT = HERE.parent / "out" / "demo"
+OUT = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else HERE.parent / "out" / "demo"
 
 
 def run(*words: str) -> str:
@@ -84,7 +84,7 @@ def main() -> None:
     title("Made")
     for path in sorted(OUT.rglob("*")):
         if path.is_file() and path.suffix in (".png", ".csv", ".parquet", ".json", ".md", ".db"):
-            print(f"  {path.relative_to(HERE.parent)}")
+            print(f"  {path.relative_to(OUT)}")
     print(f"\nEverything lies in {OUT}")
 
 
@@ -102,7 +102,7 @@ def charts(folder: Path) -> None:
     }
     print("\nAs pictures:")
     for name, chart in pictures.items():
-        print(f"  {save(chart, folder / name).relative_to(HERE.parent)}")
+        print(f"  {save(chart, folder / name).relative_to(folder)}")
 
 
 if __name__ == "__main__":
