@@ -1,0 +1,415 @@
+"""`audit`: attack the release that a spec describes, and compare what was seen with the promise.
+
+    spec ─ raised to ε_audit ─ neighbours ─ training ─ one event a pair ─ fresh trials ─ verdict
+
+Generated neighbours (`neighbours`) go through the real path (`path`) many times. On training trials
+an event is chosen for every pair, for the whole release and for each mechanism call; the few pairs
+that look worst are then released afresh, and their events (`events`) and beliefs (`believing`)
+tested there. `checks` need next to no statistics.
+
+Failure probability. All statistical conclusions together are wrong about a release that keeps its
+promise with probability at most `failure_probability`: half of it is shared by the events, a
+quarter by the beliefs, a quarter goes to the check for fresh noise (a union bound; pairs and events
+were chosen on other trials).
+
+The audit reads no protected row: it never opens the spec's source, and charges nothing. Passing
+proves nothing: it says that these attacks, on these data sets, found no fault.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from discreet.auditing import checks
+from discreet.auditing.believing import BeliefCheck, beliefs, edges_of
+from discreet.auditing.checks import Check
+from discreet.auditing.events import Event, Name, Sample, Tested, best_event, collected, tested
+from discreet.auditing.neighbours import Pair, neighbours
+from discreet.auditing.path import Replay, Seen, Trial, columns_of, opened, raised
+from discreet.auditing.promises import Promise
+from discreet.errors import InputError
+from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, parameters
+from discreet.releases.planning import KEYS, Plan
+from discreet.releases.pricing import Priced
+from discreet.releases.spec import Spec, load
+
+__all__ = ["NOTE", "Attack", "Audit", "attack", "audit"]
+
+NOTE = (
+    "Passing proves nothing: it says that these attacks on these generated data sets found no "
+    "fault. The protected data were not read and nothing was charged."
+)
+WHOLE = "the whole release"
+_WORST = 3
+_TRAINING = 4
+_CONFIDENCE = 0.99
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What an audit found: the verdict, the tests, the beliefs, the checks."""
+
+    account: str
+    epsilon_audit: float
+    promised: dict[str, Any]
+    passed: bool
+    trials: int
+    releases: int
+    failure_probability: float
+    epsilon_lower: float
+    delta: float
+    worst: str
+    tests: tuple[Tested, ...]
+    beliefs: tuple[BeliefCheck, ...]
+    checks: tuple[Check, ...]
+    pairs: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the audit as JSON-ready values."""
+        return {
+            "passed": self.passed,
+            "trials": self.trials,
+            "releases": self.releases,
+            "epsilon_lower": self.epsilon_lower,
+            "epsilon_audit": self.epsilon_audit,
+            "delta": self.delta,
+            "promised": self.promised,
+            "failure_probability": self.failure_probability,
+            "worst_pair": self.worst,
+            "pairs": list(self.pairs),
+            "tests": [test.to_dict() for test in self.tests],
+            "beliefs": [belief.to_dict() for belief in self.beliefs],
+            "checks": [check.to_dict() for check in self.checks],
+            "faults": self.faults,
+            "note": NOTE,
+        }
+
+    @property
+    def faults(self) -> list[str]:
+        """Everything that did not pass, a sentence each."""
+        found = [f"{check.name}: {check.found}" for check in self.checks if not check.passed]
+        found += [
+            f"{test.view}, pair {test.pair!r}: ε is at least {test.shown.epsilon_lower:.3g} where "
+            f"{test.shown.epsilon:.3g} was promised, by the event {test.event}."
+            for test in self.tests
+            if test.broken
+        ]
+        found += [
+            f"beliefs, pair {belief.pair!r}: outside the promised bounds in {belief.outside:.3g} "
+            f"of the releases, where {belief.allowed:g} is allowed."
+            for belief in self.beliefs
+            if not belief.passed
+        ]
+        return found
+
+    def __repr__(self) -> str:
+        verdict = "passed" if self.passed else "NOT passed"
+        return (
+            f"Audit({self.account!r}, {verdict}, epsilon_lower={self.epsilon_lower:.3g} of "
+            f"{self.epsilon_audit:g}, failure_probability={self.failure_probability:g})"
+        )
+
+
+def _checked(epsilon: float, trials: int, failure_probability: float) -> None:
+    if math.isnan(epsilon) or not 0 < epsilon <= 20:
+        raise InputError(f"epsilon is {epsilon!r}; an audit needs one above 0 and at most 20.")
+    if isinstance(trials, bool) or not isinstance(trials, int) or not 100 <= trials <= 10**6:
+        raise InputError(f"trials is {trials!r}; give a whole number from 100 to a million.")
+    if math.isnan(failure_probability) or not 0 < failure_probability < 1:
+        raise InputError(
+            f"the failure probability is {failure_probability!r}; it must lie between 0 and 1."
+        )
+
+
+def audit(
+    spec: str | Path | Mapping[str, Any] | Spec,
+    *,
+    folder: str | Path | None = None,
+    epsilon: float = 2.0,
+    trials: int = 2000,
+    failure_probability: float = 1e-3,
+    draws: int = 3,
+    progress: Progress | None = None,
+) -> Audit:
+    """Attack the release that a spec describes; nothing protected is read, nothing charged.
+
+    `epsilon` is what the budget is raised to: a small one cannot be told from none in any feasible
+    number of trials. `trials` is how often each data set of the worst pairs is released for the
+    test; a quarter of that, for every data set, goes into choosing. `draws` is how often bounding
+    and aggregation run afresh on each data set.
+    """
+    _checked(epsilon, trials, failure_probability)
+    asked = spec if isinstance(spec, Spec) else load(spec, folder=folder)
+    plan, columns = raised(asked, epsilon), columns_of(asked)
+    made = neighbours(plan, columns)
+    released = _Releases(plan, columns, made.data, draws, progress)
+    try:
+        training = {
+            name: released.of(name, max(100, trials // _TRAINING))
+            for name in {side for pair in made.pairs for side in (pair.left, pair.right)}
+        }
+        chosen = _chosen(plan, made.pairs, training)
+        fresh = {
+            name: released.of(name, trials)
+            for name in {side for pair, *_ in chosen for side in (pair.left, pair.right)}
+        }
+        tests, believed = _tested(plan, chosen, training, fresh, failure_probability)
+        seen = released.noise
+        found = (
+            checks.sensitivity(plan, made, columns, min(2, draws)),
+            checks.cells(plan, released.shapes),
+            checks.charge(plan, made.data["whole person"], columns),
+            checks.support(plan),
+            checks.fresh(plan, seen, failure_probability / 4),
+        )
+    finally:
+        released.close()
+    return _verdict(
+        plan, epsilon, trials, failure_probability, released, made.pairs, tests, believed, found
+    )
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    pair: Pair
+    events: tuple[tuple[str, Event, Promise], ...]
+
+    def __iter__(self) -> Any:
+        return iter((self.pair, self.events))
+
+
+class _Releases:
+    """Releases of each data set, made when asked for; engines stay open between."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        columns: Mapping[str, Any],
+        data: Mapping[str, Sequence[Mapping[str, Any]]],
+        draws: int,
+        progress: Progress | None,
+    ) -> None:
+        self._plan, self._columns, self._data, self._draws = plan, columns, data, draws
+        self._progress = progress
+        self._codes: dict[Hashable, int] = {}
+        self._open: dict[str, tuple[Any, Replay, Trial]] = {}
+        self.noise: list[Seen] = []
+        self.shapes: dict[str, set[Any]] = {}
+        self.count = 0
+
+    def of(self, name: str, size: int) -> Sample:
+        """Release a data set so many times."""
+        if name not in self._open:
+            manager = opened(self._data[name], self._columns)
+            replay = Replay(manager.__enter__(), self._draws)
+            self._open[name] = (manager, replay, Trial.on(self._plan, replay))
+        _, replay, trial = self._open[name]
+        seen = []
+        for done in range(1, size + 1):
+            replay.next()
+            one = trial.once()
+            seen.append((one.values, one.shape))
+            if len(self.noise) < 2000:
+                self.noise.append(one)
+            if self._progress is not None and done % 100 == 0:
+                self._progress(f"releasing {name!r}", done, size)
+        self.count += size
+        self.shapes.setdefault(name, set()).update(shape for _, shape in seen)
+        return collected(seen, self._codes)
+
+    def close(self) -> None:
+        """Let go of the engines."""
+        for manager, *_ in self._open.values():
+            manager.__exit__(None, None, None)
+
+
+def _views(plan: Plan, names: set[Name]) -> list[tuple[str, Promise, list[Name] | None]]:
+    """Return the whole release, and each call alone where its promise stands alone."""
+    views: list[tuple[str, Promise, list[Name] | None]] = [
+        (WHOLE, Promise.of(plan.pricing.charges), None)
+    ]
+    found = {planned.name for planned in plan.statistics if planned.found_by is not None}
+    if len(plan.pricing.calls) == 1:
+        return views
+    for call in plan.pricing.calls:
+        statistic, part = call.asked.statistic, call.asked.part.name
+        if part == KEYS or statistic in found:
+            continue  # what is published of found keys also tells which keys were found
+        mine = [name for name in sorted(names) if name[:2] == (statistic, part)]
+        if mine:
+            views.append((f"{statistic} ({part})", Promise.of([_price(call, plan)]), mine))
+    return views
+
+
+def _price(call: Priced, plan: Plan) -> Guarantee:
+    adjacency = plan.pricing.charges[0].adjacency
+    if call.epsilon is not None:
+        return PureDP(call.epsilon, adjacency=adjacency)
+    return ZCDP(call.rho or 0.0, adjacency=adjacency)
+
+
+def _chosen(plan: Plan, pairs: Sequence[Pair], training: Mapping[str, Sample]) -> list[_Chosen]:
+    """Choose on the training trials: an event for each pair and view, and the worst pairs."""
+    names = {name for sample in training.values() for name in sample.columns}
+    views = _views(plan, names)
+    ranked = []
+    for pair in pairs:
+        left, right = training[pair.left], training[pair.right]
+        events = [
+            (view, best_event(left, right, promise, mine), promise) for view, promise, mine in views
+        ]
+        whole, *calls = events
+        worst = sorted(calls, key=lambda event: -event[1].suspicion)[:1]
+        kept = (whole, *worst)
+        ranked.append((max(event.suspicion for _, event, _ in kept), _Chosen(pair, kept)))
+    ranked.sort(key=lambda entry: -entry[0])
+    return [chosen for _, chosen in ranked[:_WORST]]
+
+
+def _tested(
+    plan: Plan,
+    chosen: Sequence[_Chosen],
+    training: Mapping[str, Sample],
+    fresh: Mapping[str, Sample],
+    alpha: float,
+) -> tuple[list[Tested], list[BeliefCheck]]:
+    count = sum(len(entry.events) for entry in chosen)
+    tests, believed = [], []
+    failure = _failure(Promise.of(plan.pricing.charges))
+    for pair, events in chosen:
+        left, right = fresh[pair.left], fresh[pair.right]
+        for view, event, promise in events:
+            tests.append(tested(event, left, right, promise, alpha / 2 / count, pair.name, view))
+        _, event, promise = events[0]
+        edges = edges_of(event.score, training[pair.left], training[pair.right])
+        share = alpha / 4 / len(chosen)
+        believed.append(beliefs(event, edges, left, right, promise, failure, share, pair.name))
+    return tests, believed
+
+
+def _failure(promise: Promise) -> float:
+    """Return δ': how often beliefs may be outside; more than δ, where there is one."""
+    if promise.always:
+        return 0.0
+    least = min(delta for _, delta in promise.points)
+    return min(0.5, max(1 - _CONFIDENCE, 4 * least))
+
+
+def _verdict(
+    plan: Plan,
+    epsilon: float,
+    trials: int,
+    alpha: float,
+    released: _Releases,
+    pairs: Sequence[Pair],
+    tests: Sequence[Tested],
+    believed: Sequence[BeliefCheck],
+    found: Sequence[Check],
+) -> Audit:
+    whole = [test for test in tests if test.view == WHOLE]
+    most = max(whole, key=lambda test: test.shown.epsilon_lower)
+    worst = max(tests, key=lambda test: test.shown.epsilon_lower - test.shown.epsilon)
+    passed = (
+        all(check.passed for check in found)
+        and not any(test.broken for test in tests)
+        and all(belief.passed for belief in believed)
+    )
+    delta = sum(c.delta for c in plan.pricing.charges if isinstance(c, ApproxDP))
+    rho = sum(c.rho for c in plan.pricing.charges if isinstance(c, ZCDP))
+    pure = sum(c.epsilon for c in plan.pricing.charges if isinstance(c, (PureDP, ApproxDP)))
+    return Audit(
+        account=plan.spec.account,
+        epsilon_audit=epsilon,
+        promised=parameters(pure or None, delta or None, rho or None),
+        passed=passed,
+        trials=trials,
+        releases=released.count,
+        failure_probability=alpha,
+        epsilon_lower=most.shown.epsilon_lower,
+        delta=most.shown.delta,
+        worst=worst.pair,
+        tests=tuple(tests),
+        beliefs=tuple(believed),
+        checks=tuple(found),
+        pairs=tuple(pair.name for pair in pairs),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """What an attack on two samplers showed."""
+
+    test: Tested
+    belief: BeliefCheck
+    failure_probability: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was found."""
+        return not self.test.broken and self.belief.passed
+
+    @property
+    def epsilon_lower(self) -> float:
+        """A lower bound of ε, wrong with the stated probability at most."""
+        return self.test.shown.epsilon_lower
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attack as JSON-ready values."""
+        return {
+            "passed": self.passed,
+            "trials": self.test.trials,
+            "epsilon_lower": self.epsilon_lower,
+            "failure_probability": self.failure_probability,
+            "test": self.test.to_dict(),
+            "belief": self.belief.to_dict(),
+            "note": NOTE,
+        }
+
+    def __repr__(self) -> str:
+        verdict = "passed" if self.passed else "NOT passed"
+        return f"Attack({verdict}, epsilon_lower={self.epsilon_lower:.3g})"
+
+
+Draw: TypeAlias = Callable[[], Sequence[float]]
+
+
+def attack(
+    with_unit: Draw,
+    without_unit: Draw,
+    guarantee: Guarantee,
+    *,
+    trials: int = 2000,
+    failure_probability: float = 1e-3,
+) -> Attack:
+    """Attack any mechanism, given as two samplers that return numbers: one for each neighbour.
+
+    >>> attack(lambda: [1], lambda: [0], PureDP(2.0), trials=400).passed
+    False
+    """
+    _checked(2.0, trials, failure_probability)
+    promise = Promise.of([guarantee])
+    codes: dict[Hashable, int] = {}
+
+    def sample(draw: Draw, size: int) -> Sample:
+        seen: list[tuple[Mapping[Name, float], Hashable]] = []
+        for _ in range(size):
+            values = draw()
+            named: dict[Name, float] = {("output", str(i)): float(v) for i, v in enumerate(values)}
+            seen.append((named, len(values)))
+        return collected(seen, codes)
+
+    size = max(100, trials // _TRAINING)
+    training = sample(with_unit, size), sample(without_unit, size)
+    event = best_event(*training, promise)
+    edges = edges_of(event.score, *training)
+    fresh = sample(with_unit, trials), sample(without_unit, trials)
+    half = failure_probability / 2
+    test = tested(event, *fresh, promise, half, "given", WHOLE)
+    belief = beliefs(event, edges, *fresh, promise, _failure(promise), half, "given")
+    return Attack(test, belief, failure_probability)

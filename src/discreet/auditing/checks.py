@@ -1,0 +1,316 @@
+"""Checks that need no statistics, or next to none: each can fail, and says by how much.
+
+- `sensitivity`: bounded aggregates of neighbours, the others' rows with the same priorities, differ
+  by at most the L1 and L2 that the noise was made for (formulas of `contributions`); for a choice,
+  Σ over cells of (largest − smallest change of a score) is at most what the selection pays for.
+  Sums that are not made in whole numbers fail here.
+- `cells`: every public cell is in the table, whatever the data.
+- `charge`: a release made on generated data, with a ledger of its own, is charged at least
+  Σ L1/scale in ε, or Σ L2²/(2·scale²) in ρ, over the calls whose noise was drawn.
+- `support`: at a scale of 2^52 noise takes odd values beyond 2^53. No double does there, so a
+  sampler that works in floating point fails; a right one with probability below 2^-60.
+- `fresh`: noise is not used twice, neither by two cells or statistics nor by two releases.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from discreet.auditing.confidence import at_least
+from discreet.auditing.neighbours import Neighbours
+from discreet.auditing.path import PRIORITY, Seen, Trial, opened
+from discreet.releases.engines.base import Column, KeySet, Query
+from discreet.releases.pipeline import _passes, release
+from discreet.releases.planning import KEYS, Plan, Planned
+from discreet.releases.pricing import Priced
+
+__all__ = ["Check", "cells", "charge", "fresh", "sensitivity", "support"]
+
+_WIDE = 2.0**52
+_DRAWN = 800
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: whether it passed, and what was found."""
+
+    name: str
+    passed: bool
+    found: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as JSON-ready values."""
+        return {"name": self.name, "passed": self.passed, "found": self.found}
+
+
+def sensitivity(plan: Plan, made: Neighbours, columns: Mapping[str, Column], draws: int) -> Check:
+    """Compare the bounded aggregates of every pair, number by number."""
+    worst, share, where = True, Fraction(0), ""
+    for draw in range(draws):
+        numbers = {name: _aggregates(plan, made, name, columns, draw) for name in made.data}
+        for pair in (*made.pairs, *made.coupled):
+            for call, (l1, l2) in _distances(plan, numbers[pair.left], numbers[pair.right]).items():
+                part = plan.calls(call[0])[call[1]].asked.part
+                used = max(l1 / part.l1, l2 / part.l2_squared)
+                worst = worst and l1 <= part.l1 and l2 <= part.l2_squared
+                if used > share:
+                    share, where = used, f"{call[0]} ({call[1]}), pair {pair.name!r}"
+    said = f"the largest change is {float(share):.4g} times what the noise was made for"
+    return Check("sensitivity", worst, f"{said}: {where}." if where else "nothing changed.")
+
+
+def _all_keys(plan: Plan, made: Neighbours, planned: Planned) -> KeySet | None:
+    """Return the cells to compare: the public ones, or every key of any generated data set."""
+    if planned.found_by is None:
+        return planned.cells
+    rows = (row for data in made.data.values() for row in data)
+    keys = {tuple(row[column] for column in planned.by) for row in rows}
+    return KeySet(planned.by, tuple(sorted(k for k in keys if None not in k)))
+
+
+def _aggregates(
+    plan: Plan, made: Neighbours, name: str, columns: Mapping[str, Column], draw: int
+) -> dict[tuple[str, str], list[list[int]]]:
+    """Return the numbers before noise of every call; scores of a choice, a list a cell."""
+    seen: dict[str, int] = {}
+    rows = []
+    for row in made.data[name]:
+        # The same row of the same unit has the same priority in every data set.
+        text = repr(sorted((k, str(v)) for k, v in row.items()))
+        seen[text] = seen.get(text, 0) + 1
+        # A shuffle of generated rows protects nobody.
+        priority = random.Random(f"{draw} {text} {seen[text]}").random()  # noqa: S311
+        rows.append({**row, PRIORITY: priority})
+    if draw:
+        random.Random(draw).shuffle(rows)  # noqa: S311
+    found: dict[tuple[str, str], list[list[int]]] = {}
+    # An empty table must have the column of priorities too.
+    empty = [{PRIORITY: 0.5}] if not rows and plan.spec.protect.column else []
+    with opened(rows or empty, columns) as engine:
+        for payer in (p for p in plan.statistics if p.found_by == p.name):
+            units = engine.find_keys(plan.spec.protect.column, payer.by, payer.contribution).units
+            # Which key is which stays inside the engine. Sorted counts are at least as close to
+            # each other as matched ones, so what differs too much here does so there.
+            padded = sorted(units, reverse=True) + [0] * 64
+            found[payer.name, KEYS] = [[number] for number in padded[:64]]
+        for group in _passes(plan.statistics):
+            query = Query(
+                unit=plan.spec.protect.column,
+                cells=_all_keys(plan, made, group[0]),
+                contribution=group[0].contribution,
+                measures=tuple(m for planned in group for m in planned.statistic.measures()),
+                priority=PRIORITY if plan.spec.protect.column else None,
+            )
+            measured = engine.measure(query)
+            for planned in group:
+                for part, call in plan.calls(planned.name).items():
+                    if part == KEYS:
+                        continue
+                    if call.asked.part.form == "numbers":
+                        numbers = planned.statistic.numbers(part, measured)
+                        found[planned.name, part] = [[number] for number in numbers]
+                    else:
+                        found[planned.name, part] = planned.statistic.scores(part, measured)
+    return found
+
+
+def _distances(
+    plan: Plan,
+    left: Mapping[tuple[str, str], list[list[int]]],
+    right: Mapping[tuple[str, str], list[list[int]]],
+) -> dict[tuple[str, str], tuple[Fraction, Fraction]]:
+    """Return L1 and L2² of each call, in the units of its `Part`."""
+    found = {}
+    for call, cells_left in left.items():
+        choice = plan.calls(call[0])[call[1]].asked.part.form == "choice"
+        l1 = l2 = Fraction(0)
+        for a, b in zip(cells_left, right[call], strict=True):
+            changes = [Fraction(x) - Fraction(y) for x, y in zip(a, b, strict=True)]
+            if choice:
+                spread = max(changes) - min(changes)
+                l1, l2 = l1 + spread, l2 + spread**2 / 4
+            else:
+                l1, l2 = l1 + abs(changes[0]), l2 + changes[0] ** 2
+        found[call] = (l1, l2)
+    return found
+
+
+def cells(plan: Plan, shapes: Mapping[str, set[Any]]) -> Check:
+    """Check that the rows of the table never depend on the data, where keys are public."""
+    if any(planned.found_by is not None for planned in plan.statistics):
+        return Check("cells", True, "keys are found and paid for; the table may vary within that.")
+    wanted = sum(
+        len(planned.cells) if planned.cells is not None else 1 for planned in plan.statistics
+    )
+    every = {rows for shape in shapes.values() for rows, *_ in shape}
+    short = [name for name, shape in shapes.items() for rows, *_ in shape if len(rows) < wanted]
+    if short:
+        return Check(
+            "cells", False, f"rows are missing from the table of {sorted(set(short))[0]!r}."
+        )
+    labels = {tuple(row[0] for row in rows) for rows in every}
+    return Check("cells", len(labels) == 1, f"every one of {wanted} public cells was published.")
+
+
+def _cost(call: Priced) -> tuple[Fraction, bool]:
+    """Return what a call costs by its sensitivity and scale, and whether that is in ρ."""
+    part, scale = call.asked.part, Fraction(call.scale)
+    if call.mechanism in ("gaussian", "exponential"):
+        return part.l2_squared / (2 * scale**2), True
+    return part.l1 / scale, False
+
+
+def charge(plan: Plan, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Column]) -> Check:
+    """Make one release on generated rows, charged to a ledger of its own that is then removed."""
+    import pyarrow as pa
+
+    from discreet.ledger import Ledger
+
+    spec = plan.spec
+    types = {"number": pa.float64(), "text": pa.string()}
+    data = pa.table({n: pa.array([r.get(n) for r in rows], types[k]) for n, k in columns.items()})
+    with tempfile.TemporaryDirectory(prefix="discreet-audit-") as folder:
+        url = f"sqlite:///{Path(folder) / 'ledger.db'}"
+        moved = spec.model_copy(update={"ledger": url, "output": str(Path(folder) / "out")})
+        moved._folder = spec.folder
+        book = Ledger.open(url)
+        kinds = {c.kind for c in plan.pricing.charges}
+        rule = "zcdp" if "concentrated" in kinds else "basic" if "approximate" in kinds else "pure"
+        book.open_account(
+            spec.account,
+            unit=spec.protect.unit,
+            adjacency=spec.protect.adjacency,
+            filter=rule,
+            approver="audit",
+            reason="a ledger of the audit's own",
+            cap=None,
+        )
+        made = release(moved, data=data, who="audit")
+        spent = book.account(spec.account).spent.floats("up")
+    if not hasattr(made, "plan"):
+        return Check("charge", False, "the release was not made.")
+    return _covered(made.plan, spent)
+
+
+def _covered(plan: Plan, spent: Mapping[str, float]) -> Check:
+    epsilon = rho = Fraction(0)
+    for call in plan.pricing.calls:
+        cost, concentrated = _cost(call)
+        rho += cost if concentrated else Fraction(0)
+        epsilon += Fraction(0) if concentrated else cost
+    delta = sum(
+        (Fraction(c.asked.threshold.delta) for c in plan.pricing.calls if c.asked.threshold),
+        Fraction(0),
+    )
+    # Costs are rationals of doubles and charges decimals; an ulp between them is no fault.
+    slack = 1 + 1e-12
+    short = float(delta) > spent.get("delta", 0.0) * slack
+    if "rho" in spent:
+        pure = [_cost(c)[0] for c in plan.pricing.calls if not _cost(c)[1]]
+        needed = float(rho) + math.fsum(float(e) ** 2 / 2 for e in pure)
+        said = f"ρ {needed:.6g} was drawn and {spent['rho']:.6g} charged"
+        return Check("charge", not short and needed <= spent["rho"] * slack, said + ".")
+    if rho:
+        # ρ is spent through (ε, δ): its tight conversion must stay within what was charged.
+        from discreet.composition.concentrated import zcdp_delta
+
+        left = spent["epsilon"] - float(epsilon)
+        needed = zcdp_delta(float(rho), left) + float(delta) if left > 0 else 1.0
+        said = f"δ {needed:.3g} at ε {spent['epsilon']:.6g} was drawn, {spent['delta']:.3g} charged"
+        return Check("charge", needed <= spent["delta"] * (1 + 1e-6), said + ".")
+    said = f"ε {float(epsilon):.6g} was drawn and {spent['epsilon']:.6g} charged"
+    return Check("charge", not short and float(epsilon) <= spent["epsilon"] * slack, said + ".")
+
+
+def support(plan: Plan) -> Check:
+    """Draw every kind of noise that the plan uses at a scale where doubles skip numbers."""
+    trial = Trial.on(plan, None)
+    kinds = set()
+    for call in plan.pricing.calls:
+        if call.asked.part.form != "numbers" or call.mechanism in kinds:
+            continue
+        kinds.add(call.mechanism)
+        wide = replace(call, scale=_WIDE)
+        values = trial._noisy(_Zeros(call), wide, {}, 0.95).values  # type: ignore[arg-type]
+        if not all(type(value) is int for value in values):
+            return Check("support", False, f"{call.mechanism} noise is not made of whole numbers.")
+        far = [value for value in values if abs(value) > 2**53]
+        if not any(value % 2 for value in far):
+            said = f"{call.mechanism} noise skips every odd number beyond 2^53, as doubles do."
+            return Check("support", False, said)
+    if not kinds:
+        return Check("support", True, "no noise goes on numbers.")
+    return Check("support", True, f"{', '.join(sorted(kinds))} noise falls on every whole number.")
+
+
+@dataclass(frozen=True)
+class _Zeros:
+    """Stands where a statistic stands: nothing but zeros to put noise on."""
+
+    call: Priced
+
+    @property
+    def statistic(self) -> _Zeros:
+        return self
+
+    @property
+    def name(self) -> str:
+        return self.call.asked.statistic
+
+    def numbers(self, part: str, measured: Mapping[str, Any]) -> list[int]:
+        return [0] * _DRAWN
+
+
+def fresh(plan: Plan, seen: Sequence[Seen], alpha: float) -> Check:
+    """Look for noise that was used twice: by two coordinates of a release, or by two releases.
+
+    Two independent draws of one law coincide with a probability of at most its largest atom m.
+    The rate of coincidences may exceed that only by chance, with probability at most α.
+    """
+    atoms = {
+        (c.asked.statistic, c.asked.part.name): _largest_atom(c)
+        for c in plan.pricing.calls
+        if c.asked.part.form == "numbers" and c.asked.part.name != KEYS
+    }
+    tests: list[tuple[str, int, int, float]] = []
+    for call, atom in atoms.items():
+        drawn = [s.noise[call] for s in seen if s.noise.get(call)]
+        pairs = [(a, b) for a, b in zip(drawn[::2], drawn[1::2], strict=False) if len(a) == len(b)]
+        if pairs:
+            same = sum(a == b for a, b in pairs)
+            most = max(atom ** len(a) for a, b in pairs)
+            tests.append((f"{call[0]}: two releases", same, len(pairs), most))
+        wide = [d for d in drawn if len(d) > 1]
+        if wide:
+            tests.append(
+                (f"{call[0]}: two cells", sum(d[0] == d[1] for d in wide), len(wide), atom)
+            )
+    for (one, atom), (other, _) in pairwise(atoms.items()):
+        both = [
+            (s.noise[one], s.noise[other]) for s in seen if s.noise.get(one) and s.noise.get(other)
+        ]
+        if both:
+            same = sum(a[0] == b[0] for a, b in both)
+            tests.append((f"{one[0]} and {other[0]}", same, len(both), atom))
+    for name, same, count, most in tests:
+        sure = at_least(same, count, alpha / len(tests))
+        if sure > most:
+            said = f"{name} have the same noise in {same} of {count}, and {most:.2g} is the most"
+            return Check("fresh", False, f"{said} that chance allows.")
+    return Check("fresh", True, f"noise was used once, as far as {len(seen)} releases show.")
+
+
+def _largest_atom(call: Priced) -> float:
+    """Return an upper bound of the largest probability of one value of the noise."""
+    if call.mechanism == "gaussian":
+        # Σ e^{-n²/2σ²} is at least its middle term and, by Poisson summation, at least σ√(2π).
+        return 1 / max(1.0, call.scale * math.sqrt(2 * math.pi))
+    return math.tanh(1 / (2 * call.scale))

@@ -1,0 +1,266 @@
+"""Which event of the output tells two neighbours apart: chosen on some trials, tested on others.
+
+Notation. A `Sample` is what an adversary saw of many releases of one data set: a column of numbers
+for each coordinate of the output (NaN where it was not published), and the shape of the table as a
+category.
+
+A strong adversary (KSZ, §3.1) knows everything but the target's membership, so any event of the
+whole output may serve. The events tried are half-lines and single values of some scores: each coordinate, differences of two coordinates (which cancel noise that is used twice), the
+sum over all, the log-likelihood ratios of Gaussian and of Laplace noise as the training trials
+suggest them, and the shape of the table.
+
+The choice is made on training trials with approximate bounds (Wilson 1927); nothing is concluded
+from them. The one event chosen is then tested on fresh trials with exact bounds, so that no
+correction for how many were tried is due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet.auditing.confidence import at_least, at_most
+from discreet.auditing.promises import Promise, Shown
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Event", "Sample", "Score", "Tested", "best_event", "collected", "tested"]
+
+_COORDINATES = 24
+_PARTNERS = 3
+_THRESHOLDS = 25
+_Z = 3.0
+
+Name = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What was seen of one data set, a row a trial."""
+
+    size: int
+    columns: Mapping[Name, Floats]
+    shapes: Floats
+
+    def column(self, name: Name) -> Floats:
+        """Return a coordinate; all NaN if it was never published."""
+        import numpy as np
+
+        found = self.columns.get(name)
+        return np.full(self.size, np.nan) if found is None else found
+
+
+def collected(
+    seen: Sequence[tuple[Mapping[Name, float], Hashable]], codes: dict[Hashable, int]
+) -> Sample:
+    """Gather trials into columns; `codes` numbers the shapes, the same for all samples."""
+    import numpy as np
+
+    size = len(seen)
+    columns: dict[Name, Floats] = {}
+    shapes = np.empty(size)
+    for place, (values, shape) in enumerate(seen):
+        shapes[place] = codes.setdefault(shape, len(codes))
+        for name, value in values.items():
+            if name not in columns:
+                columns[name] = np.full(size, np.nan)
+            columns[name][place] = value
+    return Sample(size, columns, shapes)
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number made of an output.
+
+    A `total` is Σ weight·clip(x, low, high), its terms being (weight, low, high). Between the two
+    medians, and constant beyond them, it is the log-likelihood ratio of Laplace noise.
+    """
+
+    kind: Literal["value", "difference", "total", "shape"]
+    names: tuple[Name, ...] = ()
+    terms: tuple[tuple[float, float, float], ...] = ()
+
+    def of(self, sample: Sample) -> Floats:
+        """Return the score of each trial."""
+        import numpy as np
+
+        if self.kind == "shape":
+            return sample.shapes
+        columns = [sample.column(name) for name in self.names]
+        if self.kind == "value":
+            return columns[0]
+        if self.kind == "difference":
+            return columns[0] - columns[1]
+        total = np.zeros(sample.size)
+        for column, (weight, low, high) in zip(columns, self.terms, strict=True):
+            total = total + weight * np.clip(np.nan_to_num(column), low, high)
+        return total
+
+    def __str__(self) -> str:
+        if self.kind == "shape":
+            return "which rows are published"
+        said = [" ".join(part for part in name if part) for name in self.names]
+        if self.kind == "value":
+            return said[0]
+        if self.kind == "difference":
+            return f"{said[0]} minus {said[1]}"
+        return f"{len(said)} numbers together"
+
+
+@dataclass(frozen=True)
+class Event:
+    """A half-line or a single value of a score, likelier on one side than on the other."""
+
+    score: Score
+    relation: Literal[">=", "<=", "=="]
+    level: float
+    swapped: bool
+    suspicion: float
+
+    def hits(self, sample: Sample) -> int:
+        """Count the trials in which it happened; a number that is not there is no hit."""
+        values = self.score.of(sample)
+        if self.relation == ">=":
+            return int((values >= self.level).sum())
+        if self.relation == "<=":
+            return int((values <= self.level).sum())
+        return int((values == self.level).sum())
+
+    def __str__(self) -> str:
+        if self.score.kind == "shape":
+            return "the table has one certain set of rows"
+        return f"{self.score} {self.relation} {self.level:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """One event, tested on fresh trials: how often each side had it, and what that shows."""
+
+    pair: str
+    view: str
+    event: str
+    hits: tuple[int, int]
+    trials: int
+    shown: Shown
+
+    @property
+    def broken(self) -> bool:
+        """Whether the promise is broken, but with the test's failure probability."""
+        return self.shown.broken
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the test as JSON-ready values."""
+        return {
+            "pair": self.pair,
+            "of": self.view,
+            "event": self.event,
+            "hits": list(self.hits),
+            "trials": self.trials,
+            "epsilon_lower": self.shown.epsilon_lower,
+            "epsilon_promised": self.shown.epsilon,
+            "delta": self.shown.delta,
+            "broken": self.broken,
+        }
+
+
+def _wilson(hits: Floats, size: int, sign: int) -> Floats:
+    """Return Wilson's bound of a probability, below (−1) or above (1)."""
+    import numpy as np
+
+    z = _Z
+    centre = hits + z * z / 2
+    spread = z * np.sqrt(hits * (size - hits) / size + z * z / 4)
+    bound: Floats = np.clip((centre + sign * spread) / (size + z * z), 0.0, 1.0)
+    return bound
+
+
+def _apart(left: Floats, right: Floats) -> float:
+    """Return how far two columns are apart, in standard errors; missing values count as zero."""
+    import numpy as np
+
+    a, b = np.nan_to_num(left), np.nan_to_num(right)
+    spread = float(np.sqrt(a.var() + b.var())) or 1e-12
+    gone = abs(float(np.isnan(left).mean() - np.isnan(right).mean()))
+    return abs(float(a.mean() - b.mean())) / spread + gone
+
+
+def _scores(left: Sample, right: Sample, names: Sequence[Name] | None) -> list[Score]:
+    import numpy as np
+
+    every = sorted({*left.columns, *right.columns}) if names is None else list(names)
+    far = {name: _apart(left.column(name), right.column(name)) for name in every}
+    ranked = sorted(every, key=lambda name: -far[name])
+    # The printed table repeats the noisy numbers; sums and differences are made of the latter.
+    plain = [name for name in ranked if name[0] != "table"][:_COORDINATES]
+    printed = [name for name in ranked if name[0] == "table"][:_COORDINATES]
+    scores = [Score("value", (name,)) for name in (*plain, *printed)]
+    for name in plain[:_PARTNERS]:
+        scores += [Score("difference", (name, other)) for other in plain if other != name]
+    if names is None:
+        scores.append(Score("shape"))
+    if not plain:
+        return scores
+    everywhere = (-np.inf, np.inf)
+    scores.append(Score("total", tuple(plain), ((1.0, *everywhere),) * len(plain)))
+    linear, clipped = [], []
+    for name in plain:
+        a, b = np.nan_to_num(left.column(name)), np.nan_to_num(right.column(name))
+        spread = float(b.std()) or 1.0
+        linear.append(((float(a.mean()) - float(b.mean())) / spread**2, *everywhere))
+        ends = float(np.median(a)), float(np.median(b))
+        clipped.append(((1.0 if ends[0] >= ends[1] else -1.0) / spread, min(ends), max(ends)))
+    scores += [Score("total", tuple(plain), tuple(terms)) for terms in (linear, clipped)]
+    return scores
+
+
+def best_event(
+    left: Sample, right: Sample, promise: Promise, names: Sequence[Name] | None = None
+) -> Event:
+    """Return the event that seems to break the promise most, or comes nearest to breaking it."""
+    import numpy as np
+
+    best = Event(Score("shape"), "==", 0.0, False, -np.inf)
+    for score in _scores(left, right, names):
+        a, b = score.of(left), score.of(right)
+        both = np.concatenate([a, b])
+        levels = np.unique(both[~np.isnan(both)])
+        if len(levels) > _THRESHOLDS:
+            steps = np.linspace(0, len(levels) - 1, _THRESHOLDS).astype(int)
+            common = np.quantile(both[~np.isnan(both)], np.linspace(0.02, 0.98, _THRESHOLDS))
+            levels = np.unique(np.concatenate([levels[steps], common]))
+        if not len(levels):
+            continue
+        for relation, compare in (
+            (">=", np.greater_equal),
+            ("<=", np.less_equal),
+            ("==", np.equal),
+        ):
+            hits = [
+                compare(side[:, None], levels[None, :]).sum(axis=0).astype(float) for side in (a, b)
+            ]
+            for swapped in (False, True):
+                p, q = hits[::-1] if swapped else hits
+                size = len(b) if swapped else len(a)
+                other = len(a) if swapped else len(b)
+                suspicion = promise.excess(_wilson(p, size, -1), _wilson(q, other, 1))
+                place = int(np.argmax(suspicion))
+                if suspicion[place] > best.suspicion:
+                    level = float(levels[place])
+                    best = Event(score, relation, level, swapped, float(suspicion[place]))  # type: ignore[arg-type]
+    return best
+
+
+def tested(
+    event: Event, left: Sample, right: Sample, promise: Promise, alpha: float, pair: str, view: str
+) -> Tested:
+    """Test one event on fresh trials; what it shows is wrong with probability at most α."""
+    likely, rare = (right, left) if event.swapped else (left, right)
+    p, q = event.hits(likely), event.hits(rare)
+    shown = promise.shown(at_least(p, likely.size, alpha / 2), at_most(q, rare.size, alpha / 2))
+    side = " (likelier without)" if event.swapped else ""
+    return Tested(pair, view, f"{event}{side}", (p, q), likely.size, shown)

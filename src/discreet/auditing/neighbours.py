@@ -1,0 +1,247 @@
+"""Neighbouring data sets, made up from a plan alone: keys, bounds, candidates and limits.
+
+A pair is two data sets that differ in one unit, the target: with and without it, or, where units
+are replaced, as one thing and as another. Everyone else, the crowd, is within the limits and has
+one row, so that a right release treats the crowd alike on both sides.
+
+What each pair is there to find:
+
+    one row              a scale that is too small, reused noise
+    whole person         sensitivity of a row instead of a unit; sums that do not stay whole
+    heavy contributor    bounding that does not bind
+    crowding out         a cap shared with others: the target's rows push out theirs
+    empty group          empty cells that are dropped, keys published too early
+    beyond the bounds    values that are not clipped
+    nulls                missing values, keys and units that count after all
+    alone                a data set that is empty without the target
+
+Values of the target lie where they weigh most: at the bound that is farther from zero, in the
+first candidate. The crowd stands just above the other bound, as many rows behind the first
+candidate as the target may add.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.auditing.path import key_calls
+from discreet.releases.engines.base import Bins, Column, Labels, Number, Steps
+from discreet.releases.planning import Plan
+
+__all__ = ["Neighbours", "Pair", "neighbours"]
+
+Row = dict[str, Any]
+_MOST_KEYS = 24
+_MOST_ROWS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two data sets by name, and what sets them apart."""
+
+    name: str
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Data sets by name, and the pairs of them that are neighbours.
+
+    `coupled` pairs have others whose rows are cut down at random too: their aggregates compare only
+    under the same priorities.
+    """
+
+    data: Mapping[str, list[Row]]
+    pairs: tuple[Pair, ...]
+    coupled: tuple[Pair, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Maker:
+    plan: Plan
+    columns: Mapping[str, Column]
+    keys: Mapping[str, list[str]]
+    private: Mapping[str, list[str]]
+    strong: Mapping[str, Any]
+    weak: Mapping[str, Any]
+    beyond: Mapping[str, Any]
+
+    @property
+    def unit(self) -> tuple[str, ...]:
+        return self.plan.spec.protect.column
+
+    @property
+    def most(self) -> int:
+        """T of the largest statistic."""
+        return max(p.contribution.total for p in self.plan.statistics)
+
+    @property
+    def deep(self) -> int:
+        """c of the narrowest statistic."""
+        return min(p.contribution.rows_per_group for p in self.plan.statistics)
+
+    @property
+    def cells(self) -> int:
+        """How many groups a walk along the keys meets before it comes back."""
+        return max((len(keys) for keys in self.keys.values()), default=1)
+
+    def row(self, who: str, cell: int, values: Mapping[str, Any], *, private: bool = False) -> Row:
+        unit = dict.fromkeys(self.unit, f"{who}")
+        groups: Row = {}
+        for column, keys in self.keys.items():
+            own = self.private.get(column, [])
+            groups[column] = own[cell % len(own)] if private and own else keys[cell % len(keys)]
+        return unit | groups | self._typed(values)
+
+    def _typed(self, values: Mapping[str, Any]) -> Row:
+        """Numbers as the column holds them: as text where the source is text."""
+        free = {name: value for name, value in values.items() if name not in self.keys}
+        return {
+            name: repr(value)
+            if self.columns[name] == "text" and isinstance(value, float)
+            else value
+            for name, value in free.items()
+        }
+
+    def crowd(self, values: Mapping[str, Any]) -> list[Row]:
+        """The others, one row each, nobody in the last group."""
+        used = max(1, self.cells - 1)
+        size = min(_MOST_ROWS, max(6, self.most, 2 * used))
+        rows = [self.row(f"other-{i}", i % used, values) for i in range(size)]
+        calls = key_calls(self.plan).values()
+        threshold = max((call.threshold or 0 for call in calls), default=0)
+        spread = max((call.scale for call in calls), default=0.0)
+        enough = math.ceil(threshold + 12 * spread)  # so many units that a key is surely published
+        for cell in range(used if threshold else 0):
+            rows += [self.row(f"more-{cell}-{i}", cell, values) for i in range(enough)]
+        return rows
+
+    def whole(self, values: Mapping[str, Any]) -> list[Row]:
+        """The target with all that it may contribute: c rows in each group, one after the other."""
+        rows = min(self.most, _MOST_ROWS)
+        return [self.row("target", i // self.deep, values) for i in range(rows)]
+
+    def heavy(self, values: Mapping[str, Any]) -> list[Row]:
+        rows = min(_MOST_ROWS, 4 * self.most + 8)
+        return [self.row("target", i, values) for i in range(rows)]
+
+    def heavy_crowd(self) -> list[Row]:
+        """Others beyond their limits as well."""
+        rows = min(40, 2 * self.most + 4)
+        return [
+            self.row(f"heavy-{who}", who + i, self.strong if i % 2 else self.weak)
+            for i in range(rows)
+            for who in range(4)
+        ]
+
+    def one_group(
+        self, cell: int, values: Mapping[str, Any], *, private: bool = False
+    ) -> list[Row]:
+        rows = min(_MOST_ROWS, 4 * self.most + 8)
+        if not private or not self.private:
+            return [self.row("target", cell, values) for _ in range(rows)]
+        # Eight rows in each of the keys that nobody else has.
+        own = max(len(keys) for keys in self.private.values())
+        return [self.row("target", i // 8, values, private=True) for i in range(8 * own)]
+
+    def nulls(self, *who: str) -> list[Row]:
+        """Rows with nothing in their fields, in their keys, or no number, of three units or one."""
+        nothing = self.row(who[0], 0, dict.fromkeys(self.strong))
+        keyless = self.row(who[-1], 0, self.strong) | dict.fromkeys(self.keys)
+        not_a_number = {
+            name: (float("nan") if kind == "number" else "n/a")
+            for name, kind in self.columns.items()
+            if name in self.strong and name not in self.keys
+        }
+        unread = self.row(who[len(who) // 2], 0, self.strong) | not_a_number
+        return [nothing, unread, keyless]
+
+
+def neighbours(plan: Plan, columns: Mapping[str, Column]) -> Neighbours:
+    """Return the data sets and pairs of an audit of this plan."""
+    make = _maker(plan, columns)
+    low, high = make.crowd(make.weak), make.crowd(make.strong)
+    nobody = [make.row("nobody", 0, make.strong) | dict.fromkeys(make.unit) for _ in range(5)]
+    if not make.unit:
+        nobody = []
+    gaps = [*low, *make.nulls("gap-1", "gap-2", "gap-3"), *nobody]
+    crowds = {"crowd": low, "crowd at the far bound": high, "crowd with nulls": gaps, "nobody": []}
+    strong, weak = make.strong, make.weak
+    targets = {
+        "one row": ("crowd", [make.row("target", 0, strong)]),
+        "whole person": ("crowd", make.whole(strong)),
+        "heavy contributor": ("crowd", make.heavy(strong)),
+        "crowding out": ("crowd at the far bound", make.one_group(0, weak)),
+        "empty group": ("crowd", make.one_group(make.cells - 1, strong, private=True)),
+        "beyond the bounds": ("crowd", make.whole(make.beyond)),
+        "nulls": ("crowd with nulls", [*make.whole(strong), *make.nulls("target")]),
+        "alone": ("nobody", make.whole(strong)),
+    }
+    replace = plan.spec.protect.adjacency == "replace"
+    if not make.unit:  # a record is one row
+        targets = {name: (crowd, rows[:1]) for name, (crowd, rows) in targets.items()}
+    other = make.whole(weak) if make.unit else make.whole(weak)[:1]
+    data: dict[str, list[Row]] = {}
+    pairs = []
+    for name, (crowd, rows) in targets.items():
+        # The target stands first: rows that were summed in order would show it.
+        data[name] = rows + crowds[crowd]
+        right = f"{crowd}, another person" if replace else crowd
+        data.setdefault(right, (other if replace else []) + crowds[crowd])
+        pairs.append(Pair(name, name, right))
+    if not make.unit:
+        return Neighbours(data, tuple(pairs))
+    data["crowd of heavy ones"] = (other if replace else []) + make.heavy_crowd()
+    data["heavy among heavy"] = make.heavy(strong) + make.heavy_crowd()
+    coupled = Pair("heavy among heavy", "heavy among heavy", "crowd of heavy ones")
+    return Neighbours(data, tuple(pairs), (coupled,))
+
+
+def _maker(plan: Plan, columns: Mapping[str, Column]) -> _Maker:
+    keys: dict[str, list[str]] = {}
+    private: dict[str, list[str]] = {}
+    strong: dict[str, Any] = {}
+    weak: dict[str, Any] = {}
+    beyond: dict[str, Any] = {}
+    for planned in plan.statistics:
+        for place, column in enumerate(planned.by):
+            known = keys.setdefault(column, [])
+            if planned.cells is None:
+                known += [key for key in ("common-1", "common-2") if key not in known]
+                own = max(1, min(8, planned.contribution.groups))
+                private[column] = [f"private-{i}" for i in range(own)]
+                continue
+            for cell in planned.cells.keys:
+                if cell[place] not in known and len(known) < _MOST_KEYS:
+                    known.append(cell[place])
+        for measure in planned.statistic.measures():
+            if measure.field is None:
+                continue
+            name = measure.field.column
+            ends = _ends(measure.field)
+            strong.setdefault(name, ends[0])
+            weak.setdefault(name, ends[1])
+            beyond.setdefault(name, ends[2])
+    return _Maker(plan, columns, keys, private, strong, weak, beyond)
+
+
+def _ends(field: Number | Bins | Labels | Steps) -> tuple[Any, Any, Any]:
+    """Return the value that weighs most, a value that weighs little, and one far outside."""
+    if isinstance(field, Labels):
+        return field.labels[0], field.labels[-1], "not a label"
+    if isinstance(field, Bins):
+        low, high = field.edges[0], field.edges[-1]
+        middle = (field.edges[-2] + high) / 2
+        return middle, (low + field.edges[1]) / 2, high + 9 * (high - low)
+    if isinstance(field, Steps):
+        return field.cap, field.start, field.cap * 10
+    step = float(field.resolution)
+    width = (field.high - field.low) * step
+    few = min(3, field.high - field.low)
+    if abs(field.high) >= abs(field.low):
+        return field.high * step, (field.low + few) * step, field.high * step + 9 * width
+    return field.low * step, (field.high - few) * step, field.low * step - 9 * width

@@ -1,0 +1,251 @@
+"""The real path of a release, run on generated data: bounding, aggregation, noise, table.
+
+A spec is raised to the audit's budget (`raised`): the mechanism, the weights, the bounds and the
+keys stay as they are. The source is never opened. Columns are of the types that the source has: all
+text for a CSV file, numbers as doubles otherwise.
+
+A trial runs the pipeline's own code from the first query to the finished table. Bounding and
+aggregation cost a hundred times what noise costs, so `Replay` lets the engine do them a few times
+for each data set, each time with fresh priorities, and every trial takes one of those results at
+random; noise, thresholds and tables are made anew in every trial. That is sound: the people around
+the target are within their bounds, so a right engine gives the same numbers for them each time, and
+each result differs from the neighbour's by no more than the sensitivity. Engines are also compared
+under coupled priorities, number by number (`checks`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from discreet.guarantees import ApproxDP, PureDP
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines.base import Column, Found, KeySet, Labels, Query
+from discreet.releases.pipeline import _Run
+from discreet.releases.planning import KEYS, Plan, Planned, plan_of
+from discreet.releases.pricing import Priced
+from discreet.releases.spec import Budget, Spec
+from discreet.releases.statistics import Noisy, compiled
+from discreet.releases.tables import VALUES, Table
+
+__all__ = ["PRIORITY", "Replay", "Seen", "Trial", "columns_of", "opened", "raised"]
+
+PRIORITY = "_audit_priority"
+
+#: What a coordinate of the output is called: (statistic, part, cell, place in the cell).
+Name = tuple[str, ...]
+
+
+def columns_of(spec: Spec) -> dict[str, Column]:
+    """Return the columns that a spec names, with the types that its source gives them."""
+    text = str(spec.source or "").lower().endswith((".csv", ".csv.gz"))
+    found: dict[str, Column] = {}
+    for entry in spec.named():
+        for measure in compiled(entry).measures():
+            if measure.field is not None:
+                numeric = not (text or isinstance(measure.field, Labels))
+                found[measure.field.column] = "number" if numeric else "text"
+    for entry in spec.named():
+        found |= dict.fromkeys(getattr(entry, "by", ()), "text")
+    return found | dict.fromkeys(spec.protect.column, "text")
+
+
+def raised(spec: Spec, epsilon: float) -> Plan:
+    """Return the plan of a spec with its budget at the audit's ε, and nothing else changed.
+
+    A budget in ρ becomes ε²/2, which is what pure ε costs in ρ. What `mechanism: auto` chose at
+    the spec's own budget is kept. A wanted accuracy (`within`) becomes a weight in proportion to
+    the price that it has now.
+    """
+    columns = columns_of(spec)
+    now = plan_of(spec, columns)
+    charges = now.pricing.charges
+    delta = sum(c.delta for c in charges if isinstance(c, ApproxDP))
+    if all(isinstance(c, PureDP) for c in charges):
+        budget = Budget(epsilon=epsilon)
+    elif len(charges) == 1 and isinstance(charges[0], ApproxDP):
+        given = None if spec.budget is None else spec.budget.delta
+        budget = Budget(epsilon=epsilon, delta=max(delta, given or 0.0))
+    else:
+        budget = Budget(rho=epsilon**2 / 2)
+    through_rho = any(call.mechanism in ("gaussian", "exponential") for call in now.pricing.calls)
+    mechanism = spec.mechanism
+    if budget.delta is not None and mechanism == "auto":
+        mechanism = "gaussian" if through_rho else "geometric"
+    changes = {
+        "tolerance": None,
+        "budget": budget,
+        "series": None,
+        "mechanism": mechanism,
+        "statistics": tuple(_weighted(entry, now) for entry in spec.named()),
+    }
+    changed = spec.model_copy(update=changes)
+    changed._folder = spec.folder
+    return plan_of(changed, columns)
+
+
+def _weighted(entry: Any, now: Plan) -> Any:
+    if entry.within is None:
+        return entry
+    calls = now.pricing.calls
+    price = {c.asked.statistic: c.epsilon or c.rho or 0.0 for c in calls if c.asked.within}
+    rest = [c for c in calls if not c.asked.within]
+    unit = 1.0
+    if rest:
+        weights = sum((c.asked.weight for c in rest), Fraction(0))
+        unit = sum(c.epsilon or c.rho or 0.0 for c in rest) / float(weights)
+    return entry.model_copy(update={"within": None, "weight": price[str(entry.name)] / unit})
+
+
+@contextmanager
+def opened(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Column]) -> Iterator[Any]:
+    """Open an engine on generated rows."""
+    import pyarrow as pa
+
+    from discreet.releases.engines.duckdb import DuckDB
+
+    types = {"number": pa.float64(), "text": pa.string()}
+    named = {name: types[kind] for name, kind in columns.items()}
+    if any(PRIORITY in row for row in rows):
+        named[PRIORITY] = pa.float64()
+    table = pa.table({n: pa.array([row.get(n) for row in rows], t) for n, t in named.items()})
+    engine = DuckDB.of(table)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+class Replay:
+    """An engine that answers with results of the real one, a few fresh ones for each question."""
+
+    def __init__(self, engine: Any, draws: int) -> None:
+        self._engine = engine
+        self._draws = draws
+        self._turn = 0
+        self._known: dict[Any, Any] = {}
+
+    def next(self) -> None:
+        """Begin a trial: one of the results, each equally likely."""
+        # Which stored result a trial reads protects nobody; noise comes from the pipeline.
+        self._turn = random.randrange(self._draws)  # noqa: S311
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The columns and their types."""
+        return self._engine.columns  # type: ignore[no-any-return]
+
+    def missing(self, texts: Collection[str], numbers: Collection[str]) -> str | None:
+        """Say nothing of nulls: the audit puts them there itself."""
+        return None
+
+    def _once(self, question: Any, ask: Any) -> Any:
+        if question not in self._known:
+            self._known[question] = ask()
+        return self._known[question]
+
+    def measure(self, query: Query) -> Any:
+        """Bound, aggregate, and return every measure by name."""
+        return self._once((self._turn, query), lambda: self._engine.measure(query))
+
+    def find_keys(
+        self, unit: tuple[str, ...], by: tuple[str, ...], contribution: Contribution
+    ) -> Found:
+        """Count the units of every key in the data."""
+        question = (self._turn, "find", by, contribution)
+        ask = lambda: self._engine.find_keys(unit, by, contribution)  # noqa: E731
+        return self._once(question, ask)  # type: ignore[no-any-return]
+
+    def reveal(self, found: Found, places: Sequence[int]) -> KeySet:
+        """Return the keys at those places."""
+        question = ("reveal", id(found), tuple(places))
+        return self._once(question, lambda: self._engine.reveal(found, places))  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Leave the engine to who opened it."""
+
+
+@dataclass
+class Seen:
+    """What one trial gave: the published table, the noisy numbers, and the noise on them."""
+
+    values: dict[Name, float] = field(default_factory=dict)
+    noise: dict[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
+    shape: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Trial(_Run):
+    """The pipeline's own run, observed; it has no ledger, for nothing is charged."""
+
+    seen: list[Seen] = field(default_factory=list)
+    cells: list[KeySet | None] = field(default_factory=lambda: [None])
+
+    @classmethod
+    def on(cls, plan: Plan, engine: Any) -> Trial:
+        """Return a run of a plan on an engine."""
+        return cls(plan, engine, None, None, _silent, None, "audit", None)  # type: ignore[arg-type]
+
+    def once(self) -> Seen:
+        """Make the release once, and return what an adversary sees of it."""
+        self.seen.append(Seen())
+        table = self._table()
+        seen = self.seen.pop()
+        seen.shape = _shape(table)
+        seen.values |= _published(table)
+        return seen
+
+    def _measure(self, group: list[Planned], cells: KeySet | None) -> list[Any]:
+        self.cells[0] = cells
+        return super()._measure(group, cells)
+
+    def _noisy(
+        self, planned: Planned, call: Priced, measured: Mapping[str, Any], confidence: float
+    ) -> Noisy:
+        noisy = super()._noisy(planned, call, measured, confidence)
+        if not self.seen:
+            return noisy
+        seen, part = self.seen[-1], call.asked.part
+        keys: Sequence[tuple[str, ...]] = ((),) if self.cells[0] is None else self.cells[0].keys
+        deep = max(1, len(noisy.values) // max(1, len(keys)))
+        for place, value in enumerate(noisy.values):
+            cell = keys[place // deep] if place // deep < len(keys) else ("beyond",)
+            seen.values[(planned.name, part.name, *cell, str(place % deep))] = float(value)
+        if part.form == "numbers":
+            true = planned.statistic.numbers(part.name, measured)
+            pairs = zip(noisy.values, true, strict=False)
+            seen.noise[planned.name, part.name] = tuple(a - b for a, b in pairs)
+        return noisy
+
+
+def _silent(_: str) -> None:
+    """Say nothing."""
+
+
+def _shape(table: Table) -> tuple[Any, ...]:
+    """Return which rows are published, and which of their values are there."""
+    labels = [values for name, values in table.columns.items() if name not in VALUES]
+    there = [tuple(v is None for v in table.columns[name]) for name in VALUES]
+    return (tuple(zip(*labels, strict=True)), *there)
+
+
+def _published(table: Table) -> dict[Name, float]:
+    """Return the numbers of the table by row; two rows of one name would be a fault of its own."""
+    labels = [values for name, values in table.columns.items() if name not in VALUES]
+    found: dict[Name, float] = {}
+    for place, key in enumerate(zip(*labels, strict=True)):
+        row = tuple("" if part is None else part for part in key)
+        for name in VALUES:
+            printed = table.columns[name][place]
+            if printed is not None:
+                found[("table", name, *row)] = float(printed)
+    return found
+
+
+def key_calls(plan: Plan) -> dict[str, Priced]:
+    """Return the calls that pay for keys, by the statistic that pays."""
+    return {c.asked.statistic: c for c in plan.pricing.calls if c.asked.part.name == KEYS}

@@ -1,0 +1,121 @@
+"""What a release promises of any event, in the form that an attack can break.
+
+Notation. P and Q are the laws of the release on two neighbouring data sets, in either order; E is
+an event of the output.
+
+A guarantee with the points (ε_j, δ_j) says P(E) ≤ e^{ε_j} Q(E) + δ_j for every E and every j. So
+if P(E) ≥ p and Q(E) ≤ q are certain, each point with p > e^{ε_j} q + δ_j is broken, and
+    ε ≥ log((p − δ_j)/q)
+is what the data show at δ_j. For pure DP there is one point with δ = 0; for zCDP the points lie on
+its tight conversion (Canonne, Kamath and Steinke 2020). Any set of points is sound: a point that is
+left out only costs power. Keys that are paid for add their δ to every point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet.composition.concentrated import zcdp_delta
+from discreet.errors import GuaranteeError
+from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PrivacyCurve, PureDP
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Promise", "Shown"]
+
+_POINTS = 160
+_FARTHEST = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What one event shows: ε is at least `epsilon_lower` at δ, where `epsilon` was promised."""
+
+    epsilon_lower: float
+    epsilon: float
+    delta: float
+
+    @property
+    def broken(self) -> bool:
+        """Whether more was shown than promised."""
+        return self.epsilon_lower > self.epsilon
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Points (ε, δ) that must all hold, and the guarantee that beliefs are bounded from."""
+
+    guarantee: Guarantee
+    points: tuple[tuple[float, float], ...]
+
+    @classmethod
+    def of(cls, charges: Sequence[Guarantee]) -> Promise:
+        """Return what some charges promise together: ε, ρ and δ add up, ε enters ρ as ε²/2."""
+        rho = math.fsum(c.rho for c in charges if isinstance(c, ZCDP))
+        delta = math.fsum(c.delta for c in charges if isinstance(c, ApproxDP))
+        pure = [c.epsilon for c in charges if isinstance(c, (PureDP, ApproxDP))]
+        if any(not isinstance(c, (ZCDP, PureDP, ApproxDP)) for c in charges):
+            raise GuaranteeError("only ε, (ε, δ) and ρ can be audited; restate the guarantee.")
+        adjacency = charges[0].adjacency if charges else Adjacency.ADD_REMOVE
+        if not rho:
+            epsilon = math.fsum(pure)
+            whole: Guarantee = (
+                ApproxDP(epsilon, delta, adjacency=adjacency)
+                if delta
+                else PureDP(epsilon, adjacency=adjacency)
+            )
+            return cls(whole, ((epsilon, delta),))
+        return cls._concentrated(rho + math.fsum(e * e / 2 for e in pure), delta, adjacency)
+
+    @classmethod
+    def _concentrated(cls, rho: float, delta: float, adjacency: Adjacency) -> Promise:
+        steps = [_FARTHEST * (place + 1) / _POINTS for place in range(_POINTS)]
+        points = tuple((e, min(1.0, zcdp_delta(rho, e) + delta)) for e in steps)
+        whole: Guarantee = ZCDP(rho, adjacency=adjacency)
+        if delta:
+            whole = PrivacyCurve(
+                f"{rho:g}-zCDP and δ {delta:g}",
+                lambda e: min(1.0, zcdp_delta(rho, e) + delta),
+                adjacency=adjacency,
+            )
+        return cls(whole, points)
+
+    def excess(self, p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return by how much ε would be exceeded if P(E) were p and Q(E) were q, at most."""
+        import numpy as np
+
+        worst = np.full(np.broadcast(p, q).shape, -np.inf)
+        for epsilon, delta in self.points:
+            worst = np.maximum(worst, np.log(np.maximum(p - delta, 1e-12) / q) - epsilon)
+        return worst
+
+    def shown(self, p: float, q: float) -> Shown:
+        """Return what P(E) ≥ p and Q(E) ≤ q show, at the point where it exceeds the most."""
+        found = []
+        for epsilon, delta in self.points:
+            left = p - delta
+            lower = math.log(left / q) if left > 0 and q > 0 else (math.inf if left > 0 else 0.0)
+            found.append(Shown(max(0.0, lower), epsilon, delta))
+        return max(found, key=lambda s: s.epsilon_lower - s.epsilon)
+
+    def loss(self, failure: float) -> float:
+        """Return ε': the privacy loss is within ±ε' but with that probability (0 for pure DP)."""
+        if isinstance(self.guarantee, PureDP):
+            return self.guarantee.epsilon
+        from discreet.beliefs.loss_bounds import loss_bound
+
+        return float(loss_bound(self.guarantee, failure, "two").epsilon_prime)
+
+    @property
+    def always(self) -> bool:
+        """Whether it speaks of every output."""
+        return isinstance(self.guarantee, PureDP)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the guarantee as JSON-ready values."""
+        return self.guarantee.to_dict()
