@@ -5,9 +5,10 @@ for each coordinate of the output (NaN where it was not published), and the shap
 category.
 
 A strong adversary (KSZ, §3.1) knows everything but the target's membership, so any event of the
-whole output may serve. The events tried are half-lines and single values of some scores: each coordinate, differences of two coordinates (which cancel noise that is used twice), the
-sum over all, the log-likelihood ratios of Gaussian and of Laplace noise as the training trials
-suggest them, and the shape of the table.
+whole output may serve. The events tried are half-lines and single values of some scores: each
+coordinate, differences of two coordinates (which cancel noise that is used twice), the sum over
+all, the log-likelihood ratios of Gaussian and of Laplace noise as the training trials suggest
+them, and the shape of the table.
 
 The choice is made on training trials with approximate bounds (Wilson 1927); nothing is concluded
 from them. The one event chosen is then tested on fresh trials with exact bounds, so that no

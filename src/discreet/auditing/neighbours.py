@@ -34,6 +34,8 @@ from discreet.releases.planning import Plan
 __all__ = ["Neighbours", "Pair", "neighbours"]
 
 Row = dict[str, Any]
+# It stands first in the file and in the order of names: sums made in order would show it.
+TARGET = "0-target"
 _MOST_KEYS = 24
 _MOST_ROWS = 400
 
@@ -123,11 +125,11 @@ class _Maker:
     def whole(self, values: Mapping[str, Any]) -> list[Row]:
         """The target with all that it may contribute: c rows in each group, one after the other."""
         rows = min(self.most, _MOST_ROWS)
-        return [self.row("target", i // self.deep, values) for i in range(rows)]
+        return [self.row(TARGET, i // self.deep, values) for i in range(rows)]
 
     def heavy(self, values: Mapping[str, Any]) -> list[Row]:
         rows = min(_MOST_ROWS, 4 * self.most + 8)
-        return [self.row("target", i, values) for i in range(rows)]
+        return [self.row(TARGET, i, values) for i in range(rows)]
 
     def heavy_crowd(self) -> list[Row]:
         """Others beyond their limits as well."""
@@ -143,10 +145,10 @@ class _Maker:
     ) -> list[Row]:
         rows = min(_MOST_ROWS, 4 * self.most + 8)
         if not private or not self.private:
-            return [self.row("target", cell, values) for _ in range(rows)]
+            return [self.row(TARGET, cell, values) for _ in range(rows)]
         # Eight rows in each of the keys that nobody else has.
         own = max(len(keys) for keys in self.private.values())
-        return [self.row("target", i // 8, values, private=True) for i in range(8 * own)]
+        return [self.row(TARGET, i // 8, values, private=True) for i in range(8 * own)]
 
     def nulls(self, *who: str) -> list[Row]:
         """Rows with nothing in their fields, in their keys, or no number, of three units or one."""
@@ -172,13 +174,13 @@ def neighbours(plan: Plan, columns: Mapping[str, Column]) -> Neighbours:
     crowds = {"crowd": low, "crowd at the far bound": high, "crowd with nulls": gaps, "nobody": []}
     strong, weak = make.strong, make.weak
     targets = {
-        "one row": ("crowd", [make.row("target", 0, strong)]),
+        "one row": ("crowd", [make.row(TARGET, 0, strong)]),
         "whole person": ("crowd", make.whole(strong)),
         "heavy contributor": ("crowd", make.heavy(strong)),
         "crowding out": ("crowd at the far bound", make.one_group(0, weak)),
         "empty group": ("crowd", make.one_group(make.cells - 1, strong, private=True)),
         "beyond the bounds": ("crowd", make.whole(make.beyond)),
-        "nulls": ("crowd with nulls", [*make.whole(strong), *make.nulls("target")]),
+        "nulls": ("crowd with nulls", [*make.whole(strong), *make.nulls(TARGET)]),
         "alone": ("nobody", make.whole(strong)),
     }
     replace = plan.spec.protect.adjacency == "replace"
@@ -188,7 +190,6 @@ def neighbours(plan: Plan, columns: Mapping[str, Column]) -> Neighbours:
     data: dict[str, list[Row]] = {}
     pairs = []
     for name, (crowd, rows) in targets.items():
-        # The target stands first: rows that were summed in order would show it.
         data[name] = rows + crowds[crowd]
         right = f"{crowd}, another person" if replace else crowd
         data.setdefault(right, (other if replace else []) + crowds[crowd])

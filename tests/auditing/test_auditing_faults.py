@@ -1,0 +1,230 @@
+"""Planted faults: each is caught by the audit at a false-alarm rate of 1e-3, within 20 seconds.
+
+A fault is planted in the real path by replacing one function of it. The statistical ones must show
+in a test of fresh trials (or in beliefs), not only in a check.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import ibis
+import numpy as np
+import pytest
+
+from discreet.auditing import Audit, audit
+from discreet.guarantees import PureDP
+from discreet.noise import discrete_laplace
+from discreet.releases import pipeline, planning
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines import expressions
+from discreet.releases.engines.base import KeySet, Query, Summing
+from discreet.releases.engines.duckdb import DuckDB
+from discreet.releases.pricing import Pricing
+
+pytestmark = pytest.mark.slow
+
+KEYS = {"county": ["north", "south", "west"]}
+COUNT = {"count": "rows", "by": ["county"], "keys": KEYS}
+SUM = {"sum": "cost", "bounds": [0, 100], "resolution": 1, "by": ["county"], "keys": KEYS}
+
+
+def spec(*statistics: dict[str, Any], rows: int = 1, **changes: Any) -> dict[str, Any]:
+    return {
+        "account": "people",
+        "purpose": "test",
+        "protect": {"unit": "person", "column": "person", "rows": rows},
+        "budget": {"epsilon": 0.5},
+        "statistics": list(statistics),
+        "ledger": "sqlite:///ledger.db",
+        "output": "out",
+    } | changes
+
+
+@pytest.fixture
+def attacked() -> Callable[..., Audit]:
+    def run(asked: dict[str, Any], trials: int = 800) -> Audit:
+        start = time.perf_counter()
+        found = audit(asked, trials=trials, failure_probability=1e-3, draws=2)
+        assert time.perf_counter() - start < 20
+        assert not found.passed
+        return found
+
+    return run
+
+
+def shown(found: Audit) -> bool:
+    """Whether the attack itself broke the promise, whatever the checks say."""
+    return any(test.broken for test in found.tests)
+
+
+def failed(found: Audit) -> set[str]:
+    return {check.name for check in found.checks if not check.passed}
+
+
+def test_half_the_noise(monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]) -> None:
+    monkeypatch.setattr(
+        pipeline, "discrete_laplace", lambda v, scale, **more: discrete_laplace(v, scale / 2)
+    )
+    found = attacked(spec(COUNT))
+    assert shown(found)
+    assert found.epsilon_lower > 2
+    assert not all(belief.passed for belief in found.beliefs)
+
+
+def test_sensitivity_of_a_row_instead_of_a_person(
+    monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]
+) -> None:
+    monkeypatch.setattr(Contribution, "l1", lambda self, size=1: size)
+    found = attacked(spec(COUNT, rows=4))
+    assert shown(found)
+    assert "sensitivity" in failed(found)
+
+
+def test_no_clipping(monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]) -> None:
+    right = DuckDB.measure
+
+    def unclipped(self: DuckDB, query: Query) -> Any:
+        wide = tuple(
+            replace(m, field=replace(m.field, low=-(10**6), high=10**6))
+            if isinstance(m, Summing)
+            else m
+            for m in query.measures
+        )
+        return right(self, replace(query, measures=wide))
+
+    monkeypatch.setattr(DuckDB, "measure", unclipped)
+    found = attacked(spec(SUM))
+    assert shown(found)
+    assert found.worst == "beyond the bounds"
+    assert "sensitivity" in failed(found)
+
+
+def test_a_cap_shared_between_persons(
+    monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]
+) -> None:
+    def first_of_the_group(rows: Any, unit: Any, contribution: Any, materialize: Any) -> Any:
+        numbered = rows.mutate(_place=ibis.row_number().over(group_by="_group"))
+        return numbered.filter(numbered["_place"] < 6).drop("_place")
+
+    monkeypatch.setattr(expressions, "bounded", first_of_the_group)
+    monkeypatch.setattr(expressions, "_WIDEST", 0)
+    found = attacked(spec(SUM))
+    assert shown(found)
+    assert "sensitivity" in failed(found)
+
+
+def test_noise_reused_by_all_cells(
+    monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]
+) -> None:
+    def once(values: Any, scale: float, **more: Any) -> list[int]:
+        (noise,) = discrete_laplace([0], scale)
+        return [value + noise for value in values]
+
+    monkeypatch.setattr(pipeline, "discrete_laplace", once)
+    found = attacked(spec(COUNT))
+    assert shown(found)
+    assert "fresh" in failed(found)
+
+
+def test_noise_reused_by_all_releases(
+    monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]
+) -> None:
+    kept: dict[Any, list[int]] = {}
+
+    def drawn_once(values: Any, scale: float, **more: Any) -> list[int]:
+        noise = kept.setdefault((len(values), scale), discrete_laplace([0] * len(values), scale))
+        return [value + n for value, n in zip(values, noise, strict=True)]
+
+    monkeypatch.setattr(pipeline, "discrete_laplace", drawn_once)
+    found = attacked(spec(COUNT))
+    assert shown(found)
+    assert "fresh" in failed(found)
+
+
+def test_an_empty_cell_is_dropped(
+    monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]
+) -> None:
+    right = pipeline._Run._measure
+
+    def without_empty(self: Any, group: Any, cells: Any) -> Any:
+        measures = tuple(m for planned in group for m in planned.statistic.measures())
+        query = Query(self.spec.protect.column, cells, group[0].contribution, measures)
+        counts = self.engine.measure(query)[measures[0].name]
+        kept = tuple(key for key, count in zip(cells.keys, counts, strict=True) if count)
+        return right(self, group, KeySet(cells.columns, kept))
+
+    monkeypatch.setattr(pipeline._Run, "_measure", without_empty)
+    found = attacked(spec(COUNT))
+    assert shown(found)
+    assert "cells" in failed(found)
+
+
+def test_a_threshold_for_one_row_where_a_person_has_eight(
+    monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]
+) -> None:
+    right = DuckDB.find_keys
+
+    class Rows:
+        """Counts rows, where the threshold is made for units."""
+
+        def once_per_group(self) -> Contribution:
+            return Contribution(rows=8, groups=1, rows_per_group=8)
+
+    monkeypatch.setattr(
+        DuckDB, "find_keys", lambda self, unit, by, contribution: right(self, unit, by, Rows())
+    )
+    count = {"count": "rows", "by": ["drug"], "keys": {"discover": {"delta": 1e-3}}}
+    asked = spec(count, rows=8)
+    asked["protect"] |= {"groups": 1}
+    found = attacked(asked)
+    assert shown(found)
+    assert found.worst == "empty group"
+
+
+def test_sums_in_doubles(monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]) -> None:
+    right = expressions._aggregates
+
+    def in_doubles(table: Any, query: Any, columns: Any) -> Any:
+        sums = right(table, query, columns)
+        fields = expressions.fields_of(query)
+        for measure in query.measures:
+            if isinstance(measure, Summing):
+                place = columns[fields.index(measure.field)]
+                sums[measure.name] = (place + measure.field.low).cast("float64").sum()
+        return sums
+
+    monkeypatch.setattr(expressions, "_aggregates", in_doubles)
+    large = {"sum": "cost", "bounds": [0, 2**51], "resolution": 1}
+    found = attacked(spec(large, rows=4), trials=100)
+    assert failed(found) == {"sensitivity"}
+
+
+def test_a_floating_point_sampler(
+    monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]
+) -> None:
+    source = np.random.default_rng(7)
+
+    def rounded(values: Any, scale: float, **more: Any) -> list[int]:
+        return [int(v) + round(x) for v, x in zip(values, source.laplace(0, scale, len(values)))]  # noqa: B905
+
+    monkeypatch.setattr(pipeline, "discrete_laplace", rounded)
+    found = attacked(spec(COUNT), trials=100)
+    assert failed(found) == {"support"}
+
+
+def test_a_charge_for_half_the_statistics(
+    monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]
+) -> None:
+    right = planning.price
+
+    def half(asked: Any, budget: Any, mechanism: Any) -> Pricing:
+        made = right(asked, budget, mechanism)
+        return replace(made, charges=(PureDP(made.calls[0].epsilon or 0.0),))
+
+    monkeypatch.setattr(planning, "price", half)
+    found = attacked(spec(COUNT, SUM), trials=100)
+    assert "charge" in failed(found)
