@@ -44,8 +44,7 @@ def store(output: Path, release_id: str, said: Mapping[str, Any], table: Table, 
     hidden.mkdir()
     (hidden / "table.csv").write_text(table.to_csv(), encoding="utf-8", newline="")
     pq.write_table(table.to_arrow(), hidden / "table.parquet")
-    text = json.dumps(said, ensure_ascii=False, allow_nan=False, indent=1)
-    (hidden / RELEASE).write_text(text + "\n", encoding="utf-8")
+    (hidden / RELEASE).write_text(_json(said), encoding="utf-8")
     (hidden / STATEMENT).write_text(words, encoding="utf-8")
     for name in _FILES:
         _synchronise(hidden / name)
@@ -53,6 +52,15 @@ def store(output: Path, release_id: str, said: Mapping[str, Any], table: Table, 
     hidden.rename(final)
     _synchronise(output)
     return final
+
+
+def _json(said: Mapping[str, Any]) -> str:
+    """Return the stored release as JSON, a line for each of its parts."""
+    lines = [
+        f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False, allow_nan=False)}"
+        for key, value in said.items()
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def hash_of(folder: Path) -> str:

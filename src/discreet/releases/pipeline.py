@@ -257,10 +257,15 @@ class _Run:
             unit=spec.protect.unit,
         )
         release_id = str(entry.release_id)
-        table = self._table()
+        try:
+            table = self._table()
+        except DataError as error:
+            raise DataError(
+                f"{error} Nothing was released; the charge of {release_id} stays spent."
+            ) from None
         after = self.ledger.account(spec.account)
         said = self._stored(release_id, entry.hash, after, table)
-        words = statement(said, self.plan.pricing.charges[0], after.total)
+        words = statement(said, after.total)
         where = outputs.store(output, release_id, said, table, words)
         self.ledger.commit(release_id, outputs.hash_of(where))
         return Release(

@@ -290,11 +290,12 @@ def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> None:
                     f"column {column!r} holds neither text, numbers, dates nor truth values, and "
                     "cannot make groups."
                 )
+        statistic = compiled(entry)
+        for column in (*getattr(entry, "by", ()), *statistic.extra):
             if column in _RESERVED:
                 raise SpecError(
                     f"column {column!r} is also the name of a column of the results; rename it."
                 )
-        statistic = compiled(entry)
         for measure in statistic.measures():
             if measure.field is None:
                 continue

@@ -42,8 +42,8 @@ def _amount(said: Mapping[str, Any]) -> str:
     return ", ".join(parts) or "nothing"
 
 
-def statement(said: Mapping[str, Any], spent: Guarantee, total: Guarantee) -> str:
-    """Return the statement of a release as Markdown."""
+def statement(said: Mapping[str, Any], total: Guarantee) -> str:
+    """Return the statement of a release as Markdown; `total` is what the account has promised."""
     unit, account = said["unit"], said["account"]
     subject = SUBJECTS[unit["unit"]]
     lines = [

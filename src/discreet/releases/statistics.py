@@ -72,9 +72,9 @@ class Answer:
     """One row of the table: extra labels, a value, and its interval."""
 
     labels: tuple[str, ...]
-    value: Fraction | None
-    low: Fraction | None
-    high: Fraction | None
+    value: Fraction | int | None
+    low: Fraction | int | None
+    high: Fraction | int | None
 
 
 Measured: TypeAlias = Mapping[str, Any]
@@ -441,9 +441,11 @@ class RandomizedOf(_Numbers):
 
 
 def _plain(noisy: Noisy, resolution: Fraction) -> list[list[Answer]]:
-    width = noisy.half_width
+    width, top, bottom = noisy.half_width, resolution.numerator, resolution.denominator
+    if bottom == 1:
+        return [[Answer((), v * top, (v - width) * top, (v + width) * top)] for v in noisy.values]
     return [
-        [Answer((), v * resolution, (v - width) * resolution, (v + width) * resolution)]
+        [Answer((), *(Fraction(n * top, bottom) for n in (v, v - width, v + width)))]
         for v in noisy.values
     ]
 

@@ -24,7 +24,7 @@ _DIGITS = 6
 VALUES = ("value", "interval_low", "interval_high")
 
 
-def decimal_text(value: Fraction, side: int = 0) -> str:
+def decimal_text(value: Fraction | int, side: int = 0) -> str:
     """Return a fraction as a decimal: exactly if it is one, else to six digits.
 
     `side` is −1 to round down, 1 to round up, 0 to the nearest.
@@ -102,15 +102,24 @@ def table_of(
     names = ("statistic", *groups, *VALUES)
     columns: dict[str, list[str | None]] = {name: [] for name in names}
     for name, cells, extra, answers in results:
-        keys = ((),) if cells is None else cells.keys
+        keys: Sequence[tuple[str, ...]] = ((),) if cells is None else cells.keys
         by = () if cells is None else cells.columns
-        for key, cell in zip(keys, answers, strict=True):
-            for answer in cell:
-                said = dict(zip((*by, *extra), (*key, *answer.labels), strict=True))
-                columns["statistic"].append(name)
-                for group in groups:
-                    columns[group].append(said.get(group))
-                printed = (answer.value, answer.low, answer.high)
-                for column, value, side in zip(VALUES, printed, (0, -1, 1), strict=True):
-                    columns[column].append(None if value is None else decimal_text(value, side))
+        rows = [(key, a) for key, cell in zip(keys, answers, strict=True) for a in cell]
+        columns["statistic"] += [name] * len(rows)
+        for group in groups:
+            if group in by:
+                place = by.index(group)
+                columns[group] += [key[place] for key, _ in rows]
+            elif group in extra:
+                place = extra.index(group)
+                columns[group] += [answer.labels[place] for _, answer in rows]
+            else:
+                columns[group] += [None] * len(rows)
+        columns["value"] += [_printed(answer.value, 0) for _, answer in rows]
+        columns["interval_low"] += [_printed(answer.low, -1) for _, answer in rows]
+        columns["interval_high"] += [_printed(answer.high, 1) for _, answer in rows]
     return Table(columns)
+
+
+def _printed(value: Fraction | int | None, side: int) -> str | None:
+    return None if value is None else decimal_text(value, side)

@@ -74,17 +74,16 @@ def joinable(keys: KeySet, kinds: Mapping[str, Column]) -> list[tuple[int, tuple
 
     Keys are texts. Against a column of whole numbers, "7" is 7; "07" or "seven" matches nothing.
     """
-    matching = []
-    for code, key in enumerate(keys.keys):
-        typed: list[Any] = []
-        for column, text in zip(keys.columns, key, strict=True):
-            if kinds[column] != "integer":
-                typed.append(text)
-            elif _whole(text):
-                typed.append(int(text))
-        if len(typed) == len(key):
-            matching.append((code, tuple(typed)))
-    return matching
+    typed: list[dict[str, Any]] = []
+    for place, column in enumerate(keys.columns):
+        texts = {key[place] for key in keys.keys}
+        whole = kinds[column] == "integer"
+        typed.append({t: int(t) for t in texts if _whole(t)} if whole else {t: t for t in texts})
+    return [
+        (code, tuple(values[text] for values, text in zip(typed, key, strict=True)))
+        for code, key in enumerate(keys.keys)
+        if all(text in values for values, text in zip(typed, key, strict=True))
+    ]
 
 
 def _whole(text: str) -> bool:
