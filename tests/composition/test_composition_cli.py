@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 
 import pytest
 import typer
@@ -110,24 +109,23 @@ def test_bad_input_is_one_sentence(arguments):
     assert caught.value.exit_code == 2
 
 
-def _seconds(code: str) -> float:
-    best = float("inf")
-    for _ in range(2):
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
-@pytest.mark.slow
-def test_a_cold_start_beats_importing_dp_accounting():
-    pytest.importorskip("dp_accounting")
-    ours = _seconds(
-        "import typer; from discreet.cli.compose import command; app = typer.Typer();"
-        "app.command()(command);"
-        "app(['--epsilon', '0.05', '--times', '365', '--delta', '1e-6'], standalone_mode=False)"
+def test_a_cold_start_loads_no_other_accountant():
+    code = (
+        "import sys; from discreet.cli import main;"
+        "sys.argv = ['discreet', 'compose', '--epsilon', '0.05', '--times', '365',"
+        " '--delta', '1e-6', '--json'];"
+        "main()"
     )
-    assert ours < _seconds("import dp_accounting")
+    watched = (
+        "import atexit, sys; atexit.register(lambda: print(*sorted(m for m in "
+        "('dp_accounting', 'scipy', 'opendp', 'pandas', 'altair') if m in sys.modules), "
+        "file=sys.stderr));"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", watched + code], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout)["method"] == "optimal"
+    assert done.stderr.split() == []
 
 
 def test_gaussian_plans_need_no_numpy():

@@ -342,3 +342,12 @@ def test_gaussian_beside_two_point_releases(rho, epsilon, k, away, resolution):
     loss = GridLoss((Normal(rho), TwoPoints((epsilon,), (k,))), resolution=resolution)
     true = mp.fsum(p * gaussian_delta(rho, mp.mpf(at) - x) for x, p in law.items())
     assert mp.mpf(loss.delta(at)) >= min(true, 1) * (1 - mp.mpf(10) ** -30) or true < 1e-300
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1.2e-16, 1e-9])
+def test_budgets_too_small_for_the_grid_to_see_are_silent_and_safe(epsilon):
+    loss = loss_of((Laplace(epsilon), 12))
+    # δ(0) is the total variation distance: 1 − e^{-ε/2} for one release, at most ε for any
+    assert 0 < loss.delta(0.0) <= 12 * epsilon
+    assert loss.delta(0.0) >= -math.expm1(-epsilon / 2)
+    assert loss.epsilon(1e-6) == 0.0

@@ -38,6 +38,7 @@ _U = 2.0**-53
 _TINY = 5e-324
 _CHUNK = 8192  # frequencies at a time: what is worked on stays in the cache
 _MOVES = 4e-8  # how far the grid may move ε, where `resolution` allows
+_LEAST = 1e-100  # below, squares of the losses would underflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +64,16 @@ class GridLoss(PrivacyLoss):
     def _delta(self, epsilon: float) -> float:
         if epsilon >= self.largest():
             return self.lost
-        window = _window(self, _bucket(self, epsilon))
-        walked = window.delta(epsilon)
+        if self.largest() < _LEAST:  # δ(ε) = E[(1 − e^{ε−L})⁺] is at most the largest loss less ε
+            walked = self.largest() - epsilon
+        else:
+            walked = _window(self, _bucket(self, epsilon)).delta(epsilon)
         return walked if self.lost == 0 else min(1.0, up(self.lost + (1 - self.lost) * walked, 4))
 
     def _epsilon(self, delta: float) -> float:
         target = down((delta - self.lost) / (1 - self.lost), 8) if self.lost else delta
+        if self.largest() < _LEAST:
+            return max(0.0, self.largest() - target)
         bucket = _bucket(self, min(_saddle_epsilon(self, target), self.largest() * (1 - 1e-9)))
         window = _window(self, bucket)
         while bucket >= 0 and window.delta(window.low) <= target:

@@ -235,7 +235,10 @@ class LaplaceLosses:
         def between(start: int, stop: int) -> Complex:
             product = np.ones(stop - start, dtype=np.complex128)
             zeta = step.between(start, stop)
-            inner = flat / (zeta - 1)  # Σ_{|i|<n} ζ^i = (ζ^n − ζ^{1−n})/(ζ − 1)
+            above_one = zeta - 1
+            if start == 0:  # the one real ζ, which is 1 to double precision where h is tiny
+                above_one[0] = math.expm1(tilt * h)
+            inner = flat / above_one  # Σ_{|i|<n} ζ^i = (ζ^n − ζ^{1−n})/(ζ − 1)
             outer = -zeta * inner
             for turn, (filled, times, stay, move, there, back) in enumerate(rows):
                 left, right = (inner + stay, outer + stay) if filled else (stay, stay)
