@@ -272,6 +272,42 @@ def test_sums_beyond_a_machine_word_are_exact() -> None:
     assert found["s"] == [(2**52 - 1) * 4_000]
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("high", [2**10, 2**40, 2**51])
+def test_fields_come_out_of_the_sort_as_they_went_in(grouped: bool, high: int) -> None:
+    """Packed into 32 bits, into 64, and not packed: the same numbers."""
+    wide = Number("x", -3, high, Fraction(1))
+    data = pa.table(
+        {
+            "unit": [1, 2, 3, 4],
+            "k": ["a", "b", "a", "a"],
+            "x": pa.array([high, -3, None, 7], pa.int64()),
+            "l": ["yes", "no", "yes", None],
+        }
+    )
+    cells = KeySet(("k",), (("a",), ("b",))) if grouped else None
+    measures = (
+        Counting("n"),
+        Counting("there", wide),
+        Summing("sum", wide),
+        Tally("labels", Labels("l", ("no", "yes"))),
+        Tally("bins", Bins("x", (-3.0, 0.0, 10.0))),
+    )
+    engine = DuckDB.of(data)
+    bounds = Contribution.of(1, None, None, adjacency="add-remove", grouped=grouped)
+    found = engine.measure(Query(("unit",), cells, bounds, measures))
+    engine.close()
+    if grouped:
+        assert found["n"] == [3, 1]
+        assert found["there"] == [2, 1]
+        assert found["sum"] == [high + 7, -3]
+        assert found["labels"] == [[0, 2], [1, 0]]
+        assert found["bins"] == [[0, 1], [1, 0]]
+    else:
+        assert (found["n"], found["there"], found["sum"]) == ([4], [3], [high + 4])
+        assert (found["labels"], found["bins"]) == ([[1, 2]], [[1, 1]])
+
+
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)

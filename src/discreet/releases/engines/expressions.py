@@ -105,7 +105,8 @@ def _place(table: Table, field: Field, kinds: Mapping[str, Column]) -> Value:
     """Return a field as a whole number from 0 to size−1, null for nothing."""
     if isinstance(field, Labels):
         text = table[field.column].cast("string")
-        return ibis.cases(*((text == label, i) for i, label in enumerate(field.labels)))
+        cases = ibis.cases(*((text == label, i) for i, label in enumerate(field.labels)))
+        return cases.cast("int64")
     x, there = _number(table, field.column, kinds[field.column])
     nothing = ibis.null("int64")
     if isinstance(field, Bins):
@@ -200,9 +201,10 @@ def kept_rows(
 
 def _packed(rows: Table, names: Sequence[str], bits: Sequence[int]) -> Value:
     """Return the cell and the fields in one integer; a field that is nothing is 0, else plus 1."""
-    together, shift = rows[names[0]], bits[0]
+    # 64 bits wide from the start: an engine shifts in the width of what it is given.
+    together, shift = rows[names[0]].cast("int64"), bits[0]
     for name, width in zip(names[1:], bits[1:], strict=True):
-        together = together | (ibis.coalesce(rows[name] + 1, 0) << shift)
+        together = together | (ibis.coalesce(rows[name].cast("int64") + 1, 0) << shift)
         shift += width
     return together.cast("int32") if shift <= 31 else together
 
