@@ -251,5 +251,5 @@ def test_numbers_are_rounded_to_their_side(x: float, figures: int) -> None:
 
 def test_amounts() -> None:
     assert amount({"epsilon": None, "delta": None, "rho": None}, "up", "nothing") == "nothing"
-    assert amount({"epsilon": 1.29929, "rho": None}, "up", "") == "ε = 1.300"
-    assert amount({"epsilon": 1.29929, "rho": None}, "down", "") == "ε = 1.299"
+    assert amount({"epsilon": 1.29929, "rho": None}, "up", "") == "ε = 1.2993"
+    assert amount({"epsilon": 1.29929, "rho": None}, "down", "") == "ε = 1.2992"

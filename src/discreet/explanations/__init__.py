@@ -1,8 +1,8 @@
 """The numbers in words: sentences, the statement of a release, the report. No new mathematics.
 
 `sentences` says what may be learned, `topics` what else people ask, `worries` answers one person;
-`statement` is the record of a release, `report` the file that anyone can open, with `verifier` to
-check it; `deployments` reads published budgets in the same words. The words are in `texts`.
+`statements` is the record of a release, `reporting` the file that anyone can open, with `verifier`
+to check it; `published` reads known deployments in the same words. The words are in `texts`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
-    "Report": "report",
-    "Statement": "statement",
+    "Report": "reporting",
+    "Statement": "statements",
     "Worry": "worries",
-    "deployments": "deployments",
+    "deployments": "published",
     "guarantee_text": "topics",
     "not_protected": "topics",
     "pure_against_approximate": "topics",
-    "report": "report",
+    "report": "reporting",
     "sentence": "sentences",
     "series_text": "topics",
-    "statement": "statement",
+    "statement": "statements",
     "worry": "worries",
 }
 
@@ -29,11 +29,14 @@ __all__ = [
     "Report",
     "Statement",
     "Worry",
+    "deployments",
     "guarantee_text",
     "not_protected",
     "pure_against_approximate",
+    "report",
     "sentence",
     "series_text",
+    "statement",
     "worry",
 ]
 

@@ -109,15 +109,18 @@ def decimals(x: float, side: Side, digits: int = 4) -> str:
 def number(x: float, side: Side, figures: int = 4) -> str:
     """Return a number with so many figures, rounded to a side.
 
-    >>> number(1.29928, "up"), number(0.700717, "down"), number(1e-6, "up")
-    ('1.300', '0.7007', '1e-06')
+    >>> number(1.29928, "up"), number(0.700717, "down"), number(1e-6, "up"), number(28.0, "up")
+    ('1.300', '0.7007', '1e-06', '28')
     """
     if x == 0 or math.isinf(x):
         return "0" if x == 0 else "∞"
     if not 1e-4 <= abs(x) < 1e6:
         return _scientific(x, side, figures)
     digits = max(0, figures - 1 - math.floor(math.log10(abs(x))))
-    return f"{(decimal_up if side == 'up' else decimal_down)(x, digits):,.{digits}f}"
+    rounded = (decimal_up if side == "up" else decimal_down)(x, digits)
+    text = f"{rounded:,.{digits}f}"
+    # A number that is shown whole needs no zeros to say how far it was rounded.
+    return text.rstrip("0").rstrip(".") if rounded == x and "." in text else text
 
 
 def _scientific(x: float, side: Side, figures: int) -> str:
@@ -131,10 +134,10 @@ def amount(said: dict[str, Any], side: Side, nothing: str) -> str:
     """Return `{epsilon, delta, rho}` as people write it; spending rounded up, the rest down.
 
     >>> amount({"epsilon": 0.5, "delta": 1e-6, "rho": None}, "up", "nothing")
-    'ε = 0.5000, δ = 1e-06'
+    'ε = 0.5, δ = 1e-06'
     """
     found = [
-        f"{sign} = {number(said[name], side)}"
+        f"{sign} = {number(said[name], side, 5)}"
         for name, sign in _SIGNS.items()
         if said.get(name) is not None
     ]

@@ -93,9 +93,7 @@ def _bound(belief: Belief) -> str:
         if belief.ratio.upper < 1000:
             parts.append(say("public.all_priors_ratio", times=times(belief.ratio.upper)))
         return " ".join(parts)
-    shown = [belief.prior.pq, belief.posterior.upper]
-    shown += [belief.posterior.lower] if belief.sided == "two" else []
-    crowd = crowd_for(*shown)
+    crowd = crowd_for(belief.prior.pq, belief.posterior.upper)
     parts = [
         say(
             "public.before_after",
@@ -104,7 +102,7 @@ def _bound(belief: Belief) -> str:
             after=frequency(belief.posterior.upper, "up", crowd),
         )
     ]
-    if belief.sided == "two":
+    if belief.sided == "two" and counted(belief.posterior.lower, "down", crowd) > 0:
         parts.append(say("public.at_least", lower=frequency(belief.posterior.lower, "down", crowd)))
     return " ".join(parts)
 

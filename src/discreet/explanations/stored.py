@@ -1,0 +1,202 @@
+"""A stored release and what the ledger says of it: all that a statement or a report is made from.
+
+Nothing is drawn and nothing is read but `release.json`, the hashes of the files beside it, and the
+ledger. Files that do not match the hash that was committed are refused: what they say is not what
+was released.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import InputError, PolicyError
+
+if TYPE_CHECKING:
+    from discreet.guarantees import Guarantee
+    from discreet.ledger import Account, Entry
+
+__all__ = ["FILES", "Stored", "find", "stored_release"]
+
+FILES = ("release.json", "statement.md", "table.csv", "table.parquet")
+_PREFIX = "sqlite:///"
+_CHARGES = ("reserve", "charge", "plan")
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A release as it was stored, with its entries and its account as they stand now."""
+
+    folder: Path
+    said: Mapping[str, Any]
+    hashes: Mapping[str, str]
+    output_hash: str
+    account: Account
+    opened: Entry
+    entry: Entry
+    commit: Entry
+    charges: tuple[Entry, ...]
+    chain: tuple[Entry, ...]
+    head: str
+
+    @property
+    def release_id(self) -> str:
+        """Its name."""
+        return str(self.said["release_id"])
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether it is a synthetic file, and not a table."""
+        return self.said.get("kind") == "synthetic"
+
+    @property
+    def promised(self) -> bool:
+        """Whether a promise goes with it: a file chosen by looking at the data has none."""
+        return self.said.get("guarantee") != "none"
+
+    def total(self) -> Guarantee:
+        """Return what everything charged to the account so far promises together."""
+        return self.account.total
+
+    def total_then(self) -> Guarantee:
+        """Return what everything charged up to this release promised together."""
+        spent = self.entry.spent
+        return self.account.total if spent is None else self.account.promise(spent)
+
+
+def find(release_id: str, *, ledger: str | None = None, output: str | Path | None = None) -> Stored:
+    """Find a release by its ledger, by its output folder, or both, and read it.
+
+    By the ledger alone, its files are looked for beside the ledger and below; by the output alone,
+    the ledger is the one that the stored spec names.
+    """
+    if ledger is None and output is None:
+        raise InputError(
+            f"Release {release_id} can be anywhere; give the ledger (--ledger URL) or the output "
+            "folder (--output FOLDER)."
+        )
+    folder = _folder(release_id, ledger, output)
+    said = _read(folder)
+    return stored_release(folder, ledger or _ledger_of(said, folder))
+
+
+def stored_release(folder: Path, ledger_url: str) -> Stored:
+    """Read a release from its folder and its ledger; refuse what was changed after it was made."""
+    from discreet.ledger import Ledger
+
+    said = _read(folder)
+    ledger = Ledger.open(ledger_url)
+    sheet = ledger.show(str(said["account"]))
+    mine = [entry for entry in sheet.entries if entry.release_id == said["release_id"]]
+    commits = [entry for entry in mine if entry.kind == "commit"]
+    taken = [entry for entry in mine if entry.kind in ("reserve", "slot")]
+    if not taken:
+        raise PolicyError(
+            f"Release {said['release_id']} was not reserved in {ledger.url}; a release without a "
+            "charge is not reported. Give the ledger that it was charged to."
+        )
+    if not commits:
+        raise PolicyError(
+            f"Release {said['release_id']} was charged and never committed; run its spec again, "
+            "which records files that are whole, and then report it."
+        )
+    hashes = {name: _hash(folder / name) for name in FILES}
+    together = hash_together(hashes)
+    if together != commits[0].output_hash:
+        raise PolicyError(
+            f"The files of release {said['release_id']} are not those that were committed: their "
+            f"hash is {together} and the ledger has {commits[0].output_hash}. Restore them; a "
+            "report is made only from what was released."
+        )
+    return Stored(
+        folder=folder,
+        said=said,
+        hashes=hashes,
+        output_hash=together,
+        account=sheet.account,
+        opened=next(entry for entry in sheet.entries if entry.kind == "open"),
+        entry=taken[0],
+        commit=commits[0],
+        charges=tuple(entry for entry in sheet.entries if entry.kind in _CHARGES),
+        chain=tuple(ledger.entries()),
+        head=sheet.head,
+    )
+
+
+def hash_together(hashes: Mapping[str, str]) -> str:
+    """Return the one hash of a release, from those of its files, as the ledger keeps it."""
+    together = hashlib.sha256()
+    for name in sorted(hashes):
+        together.update(name.encode() + b"\0" + bytes.fromhex(hashes[name]))
+    return together.hexdigest()
+
+
+def _hash(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        raise InputError(f"{path} cannot be read; a release is four files, all needed.") from None
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    path = folder / "release.json"
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        raise InputError(f"There is no readable release at {path}.") from None
+    if not isinstance(said, dict) or not {"release_id", "account", "spent"} <= said.keys():
+        raise InputError(f"{path} does not describe a release.")
+    return said
+
+
+def _folder(release_id: str, ledger: str | None, output: str | Path | None) -> Path:
+    if output is not None:
+        folder = Path(output).resolve() / release_id
+        if not (folder / "release.json").is_file():
+            raise InputError(f"There is no release {release_id} in {Path(output).resolve()}.")
+        return folder
+    base = _ledger_path(str(ledger)).parent
+    for found in _below(base, release_id):
+        return found
+    raise InputError(
+        f"There is no release {release_id} in or below {base}; give its folder with --output."
+    )
+
+
+def _below(base: Path, release_id: str) -> Iterable[Path]:
+    """Yield the folders of that name, at most three levels below a folder."""
+    for depth in ("", "*/", "*/*/", "*/*/*/"):
+        for path in sorted(base.glob(f"{depth}{release_id}/release.json")):
+            yield path.parent
+
+
+def _ledger_path(url: str) -> Path:
+    if not url.startswith(_PREFIX):
+        raise InputError("Beside a ledger that is no file nothing can be found; give --output.")
+    return Path(url.removeprefix(_PREFIX)).resolve()
+
+
+def _ledger_of(said: Mapping[str, Any], folder: Path) -> str:
+    """Return the ledger that a stored spec names, relative to the spec's folder."""
+    spec = said.get("spec", {})
+    url, output = spec.get("ledger"), spec.get("output")
+    if url is None or output is None:
+        raise InputError(
+            f"Release {said['release_id']} does not say where its ledger is; give --ledger URL."
+        )
+    if not url.startswith(_PREFIX) or Path(url.removeprefix(_PREFIX)).is_absolute():
+        return str(url)
+    # OUTPUT is the folder above; the spec lies as many steps above it as its output has.
+    base = folder.parent
+    for part in reversed(Path(output).parts):
+        if base.name != part:
+            raise InputError(
+                f"The ledger of release {said['release_id']} cannot be told from where its files "
+                "are; give --ledger URL."
+            )
+        base = base.parent
+    return _PREFIX + str((base / url.removeprefix(_PREFIX)).resolve())

@@ -1,0 +1,103 @@
+"""Releases to report on: made once for all tests, of every kind of account."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from stories import BASE, COUNT, Made, made, opened, people
+
+from discreet.guarantees import ApproxDP, PureDP
+from discreet.ledger import Amount
+
+
+@pytest.fixture(scope="session")
+def pure(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Pure DP, a tolerance, two statistics, a second account in the same ledger."""
+    home = tmp_path_factory.mktemp("pure")
+    ledger = opened(home)
+    terms: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    ledger.open_account("others", cap=PureDP(1.0), approver="secret", reason="secret", **terms)
+    total = {
+        "sum": "cost",
+        "bounds": [0, 20],
+        "resolution": 0.5,
+        "by": ["county"],
+        "keys": {"county": ["north", "south", "west"]},
+        "weight": 2,
+    }
+    tolerance = {"posterior": 0.25, "unless_ratio": 3, "values_known": True, "every_output": True}
+    found = made(home, BASE | {"statistics": [COUNT, total], "tolerance": tolerance})
+    ledger.charge("others", PureDP(0.5), purpose="not to be told", who="someone else")
+    return found
+
+
+@pytest.fixture(scope="session")
+def approximate(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """(ε, δ), with keys found in the data and paid for."""
+    home = tmp_path_factory.mktemp("approximate")
+    opened(home, filter="basic", cap=ApproxDP(4.0, 1e-3))
+    found = {"count": "rows", "by": ["county"], "keys": {"discover": {"delta": 1e-5}}}
+    spec = BASE | {"statistics": [found], "budget": {"epsilon": 1.0, "delta": 1e-5}}
+    return made(home, spec)
+
+
+@pytest.fixture(scope="session")
+def concentrated(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """ρ-zCDP, one of a series of four, the second of them."""
+    home = tmp_path_factory.mktemp("concentrated")
+    opened(home, filter="zcdp", cap=Amount.of(rho=0.5, delta=1e-6))
+    spec = BASE | {"budget": {"rho": 0.2}, "series": {"releases": 4}}
+    made(home, spec)
+    return made(home, spec)
+
+
+@pytest.fixture(scope="session")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A zCDP account that also holds a charge with a δ: a whole curve."""
+    home = tmp_path_factory.mktemp("mixed")
+    ledger = opened(home, filter="zcdp", cap=Amount.of(rho=2.0, delta=1e-4))
+    ledger.charge("people", ApproxDP(0.3, 1e-6), purpose="made elsewhere", who="someone")
+    return made(home, BASE | {"budget": {"rho": 0.05}})
+
+
+@pytest.fixture(scope="session")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Records are protected, under replace, without a cap."""
+    home = tmp_path_factory.mktemp("records")
+    opened(home, unit="record", adjacency="replace", cap=None)
+    protect = {"unit": "record", "adjacency": "replace"}
+    return made(home, BASE | {"protect": protect, "budget": {"epsilon": 0.5}})
+
+
+@pytest.fixture(scope="session")
+def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A synthetic file."""
+    from discreet.synthetic import synthesize
+
+    home = tmp_path_factory.mktemp("synthetic")
+    opened(home, adjacency="replace", cap=PureDP(9.0, adjacency="replace"))  # type: ignore[arg-type]
+    spec = {
+        "account": "people",
+        "purpose": "a synthetic file",
+        "protect": {"unit": "person", "column": "person", "rows": 1, "adjacency": "replace"},
+        "budget": {"epsilon": 2},
+        "columns": ["county"],
+        "keys": {"county": ["north", "south", "west"]},
+        "n_synthetic": 40,
+        "n": 60,
+        "ledger": "sqlite:///ledger.db",
+        "output": "out",
+    }
+    found = synthesize(spec, data=people(), folder=home)
+    return Made(str(found.release_id), home)
+
+
+KINDS = ("pure", "approximate", "concentrated", "mixed", "records", "synthetic")
+
+
+@pytest.fixture(params=KINDS)
+def any_release(request: pytest.FixtureRequest) -> Made:
+    """Each kind of release in turn."""
+    found: Made = request.getfixturevalue(request.param)
+    return found

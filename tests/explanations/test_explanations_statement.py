@@ -1,0 +1,160 @@
+"""The statement: complete, valid in both schemas, from the stored release and the ledger alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from reading import grade
+from stories import Made
+
+from discreet.beliefs import explain
+from discreet.errors import DiscreetError, InputError, PolicyError
+from discreet.explanations.markdown import markdown
+from discreet.explanations.registry import registry_record, registry_yaml
+from discreet.explanations.statements import statement, statement_schema
+from discreet.explanations.stored import find
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+
+
+def test_the_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(statement_schema())
+
+
+def test_every_kind_of_release_has_a_valid_statement(any_release: Made) -> None:
+    stated = statement(find(any_release.release_id, ledger=any_release.ledger))
+    said = json.loads(stated.to_json())
+    jsonschema.Draft202012Validator(statement_schema()).validate(said)
+    assert said["identity"]["release_id"] == any_release.release_id
+    assert set(said["hashes"]["files"]) == {
+        p.name for p in any_release.folder.iterdir() if p.is_file()
+    }
+    assert "nan" not in stated.to_json().lower()
+
+
+@pytest.mark.skipif("DISCREET_REGISTRY" not in os.environ, reason="the registry is not at hand")
+def test_every_kind_of_release_has_a_valid_registry_record(any_release: Made) -> None:
+    path = Path(os.environ["DISCREET_REGISTRY"]) / "deployments-schema.yaml"
+    schema = yaml.safe_load(path.read_text(encoding="utf-8"))
+    stated = statement(
+        find(any_release.release_id, output=any_release.output, ledger=any_release.ledger)
+    )
+    record = yaml.safe_load(registry_yaml(stated))
+    jsonschema.Draft202012Validator(schema).validate(record)
+    assert record == registry_record(stated)
+
+
+def test_the_registry_record_takes_what_the_spec_says_about_itself(pure: Made) -> None:
+    record = registry_record(statement(find(pure.release_id, ledger=pure.ledger)))
+    basic = record["deployment"]["basic"]
+    assert basic["name"] == "Visits <by> county"
+    assert basic["data_curators"] == ["An Agency"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", basic["publication_date"])
+    assert record["deployment"]["dp_variant"]["variant_name"] == "Pure DP"
+
+
+def test_the_beliefs_are_those_of_everything_charged(pure: Made, tmp_path: Path) -> None:
+    copy = pure.copied(tmp_path)
+    before = statement(find(copy.release_id, ledger=copy.ledger))
+    Ledger.open(copy.ledger).charge("people", PureDP(0.5), purpose="another", who="someone")
+    after = statement(find(copy.release_id, ledger=copy.ledger))
+    spent = before.facts["spending"]["account_now"]["epsilon"]
+    for stated, total in ((before, spent), (after, spent + 0.5)):
+        for row in stated.facts["risk"]["beliefs"]:
+            truth = explain(PureDP(total), row["p"]).posterior
+            assert truth is not None
+            assert row["upper"] == pytest.approx(truth.upper, rel=1e-12)
+    # A later charge changes what may be believed, and nothing that was released.
+    for unchanged in ("identity", "guarantee", "mechanisms", "accuracy", "hashes"):
+        assert before.facts[unchanged] == after.facts[unchanged]
+    assert after.facts["spending"]["account_then"] == before.facts["spending"]["account_then"]
+
+
+def test_what_was_paid_for_is_told_from_what_is_public(approximate: Made, pure: Made) -> None:
+    paid = statement(find(approximate.release_id, ledger=approximate.ledger)).facts
+    assert {fact["kind"] for fact in paid["bases"]} == {"paid", "public"}
+    assert "suppression" in {bias["kind"] for bias in paid["biases"]}
+    public = statement(find(pure.release_id, ledger=pure.ledger)).facts
+    assert {fact["kind"] for fact in public["bases"]} == {"public"}
+    assert {bias["kind"] for bias in public["biases"]} == {"bounding", "clipping", "nulls"}
+    assert all(bias["size"] is None for bias in paid["biases"] + public["biases"])
+
+
+def test_the_tolerance_is_stated_with_what_binds_it(pure: Made) -> None:
+    risk = statement(find(pure.release_id, ledger=pure.ledger)).facts["risk"]
+    assert [row["tolerated"] for row in risk["beliefs"]] == [0.25, 0.3, 0.9, 1.0]
+    assert risk["choice"]["epsilon"] == pytest.approx(1.2993, abs=1e-4)
+    assert risk["choice"]["binding"]["p"] == pytest.approx(0.25 / 3)
+    assert all(row["upper"] <= row["tolerated"] for row in risk["beliefs"])
+
+
+def test_records_are_the_subject_where_records_are_protected(records: Made) -> None:
+    stated = statement(find(records.release_id, ledger=records.ledger))
+    texts = " ".join(stated.facts["texts"].values())
+    assert "one record" in texts
+    assert "one person" not in json.dumps(stated.to_dict())
+    assert stated.facts["spending"]["cap"]["unbounded"] is True
+
+
+def test_the_public_paragraphs_stay_readable(any_release: Made) -> None:
+    stated = statement(find(any_release.release_id, ledger=any_release.ledger))
+    assert grade(stated.facts["texts"]["public"]) <= 8
+
+
+def test_markdown_holds_every_section_and_escapes_what_people_wrote(pure: Made) -> None:
+    text = markdown(statement(find(pure.release_id, ledger=pure.ledger)))
+    for heading in (
+        "Identity", "Guarantee", "Spending", "What may be learned", "Mechanisms", "Accuracy",
+        "Known biases", "Where keys", "Processing", "What is not covered", "Version and hashes",
+    ):  # fmt: skip
+        assert f"## {heading}" in text
+    assert "Visits &lt;by> county" in text
+    assert "62 in 100" in text
+
+
+def test_a_release_is_found_by_ledger_by_output_and_by_both(pure: Made) -> None:
+    found = [
+        find(pure.release_id, ledger=pure.ledger),
+        find(pure.release_id, output=pure.output),
+        find(pure.release_id, ledger=pure.ledger, output=str(pure.output)),
+    ]
+    assert {str(stored.folder) for stored in found} == {str(pure.folder)}
+    assert len({stored.head for stored in found}) == 1
+
+
+def test_what_cannot_be_found_is_refused_in_one_sentence(pure: Made, tmp_path: Path) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({}, "give the ledger"),
+        ({"output": tmp_path}, "There is no release"),
+        ({"ledger": f"sqlite:///{tmp_path}/ledger.db"}, "in or below"),
+        ({"ledger": "postgresql://host/db"}, "give --output"),
+    ]
+    for given, said in cases:
+        with pytest.raises(InputError, match=said):
+            find(pure.release_id, **given)
+
+
+def test_a_release_of_another_ledger_is_refused(pure: Made, concentrated: Made) -> None:
+    with pytest.raises(PolicyError, match="was not reserved"):
+        find(pure.release_id, output=pure.output, ledger=concentrated.ledger)
+
+
+@pytest.mark.parametrize("name", ["release.json", "table.csv", "table.parquet", "statement.md"])
+def test_a_release_that_was_edited_is_not_reported(pure: Made, tmp_path: Path, name: str) -> None:
+    copy = pure.copied(tmp_path)
+    path = copy.folder / name
+    path.write_bytes(path.read_bytes().replace(b"1", b"2", 1) + b" ")
+    with pytest.raises(DiscreetError, match=r"not those that were committed|no readable"):
+        find(copy.release_id, ledger=copy.ledger)
+
+
+def test_a_ledger_that_cannot_be_told_from_the_files_is_asked_for(synthetic: Made) -> None:
+    with pytest.raises(InputError, match="give --ledger"):
+        find(synthetic.release_id, output=synthetic.output)
