@@ -27,7 +27,7 @@ from typing import Any, TypeAlias
 from discreet.auditing import checks
 from discreet.auditing.believing import BeliefCheck, beliefs, edges_of
 from discreet.auditing.checks import Check
-from discreet.auditing.events import Event, Name, Sample, Tested, best_event, collected, tested
+from discreet.auditing.events import Event, Name, Sample, Tested, best_event, collected, judged
 from discreet.auditing.neighbours import Pair, neighbours
 from discreet.auditing.path import Replay, Seen, Trial, columns_of, opened, raised
 from discreet.auditing.promises import Promise
@@ -162,7 +162,7 @@ def audit(
         tests, believed = _tested(plan, chosen, training, fresh, failure_probability)
         seen = released.noise
         found = (
-            checks.sensitivity(plan, made, columns, min(2, draws)),
+            checks.sensitivity(plan, made, columns, max(1, draws - 1)),
             checks.cells(plan, released.shapes),
             checks.charge(plan, made.data["whole person"], columns),
             checks.support(plan),
@@ -211,17 +211,21 @@ class _Releases:
             self._open[name] = (manager, replay, Trial.on(self._plan, replay))
         _, replay, trial = self._open[name]
         seen = []
+        sums: dict[Name, list[float]] = {}
         for done in range(1, size + 1):
             replay.next()
             one = trial.once()
             seen.append((one.values, one.shape))
+            for key, number in one.true.items():
+                sums.setdefault(key, []).append(number)
             if len(self.noise) < 2000:
                 self.noise.append(one)
             if self._progress is not None and done % 100 == 0:
                 self._progress(f"releasing {name!r}", done, size)
         self.count += size
         self.shapes.setdefault(name, set()).update(shape for _, shape in seen)
-        return collected(seen, self._codes)
+        true = {key: math.fsum(numbers) / len(numbers) for key, numbers in sums.items()}
+        return collected(seen, self._codes, true)
 
     def close(self) -> None:
         """Let go of the engines."""
@@ -285,7 +289,7 @@ def _tested(
     for pair, events in chosen:
         left, right = fresh[pair.left], fresh[pair.right]
         for view, event, promise in events:
-            tests.append(tested(event, left, right, promise, alpha / 2 / count, pair.name, view))
+            tests.append(judged(event, left, right, promise, alpha / 2 / count, pair.name, view))
         _, event, promise = events[0]
         edges = edges_of(event.score, training[pair.left], training[pair.right])
         share = alpha / 4 / len(chosen)
@@ -410,6 +414,6 @@ def attack(
     edges = edges_of(event.score, *training)
     fresh = sample(with_unit, trials), sample(without_unit, trials)
     half = failure_probability / 2
-    test = tested(event, *fresh, promise, half, "given", WHOLE)
+    test = judged(event, *fresh, promise, half, "given", WHOLE)
     belief = beliefs(event, edges, *fresh, promise, _failure(promise), half, "given")
     return Attack(test, belief, failure_probability)

@@ -18,7 +18,7 @@ from discreet.laws.binomial import log_pmf
 
 __all__ = ["at_least", "at_most"]
 
-_HALVINGS = 60
+_HALVINGS = 44
 # The tail is summed to about 1e-13 of itself; a level this much lower is on the safe side.
 _MARGIN = 1e-11
 

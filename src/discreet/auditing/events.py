@@ -2,13 +2,12 @@
 
 Notation. A `Sample` is what an adversary saw of many releases of one data set: a column of numbers
 for each coordinate of the output (NaN where it was not published), and the shape of the table as a
-category.
+category. The numbers before noise are known to a strong adversary too, for each of the two worlds.
 
 A strong adversary (KSZ, §3.1) knows everything but the target's membership, so any event of the
 whole output may serve. The events tried are half-lines and single values of some scores: each
 coordinate, differences of two coordinates (which cancel noise that is used twice), the sum over
-all, the log-likelihood ratios of Gaussian and of Laplace noise as the training trials suggest
-them, and the shape of the table.
+all, the log-likelihood ratios of Gaussian and of Laplace noise, and the shape of the table.
 
 The choice is made on training trials with approximate bounds (Wilson 1927); nothing is concluded
 from them. The one event chosen is then tested on fresh trials with exact bounds, so that no
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Event", "Sample", "Score", "Tested", "best_event", "collected", "tested"]
+__all__ = ["Event", "Sample", "Score", "Tested", "best_event", "collected", "judged"]
 
 _COORDINATES = 24
 _PARTNERS = 3
@@ -47,6 +46,7 @@ class Sample:
     size: int
     columns: Mapping[Name, Floats]
     shapes: Floats
+    true: Mapping[Name, float]
 
     def column(self, name: Name) -> Floats:
         """Return a coordinate; all NaN if it was never published."""
@@ -57,7 +57,9 @@ class Sample:
 
 
 def collected(
-    seen: Sequence[tuple[Mapping[Name, float], Hashable]], codes: dict[Hashable, int]
+    seen: Sequence[tuple[Mapping[Name, float], Hashable]],
+    codes: dict[Hashable, int],
+    true: Mapping[Name, float] | None = None,
 ) -> Sample:
     """Gather trials into columns; `codes` numbers the shapes, the same for all samples."""
     import numpy as np
@@ -71,7 +73,7 @@ def collected(
             if name not in columns:
                 columns[name] = np.full(size, np.nan)
             columns[name][place] = value
-    return Sample(size, columns, shapes)
+    return Sample(size, columns, shapes, true or {})
 
 
 @dataclass(frozen=True)
@@ -180,13 +182,25 @@ def _wilson(hits: Floats, size: int, sign: int) -> Floats:
     return bound
 
 
-def _apart(left: Floats, right: Floats) -> float:
-    """Return how far two columns are apart, in standard errors; missing values count as zero."""
+def _middle(name: Name, sample: Sample) -> float:
+    """Return the number before noise of a coordinate, or else the median of what was seen."""
     import numpy as np
 
-    a, b = np.nan_to_num(left), np.nan_to_num(right)
+    if name in sample.true:
+        return sample.true[name]
+    return float(np.median(np.nan_to_num(sample.column(name))))
+
+
+def _apart(name: Name, left: Sample, right: Sample) -> float:
+    """Return how far the two sides of a coordinate are apart, in standard deviations."""
+    import numpy as np
+
+    a, b = left.column(name), right.column(name)
+    gone = abs(float(np.isnan(a).mean() - np.isnan(b).mean()))
+    a, b = np.nan_to_num(a), np.nan_to_num(b)
     spread = float(np.sqrt(a.var() + b.var())) or 1e-12
-    gone = abs(float(np.isnan(left).mean() - np.isnan(right).mean()))
+    if name in left.true and name in right.true:
+        return abs(left.true[name] - right.true[name]) / spread + gone
     return abs(float(a.mean() - b.mean())) / spread + gone
 
 
@@ -194,7 +208,7 @@ def _scores(left: Sample, right: Sample, names: Sequence[Name] | None) -> list[S
     import numpy as np
 
     every = sorted({*left.columns, *right.columns}) if names is None else list(names)
-    far = {name: _apart(left.column(name), right.column(name)) for name in every}
+    far = {name: _apart(name, left, right) for name in every}
     ranked = sorted(every, key=lambda name: -far[name])
     # The printed table repeats the noisy numbers; sums and differences are made of the latter.
     plain = [name for name in ranked if name[0] != "table"][:_COORDINATES]
@@ -210,10 +224,9 @@ def _scores(left: Sample, right: Sample, names: Sequence[Name] | None) -> list[S
     scores.append(Score("total", tuple(plain), ((1.0, *everywhere),) * len(plain)))
     linear, clipped = [], []
     for name in plain:
-        a, b = np.nan_to_num(left.column(name)), np.nan_to_num(right.column(name))
-        spread = float(b.std()) or 1.0
-        linear.append(((float(a.mean()) - float(b.mean())) / spread**2, *everywhere))
-        ends = float(np.median(a)), float(np.median(b))
+        spread = float(np.nan_to_num(right.column(name)).std()) or 1.0
+        ends = _middle(name, left), _middle(name, right)
+        linear.append(((ends[0] - ends[1]) / spread**2, *everywhere))
         clipped.append(((1.0 if ends[0] >= ends[1] else -1.0) / spread, min(ends), max(ends)))
     scores += [Score("total", tuple(plain), tuple(terms)) for terms in (linear, clipped)]
     return scores
@@ -256,7 +269,7 @@ def best_event(
     return best
 
 
-def tested(
+def judged(
     event: Event, left: Sample, right: Sample, promise: Promise, alpha: float, pair: str, view: str
 ) -> Tested:
     """Test one event on fresh trials; what it shows is wrong with probability at most α."""

@@ -16,8 +16,8 @@ What each pair is there to find:
     alone                a data set that is empty without the target
 
 Values of the target lie where they weigh most: at the bound that is farther from zero, in the
-first candidate. The crowd stands just above the other bound, as many rows behind the first
-candidate as the target may add.
+first candidate. The crowd stands just above the other bound, and leaves the first candidate about
+as many rows behind as the target may add.
 """
 
 from __future__ import annotations
@@ -109,11 +109,19 @@ class _Maker:
             for name, value in free.items()
         }
 
-    def crowd(self, values: Mapping[str, Any]) -> list[Row]:
-        """The others, one row each, nobody in the last group."""
+    def crowd(self, values: Mapping[str, Any], rival: Mapping[str, Any]) -> list[Row]:
+        """The others, one row each, nobody in the last group.
+
+        Of their labels as many are the rivals' as not, but for the first T: so a choice between
+        them is behind by what the target may add.
+        """
         used = max(1, self.cells - 1)
         size = min(_MOST_ROWS, max(6, self.most, 2 * used))
-        rows = [self.row(f"other-{i}", i % used, values) for i in range(size)]
+        mixed = dict(values) | {n: v for n, v in rival.items() if isinstance(v, str)}
+        rows = [
+            self.row(f"other-{i}", i % used, mixed if i >= self.most and i % 2 else values)
+            for i in range(size)
+        ]
         calls = key_calls(self.plan).values()
         threshold = max((call.threshold or 0 for call in calls), default=0)
         spread = max((call.scale for call in calls), default=0.0)
@@ -166,13 +174,13 @@ class _Maker:
 def neighbours(plan: Plan, columns: Mapping[str, Column]) -> Neighbours:
     """Return the data sets and pairs of an audit of this plan."""
     make = _maker(plan, columns)
-    low, high = make.crowd(make.weak), make.crowd(make.strong)
+    strong, weak = make.strong, make.weak
+    low, high = make.crowd(weak, strong), make.crowd(strong, weak)
     nobody = [make.row("nobody", 0, make.strong) | dict.fromkeys(make.unit) for _ in range(5)]
     if not make.unit:
         nobody = []
     gaps = [*low, *make.nulls("gap-1", "gap-2", "gap-3"), *nobody]
     crowds = {"crowd": low, "crowd at the far bound": high, "crowd with nulls": gaps, "nobody": []}
-    strong, weak = make.strong, make.weak
     targets = {
         "one row": ("crowd", [make.row(TARGET, 0, strong)]),
         "whole person": ("crowd", make.whole(strong)),

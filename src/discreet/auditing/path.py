@@ -171,9 +171,10 @@ class Replay:
 
 @dataclass
 class Seen:
-    """What one trial gave: the published table, the noisy numbers, and the noise on them."""
+    """What one trial gave: numbers published, the true ones behind them, the noise, the rows."""
 
     values: dict[Name, float] = field(default_factory=dict)
+    true: dict[Name, float] = field(default_factory=dict)
     noise: dict[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
     shape: tuple[Any, ...] = ()
 
@@ -212,11 +213,14 @@ class Trial(_Run):
         seen, part = self.seen[-1], call.asked.part
         keys: Sequence[tuple[str, ...]] = ((),) if self.cells[0] is None else self.cells[0].keys
         deep = max(1, len(noisy.values) // max(1, len(keys)))
-        for place, value in enumerate(noisy.values):
-            cell = keys[place // deep] if place // deep < len(keys) else ("beyond",)
-            seen.values[(planned.name, part.name, *cell, str(place % deep))] = float(value)
+        names = [
+            (planned.name, part.name, *keys[min(place // deep, len(keys) - 1)], str(place % deep))
+            for place in range(len(noisy.values))
+        ]
+        seen.values |= zip(names, map(float, noisy.values), strict=True)
         if part.form == "numbers":
             true = planned.statistic.numbers(part.name, measured)
+            seen.true |= zip(names, map(float, true), strict=False)
             pairs = zip(noisy.values, true, strict=False)
             seen.noise[planned.name, part.name] = tuple(a - b for a, b in pairs)
         return noisy
