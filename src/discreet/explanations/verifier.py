@@ -47,14 +47,15 @@ def ratio_bound(epsilon: float, p: float, q: float, adjacency: str) -> float:
 
 
 def least(function: Callable[[float], float], low: float, high: float) -> float:
-    """The least value of a function on a grid, refined twice around its best point."""
-    best = low
-    for _ in range(4):
-        step = (high - low) / 400
-        points = [low + step * i for i in range(401)]
-        best = min(points, key=function)
-        low, high = max(low, best - step), best + step
-    return function(best)
+    """The least value of a function with one valley: a grid, then the golden section."""
+    step = (high - low) / 64
+    best = min((low + step * i for i in range(65)), key=function)
+    low, high = max(low, best - step), min(high, best + step)
+    golden = (math.sqrt(5) - 1) / 2
+    for _ in range(60):
+        left, right = high - golden * (high - low), low + golden * (high - low)
+        low, high = (low, right) if function(left) < function(right) else (left, high)
+    return min(function(best), function((low + high) / 2))
 
 
 def epsilon_prime(epsilon: float, delta: float, failure: float) -> float:

@@ -1,0 +1,98 @@
+"""The page in a browser: seen at once, accessible, quiet, and fit for a phone and for paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stories import Made
+
+from discreet.explanations.reporting import report
+
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+playwright = pytest.importorskip("playwright.sync_api")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium on this machine"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as tools:
+        found = tools.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+def opened(browser: Any, made: Made, **context: Any) -> tuple[Any, list[str]]:
+    page = browser.new_context(offline=True, **context).new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(report(made.release_id, ledger=made.ledger).html.as_uri())
+    return page, asked
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 375])
+def test_no_violations_no_requests_no_sideways_scrolling(
+    browser: Any, pure: Made, width: int, scheme: str
+) -> None:
+    page, asked = opened(
+        browser, pure, viewport={"width": width, "height": 900}, color_scheme=scheme
+    )
+    assert len(asked) == 1  # the file itself
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    found = axe.Axe().run(page, options={"runOnly": RULES})
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_no_violations_for_any_kind_of_release(browser: Any, any_release: Made) -> None:
+    page, asked = opened(browser, any_release, viewport={"width": 1280, "height": 900})
+    assert len(asked) == 1
+    found = axe.Axe().run(page, options={"runOnly": RULES})
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_page_one_is_seen_without_scrolling(browser: Any, any_release: Made) -> None:
+    page, _ = opened(browser, any_release, viewport={"width": 1280, "height": 900})
+    cards = page.locator("#facts .facts > div")
+    assert cards.count() >= 6
+    seen = [cards.nth(place) for place in range(cards.count())]
+    seen += [page.locator("#facts table tbody tr").last, page.locator("#facts .plain li").last]
+    for part in seen:
+        box = part.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 900, part.inner_text()
+    names = page.locator("#facts dt").all_inner_texts()
+    for fact in ("Protected unit", "δ of this release", "Spent by the account", "Remaining"):
+        assert any(fact in name for name in names)
+    assert any("ε" in name or "ρ" in name for name in names)
+
+
+def test_it_prints(browser: Any, pure: Made, tmp_path: Path) -> None:
+    page, _ = opened(browser, pure, color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.locator("nav").is_hidden()
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == "rgb(255, 255, 255)"  # white, whatever the screen
+    path = tmp_path / "report.pdf"
+    page.pdf(path=str(path), format="A4")
+    assert path.stat().st_size > 10_000
+
+
+def test_it_is_walked_by_keyboard(browser: Any, pure: Made) -> None:
+    page, _ = opened(browser, pure, viewport={"width": 1280, "height": 900})
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#facts")

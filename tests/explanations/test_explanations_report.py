@@ -1,0 +1,300 @@
+"""The report: the same every time, complete offline, and checked by a script that needs nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stories import Made
+from tracing import untraced
+from typer.testing import CliRunner
+
+from discreet.beliefs import explain
+from discreet.explanations import verifier
+from discreet.explanations.reporting import Report, report
+from discreet.guarantees import ZCDP, ApproxDP, PureDP
+
+NAMES = {
+    "report.html", "statement.json", "statement.md", "registry.yaml", "evidence.json", "verify.py",
+}  # fmt: skip
+
+
+def written(found: Made, **more: Any) -> Report:
+    return report(found.release_id, ledger=found.ledger, **more)
+
+
+def verified(folder: Path, *arguments: str) -> tuple[int, str]:
+    command = [sys.executable, "-I", str(folder / "verify.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    return done.returncode, done.stdout
+
+
+def test_a_report_is_made_and_verifies_with_nothing_installed(any_release: Made) -> None:
+    made = written(any_release)
+    assert {path.name for path in made.files} == NAMES
+    code, said = verified(made.folder, "--ledger", str(any_release.home / "ledger.db"))
+    assert code == 0, said
+    assert "WRONG" not in said
+    assert "Everything agrees." in said
+    assert said.count("ok    belief from") == len(made.statement.facts["risk"]["beliefs"])
+
+
+def test_making_it_again_changes_nothing_and_a_note_only_the_page(
+    pure: Made, tmp_path: Path
+) -> None:
+    copy = pure.copied(tmp_path)
+    released = {p.name: p.read_bytes() for p in copy.folder.iterdir() if p.is_file()}
+    first = {p.name: p.read_bytes() for p in written(copy).files}
+    again = {p.name: p.read_bytes() for p in written(copy).files}
+    assert first == again
+    noted = {p.name: p.read_bytes() for p in written(copy, note="see <appendix>").files}
+    changed = {name for name in first if first[name] != noted[name]}
+    assert changed == {"report.html", "evidence.json"}
+    assert b"see &lt;appendix&gt;" in noted["report.html"]
+    assert released == {p.name: p.read_bytes() for p in copy.folder.iterdir() if p.is_file()}
+    assert verified(copy.folder / "report")[0] == 0
+
+
+def edited(path: Path, change: Any) -> None:
+    said = json.loads(path.read_text(encoding="utf-8"))
+    change(said)
+    path.write_text(json.dumps(said, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _lower_belief(said: Any) -> None:
+    said["risk"]["beliefs"][1]["upper"] *= 0.9
+
+
+def _smaller_epsilon(said: Any) -> None:
+    said["risk"]["promise"]["epsilon"] *= 0.5
+
+
+def _less_spent(said: Any) -> None:
+    said["spending"]["account_now"]["epsilon"] *= 0.5
+
+
+EDITS = {
+    "a released value": (
+        "../release.json",
+        lambda said: said["table"]["value"].__setitem__(0, "7"),
+    ),
+    "what was spent": ("../release.json", lambda said: said["spent"].__setitem__("epsilon", 0.1)),
+    "a note in the release": ("../release.json", lambda said: said.update(purpose="another")),
+    "a belief": ("statement.json", _lower_belief),
+    "the promise": ("statement.json", _smaller_epsilon),
+    "the account": ("statement.json", _less_spent),
+    "the unit": ("statement.json", lambda said: said["unit"].update(unit="record")),
+    "the noise": ("statement.json", lambda said: said["mechanisms"][0].update(scale=9.0)),
+    "the head": ("evidence.json", lambda said: said["chain"].pop()),
+    "an entry": (
+        "evidence.json",
+        lambda said: said["chain"][1].update(body=said["chain"][1]["body"].replace("3", "4")),
+    ),
+    "the order": ("evidence.json", lambda said: said["chain"].reverse()),
+    "an entry of others": (
+        "evidence.json",
+        lambda said: said["chain"][2].update(hash="0" * 64),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_whatever_is_edited_by_hand_is_detected(pure: Made, tmp_path: Path, what: str) -> None:
+    copy = pure.copied(tmp_path)
+    made = written(copy)
+    name, change = EDITS[what]
+    edited(made.folder / name, change)
+    # Even by someone who also writes the hashes of the report anew.
+    evidence = made.folder / "evidence.json"
+    said = json.loads(evidence.read_text(encoding="utf-8"))
+    for file in said["report"]:
+        said["report"][file] = verifier.sha256((made.folder / file).read_bytes())
+    evidence.write_text(json.dumps(said), encoding="utf-8")
+    code, out = verified(made.folder)
+    assert code == 1
+    assert "WRONG" in out
+
+
+def test_the_page_and_a_missing_file_are_detected(pure: Made, tmp_path: Path) -> None:
+    copy = pure.copied(tmp_path)
+    made = written(copy)
+    made.html.write_text(made.html.read_text().replace("62 in 100", "12 in 100"))
+    assert "WRONG file of the report report.html" in verified(made.folder)[1]
+    (copy.folder / "table.csv").unlink()
+    assert "WRONG released file table.csv" in verified(made.folder)[1]
+    (made.folder / "statement.json").write_text("no JSON")
+    code, out = verified(made.folder)
+    assert code == 1
+    assert "cannot be read" in out
+
+
+def test_a_head_kept_elsewhere_is_looked_for(pure: Made, tmp_path: Path) -> None:
+    made = written(pure.copied(tmp_path))
+    head = made.statement.facts["spending"]["head"]
+    assert verified(made.folder, "--head", head)[0] == 0
+    assert verified(made.folder, "--head", "f" * 64)[0] == 1
+
+
+def test_other_accounts_are_not_told(pure: Made) -> None:
+    made = written(pure)
+    for path in made.files:
+        text = path.read_text(encoding="utf-8")
+        for secret in ("not to be told", "someone else", "secret"):
+            assert secret not in text, f"{secret!r} in {path.name}"
+
+
+def test_the_verifier_imports_nothing_but_the_standard_library() -> None:
+    spec = importlib.util.find_spec("discreet.explanations.verifier")
+    assert spec is not None
+    assert spec.origin is not None
+    text = Path(spec.origin).read_text(encoding="utf-8")
+    imported = set(re.findall(r"^\s*(?:import|from) ([a-z_0-9]+)", text, re.M)) - {"__future__"}
+    assert imported <= sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("failure", [0.05, 0.01, 1e-4])
+@pytest.mark.parametrize(
+    ("stated", "kind"),
+    [
+        (PureDP(0.7), "pure"),
+        (ApproxDP(1.1, 1e-6), "approximate"),
+        (ZCDP(0.03), "concentrated"),
+        (ZCDP(0.9), "concentrated"),
+    ],
+)
+def test_the_verifier_agrees_with_the_library(stated: Any, kind: str, failure: float) -> None:
+    """Two implementations of the same theorems, written apart."""
+    promise = {
+        "kind": kind,
+        "epsilon": getattr(stated, "epsilon", None),
+        "delta": getattr(stated, "delta", None),
+        "rho": getattr(stated, "rho", None),
+        "adjacency": "add-remove",
+    }
+    for p in (0.001, 0.1, 0.5, 0.9):
+        belief = explain(stated, p, confidence=1 - failure)
+        assert belief.posterior is not None
+        loss = verifier.loss_bound(promise, failure)
+        again = p * verifier.ratio_bound(loss, p, 1.0, "add-remove")
+        assert belief.posterior.upper == pytest.approx(again, rel=1e-9)
+
+
+class Page(HTMLParser):
+    """What a page holds: tags, their attributes, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_needs_no_network_and_no_script(any_release: Made) -> None:
+    text = written(any_release).html.read_text(encoding="utf-8")
+    page = Page(text)
+    used = {tag for tag, _ in page.tags}
+    assert not used & {"script", "link", "img", "iframe", "object", "embed", "video", "form"}
+    for tag, attributes in page.tags:
+        for name, value in attributes.items():
+            assert not name.startswith("on"), (tag, name)
+            if name in ("href", "src", "xlink:href", "action"):
+                assert str(value).startswith("#")
+    style = re.sub(r"<[^>]*>", "", text[text.index("<style>") : text.index("</style>")])
+    assert "url(" not in style
+    assert "@import" not in style
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_every_chart_has_a_table_beside_it(any_release: Made) -> None:
+    text = written(any_release).html.read_text(encoding="utf-8")
+    figures = re.findall(r"<figure.*?</figure>", text, re.S)
+    assert len(figures) >= 3
+    for figure in figures:
+        assert "<svg" in figure
+        assert "<table>" in figure
+        assert '<th scope="col"' in figure
+
+
+def test_the_page_shows_the_facts(pure: Made) -> None:
+    text = Page(written(pure).html.read_text(encoding="utf-8")).text
+    for fact in (
+        "one person",
+        "1.2993",
+        "it holds for every possible output",
+        "1.7007",
+        "62 in 100",
+    ):
+        assert fact in text
+    assert "What is not protected" in text
+    assert "Visits by county" in text
+
+
+def test_every_figure_on_page_one_is_the_stored_releases(pure: Made) -> None:
+    """Change the statement's numbers, one at a time: each figure on page one moves with one."""
+    from dataclasses import replace
+
+    from discreet.explanations.page import _facts
+    from discreet.explanations.statements import statement
+    from discreet.explanations.stored import find
+
+    stated = statement(find(pure.release_id, ledger=pure.ledger))
+    keys = ("guarantee", "spending", "risk", "contribution_bounds")
+
+    def text(facts: dict[str, Any]) -> str:
+        shown = _facts(replace(stated, facts={**stated.facts, **facts}))
+        # δ = 0 of pure DP is what the variant means, and no number of its own.
+        return Page(shown).text.replace("δ of this release0", "")
+
+    some = {key: stated.facts[key] for key in keys}
+    some["spending"] = {k: some["spending"][k] for k in ("account_now", "cap", "remaining")}
+    # Two statistics with the same bounds are said in one: keep one of them.
+    some["contribution_bounds"] = dict([*some["contribution_bounds"].items()][:1])
+    beliefs = [{**row, "joined": None} for row in some["risk"]["beliefs"]]
+    some["risk"] = {**some["risk"], "beliefs": beliefs}
+
+    # Odds are said in a hundred, always.
+    assert set(untraced(text, some)) <= {"100"}
+
+
+def test_a_series_is_told_where_it_stands(concentrated: Made) -> None:
+    text = Page(written(concentrated).html.read_text(encoding="utf-8")).text
+    assert "This is number 2 of 4 that we plan to publish." in text
+    now, end = map(int, re.findall(r"at most (\d+) in 100", text.split("This is number 2")[1])[:2])
+    both = explain(ZCDP(0.1), 0.3).posterior
+    whole = explain(ZCDP(0.2), 0.3).posterior
+    assert both is not None
+    assert whole is not None
+    assert now == math.ceil(100 * both.upper)
+    assert end == math.ceil(100 * whole.upper)
+
+
+def test_the_command(pure: Made) -> None:
+    import typer
+
+    from discreet.cli.report import command
+
+    app = typer.Typer(add_completion=False)
+    app.command()(command)
+    run = CliRunner().invoke(app, [pure.release_id, "--ledger", pure.ledger, "--json"])
+    assert run.exit_code == 0, run.output
+    said = json.loads(run.stdout)
+    assert {Path(path).name for path in said["files"]} == NAMES
+    assert all(Path(path).is_file() and Path(path).is_absolute() for path in said["files"])
+    plain = CliRunner().invoke(app, [pure.release_id, "--output", str(pure.output)])
+    assert "python3 -I" in plain.stdout
