@@ -6,11 +6,13 @@ BIN    := $(VENV)/bin
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 JOBS   ?= 2
 
-.PHONY: demo test lint types contracts tests bench clean help
+.PHONY: demo test lint types contracts tests audit soak bench clean help
 
 help:
 	@echo "make demo    set up and run the main job on the bundled example"
 	@echo "make test    set up and run every check (lint, types, imports, tests, doctests, README)"
+	@echo "make soak    kill releases two hundred times, and count what was lost"
+	@echo "make audit   attack every kind of release, at length"
 	@echo "make bench   measure speed; results in benchmarks/results"
 	@echo "make clean   remove the environment and everything that was made"
 
@@ -18,7 +20,8 @@ $(VENV)/.ready-demo: pyproject.toml scripts/setup.sh
 	@sh scripts/setup.sh "$(PYTHON)" $(VENV) ".[all]"
 	@touch $@
 
-$(VENV)/.ready-test: pyproject.toml scripts/setup.sh
+$(VENV)/.ready-test: pyproject.toml scripts/setup.sh scripts/system.sh
+	@sh scripts/system.sh
 	@sh scripts/setup.sh "$(PYTHON)" $(VENV) ".[test]"
 	@touch $@ $(VENV)/.ready-demo
 
@@ -39,6 +42,12 @@ contracts: $(VENV)/.ready-test
 
 tests: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -n $(JOBS) --durations=10
+
+soak: $(VENV)/.ready-test
+	$(BIN)/python -m benchmarks.soak
+
+audit: $(VENV)/.ready-test
+	$(BIN)/python -m benchmarks.audit
 
 bench: $(VENV)/.ready-test
 	$(BIN)/python -m benchmarks
