@@ -3,9 +3,9 @@
     source ─ rows with a unit and known keys ─ bounded ─ grouped by cell
 
 `rows` has the unit's columns, the cell's number, one whole number a field (null for nothing) and a
-priority. Before the sort of the bounding, cell and fields are packed into one
-integer, bit beside bit, and unpacked after it: a sort moves every column that it carries. The
-priority stays a column of its own, so that no packed bit ever breaks a tie.
+priority. A sort moves every column that it carries, so before the sort of the bounding the fields,
+and the cell where it plays no part, are packed below the priority into one integer; `_packed` says
+why that is exact and leaves no tie to the data. What needs more than 31 bits is not packed.
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ __all__ = [
 ]
 
 CODE = "_code"
-_PACKED = "_packed"
-_WIDEST = 62
+_WIDEST = 31
 
 Table: TypeAlias = Any
 Value: TypeAlias = Any
@@ -187,36 +186,54 @@ def kept_rows(
         # One group: what binds is how many rows it may have.
         most = min(contribution.rows, contribution.rows_per_group)
         contribution = replace(contribution, rows=most, groups=most, rows_per_group=most)
-    alone = contribution.rows_per_group >= contribution.rows <= contribution.groups
-    sizes = [len(query.cells) if query.cells is not None else 1]
-    sizes += [field.size + 1 for field in fields_of(query)]
-    bits = [max(1, (size - 1).bit_length()) for size in sizes]
-    names = [GROUP, *(_field_column(i) for i in range(len(sizes) - 1))]
-    if not alone or sum(bits) > _WIDEST:
-        kept = bounded(rows, units, contribution, materialize)
-        return kept.select(*names)
-    packed = rows.select(*units, PRIORITY, **{_PACKED: _packed(rows, names, bits)})
-    return _unpacked(bounded(packed, units, contribution, materialize), names, bits)
+    fields = [_field_column(i) for i in range(len(fields_of(query)))]
+    sizes = {name: field.size + 1 for name, field in zip(fields, fields_of(query), strict=True)}
+    if contribution.rows_per_group >= contribution.rows <= contribution.groups:
+        # Groups are not ranked and not limited: the cell is only carried along.
+        sizes[GROUP] = 1 if query.cells is None else len(query.cells)
+    bits = {name: max(1, (size - 1).bit_length()) for name, size in sizes.items()}
+    if sum(bits.values()) > _WIDEST:
+        return bounded(rows, units, contribution, materialize).select(GROUP, *fields)
+    beside = [] if GROUP in bits else [GROUP]
+    packed = rows.select(*units, *beside, **{PRIORITY: _packed(rows, bits)})
+    return _unpacked(bounded(packed, units, contribution, materialize), bits, beside)
 
 
-def _packed(rows: Table, names: Sequence[str], bits: Sequence[int]) -> Value:
-    """Return the cell and the fields in one integer; a field that is nothing is 0, else plus 1."""
-    # 64 bits wide from the start: an engine shifts in the width of what it is given.
-    together, shift = rows[names[0]].cast("int64"), bits[0]
-    for name, width in zip(names[1:], bits[1:], strict=True):
-        together = together | (ibis.coalesce(rows[name].cast("int64") + 1, 0) << shift)
-        shift += width
-    return together.cast("int32") if shift <= 31 else together
+def _packed(rows: Table, bits: Mapping[str, int]) -> Value:
+    """Return priority and payload in one integer: the priority above, the payload below it.
+
+    The payload is the fields (0 for nothing, else plus one) and perhaps the cell, bit beside bit,
+    and it is combined by exclusive or with the lowest bits of the priority. Rows of different
+    priority are sorted by it. For two rows of the same priority what decides is the highest bit in
+    which their payloads differ, turned over or not by a random bit: a coin, and not the data.
+    """
+    width = sum(bits.values())
+    if not width:
+        return rows[PRIORITY]
+    payload, shift = ibis.literal(0, "int64"), 0
+    for name, size in bits.items():
+        # 64 bits wide from the start: an engine shifts in the width of what it is given.
+        whole = rows[name].cast("int64")
+        payload = payload | ((whole if name == GROUP else ibis.coalesce(whole + 1, 0)) << shift)
+        shift += size
+    priority = rows[PRIORITY]
+    if priority.type().is_floating():
+        steps = 2 ** (63 - width)
+        priority = ibis.least(steps - 1, (priority * float(steps)).floor())
+    priority = priority.cast("int64")
+    return (priority << width) | (payload ^ (priority & ((1 << width) - 1)))
 
 
-def _unpacked(kept: Table, names: Sequence[str], bits: Sequence[int]) -> Table:
-    together, shift = kept[_PACKED].cast("int64"), 0
+def _unpacked(kept: Table, bits: Mapping[str, int], beside: Sequence[str]) -> Table:
+    width, shift = sum(bits.values()), 0
     columns: dict[str, Value] = {}
-    for name, width in zip(names, bits, strict=True):
-        part = (together >> shift) & ((1 << width) - 1)
+    if width:
+        payload = (kept[PRIORITY] ^ (kept[PRIORITY] >> width)) & ((1 << width) - 1)
+    for name, size in bits.items():
+        part = (payload >> shift) & ((1 << size) - 1)
         columns[name] = part if name == GROUP else part.nullif(0) - 1
-        shift += width
-    return kept.select(**columns)
+        shift += size
+    return kept.select(*beside, **columns)
 
 
 def _aggregates(table: Table, query: Query, columns: Sequence[Value]) -> dict[str, Value]:
