@@ -6,6 +6,7 @@ says exactly which rows were kept in it.
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
 from fractions import Fraction
 from typing import Any
@@ -220,6 +221,31 @@ def test_each_row_is_as_likely_to_be_kept() -> None:
     engine.close()
     assert tally[:3] == [0, 0, 0]
     assert all(abs(n - 1_000) < 168 for n in tally[3:])
+
+
+def test_equal_priorities_are_decided_by_a_coin_and_not_by_the_value() -> None:
+    """4,000 units with two rows of one priority and of values 0 and 5: each is kept about half.
+
+    Bin(4000, 1/2) has sd 31.6; beyond 200 (6.3 sd) with probability below 1e-9.
+    """
+    coin = random.Random(11)  # noqa: S311
+    units = [u for u in range(4_000) for _ in range(2)]
+    drawn = [coin.getrandbits(30) for _ in range(4_000)]
+    table = pa.table(
+        {
+            "unit": units,
+            "group": ["a"] * len(units),
+            "cost": [0, 5] * 4_000,
+            "priority": [drawn[u] for u in units],
+        }
+    )
+    engine = DuckDB.of(table)
+    bounds = Contribution.of(1, 1, 1, adjacency="add-remove", grouped=True)
+    query = Query(("unit",), CELLS, bounds, (Tally("values", COST),), priority="priority")
+    tally = engine.measure(query)["values"][0]
+    engine.close()
+    assert tally[3] + tally[8] == 4_000
+    assert abs(tally[3] - 2_000) < 200
 
 
 @pytest.mark.parametrize("unit", [("unit",), ("unit", "day")])
