@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from discreet.composition.loss import PrivacyLoss, Sided, check_sided, newton, settle
+from discreet.composition.loss import PrivacyLoss, Sided, newton, settle
 from discreet.guarantees import Adjacency
 from discreet.laws.normal import gap, log_density, log_tail, mills, tail
 
@@ -60,6 +60,7 @@ class GaussianLoss(PrivacyLoss):
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     name: str = "Gaussian releases"
     exact_proved = True
+    law_known = True
 
     def largest(self) -> float:
         """Inf: the loss of a Gaussian release has no largest value."""
@@ -100,9 +101,7 @@ class GaussianLoss(PrivacyLoss):
             s * (1 + lower)
         )
 
-    def tail(self, x: float, sided: Sided = "two") -> float:
-        """P(|L| > x), or P(L > x), at the full contribution; never below the truth."""
-        check_sided(sided)
+    def _tail(self, x: float, sided: Sided) -> float:
         return min(
             1.0, _raised(self._log_tail(x, sided)[0], (x - self.rho) / math.sqrt(2 * self.rho))
         )
@@ -113,3 +112,6 @@ class GaussianLoss(PrivacyLoss):
         start = self.rho + math.sqrt(2 * self.rho) * (1 + math.sqrt(-2 * math.log(delta_prime)))
         root = newton(lambda x: self._log_tail(x, sided), delta_prime, start)
         return settle(lambda x: self.tail(x, sided), delta_prime, root)
+
+    def _quantile(self, delta_prime: float, sided: Sided) -> float:
+        return self._exact_epsilon(delta_prime, sided)

@@ -27,8 +27,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.composition import law
 from discreet.composition.ingredients import Ingredient, Reals
-from discreet.composition.loss import PrivacyLoss, settle
+from discreet.composition.loss import PrivacyLoss, Sided, settle
+from discreet.composition.transforms import cumulants, fast_size
 from discreet.guarantees import Adjacency
 from discreet.rounding import down, up
 
@@ -46,6 +48,7 @@ class GridLoss(PrivacyLoss):
     """The loss of a plan of any ingredients; `lost` is the mass of losses without bound.
 
     `resolution` limits the size of the transforms: more points are slower and closer to the truth.
+    `law_known`: the ingredients are the law of the plan, not only worse than it at every ε.
     """
 
     ingredients: tuple[Ingredient, ...]
@@ -53,6 +56,7 @@ class GridLoss(PrivacyLoss):
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     name: str = "mixed releases"
     resolution: int = 1 << 17
+    law_known: bool = True
 
     def largest(self) -> float:
         """The sum of the largest losses."""
@@ -86,16 +90,25 @@ class GridLoss(PrivacyLoss):
             return min(self.largest(), settle(self._delta, delta, window.low))
         return min(self.largest(), settle(self._delta, delta, window.epsilon(target)))
 
+    def _tail(self, x: float, sided: Sided) -> float:
+        if not self.law_known or self.largest() < _LEAST:
+            return super(GridLoss, self)._tail(x, sided)
+        if x >= self.largest():
+            return self.lost
+        found = law.tail(self, x, sided)
+        return found if self.lost == 0 else min(1.0, up(self.lost + (1 - self.lost) * found, 4))
 
-def _cumulants(loss: GridLoss, tilt: float) -> tuple[float, float, float]:
-    sums = np.sum([part.cumulants(tilt) for part in loss.ingredients], axis=0)
-    return float(sums[0]), float(sums[1]), float(sums[2])
+    def _quantile(self, delta_prime: float, sided: Sided) -> float:
+        if not self.law_known or self.largest() < _LEAST:
+            return super(GridLoss, self)._quantile(delta_prime, sided)
+        left = down((delta_prime - self.lost) / (1 - self.lost), 8) if self.lost else delta_prime
+        return law.quantile(self, left, sided)
 
 
 @lru_cache(maxsize=256)
 def _centre(loss: GridLoss) -> tuple[float, float]:
     """Mean and standard deviation of the loss: the yardstick of windows."""
-    _, mean, variance = _cumulants(loss, 0.5)
+    _, mean, variance = cumulants(loss.ingredients, 0.5)
     return mean, math.sqrt(max(variance, 1e-24 * mean * mean))
 
 
@@ -111,7 +124,7 @@ def _tilt_at(loss: GridLoss, epsilon: float) -> float:
     low, high = 0.5, 0.5 + 60 / sd
     tilt = min(high, 0.5 + max(0.0, epsilon - mean) / sd**2)
     for _ in range(60):
-        _, mean, variance = _cumulants(loss, tilt)
+        _, mean, variance = cumulants(loss.ingredients, tilt)
         if abs(mean - epsilon) < 0.01 * sd or high - low < 1e-3 * high:
             break
         low, high = (tilt, high) if mean < epsilon else (low, tilt)
@@ -127,7 +140,7 @@ def _saddle_epsilon(loss: GridLoss, delta: float) -> float:
     tilt = 0.5 + min(60.0, math.sqrt(-2 * goal)) / sd / 1.2
     mean = 0.0
     for _ in range(40):
-        k, mean, variance = _cumulants(loss, tilt)
+        k, mean, variance = cumulants(loss.ingredients, tilt)
         theta = tilt - 0.5
         away = math.log(1 + theta * (theta + 1) * math.sqrt(2 * math.pi * variance))
         excess = k - theta * mean - away - goal
@@ -187,23 +200,23 @@ def _log_beyond(loss: GridLoss, tilt: float, reach: float, width: float, h: floa
     The cumulants are those of the exact law; moving a loss within a cell adds a variance of h²/4 at
     most, and (v² − ¼)/2 times that to K(v). The factor 2 covers the orders beyond.
     """
-    variance = max(_cumulants(loss, tilt)[2], 1e-300)
+    variance = max(cumulants(loss.ingredients, tilt)[2], 1e-300)
     v = tilt + min(width / variance, 40 / math.sqrt(variance))
     moved = (v * v - 0.25) / 2 * _releases(loss) * h * h / 4
-    return math.log(2) + moved + _cumulants(loss, v)[0] - (v - 0.5) * reach
+    return math.log(2) + moved + cumulants(loss.ingredients, v)[0] - (v - 0.5) * reach
 
 
 def _log_round(loss: GridLoss, tilt: float, reach: float, width: float) -> float:
     """log of a bound on what comes round from below `reach`: e^{−2θW} P(L < reach)."""
-    low = max(-tilt, tilt - width / max(_cumulants(loss, tilt)[2], 1e-300))
+    low = max(-tilt, tilt - width / max(cumulants(loss.ingredients, tilt)[2], 1e-300))
     tilts = [low, *np.linspace(low, 0.5, 6)[1:-1].tolist()] if low < 0.5 else []
-    below = (_cumulants(loss, v)[0] - (v - 0.5) * reach for v in tilts)
+    below = (cumulants(loss.ingredients, v)[0] - (v - 0.5) * reach for v in tilts)
     return min(0.0, min(below, default=0.0)) - 2 * (tilt - 0.5) * width
 
 
 def _reach(loss: GridLoss, tilt: float, centre: float, margin: float, h: float) -> float:
     """Half the width of a window: wide enough for both ends to weigh less than e^-19 of δ."""
-    k, _, variance = _cumulants(loss, tilt)
+    k, _, variance = cumulants(loss.ingredients, tilt)
     sd, theta = math.sqrt(max(variance, h * h)), tilt - 0.5
     width = _half_width(sd, theta * sd)
     away = math.log(1 + theta * (theta + 1) * math.sqrt(2 * math.pi) * sd)
@@ -218,18 +231,6 @@ def _reach(loss: GridLoss, tilt: float, centre: float, margin: float, h: float) 
             break
         width *= 1.3
     return width + margin
-
-
-def _fast_size(least: int) -> int:
-    """The least 2^a·3^b·5^c, even, that is at least `least`."""
-    best = 1 << max(4, (least - 1).bit_length())
-    for five in (1, 5, 25, 125):
-        for three in (1, 3, 9, 27, 81):
-            size = five * three * 2
-            while size < least:
-                size *= 2
-            best = min(best, size)
-    return best
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,16 +299,16 @@ def _window(loss: GridLoss, bucket: int) -> _Window:
     top = math.fsum(part.top() for part in loss.ingredients)
     tilt = 0.5 if bucket < 0 else _tilt_at(loss, min(centre, top * (1 - 1e-6)))
     theta = tilt - 0.5
-    k, tilted_mean, variance = _cumulants(loss, tilt)
+    k, tilted_mean, variance = cumulants(loss.ingredients, tilt)
     sd = math.sqrt(max(variance, h * h))
     margin = unit / 2 + abs(centre - tilted_mean)
     width = _reach(loss, tilt, centre, margin, h)
-    size = _fast_size(math.ceil(2 * width / h))
+    size = fast_size(math.ceil(2 * width / h))
     # Each release moves its largest loss up by one point at most.
     whole = 2 * (math.ceil(top / h) + _releases(loss)) + 5 if math.isfinite(top) else math.inf
     missed = 0.0
     if whole <= max(size, loss.resolution // 2):  # a short plan has room for all its losses
-        size = _fast_size(int(whole))
+        size = fast_size(int(whole))
         begin = -(size // 2)
     else:
         begin = math.floor(centre / h) - size // 2

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Atoms",
     "Categories",
+    "Complex",
     "DiscreteNormal",
     "Ingredient",
     "LaplaceLosses",
@@ -38,6 +39,7 @@ __all__ = [
     "Reals",
     "Steps",
     "TwoPoints",
+    "raised",
 ]
 
 Reals: TypeAlias = NDArray[np.float64]
@@ -88,7 +90,7 @@ class _Roots:
         return roots
 
 
-def _power(values: Complex, times: int, negligible: float = 0.0) -> Complex:
+def raised(values: Complex, times: int, negligible: float = 0.0) -> Complex:
     """The values to a whole power, by squaring; powers below `negligible` may come out as 0."""
     if times > 8 and negligible > 0:
         alive = np.flatnonzero(
@@ -96,7 +98,7 @@ def _power(values: Complex, times: int, negligible: float = 0.0) -> Complex:
         )
         if 2 * len(alive) < len(values):
             result = np.zeros_like(values)
-            result[alive] = _power(values[alive], times)
+            result[alive] = raised(values[alive], times)
             return result
     power: Complex | None = None
     while True:
@@ -172,7 +174,7 @@ class TwoPoints:
                     phi *= 1 + moved * zeta
                     mirror *= 1 + moved / zeta
                 phi += mirror
-                product *= _power(phi, times, negligible)
+                product *= raised(phi, times, negligible)
                 if _died(product, turn, negligible):
                     break
             return product
@@ -248,7 +250,7 @@ class LaplaceLosses:
                 phi *= left
                 mirror *= right
                 phi += mirror
-                product *= _power(phi, times, negligible)
+                product *= raised(phi, times, negligible)
                 if _died(product, turn, negligible):
                     break
             return product
@@ -389,7 +391,7 @@ class Atoms:
         on_grid: Reals = np.bincount(cells - first, stay, last - first + 2).astype(np.float64)
         on_grid += np.bincount(cells - first + 1, move, last - first + 2)
         spectrum = np.fft.rfft(_folded(on_grid, first, size), size)
-        return _slices(_power(spectrum, self.of.times, negligible))
+        return _slices(raised(spectrum, self.of.times, negligible))
 
 
 @lru_cache(maxsize=64)

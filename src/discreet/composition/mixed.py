@@ -26,7 +26,7 @@ from discreet.laws import (
 )
 from discreet.rounding import up
 
-__all__ = ["ingredients_of", "worst_cases"]
+__all__ = ["has_stand_in", "ingredients_of", "worst_cases"]
 
 _MOST_ATOMS = 20_000
 
@@ -48,7 +48,7 @@ def ingredients_of(plan: list[tuple[Mechanism, int]]) -> tuple[Ingredient, ...] 
                 laplace.append((float(mechanism.epsilon), k))
             case Gaussian():
                 rho += k * mechanism.rho
-            case Geometric() if mechanism.sensitivity > _MOST_ATOMS:
+            case Geometric() if has_stand_in(mechanism):
                 two.append((float(mechanism.epsilon), k))
             case Geometric():
                 found.append(Atoms(Steps(float(mechanism.epsilon), int(mechanism.sensitivity), k)))
@@ -66,6 +66,12 @@ def ingredients_of(plan: list[tuple[Mechanism, int]]) -> tuple[Ingredient, ...] 
         epsilons, times = _sorted(laplace)
         found.append(LaplaceLosses(epsilons, times))
     return tuple(found)
+
+
+def has_stand_in(mechanism: Mechanism) -> bool:
+    """Whether the worst release of the same ε takes the mechanism's place on the grid."""
+    wide = isinstance(mechanism, Geometric) and mechanism.sensitivity > _MOST_ATOMS
+    return wide or isinstance(mechanism, Exponential)
 
 
 def worst_cases(pairs: Iterable[tuple[float, int]]) -> TwoPoints:

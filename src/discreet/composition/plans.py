@@ -60,13 +60,14 @@ def loss_of(*parts: Mechanism | tuple[Mechanism, int], adjacency: str | None = N
     # NumPy is loaded for these plans only
     from discreet.composition.categories import CategoryLoss, only_categories
     from discreet.composition.grid import GridLoss
-    from discreet.composition.mixed import ingredients_of
+    from discreet.composition.mixed import has_stand_in, ingredients_of
 
     options: list[PrivacyLoss] = []
     lattice = ingredients_of(plan)
     if lattice is not None:
         kind = CategoryLoss if only_categories(lattice) else GridLoss
-        options.append(kind(lattice, adjacency=where, name=_name(plan)))
+        known = not any(has_stand_in(m) for m, _ in plan)
+        options.append(kind(lattice, adjacency=where, name=_name(plan), law_known=known))
     if lattice is None or any(isinstance(m, Exponential) for m, _ in plan):
         rho = up(sum(k * _rho(m) for m, k in plan), 8)
         options.append(ConcentratedLoss(rho, adjacency=where, name=_name(plan)))

@@ -97,11 +97,13 @@ def worst_case(
     if len({(epsilon, delta) for epsilon, delta, _ in promises}) == 1:
         epsilon, delta, _ = promises[0]
         times = sum(k for _, k in pairs)
-        return WalkLoss(epsilon, times, delta, adjacency, name, exact_proved=False)
+        known = {"exact_proved": False, "law_known": False}
+        return WalkLoss(epsilon, times, delta, adjacency, name, **known)
     from discreet.composition.grid import GridLoss
     from discreet.composition.mixed import worst_cases
 
-    return GridLoss((worst_cases(pairs),), given_away(promises), adjacency, name)
+    pair = (worst_cases(pairs),)
+    return GridLoss(pair, given_away(promises), adjacency, name, law_known=False)
 
 
 def optimal(promises: Sequence[Promise], delta: float) -> float | None:

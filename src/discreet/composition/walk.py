@@ -27,7 +27,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from discreet.composition.loss import PrivacyLoss, Sided, check_sided, settle
+from discreet.composition.loss import PrivacyLoss, Sided, settle
 from discreet.guarantees import Adjacency
 from discreet.laws import Geometric, RandomizedResponse
 from discreet.laws.binomial import log_pmf
@@ -85,6 +85,7 @@ class WalkLoss(PrivacyLoss):
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     name: str = "two-point releases"
     exact_proved: bool = True
+    law_known: bool = True
 
     def largest(self) -> float:
         """The loss when every step goes up: kε₀."""
@@ -169,10 +170,17 @@ class WalkLoss(PrivacyLoss):
             return None
         return rung(self.times - 2 * (self._last_rung(max(target, _TINY)) - 1), self.step)
 
-    def tail(self, x: float, sided: Sided = "two") -> float:
-        """P(|L| > x), or P(L > x), when the person is in all releases; never below the truth."""
-        check_sided(sided)
+    def _tail(self, x: float, sided: Sided) -> float:
+        if not self.law_known:
+            return super(WalkLoss, self)._tail(x, sided)
         return self._with_lost(min(1.0, self._sum(_above(self.times, self.step, x)[0], sided)))
+
+    def _quantile(self, delta_prime: float, sided: Sided) -> float:
+        if not self.law_known:
+            return super(WalkLoss, self)._quantile(delta_prime, sided)
+        return self._first_rung(
+            lambda m: self._with_lost(self._sum((self.times - m + 1) // 2, sided)), delta_prime
+        )
 
     def _exact_epsilon(self, delta_prime: float, sided: Sided) -> float:
         if not self.exact_proved or self.lost:
@@ -185,6 +193,10 @@ class WalkLoss(PrivacyLoss):
                 here if fewer is None else max(here, fewer._sum((fewer.times - m + 1) // 2, sided))
             )
 
+        return self._first_rung(exposed, delta_prime)
+
+    def _first_rung(self, exposed: Callable[[int], float], delta_prime: float) -> float:
+        """The least rung mε₀ ≥ 0 beyond which no more than δ' lies."""
         z = math.sqrt(max(0.0, -2 * math.log(2 * delta_prime))) - 0.5
         guess = self._about(z) / self.step
         passed = _last(lambda m: exposed(m) > delta_prime, -1, self.times, guess)
