@@ -34,6 +34,15 @@ def _altair() -> Any:
     return altair
 
 
+def _finished(
+    chart: Any, title: str, description: str, subtitle: str | None = None, **size: int
+) -> Any:
+    """Give a chart its size, its description and the look of all charts."""
+    from discreet.charts.style import styled
+
+    return styled(chart.properties(description=description, **size), title, subtitle)
+
+
 def _budget(alt: Any, values: Sequence[float]) -> Any:
     """Colour and shape for budgets: ordered, readable without colour."""
     order = [f"{value:g}" for value in sorted(set(values), reverse=True)]
@@ -71,11 +80,12 @@ def risk_against_utility(runs: Sequence[Run], *, p0: float) -> Any:
         )
     )
     half = alt.Chart(alt.Data(values=[{"R": 0.5}])).mark_rule(strokeDash=[4, 4]).encode(y="R:Q")
-    return (half + points).properties(
+    return _finished(
+        half + points,
+        f"Risk against utility, true share {p0:g}",
+        f"Belief R against lost digits U for budgets ε at a true share of {p0:g}.",
         width=_WIDTH,
         height=_HEIGHT,
-        title=f"Risk against utility, true share {p0:g}",
-        description=f"Belief R against lost digits U for budgets ε at a true share of {p0:g}.",
     )
 
 
@@ -99,7 +109,7 @@ def relative_against_absolute(runs: Sequence[Run], *, p0: float, priors: int = 1
                     "record": f"says {run.answer}",
                 }
             )
-    return (
+    lines = (
         alt.Chart(alt.Data(values=rows))
         .mark_line(opacity=0.8)
         .encode(
@@ -112,12 +122,13 @@ def relative_against_absolute(runs: Sequence[Run], *, p0: float, priors: int = 1
             detail="line:N",
             tooltip=[alt.Tooltip("epsilon:N", title="ε"), "record:N"],
         )
-        .properties(
-            width=_WIDTH,
-            height=_HEIGHT,
-            title=f"Relative against absolute risk over all priors, true share {p0:g}",
-            description=f"RR against R for budgets ε at a true share of {p0:g}, one line a file.",
-        )
+    )
+    return _finished(
+        lines,
+        f"Relative against absolute risk over all priors, true share {p0:g}",
+        f"RR against R for budgets ε at a true share of {p0:g}, one line a file.",
+        width=_WIDTH,
+        height=_HEIGHT,
     )
 
 
@@ -149,7 +160,7 @@ def risk_map(
             }
             for j, p in enumerate(w)
         ]
-    return (
+    cells = (
         alt.Chart(alt.Data(values=rows))
         .mark_rect()
         .encode(
@@ -168,11 +179,13 @@ def risk_map(
                 alt.Tooltip("RR:Q", format=".4f"),
             ],
         )
-        .properties(
-            width=_WIDTH,
-            title={"text": "Risk of every record, by cell and prior", "subtitle": _WARNING},
-            description="Belief gained (R minus prior) by cell and prior.",
-        )
+    )
+    return _finished(
+        cells,
+        "Risk of every record, by cell and prior",
+        "Belief gained (R minus prior) by cell and prior.",
+        _WARNING,
+        width=_WIDTH,
     )
 
 
@@ -197,17 +210,22 @@ def frontier(result: Search) -> Any:
         y=alt.Y("R:Q", title="largest R of any record, from 50 %", scale={"zero": False}),
         order="order:Q",
     )
-    return (
-        base.mark_line(color="#999")
+    layers = (
+        base.mark_line(color="#8c959f")
         + base.mark_point(filled=True, size=80).encode(
-            color=alt.Color("acceptable:N", scale=alt.Scale(domain=_VERDICTS, scheme="tableau10")),
+            color=alt.Color(
+                "acceptable:N", scale=alt.Scale(domain=_VERDICTS, range=["#0072b2", "#d55e00"])
+            ),
             shape=alt.Shape("acceptable:N", scale=alt.Scale(domain=_VERDICTS)),
             tooltip=[alt.Tooltip("epsilon:N", title="ε"), "R:Q", "distance:Q", "verdict:N"],
         )
         + base.mark_text(dy=-12).encode(text="epsilon:N")
-    ).properties(
+    )
+    return _finished(
+        layers,
+        "Risk and utility over the budget ε",
+        "Largest risk against distance, one point a budget.",
+        _WARNING,
         width=_WIDTH,
         height=_HEIGHT,
-        title={"text": "Risk and utility over the budget ε", "subtitle": _WARNING},
-        description="Largest risk against distance, one point a budget.",
     )

@@ -1,0 +1,44 @@
+"""`discreet deployments`: published budgets read as beliefs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli.output import emit, table
+
+__all__ = ["command"]
+
+
+def command(
+    prior: Annotated[float, typer.Option(help="What someone believes before.")] = 0.5,
+    confidence: Annotated[
+        float, typer.Option(help="Where no bound holds for every output.")
+    ] = 0.99,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Published budgets, each with its unit and source, read as beliefs for a prior."""
+    from discreet.explanations.catalogue import catalogue
+    from discreet.explanations.figures import frequency
+    from discreet.explanations.published import deployments
+
+    found = deployments(prior, confidence=confidence)
+    caution = catalogue().say("deployment.caution")
+    rows = []
+    for one in found:
+        said = one.to_dict()
+        names = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+        budget = ", ".join(f"{sign} {said[key]:g}" for key, sign in names.items() if said[key])
+        after = "no bound" if said["posterior"] is None else frequency(said["posterior"], "up")
+        rows.append([one.name, str(one.year), one.unit, budget, after])
+    header = ["deployment", "year", "for", "budget", f"from {prior:.4g} to at most"]
+    sources = list(dict.fromkeys(one.source for one in found))
+    lines = [*table(rows, header), "", caution, "", *(f"  {source}" for source in sources)]
+    payload = {
+        "prior": prior,
+        "confidence": confidence,
+        "deployments": [one.to_dict() for one in found],
+        "caution": caution,
+    }
+    emit(payload, lines, as_json)

@@ -1,0 +1,137 @@
+"""Published budgets, read as beliefs: what a known deployment lets a suspicion grow to.
+
+The table is `deployments.toml`, each row with its unit and its source. Membership and value attacks
+of a strong adversary end at the same bound, expit(logit p + ε′), so the reading needs no more than
+the budget; the unit says what the belief is about, and no row is shown without it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from discreet.beliefs import Belief, explain
+from discreet.errors import GuaranteeError
+from discreet.explanations.catalogue import catalogue
+from discreet.explanations.figures import crowd_for, frequency, level, plain
+from discreet.guarantees import (
+    ZCDP,
+    Adjacency,
+    ApproxDP,
+    Guarantee,
+    ProbabilisticDP,
+    PureDP,
+    parameters,
+)
+
+__all__ = ["Deployment", "deployments"]
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One published budget, with its unit, its source, and the belief that it allows."""
+
+    name: str
+    curator: str
+    year: int
+    model: str
+    unit: str
+    adjacency: str
+    kind: str
+    source: str
+    prior: float
+    guarantee: Guarantee
+    belief: Belief | None
+    note: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The deployment in one sentence, its unit included."""
+        say = catalogue().say
+        if self.belief is None or self.belief.posterior is None:
+            return say("deployment.no_bound", name=self.name, unit=self.unit)
+        upper = self.belief.posterior.upper
+        crowd = crowd_for(self.prior, upper)
+        sure = self.belief.holds_with
+        said = "" if sure == 1 else say("deployment.confidence", level=level(sure))
+        return say(
+            "deployment.says",
+            name=self.name,
+            unit=self.unit,
+            before=plain(self.prior, crowd),
+            after=frequency(upper, "up", crowd),
+            confidence=said,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the deployment as JSON-ready values."""
+        upper = None if self.belief is None else self.belief.posterior
+        return {
+            "name": self.name,
+            "curator": self.curator,
+            "year": self.year,
+            "unit": self.unit,
+            "model": self.model,
+            "adjacency": self.adjacency,
+            "kind": self.kind,
+            **_numbers(self.guarantee),
+            "prior": self.prior,
+            "posterior": None if upper is None else upper.upper,
+            "holds_with": None if self.belief is None else self.belief.holds_with,
+            "text": self.text,
+            "source": self.source,
+            "note": self.note,
+        }
+
+    def __repr__(self) -> str:
+        return f"Deployment({self.text})"
+
+
+def _numbers(guarantee: Guarantee) -> dict[str, Any]:
+    return parameters(*(getattr(guarantee, name, None) for name in ("epsilon", "delta", "rho")))
+
+
+def deployments(prior: float = 0.5, *, confidence: float = 0.99) -> tuple[Deployment, ...]:
+    """Return the known deployments, oldest first, read for someone who starts at this prior.
+
+    >>> deployments(0.5)[0].unit
+    "one worker's home block, given where they work"
+    """
+    found = [_deployment(row, prior, confidence) for row in _rows()]
+    return tuple(sorted(found, key=lambda one: (one.year, one.name)))
+
+
+@cache
+def _rows() -> tuple[dict[str, Any], ...]:
+    path = Path(__file__).parent / "deployments.toml"
+    return tuple(tomllib.loads(path.read_text(encoding="utf-8"))["deployment"])
+
+
+def _deployment(row: dict[str, Any], prior: float, confidence: float) -> Deployment:
+    guarantee = _guarantee(row)
+    belief = None
+    with suppress(GuaranteeError):  # where δ allows no bound at this confidence, that is said
+        belief = explain(guarantee, prior, confidence=confidence, unit=row["unit"])
+    kept = ("name", "curator", "year", "model", "unit", "adjacency", "kind", "source", "note")
+    return Deployment(
+        **{name: row[name] for name in kept if name in row},
+        prior=float(prior),
+        guarantee=guarantee,
+        belief=belief,
+    )
+
+
+def _guarantee(row: dict[str, Any]) -> Guarantee:
+    stated = row["adjacency"]
+    adjacency = Adjacency.ADD_REMOVE if stated == "not stated" else Adjacency.of(stated)
+    if row["kind"] == "pure":
+        return PureDP(row["epsilon"], adjacency=adjacency)
+    if row["kind"] == "probabilistic":
+        return ProbabilisticDP(row["epsilon"], row["delta"], adjacency=adjacency)
+    if row["kind"] == "approximate":
+        return ApproxDP(row["epsilon"], row["delta"], adjacency=adjacency)
+    return ZCDP(row["rho"], adjacency=adjacency)

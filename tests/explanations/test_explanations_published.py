@@ -1,0 +1,65 @@
+"""Published deployments: never without the unit, each with a source, read as beliefs."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+import typer
+from tracing import untraced
+from typer.testing import CliRunner
+
+from discreet.cli.deployments import command
+from discreet.errors import InputError
+from discreet.explanations.published import deployments
+
+
+def test_the_three_that_everyone_cites_are_there() -> None:
+    found = {one.name: one.to_dict() for one in deployments(0.5)}
+    assert found["OnTheMap"]["epsilon"] == 8.6
+    assert found["iOS 10"]["epsilon"] == 14
+    assert found["2020 Census redistricting data, persons"]["epsilon"] == 17.14
+    assert len(found) >= 10
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.3, 0.5])
+def test_each_is_read_as_the_belief_of_its_budget(prior: float) -> None:
+    for one in deployments(prior):
+        said = one.to_dict()
+        assert said["unit"]
+        assert said["unit"] in said["text"]
+        assert len(said["source"]) > 30
+        if said["kind"] == "pure":
+            odds = prior / (1 - prior) * math.exp(said["epsilon"])
+            assert said["posterior"] == pytest.approx(odds / (1 + odds), rel=1e-12)
+            assert said["holds_with"] == 1
+        else:
+            assert said["holds_with"] < 1
+
+
+def test_every_numeral_of_a_sentence_comes_from_the_deployment() -> None:
+    for one in deployments(0.3):
+        assert untraced(lambda d: d.text, one) == []
+
+
+def test_where_no_bound_holds_it_says_so() -> None:
+    sure = {one.name: one for one in deployments(0.5, confidence=0.999999999)}
+    assert "no bound" in sure["Audience engagement API"].text
+    assert sure["Audience engagement API"].to_dict()["posterior"] is None
+    with pytest.raises(InputError, match="probability"):
+        deployments(1.5)
+
+
+def test_the_command() -> None:
+    app = typer.Typer(add_completion=False)
+    app.command()(command)
+    run = CliRunner().invoke(app, ["--prior", "0.3", "--json"])
+    assert run.exit_code == 0, run.output
+    said = json.loads(run.stdout)
+    assert {"prior", "deployments"} <= said.keys()
+    assert all(row["unit"] and row["source"] for row in said["deployments"])
+    plain = CliRunner().invoke(app, []).stdout
+    for row in said["deployments"]:
+        assert row["unit"] in plain
+        assert row["source"] in plain
