@@ -11,6 +11,7 @@ from typing import Any
 from discreet.beliefs import pure
 from discreet.beliefs.belief import Assumptions
 from discreet.beliefs.explaining import assumptions_for
+from discreet.beliefs.notebook import html_table
 from discreet.beliefs.prior import Prior
 from discreet.guarantees import Adjacency, ApproxDP, PureDP, finite_or_null
 from discreet.laws.geometric import Geometric
@@ -165,6 +166,19 @@ class Choice:
             "question": QUESTION,
             "warnings": list(self.warnings),
         }
+
+    def _repr_html_(self) -> str:
+        allowed = "; ".join(
+            f"{row['prior']:.0%} → at most {percent(row['posterior'], 'up', 1)}"
+            for row in self.implied
+        )
+        rows = [("tolerance", str(self.tolerance)), ("belief", allowed)]
+        rows += [
+            ("proof", self.certificate.method),
+            ("noise of a count", f"{self.noise['sd']:.3g}"),
+        ]
+        rows += [("warning", warning) for warning in self.warnings]
+        return html_table(repr(self), rows + list(self.assumptions.to_dict().items()))
 
     def __repr__(self) -> str:
         limit = "" if self.binding.attained else ", in the limit"

@@ -15,9 +15,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from discreet import __version__
+from discreet.beliefs.notebook import html_grid
 from discreet.errors import DataError, PolicyError, SpecError
 from discreet.guarantees import PureDP, parameters
 from discreet.ledger import Account, Ledger
@@ -94,7 +98,10 @@ class Release:
         return f"Release({self.release_id!r}, {_said(self.spent)}, {len(self.table)} rows)"
 
     def _repr_html_(self) -> str:
-        return str(self.table.to_arrow().to_pandas().head(20).to_html(index=False))
+        columns = self.table.to_dict()
+        rows = zip(*columns.values(), strict=True)
+        shown = [["" if cell is None else str(cell) for cell in row] for row in islice(rows, 20)]
+        return html_grid(repr(self), list(columns), shown)
 
 
 def _said(amount: Mapping[str, Any]) -> str:
@@ -413,6 +420,7 @@ class _Run:
             "head": head,
             "spec": spec.to_dict(),
             "spec_hash": spec.hash,
+            "made_with": {"discreet": __version__, "opendp": version("opendp")},
             "interval": spec.interval,
             "plan": self.plan.to_dict(),
             "learnable": learnable(total, subject),

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from discreet import __version__
 from discreet.errors import BudgetExceeded, InputError, PolicyError
 from discreet.guarantees import Guarantee, PureDP, parameters
 from discreet.ledger import Account, Entry, Ledger
@@ -173,6 +174,7 @@ class Desk:
             "account_spent": parameters(spent.get("epsilon"), spent.get("delta"), spent.get("rho")),
             "remaining": remaining_dict(account.remaining),
             "head": entry.hash,
+            "made_with": {"discreet": __version__},
             **wording.describe(self.spec, law, cells, guaranteed=guaranteed),
         }
         words = wording.statement(self.spec, law, cells, guaranteed=guaranteed)
