@@ -81,7 +81,8 @@ def test_half_the_gaussian_noise(
     monkeypatch.setattr(
         pipeline, "discrete_gaussian", lambda v, scale, **more: discrete_gaussian(v, scale / 2)
     )
-    assert shown(attacked(spec(COUNT, budget={"rho": 0.1})))
+    found = attacked(spec(COUNT, budget={"rho": 0.1}), trials=1200)
+    assert shown(found)
 
 
 def test_half_the_noise_of_a_choice(
@@ -201,7 +202,7 @@ def test_a_threshold_for_one_row_where_a_person_has_eight(
     asked["protect"] |= {"groups": 1}
     found = attacked(asked)
     assert shown(found)
-    assert found.worst == "empty group"
+    assert "sensitivity" in failed(found)
 
 
 def test_sums_in_doubles(monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]) -> None:

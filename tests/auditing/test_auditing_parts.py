@@ -69,6 +69,13 @@ class TestPromises:
         p, q = float(stats.norm.sf(-shift / 2)), float(stats.norm.sf(shift / 2))
         assert Promise.of([ZCDP(2.0)]).shown(p, q).broken
 
+    @settings(derandomize=True, deadline=None, max_examples=60)
+    @given(st.floats(0.02, 0.97), st.floats(0.01, 0.9), st.floats(0.0, 1.0))
+    def test_the_rho_shown_falls_as_bounds_widen(self, p: float, q: float, part: float) -> None:
+        promise = Promise.of([ZCDP(1.0)])
+        exact, wide = promise.shown(p, q), promise.shown(p * part, q + (1 - q) * (1 - part))
+        assert (wide.rho_lower or 0.0) <= (exact.rho_lower or 0.0) + 1e-12
+
     def test_charges_add_up(self) -> None:
         promise = Promise.of([PureDP(0.5), ApproxDP(1.0, 1e-3)])
         assert promise.points == ((1.5, 1e-3),)

@@ -126,7 +126,7 @@ def test_false_alarms_are_as_rare_as_stated() -> None:
 
     Randomized response is on the border of its promise for every event, which is the hardest case.
     """
-    keep, stated, runs = keep_probability(2.0), 0.2, 150
+    keep, stated, runs = keep_probability(2.0), 0.2, 100
     alarms = 0
     for _ in range(runs):
         found = attack(

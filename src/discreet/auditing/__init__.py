@@ -4,7 +4,8 @@
     audit("clinic.yaml")     # an Audit: passed, epsilon_lower, failure_probability, tests, checks
 
 `neighbours` makes up data sets, `path` runs the real release on them, `events` and `believing` are
-the adversary, `promises` what was promised, `checks` what needs next to no statistics.
+the adversary, `promises` what was promised, `checks` what needs next to no statistics. `attack` is
+for mechanisms outside a release.
 """
 
 from __future__ import annotations
@@ -15,18 +16,21 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import InputError
 
 if TYPE_CHECKING:
-    from discreet.auditing.auditing import Attack, Audit, attack, audit
+    from discreet.auditing.attacking import Attack, attack
+    from discreet.auditing.auditing import Audit, audit
 
 __all__ = ["Attack", "Audit", "attack", "audit"]
+
+_HOME = {"Attack": "attacking", "attack": "attacking", "Audit": "auditing", "audit": "auditing"}
 
 _EXTRA = {"duckdb", "ibis", "opendp", "pyarrow", "pydantic", "sqlalchemy"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _HOME:
         raise AttributeError(f"module 'discreet.auditing' has no attribute {name!r}")
     try:
-        return getattr(import_module("discreet.auditing.auditing"), name)
+        return getattr(import_module(f"discreet.auditing.{_HOME[name]}"), name)
     except ModuleNotFoundError as missing:
         if missing.name not in _EXTRA:
             raise

@@ -18,37 +18,28 @@ proves nothing: it says that these attacks, on these data sets, found no fault.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from discreet.auditing import checks
 from discreet.auditing.believing import BeliefCheck, beliefs, edges_of
 from discreet.auditing.checks import Check
-from discreet.auditing.events import Event, Name, Sample, Tested, best_event, collected, judged
+from discreet.auditing.events import Event, Name, Sample, Tested, best_event, judged
 from discreet.auditing.neighbours import Pair, neighbours
-from discreet.auditing.path import Replay, Seen, Trial, columns_of, opened, raised
+from discreet.auditing.path import columns_of, raised
 from discreet.auditing.promises import Promise
-from discreet.errors import InputError
+from discreet.auditing.releasing import Progress, Releases
+from discreet.auditing.settings import NOTE, WHOLE, check_settings, training_size
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, parameters
 from discreet.releases.planning import KEYS, Plan
 from discreet.releases.pricing import Priced
 from discreet.releases.spec import Spec, load
 
-__all__ = ["NOTE", "Attack", "Audit", "attack", "audit"]
+__all__ = ["Audit", "audit"]
 
-NOTE = (
-    "Passing proves nothing: it says that these attacks on these generated data sets found no "
-    "fault. The protected data were not read and nothing was charged."
-)
-WHOLE = "the whole release"
 _WORST = 3
-_TRAINING = 4
-_CONFIDENCE = 0.99
-
-Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +86,8 @@ class Audit:
         """Everything that did not pass, a sentence each."""
         found = [f"{check.name}: {check.found}" for check in self.checks if not check.passed]
         found += [
-            f"{test.view}, pair {test.pair!r}: ε is at least {test.shown.epsilon_lower:.3g} where "
-            f"{test.shown.epsilon:.3g} was promised, by the event {test.event}."
+            f"{test.view}, pair {test.pair!r}: {_exceeded(test)} was promised, by the event "
+            f"{test.event}."
             for test in self.tests
             if test.broken
         ]
@@ -116,15 +107,11 @@ class Audit:
         )
 
 
-def _checked(epsilon: float, trials: int, failure_probability: float) -> None:
-    if math.isnan(epsilon) or not 0 < epsilon <= 20:
-        raise InputError(f"epsilon is {epsilon!r}; an audit needs one above 0 and at most 20.")
-    if isinstance(trials, bool) or not isinstance(trials, int) or not 100 <= trials <= 10**6:
-        raise InputError(f"trials is {trials!r}; give a whole number from 100 to a million.")
-    if math.isnan(failure_probability) or not 0 < failure_probability < 1:
-        raise InputError(
-            f"the failure probability is {failure_probability!r}; it must lie between 0 and 1."
-        )
+def _exceeded(test: Tested) -> str:
+    shown = test.shown
+    if shown.rho is not None and shown.rho_lower is not None and shown.rho_lower > shown.rho:
+        return f"ρ is at least {shown.rho_lower:.3g} where {shown.rho:.3g}"
+    return f"ε is at least {shown.epsilon_lower:.3g} where {shown.epsilon:.3g}"
 
 
 def audit(
@@ -144,20 +131,21 @@ def audit(
     test; a quarter of that, for every data set, goes into choosing. `draws` is how often bounding
     and aggregation run afresh on each data set.
     """
-    _checked(epsilon, trials, failure_probability)
+    check_settings(epsilon, trials, failure_probability)
     asked = spec if isinstance(spec, Spec) else load(spec, folder=folder)
-    plan, columns = raised(asked, epsilon), columns_of(asked)
+    plan, columns = raised(asked, float(epsilon)), columns_of(asked)
     made = neighbours(plan, columns)
-    released = _Releases(plan, columns, made.data, draws, progress)
+    released = Releases(plan, columns, made.data, draws, progress)
     try:
         training = {
-            name: released.of(name, max(100, trials // _TRAINING))
+            name: released.of(name, training_size(trials))
             for name in {side for pair in made.pairs for side in (pair.left, pair.right)}
         }
-        chosen = _chosen(plan, made.pairs, training)
+        ranked = _ranked(plan, made.pairs, training)
+        chosen = ranked[:_WORST]
         fresh = {
             name: released.of(name, trials)
-            for name in {side for pair, *_ in chosen for side in (pair.left, pair.right)}
+            for name in {side for c in chosen for side in (c.pair.left, c.pair.right)}
         }
         tests, believed = _tested(plan, chosen, training, fresh, failure_probability)
         seen = released.noise
@@ -171,7 +159,7 @@ def audit(
     finally:
         released.close()
     return _verdict(
-        plan, epsilon, trials, failure_probability, released, made.pairs, tests, believed, found
+        plan, epsilon, trials, failure_probability, released, ranked, tests, believed, found
     )
 
 
@@ -179,58 +167,6 @@ def audit(
 class _Chosen:
     pair: Pair
     events: tuple[tuple[str, Event, Promise], ...]
-
-    def __iter__(self) -> Any:
-        return iter((self.pair, self.events))
-
-
-class _Releases:
-    """Releases of each data set, made when asked for; engines stay open between."""
-
-    def __init__(
-        self,
-        plan: Plan,
-        columns: Mapping[str, Any],
-        data: Mapping[str, Sequence[Mapping[str, Any]]],
-        draws: int,
-        progress: Progress | None,
-    ) -> None:
-        self._plan, self._columns, self._data, self._draws = plan, columns, data, draws
-        self._progress = progress
-        self._codes: dict[Hashable, int] = {}
-        self._open: dict[str, tuple[Any, Replay, Trial]] = {}
-        self.noise: list[Seen] = []
-        self.shapes: dict[str, set[Any]] = {}
-        self.count = 0
-
-    def of(self, name: str, size: int) -> Sample:
-        """Release a data set so many times."""
-        if name not in self._open:
-            manager = opened(self._data[name], self._columns)
-            replay = Replay(manager.__enter__(), self._draws)
-            self._open[name] = (manager, replay, Trial.on(self._plan, replay))
-        _, replay, trial = self._open[name]
-        seen = []
-        sums: dict[Name, list[float]] = {}
-        for done in range(1, size + 1):
-            replay.next()
-            one = trial.once()
-            seen.append((one.values, one.shape))
-            for key, number in one.true.items():
-                sums.setdefault(key, []).append(number)
-            if len(self.noise) < 2000:
-                self.noise.append(one)
-            if self._progress is not None and done % 100 == 0:
-                self._progress(f"releasing {name!r}", done, size)
-        self.count += size
-        self.shapes.setdefault(name, set()).update(shape for _, shape in seen)
-        true = {key: math.fsum(numbers) / len(numbers) for key, numbers in sums.items()}
-        return collected(seen, self._codes, true)
-
-    def close(self) -> None:
-        """Let go of the engines."""
-        for manager, *_ in self._open.values():
-            manager.__exit__(None, None, None)
 
 
 def _views(plan: Plan, names: set[Name]) -> list[tuple[str, Promise, list[Name] | None]]:
@@ -258,8 +194,8 @@ def _price(call: Priced, plan: Plan) -> Guarantee:
     return ZCDP(call.rho or 0.0, adjacency=adjacency)
 
 
-def _chosen(plan: Plan, pairs: Sequence[Pair], training: Mapping[str, Sample]) -> list[_Chosen]:
-    """Choose on the training trials: an event for each pair and view, and the worst pairs."""
+def _ranked(plan: Plan, pairs: Sequence[Pair], training: Mapping[str, Sample]) -> list[_Chosen]:
+    """Choose on the training trials: an event for each pair and view; worst pairs first."""
     names = {name for sample in training.values() for name in sample.columns}
     views = _views(plan, names)
     ranked = []
@@ -273,7 +209,7 @@ def _chosen(plan: Plan, pairs: Sequence[Pair], training: Mapping[str, Sample]) -
         kept = (whole, *worst)
         ranked.append((max(event.suspicion for _, event, _ in kept), _Chosen(pair, kept)))
     ranked.sort(key=lambda entry: -entry[0])
-    return [chosen for _, chosen in ranked[:_WORST]]
+    return [chosen for _, chosen in ranked]
 
 
 def _tested(
@@ -285,24 +221,17 @@ def _tested(
 ) -> tuple[list[Tested], list[BeliefCheck]]:
     count = sum(len(entry.events) for entry in chosen)
     tests, believed = [], []
-    failure = _failure(Promise.of(plan.pricing.charges))
-    for pair, events in chosen:
+    failure = Promise.of(plan.pricing.charges).failure
+    for entry in chosen:
+        pair = entry.pair
         left, right = fresh[pair.left], fresh[pair.right]
-        for view, event, promise in events:
+        for view, event, promise in entry.events:
             tests.append(judged(event, left, right, promise, alpha / 2 / count, pair.name, view))
-        _, event, promise = events[0]
+        _, event, promise = entry.events[0]
         edges = edges_of(event.score, training[pair.left], training[pair.right])
         share = alpha / 4 / len(chosen)
         believed.append(beliefs(event, edges, left, right, promise, failure, share, pair.name))
     return tests, believed
-
-
-def _failure(promise: Promise) -> float:
-    """Return δ': how often beliefs may be outside; more than δ, where there is one."""
-    if promise.always:
-        return 0.0
-    least = min(delta for _, delta in promise.points)
-    return min(0.5, max(1 - _CONFIDENCE, 4 * least))
 
 
 def _verdict(
@@ -310,8 +239,8 @@ def _verdict(
     epsilon: float,
     trials: int,
     alpha: float,
-    released: _Releases,
-    pairs: Sequence[Pair],
+    released: Releases,
+    ranked: Sequence[_Chosen],
     tests: Sequence[Tested],
     believed: Sequence[BeliefCheck],
     found: Sequence[Check],
@@ -341,79 +270,5 @@ def _verdict(
         tests=tuple(tests),
         beliefs=tuple(believed),
         checks=tuple(found),
-        pairs=tuple(pair.name for pair in pairs),
+        pairs=tuple(entry.pair.name for entry in ranked),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Attack:
-    """What an attack on two samplers showed."""
-
-    test: Tested
-    belief: BeliefCheck
-    failure_probability: float
-
-    @property
-    def passed(self) -> bool:
-        """Whether nothing was found."""
-        return not self.test.broken and self.belief.passed
-
-    @property
-    def epsilon_lower(self) -> float:
-        """A lower bound of ε, wrong with the stated probability at most."""
-        return self.test.shown.epsilon_lower
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the attack as JSON-ready values."""
-        return {
-            "passed": self.passed,
-            "trials": self.test.trials,
-            "epsilon_lower": self.epsilon_lower,
-            "failure_probability": self.failure_probability,
-            "test": self.test.to_dict(),
-            "belief": self.belief.to_dict(),
-            "note": NOTE,
-        }
-
-    def __repr__(self) -> str:
-        verdict = "passed" if self.passed else "NOT passed"
-        return f"Attack({verdict}, epsilon_lower={self.epsilon_lower:.3g})"
-
-
-Draw: TypeAlias = Callable[[], Sequence[float]]
-
-
-def attack(
-    with_unit: Draw,
-    without_unit: Draw,
-    guarantee: Guarantee,
-    *,
-    trials: int = 2000,
-    failure_probability: float = 1e-3,
-) -> Attack:
-    """Attack any mechanism, given as two samplers that return numbers: one for each neighbour.
-
-    >>> attack(lambda: [1], lambda: [0], PureDP(2.0), trials=400).passed
-    False
-    """
-    _checked(2.0, trials, failure_probability)
-    promise = Promise.of([guarantee])
-    codes: dict[Hashable, int] = {}
-
-    def sample(draw: Draw, size: int) -> Sample:
-        seen: list[tuple[Mapping[Name, float], Hashable]] = []
-        for _ in range(size):
-            values = draw()
-            named: dict[Name, float] = {("output", str(i)): float(v) for i, v in enumerate(values)}
-            seen.append((named, len(values)))
-        return collected(seen, codes)
-
-    size = max(100, trials // _TRAINING)
-    training = sample(with_unit, size), sample(without_unit, size)
-    event = best_event(*training, promise)
-    edges = edges_of(event.score, *training)
-    fresh = sample(with_unit, trials), sample(without_unit, trials)
-    half = failure_probability / 2
-    test = judged(event, *fresh, promise, half, "given", WHOLE)
-    belief = beliefs(event, edges, *fresh, promise, _failure(promise), half, "given")
-    return Attack(test, belief, failure_probability)

@@ -167,6 +167,8 @@ class Tested:
             "epsilon_lower": self.shown.epsilon_lower,
             "epsilon_promised": self.shown.epsilon,
             "delta": self.shown.delta,
+            "rho_lower": self.shown.rho_lower,
+            "rho_promised": self.shown.rho,
             "broken": self.broken,
         }
 

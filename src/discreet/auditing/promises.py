@@ -9,13 +9,18 @@ if P(E) ≥ p and Q(E) ≤ q are certain, each point with p > e^{ε_j} q + δ_j 
 is what the data show at δ_j. For pure DP there is one point with δ = 0; for zCDP the points lie on
 its tight conversion (Canonne, Kamath and Steinke 2020). Any set of points is sound: a point that is
 left out only costs power. Keys that are paid for add their δ to every point.
+
+ρ-zCDP says more: by the data processing inequality the Rényi divergences of the event alone,
+D_α(p‖q) between coins that fall as P(E) and Q(E) do, are at most αρ for every α > 1, and at α = 1,
+where D is the Kullback–Leibler divergence (Bun and Steinke 2016). So ρ ≥ D_α(p‖q)/α is shown. For
+p ≥ q it rises in p and falls in q, so that bounds may stand in their places.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.composition.concentrated import zcdp_delta
@@ -30,6 +35,9 @@ __all__ = ["Promise", "Shown"]
 
 _POINTS = 160
 _FARTHEST = 12.0
+_FAILURE = 0.01
+_SMALL = 1e-3
+_ORDERS = (1.25, 1.5, 2.0, 3.0, 5.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +47,14 @@ class Shown:
     epsilon_lower: float
     epsilon: float
     delta: float
+    rho_lower: float | None = None
+    rho: float | None = None
 
     @property
     def broken(self) -> bool:
         """Whether more was shown than promised."""
+        if self.rho is not None and (self.rho_lower or 0.0) > self.rho:
+            return True
         return self.epsilon_lower > self.epsilon
 
 
@@ -52,6 +64,7 @@ class Promise:
 
     guarantee: Guarantee
     points: tuple[tuple[float, float], ...]
+    rho: float | None = None
 
     @classmethod
     def of(cls, charges: Sequence[Guarantee]) -> Promise:
@@ -83,7 +96,7 @@ class Promise:
                 lambda e: min(1.0, zcdp_delta(rho, e) + delta),
                 adjacency=adjacency,
             )
-        return cls(whole, points)
+        return cls(whole, points, None if delta else rho)
 
     def excess(self, p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return by how much ε would be exceeded if P(E) were p and Q(E) were q, at most."""
@@ -92,16 +105,27 @@ class Promise:
         worst = np.full(np.broadcast(p, q).shape, -np.inf)
         for epsilon, delta in self.points:
             worst = np.maximum(worst, np.log(np.maximum(p - delta, 1e-12) / q) - epsilon)
+        if self.rho is not None:
+            worst = np.maximum(worst, np.log(np.maximum(_rho_of(p, q), 1e-12) / self.rho))
         return worst
 
     def shown(self, p: float, q: float) -> Shown:
-        """Return what P(E) ≥ p and Q(E) ≤ q show, at the point where it exceeds the most."""
-        found = []
-        for epsilon, delta in self.points:
-            left = p - delta
-            lower = math.log(left / q) if left > 0 and q > 0 else (math.inf if left > 0 else 0.0)
-            found.append(Shown(max(0.0, lower), epsilon, delta))
-        return max(found, key=lambda s: s.epsilon_lower - s.epsilon)
+        """Return what P(E) ≥ p and Q(E) ≤ q show (q > 0), at the point that is broken the most.
+
+        Where none is broken, it is said at a small δ: near δ = 1 any curve says little of ε.
+        """
+        found = [
+            Shown(max(0.0, math.log((p - delta) / q)) if p > delta else 0.0, epsilon, delta)
+            for epsilon, delta in self.points
+        ]
+        worst = max(found, key=lambda s: s.epsilon_lower - s.epsilon)
+        small = (s for s in found if s.delta <= _SMALL)
+        said = worst if worst.broken else next(small, found[-1])
+        if self.rho is None:
+            return said
+        import numpy as np
+
+        return replace(said, rho_lower=float(_rho_of(np.array(p), np.array(q))), rho=self.rho)
 
     def loss(self, failure: float) -> float:
         """Return ε': the privacy loss is within ±ε' but with that probability (0 for pure DP)."""
@@ -116,6 +140,27 @@ class Promise:
         """Whether it speaks of every output."""
         return isinstance(self.guarantee, PureDP)
 
+    @property
+    def failure(self) -> float:
+        """δ': how often beliefs may be outside; 0 for pure DP, else more than δ."""
+        if self.always:
+            return 0.0
+        return min(0.5, max(_FAILURE, 4 * min(delta for _, delta in self.points)))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the guarantee as JSON-ready values."""
         return self.guarantee.to_dict()
+
+
+def _rho_of(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest D_α(p‖q)/α over some α, where p > q; 0 elsewhere."""
+    import numpy as np
+
+    above = (p > q) & (q > 0) & (q < 1)
+    a = np.clip(np.where(above, p, 0.5), 1e-12, 1 - 1e-12)
+    b = np.clip(np.where(above, q, 0.5), 1e-12, 1 - 1e-12)
+    best = a * np.log(a / b) + (1 - a) * np.log((1 - a) / (1 - b))
+    for order in _ORDERS:
+        moments = a**order * b ** (1 - order) + (1 - a) ** order * (1 - b) ** (1 - order)
+        best = np.maximum(best, np.log(moments) / (order - 1) / order)
+    return np.where(above, best, 0.0)
