@@ -109,6 +109,15 @@ def test_every_numeral_of_a_series_comes_from_it(audience: Any) -> None:
     assert untraced(lambda r: text(r).replace("K&R Theorem 1", ""), (0.3, 0.1, 1.2, 3, 12)) == []
 
 
+@pytest.mark.parametrize("knows", ["everyone else", "a hunch"])
+@pytest.mark.parametrize("stated", PROMISES, ids=str)
+def test_every_numeral_of_a_worry_comes_from_it(stated: Any, knows: Any) -> None:
+    belief = explain(stated, Prior(0.3))
+    assert untraced(lambda b: answer(b, knows).text, belief) == []
+    # The figures are a hundred, always.
+    assert set(untraced(lambda b: answer(b, knows).icons.text, belief)) <= {"100"}
+
+
 def test_a_tracing_that_finds_a_planted_numeral() -> None:
     belief = explain(PureDP(0.5), 0.3)
     assert untraced(lambda b: sentence(b) + " It is 17 times better.", belief) == ["17"]
@@ -124,6 +133,8 @@ def test_the_unit_is_the_subject_everywhere(stated: Any, audience: Any) -> None:
         guarantee_text(belief.guarantee, audience, unit),
         answer(belief).text,
     ]
+    if belief.holds_with < 1:
+        texts.append(pure_against_approximate(belief, audience))
     for text in texts:
         assert unit in text
         assert not re.search(r"\b(a|one) person\b|\byou\b", text)
@@ -148,7 +159,7 @@ def test_languages_have_the_same_texts_with_the_same_values(name: str) -> None:
     for key, text in other.items():
         if isinstance(text, str):
             assert values(text) == values(english[key]), key
-            digits = re.sub(r"KSZ Theorem 3\.9|1−δ|SP 800-226|α > 1|WCAG 2\.2", "", text)
+            digits = re.sub(r"KSZ Theorem 3\.9|1−δ|SHA-256|α > 1", "", text)
             assert not re.search(r"\d", digits), f"{key} has a figure of its own"
 
 

@@ -91,6 +91,7 @@ def pure_against_approximate(belief: Belief, audience: Audience = "public") -> s
     loss = belief.epsilon_prime
     return say(
         f"{key}_approximate",
+        unit=belief.unit,
         chance=chance(belief.holds_with),
         holds_with=level(belief.holds_with),
         epsilon_prime="∞" if loss is None else number(loss, "up"),
