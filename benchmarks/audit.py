@@ -73,6 +73,7 @@ def _audited(spec: dict[str, Any], trials: int) -> dict[str, Any]:
     return {
         "passed": found.passed,
         "epsilon_lower": found.epsilon_lower,
+        "promised": found.epsilon_promised,
         "worst pair": found.worst,
         "releases": found.releases,
         "seconds": time.perf_counter() - start,
@@ -111,7 +112,7 @@ def main() -> None:
         for name, row in figures[table].items():
             verdict = "passed" if row["passed"] else "FAULT "
             print(
-                f"  {name!s:30} {verdict}  ε ≥ {row['epsilon_lower']:5.3f}  "
+                f"  {name!s:30} {verdict}  ε ≥ {row['epsilon_lower']:.3f} of {row['promised']:.3g}  "
                 f"{row['releases']:>7,} releases {row['seconds']:6.1f} s  {row['worst pair']}"
             )
             should = table == "sound" or name == 1.0

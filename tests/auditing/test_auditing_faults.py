@@ -220,7 +220,7 @@ def test_sums_in_doubles(monkeypatch: pytest.MonkeyPatch, attacked: Callable[...
     monkeypatch.setattr(expressions, "_aggregates", in_doubles)
     large = {"sum": "cost", "bounds": [0, 2**51], "resolution": 1}
     found = attacked(spec(large, rows=4), trials=100)
-    assert failed(found) == {"sensitivity"}
+    assert "sensitivity" in failed(found)
 
 
 def test_a_floating_point_sampler(
@@ -233,7 +233,7 @@ def test_a_floating_point_sampler(
 
     monkeypatch.setattr(pipeline, "discrete_laplace", rounded)
     found = attacked(spec(COUNT), trials=100)
-    assert failed(found) == {"support"}
+    assert "support" in failed(found)
 
 
 def test_a_charge_for_half_the_statistics(

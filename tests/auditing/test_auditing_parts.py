@@ -260,6 +260,7 @@ class TestAudit:
         }
         assert [entry["prior"] for entry in said["beliefs"][0]["priors"]] == [0.01, 0.1, 0.5, 0.9]
         assert "passed" in repr(found)
+        assert "proves nothing" in found._repr_html_()
 
     def test_reads_no_source_and_opens_no_ledger(self, found: Audit) -> None:
         """The fixture saw to both."""
@@ -274,7 +275,14 @@ class TestAudit:
         assert save(chart, tmp_path / "audit.svg").stat().st_size > 1000
 
     @pytest.mark.parametrize(
-        "wrong", [{"epsilon": math.nan}, {"epsilon": 0}, {"trials": 5}, {"failure_probability": 2}]
+        "wrong",
+        [
+            {"epsilon": math.nan},
+            {"epsilon": 0},
+            {"trials": 5},
+            {"failure_probability": 2},
+            {"draws": 0},
+        ],
     )
     def test_what_cannot_be_is_refused(self, wrong: dict[str, Any]) -> None:
         with pytest.raises(InputError):

@@ -32,6 +32,8 @@ from discreet.auditing.path import columns_of, raised
 from discreet.auditing.promises import Promise
 from discreet.auditing.releasing import Progress, Releases
 from discreet.auditing.settings import NOTE, WHOLE, check_settings, training_size
+from discreet.beliefs.notebook import html_grid
+from discreet.errors import InputError
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, parameters
 from discreet.releases.planning import KEYS, Plan
 from discreet.releases.pricing import Priced
@@ -54,7 +56,9 @@ class Audit:
     releases: int
     failure_probability: float
     epsilon_lower: float
+    epsilon_promised: float
     delta: float
+    rho_lower: float | None
     worst: str
     tests: tuple[Tested, ...]
     beliefs: tuple[BeliefCheck, ...]
@@ -68,8 +72,10 @@ class Audit:
             "trials": self.trials,
             "releases": self.releases,
             "epsilon_lower": self.epsilon_lower,
-            "epsilon_audit": self.epsilon_audit,
+            "epsilon_promised": self.epsilon_promised,
             "delta": self.delta,
+            "rho_lower": self.rho_lower,
+            "epsilon_audit": self.epsilon_audit,
             "promised": self.promised,
             "failure_probability": self.failure_probability,
             "worst_pair": self.worst,
@@ -101,10 +107,26 @@ class Audit:
 
     def __repr__(self) -> str:
         verdict = "passed" if self.passed else "NOT passed"
+        at = f" at delta {self.delta:.2g}" if self.delta else ""
         return (
             f"Audit({self.account!r}, {verdict}, epsilon_lower={self.epsilon_lower:.3g} of "
-            f"{self.epsilon_audit:g}, failure_probability={self.failure_probability:g})"
+            f"{self.epsilon_promised:.3g}{at}, failure_probability={self.failure_probability:g})"
         )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [
+                test.pair,
+                test.view,
+                f"{test.shown.epsilon_lower:.3f}",
+                f"{test.shown.epsilon:.3f}",
+                "broken" if test.broken else "kept",
+            ]
+            for test in self.tests
+        ]
+        rows += [[c.name, c.found, "", "", "passed" if c.passed else "failed"] for c in self.checks]
+        header = ["neighbours or check", "of", "ε at least", "promised", "promise"]
+        return html_grid(f"{self!r}. {NOTE}", header, rows)
 
 
 def _exceeded(test: Tested) -> str:
@@ -132,6 +154,8 @@ def audit(
     and aggregation run afresh on each data set.
     """
     check_settings(epsilon, trials, failure_probability)
+    if isinstance(draws, bool) or not isinstance(draws, int) or not 1 <= draws <= 1000:
+        raise InputError(f"draws is {draws!r}; give a whole number from 1 to 1000.")
     asked = spec if isinstance(spec, Spec) else load(spec, folder=folder)
     plan, columns = raised(asked, float(epsilon)), columns_of(asked)
     made = neighbours(plan, columns)
@@ -265,7 +289,9 @@ def _verdict(
         releases=released.count,
         failure_probability=alpha,
         epsilon_lower=most.shown.epsilon_lower,
+        epsilon_promised=most.shown.epsilon,
         delta=most.shown.delta,
+        rho_lower=max((t.shown.rho_lower for t in whole if t.shown.rho_lower), default=None),
         worst=worst.pair,
         tests=tuple(tests),
         beliefs=tuple(believed),

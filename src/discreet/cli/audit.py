@@ -81,9 +81,8 @@ def _lines(said: dict[str, Any]) -> list[str]:
     ]
     return [
         verdict,
-        f"ε is at least {said['epsilon_lower']:.3f}, where {said['epsilon_audit']:g} was promised "
-        f"for the audit; all of this is wrong with probability at most "
-        f"{said['failure_probability']:g}.",
+        f"{_reached(said)} (budget raised for the audit); all of this is wrong with probability at "
+        f"most {said['failure_probability']:g}.",
         f"{said['releases']:,} releases of made-up data, {said['trials']:,} for each side of a "
         f"test; worst pair: {said['worst_pair']}.",
         *table(tests, ["neighbours", "of", "ε at least", "promised", "promise"]),
@@ -94,6 +93,16 @@ def _lines(said: dict[str, Any]) -> list[str]:
         *said["faults"],
         said["note"],
     ]
+
+
+def _reached(said: dict[str, Any]) -> str:
+    if said["rho_lower"] is not None:
+        return (
+            f"ρ is at least {said['rho_lower']:.3f}, where {said['promised']['rho']:g} is promised"
+        )
+    at = f" at δ = {said['delta']:g}" if said["delta"] else ""
+    shown, promised = said["epsilon_lower"], said["epsilon_promised"]
+    return f"ε is at least {shown:.3f}{at}, where {promised:g} is promised"
 
 
 def _belief_rows(beliefs: list[dict[str, Any]]) -> tuple[list[list[str]], list[str]]:
