@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from stories import BASE, COUNT, Made, made, opened, people
 
@@ -93,7 +94,56 @@ def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return Made(str(found.release_id), home)
 
 
-KINDS = ("pure", "approximate", "concentrated", "mixed", "records", "synthetic")
+@pytest.fixture(scope="session")
+def chosen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Made, Made]:
+    """A file chosen by looking at the data, and one with a promise on the same account."""
+    import yaml
+
+    from discreet.synthetic import assess, synthesize
+
+    home = tmp_path_factory.mktemp("chosen")
+    opened(home, adjacency="replace", cap=PureDP(90.0, adjacency="replace"))  # type: ignore[arg-type]
+    spec = {
+        "account": "people",
+        "purpose": "a synthetic file",
+        "source": "people.parquet",
+        "protect": {"unit": "person", "column": "person", "rows": 1, "adjacency": "replace"},
+        "budget": {"epsilon": 2},
+        "columns": ["county"],
+        "keys": {"county": ["north", "south", "west"]},
+        "n_synthetic": 40,
+        "ledger": "sqlite:///ledger.db",
+        "output": "out",
+    }
+    pq.write_table(people(), home / "people.parquet")
+    path = home / "spec.yaml"
+    path.write_text(yaml.safe_dump(spec), encoding="utf-8")
+    none = assess(path, epsilons=[2.0], region="RR <= 1000", candidates=2, no_guarantee=True)
+    some = synthesize(path, confirm=lambda _: True)
+    return Made(str(none.release_id), home), Made(str(some.release_id), home)  # type: ignore[union-attr]
+
+
+@pytest.fixture(scope="session")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """The second slot of a registered plan, after a grant; what people wrote tries to break out."""
+    home = tmp_path_factory.mktemp("planned")
+    ledger = opened(home, unit="partition")
+    plan = ledger.register_plan("people", [PureDP(0.5)] * 3, PureDP(1.5), purpose="plan", who="x")
+    ledger.grant("people", add=PureDP(1.0), approver="B", reason="more")
+    nasty = '<script>alert(1)</script> & |pipes| "quotes"'
+    count = {"count": "rows", "by": ["county"], "keys": {"county": ["north", "<i>south</i>"]}}
+    protect = {"unit": "partition", "column": ["person", "county"], "rows": 2}
+    spec = BASE | {
+        "purpose": nasty,
+        "protect": protect,
+        "statistics": [count | {"name": nasty}],
+        "budget": {"epsilon": 0.5},
+    }
+    made(home, spec, plan_id=plan)
+    return made(home, spec, plan_id=plan)
+
+
+KINDS = ("pure", "approximate", "concentrated", "mixed", "records", "synthetic", "planned")
 
 
 @pytest.fixture(params=KINDS)

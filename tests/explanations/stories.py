@@ -85,6 +85,6 @@ def opened(home: Path, **terms: Any) -> Ledger:
     return ledger
 
 
-def made(home: Path, spec: dict[str, Any]) -> Made:
-    found = release(spec, data=people(), folder=home, confirm=lambda _: True)
+def made(home: Path, spec: dict[str, Any], **how: Any) -> Made:
+    found = release(spec, data=people(), folder=home, confirm=lambda _: True, **how)
     return Made(found.release_id, home)  # type: ignore[union-attr]

@@ -221,6 +221,29 @@ def test_the_page_needs_no_network_and_no_script(any_release: Made) -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_a_file_that_promises_nothing_is_reported_as_that(chosen: tuple[Made, Made]) -> None:
+    none, some = (written(one) for one in chosen)
+    text = Page(none.html.read_text(encoding="utf-8")).text
+    assert "in 100" not in text
+    assert "by looking at the original data" in text
+    assert verified(none.folder)[0] == 0
+    assert "Files without a promise" in some.html.read_text(encoding="utf-8")
+    assert verified(some.folder)[0] == 0
+
+
+def test_what_people_wrote_cannot_break_out_of_its_place(planned: Made) -> None:
+    made = written(planned)
+    page = Page(made.html.read_text(encoding="utf-8"))
+    assert not {"script", "i"} & {tag for tag, _ in page.tags}
+    assert "<script>alert(1)</script> & |pipes|" in page.text
+    assert "one combination of person and county" in page.text
+    rows = [
+        line for line in (made.folder / "statement.md").read_text().splitlines() if "alert" in line
+    ]
+    assert rows
+    assert all("<script" not in line for line in rows)
+
+
 def test_every_chart_has_a_table_beside_it(any_release: Made) -> None:
     text = written(any_release).html.read_text(encoding="utf-8")
     figures = re.findall(r"<figure.*?</figure>", text, re.S)

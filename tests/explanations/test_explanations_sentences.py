@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import string
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -161,6 +162,21 @@ def test_languages_have_the_same_texts_with_the_same_values(name: str) -> None:
             assert values(text) == values(english[key]), key
             digits = re.sub(r"KSZ Theorem 3\.9|1−δ|SHA-256|α > 1", "", text)
             assert not re.search(r"\d", digits), f"{key} has a figure of its own"
+
+
+def test_another_language_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.explanations import catalogue as module
+
+    english = (module._TEXTS / "en.toml").read_text(encoding="utf-8")
+    (tmp_path / "en.toml").write_text(english, encoding="utf-8")
+    shouted = english.replace("Say someone thinks", "Angenommen, jemand denkt,")
+    (tmp_path / "de.toml").write_text(shouted, encoding="utf-8")
+    monkeypatch.setattr(module, "_TEXTS", tmp_path)
+    monkeypatch.setenv("DISCREET_LANGUAGE", "de")
+    assert languages() == ("de", "en")
+    assert sentence(explain(PureDP(0.5), 0.3)).startswith("Angenommen, jemand denkt,")
+    monkeypatch.delenv("DISCREET_LANGUAGE")
+    assert sentence(explain(PureDP(0.5), 0.3)).startswith("Say someone thinks")
 
 
 def test_an_unknown_language_and_audience_are_refused() -> None:

@@ -158,3 +158,48 @@ def test_a_release_that_was_edited_is_not_reported(pure: Made, tmp_path: Path, n
 def test_a_ledger_that_cannot_be_told_from_the_files_is_asked_for(synthetic: Made) -> None:
     with pytest.raises(InputError, match="give --ledger"):
         find(synthetic.release_id, output=synthetic.output)
+
+
+def test_a_file_that_promises_nothing_states_no_belief(chosen: tuple[Made, Made]) -> None:
+    none, some = (statement(find(one.release_id, ledger=one.ledger)) for one in chosen)
+    assert none.facts["risk"] is None
+    assert none.facts["guarantee"]["kind"] == "none"
+    assert "by looking at the original data" in none.facts["texts"]["public"]
+    assert "in 100" not in markdown(none)
+    jsonschema.Draft202012Validator(statement_schema()).validate(none.to_dict())
+    # And the bounds of others on the account say that they do not cover it.
+    assert some.facts["risk"] is not None
+    assert some.facts["not_covered"][0]["name"] == "Files without a promise"
+
+
+def test_a_ledger_that_was_altered_is_not_reported_from(pure: Made, tmp_path: Path) -> None:
+    import sqlite3
+
+    copy = pure.copied(tmp_path)
+    with sqlite3.connect(copy.home / "ledger.db") as ledger:
+        triggers = ledger.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchall()
+        for (name,) in triggers:
+            ledger.execute(f'DROP TRIGGER "{name}"')
+        ledger.execute("UPDATE discreet_entries SET body = replace(body, 'A. Approver', 'Nobody')")
+    with pytest.raises(PolicyError, match="is not what it was when it was written"):
+        find(copy.release_id, ledger=copy.ledger)
+
+
+def test_a_name_that_is_no_release_is_refused(pure: Made) -> None:
+    for name in ("../pure", "*", ""):
+        with pytest.raises(InputError, match="release_id is"):
+            find(name, ledger=pure.ledger)
+
+
+def test_a_delta_too_large_for_the_confidence_lowers_it_and_says_so(tmp_path: Path) -> None:
+    from stories import BASE, COUNT, made, opened
+
+    from discreet.guarantees import ApproxDP
+
+    ledger = opened(tmp_path, filter="basic", cap=ApproxDP(4.0, 0.5))
+    one = made(tmp_path, BASE | {"statistics": [COUNT], "budget": {"epsilon": 0.5}})
+    ledger.charge("people", ApproxDP(0.1, 0.02), purpose="careless", who="x")
+    rows = statement(find(one.release_id, ledger=one.ledger)).facts["risk"]["beliefs"]
+    assert {row["holds_with"] for row in rows} == {0.95}

@@ -6,6 +6,7 @@ figure is rounded is decided by `figures`, never here.
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -54,9 +55,13 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _TEXTS.glob("*.toml")))
 
 
+def catalogue(language: str | None = None) -> Catalogue:
+    """Return the catalogue of a language, by default that of `DISCREET_LANGUAGE` or English."""
+    return _loaded(language or os.environ.get("DISCREET_LANGUAGE") or "en")
+
+
 @cache
-def catalogue(language: str = "en") -> Catalogue:
-    """Return the catalogue of a language."""
+def _loaded(language: str) -> Catalogue:
     path = _TEXTS / f"{language}.toml"
     if language not in languages():
         known = ", ".join(languages())

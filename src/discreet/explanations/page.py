@@ -132,7 +132,9 @@ def _facts(statement: Statement) -> str:
     )
     unprotected = "".join(
         f"<li><strong>{escape(name)}.</strong> {escape(text)}</li>"
-        for name, text in not_protected("public", facts["unit"]["unit"])
+        for name, text in not_protected(
+            "public", facts["unit"]["unit"], unpromised=statement.stored.unpromised
+        )
     )
     return (
         f'<dl class="facts">{shown}</dl><div class="pair"><div>'

@@ -6,12 +6,12 @@ of promise and its numbers, the adjacency, the prior, and how often the bound ma
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from discreet.beliefs import Belief, Prior, explain
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, GuaranteeError
 from discreet.explanations.joining import chance_if_joined
 from discreet.explanations.stored import Stored
 from discreet.guarantees import Adjacency, Guarantee
@@ -21,6 +21,7 @@ __all__ = ["PRIORS", "Risk", "promise_dict", "risk_of"]
 
 PRIORS = (0.01, 0.1, 0.3, 0.5)
 _CONFIDENCE = 0.99
+_LOWER = (0.95, 0.9, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +98,28 @@ def risk_of(stored: Stored, unit: str) -> Risk | None:
     priors = [Prior(p) for p in PRIORS]
     choice = None if tolerance is None else _choice(tolerance, total.adjacency)
     confidence = _CONFIDENCE if tolerance is None else tolerance.get("confidence", _CONFIDENCE)
-    beliefs = tuple(explain(total, prior, confidence=confidence, unit=unit) for prior in priors)
+    beliefs = _beliefs(total, priors, confidence, unit)
     return Risk(
         promise=promise_dict(stored),
         beliefs=beliefs,
         joined=tuple(_joined(total, prior) for prior in priors),
         tolerated=tuple(_tolerated(tolerance, prior) for prior in priors),
         choice=choice,
+    )
+
+
+def _beliefs(
+    total: Guarantee, priors: Sequence[Prior], confidence: float, unit: str
+) -> tuple[Belief, ...]:
+    """Return the beliefs at the confidence asked for, or at the next one that δ allows."""
+    for level in (confidence, *(c for c in _LOWER if c < confidence)):
+        try:
+            return tuple(explain(total, prior, confidence=level, unit=unit) for prior in priors)
+        except GuaranteeError:
+            continue
+    raise GuaranteeError(
+        f"the account has spent {total}, which bounds no belief even with probability "
+        f"{_LOWER[-1]:g}; there is nothing to state."
     )
 
 

@@ -108,7 +108,9 @@ def statement(stored: Stored) -> Statement:
         "risk": None if risk is None else risk.to_dict(),
         "not_covered": [
             {"name": name, "text": text}
-            for name, text in not_protected("regulator", protect["unit"])
+            for name, text in not_protected(
+                "regulator", protect["unit"], unpromised=stored.unpromised
+            )
         ],
         "texts": _texts(stored, risk, unit),
         "hashes": {

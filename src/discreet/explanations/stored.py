@@ -18,13 +18,14 @@ from discreet.errors import InputError, PolicyError
 
 if TYPE_CHECKING:
     from discreet.guarantees import Guarantee
-    from discreet.ledger import Account, Entry
+    from discreet.ledger import Account, Entry, Ledger
 
 __all__ = ["FILES", "Stored", "find", "stored_release"]
 
 FILES = ("release.json", "statement.md", "table.csv", "table.parquet")
 _PREFIX = "sqlite:///"
 _CHARGES = ("reserve", "charge", "plan")
+_NO_PROMISE = "(guarantee: none;"  # how `assess` says it in the purpose of such a charge
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,11 @@ class Stored:
         """Whether a promise goes with it: a file chosen by looking at the data has none."""
         return self.said.get("guarantee") != "none"
 
+    @property
+    def unpromised(self) -> bool:
+        """Whether the account also paid for a file that promises nothing: no bound covers it."""
+        return any(_NO_PROMISE in str(entry.said.get("purpose")) for entry in self.charges)
+
     def total(self) -> Guarantee:
         """Return what everything charged to the account so far promises together."""
         return self.account.total
@@ -79,7 +85,9 @@ def find(release_id: str, *, ledger: str | None = None, output: str | Path | Non
             f"Release {release_id} can be anywhere; give the ledger (--ledger URL) or the output "
             "folder (--output FOLDER)."
         )
-    folder = _folder(release_id, ledger, output)
+    from discreet.ledger.entries import checked_id
+
+    folder = _folder(checked_id(release_id), ledger, output)
     said = _read(folder)
     return stored_release(folder, ledger or _ledger_of(said, folder))
 
@@ -90,6 +98,7 @@ def stored_release(folder: Path, ledger_url: str) -> Stored:
 
     said = _read(folder)
     ledger = Ledger.open(ledger_url)
+    _verified(ledger)
     sheet = ledger.show(str(said["account"]))
     mine = [entry for entry in sheet.entries if entry.release_id == said["release_id"]]
     commits = [entry for entry in mine if entry.kind == "commit"]
@@ -125,6 +134,15 @@ def stored_release(folder: Path, ledger_url: str) -> Stored:
         chain=tuple(ledger.entries()),
         head=sheet.head,
     )
+
+
+def _verified(ledger: Ledger) -> None:
+    problems = ledger.verify().problems
+    if problems:
+        raise PolicyError(
+            f"The ledger {ledger.url} is not what it was when it was written ({problems[0]}); "
+            "nothing is reported from it. Restore it, and run discreet ledger verify."
+        )
 
 
 def hash_together(hashes: Mapping[str, str]) -> str:

@@ -101,13 +101,19 @@ def pure_against_approximate(belief: Belief, audience: Audience = "public") -> s
 
 
 def not_protected(
-    audience: Audience = "public", unit: str = "person"
+    audience: Audience = "public", unit: str = "person", *, unpromised: bool = False
 ) -> tuple[tuple[str, str], ...]:
-    """Return what the promise does not cover, as (name, sentence), the most asked-for first."""
+    """Return what the promise does not cover, as (name, sentence), the most asked-for first.
+
+    `unpromised` says that the same data also gave a file without a promise.
+    """
     said, texts = check_audience(audience), catalogue()
+    topics = texts.names("not_protected.order")
+    if unpromised:
+        topics = ("unpromised", *topics)
     found = [
         (texts.say(f"not_protected.{topic}.name"), texts.say(f"not_protected.{topic}.{said}"))
-        for topic in texts.names("not_protected.order")
+        for topic in topics
     ]
     return (
         *found,
