@@ -81,15 +81,24 @@ def quantile(loss: GridLoss, delta_prime: float, sided: Sided) -> float:
         return x >= largest or tail(loss, x, sided) <= delta_prime
 
     mean, unit = _frame(loss)
-    bucket = _bucket(loss, _guess(loss, delta_prime))
-    while mean + bucket * unit > 0 and below(mean + bucket * unit):
-        bucket -= 1
-    while not below(mean + (bucket + 1) * unit):
-        bucket += 1
-    if mean + bucket * unit <= 0 and below(0.0):
+    floor = math.floor(-mean / unit)  # the window that holds 0
+
+    def end(bucket: int) -> float:
+        return max(0.0, mean + bucket * unit)
+
+    low = max(floor, _bucket(loss, _guess(loss, delta_prime)))
+    stride = 1
+    while low > floor and below(end(low)):
+        low, stride = max(floor, low - stride), 2 * stride
+    high, stride = low + 1, 1
+    while not below(end(high)):
+        low, high, stride = high, high + stride, 2 * stride
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if below(end(middle)) else (middle, high)
+    if low == floor and below(0.0):
         return 0.0
-    low, high = max(0.0, mean + bucket * unit), min(largest, mean + (bucket + 1) * unit)
-    return first_below(lambda x: 0.0 if below(x) else 1.0, 0.5, low, high)
+    return first_below(lambda x: 0.0 if below(x) else 1.0, 0.5, end(low), min(largest, end(high)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +140,11 @@ class _Piece:
 
 @lru_cache(maxsize=256)
 def _frame(loss: GridLoss) -> tuple[float, float]:
-    """Mean and half a standard deviation of the loss: each window serves so much of it."""
+    """Mean of the loss, and half a standard deviation or a step of its lattice: one window each."""
     _, mean, variance = cumulants(loss.ingredients, 0.5)
-    return mean, 0.5 * math.sqrt(max(variance, 1e-24 * mean * mean))
+    lattice = _lattice(loss)
+    step = 0.0 if lattice is None else float(lattice[0])
+    return mean, max(0.5 * math.sqrt(max(variance, 1e-24 * mean * mean)), step)
 
 
 def _bucket(loss: GridLoss, x: float) -> int:

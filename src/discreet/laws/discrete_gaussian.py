@@ -100,6 +100,19 @@ class DiscreteGaussian:
         last = m + math.ceil(_REACH * self.sigma) + 2
         return math.fsum(self._weight(n) for n in range(m, last)) / self.normaliser
 
+    def cdf(self, x: float) -> float:
+        """P(N ≤ x)."""
+        return self.tail(-math.floor(x))
+
+    def quantile(self, prob: float) -> int:
+        """Smallest whole x with P(N ≤ x) ≥ prob."""
+        prob = probability("prob", prob)
+        low, high = -math.ceil(40 * self.sigma) - 1, math.ceil(40 * self.sigma) + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.cdf(middle) >= prob else (middle, high)
+        return high
+
     def prob_within(self, t: float) -> float:
         """P(|N| ≤ t)."""
         return 1 - 2 * self.tail(math.floor(t) + 1) if t >= 0 else 0.0

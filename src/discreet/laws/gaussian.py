@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from discreet.errors import InputError
 from discreet.guarantees import ZCDP
 from discreet.laws.checks import positive, probability
-from discreet.laws.normal import tail
+from discreet.laws.normal import tail, upper_point
 from discreet.rounding import up
 
 __all__ = ["Gaussian"]
@@ -69,18 +69,25 @@ class Gaussian:
         """P(N ≥ t), which is P(N ≤ −t), for any t."""
         return tail(t / self.sigma)
 
+    def cdf(self, x: float) -> float:
+        """P(N ≤ x)."""
+        return self.tail(-x)
+
+    def quantile(self, prob: float) -> float:
+        """The x with P(N ≤ x) = prob, by bisection on the tail."""
+        prob = probability("prob", prob)
+        if prob == 0.5:
+            return 0.0
+        side = upper_point(min(prob, 1 - prob)) * self.sigma
+        return side if prob > 0.5 else -side
+
     def prob_within(self, t: float) -> float:
         """P(|N| ≤ t)."""
         return math.erf(t / (self.sigma * math.sqrt(2))) if t > 0 else 0.0
 
     def half_width(self, confidence: float = 0.95) -> float:
         """The t with P(|N| ≤ t) = confidence, by bisection on the tail."""
-        level = (1 - probability("confidence", confidence)) / 2
-        low, high = 0.0, 40.0
-        for _ in range(80):
-            middle = (low + high) / 2
-            low, high = (middle, high) if tail(middle) > level else (low, middle)
-        return high * self.sigma
+        return upper_point((1 - probability("confidence", confidence)) / 2) * self.sigma
 
     def prob_crosses(self, distance: float) -> float:
         """Probability that noise carries a value across a limit `distance` away."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from discreet.errors import InputError
 from discreet.guarantees import PureDP
-from discreet.laws.checks import positive, whole
+from discreet.laws.checks import positive, probability, whole
 
 __all__ = ["Geometric"]
 
@@ -64,6 +64,23 @@ class Geometric:
         if m >= 1:
             return math.exp(-rate * m) / (1 + math.exp(-rate))
         return 1 - self.tail(1 - m)
+
+    def cdf(self, x: float) -> float:
+        """P(N ≤ x)."""
+        return self.tail(-math.floor(x))
+
+    def quantile(self, prob: float) -> int:
+        """Smallest whole x with P(N ≤ x) ≥ prob."""
+        prob = probability("prob", prob)
+        rate = self.epsilon / self.sensitivity
+        # P(N ≤ −m) = a^m/(1+a), and its mirror image; then the rounding of the logarithm
+        away = -math.log(min(prob, 1 - prob) * (1 + math.exp(-rate))) / rate
+        x = -math.floor(away) - 1 if prob < 0.5 else math.floor(away) - 1
+        while self.cdf(x) < prob:
+            x += 1
+        while self.cdf(x - 1) >= prob:
+            x -= 1
+        return x
 
     def prob_within(self, t: float) -> float:
         """P(|N| ≤ t)."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from discreet.errors import InputError
 from discreet.guarantees import PureDP
-from discreet.laws.checks import positive
+from discreet.laws.checks import positive, probability
 
 __all__ = ["Laplace"]
 
@@ -60,6 +60,16 @@ class Laplace:
         """P(N ≥ t), which is P(N ≤ −t), for any t."""
         x = math.exp(-abs(t) / self.scale) / 2
         return x if t >= 0 else 1 - x
+
+    def cdf(self, x: float) -> float:
+        """P(N ≤ x)."""
+        return self.tail(-x)
+
+    def quantile(self, prob: float) -> float:
+        """The x with P(N ≤ x) = prob."""
+        prob = probability("prob", prob)
+        side = -self.scale * math.log(2 * min(prob, 1 - prob))
+        return side if prob > 0.5 else -side
 
     def prob_within(self, t: float) -> float:
         """P(|N| ≤ t)."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["gap", "log_density", "log_tail", "mills", "tail"]
+__all__ = ["gap", "log_density", "log_tail", "mills", "tail", "upper_point"]
 
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 _SWITCH = 4.0
@@ -59,3 +59,12 @@ def log_tail(x: float) -> float:
     if x < _SWITCH:
         return math.log(tail(x))
     return log_density(x) + math.log(mills(x))
+
+
+def upper_point(level: float) -> float:
+    """The x ≥ 0 with Φᶜ(x) = level, for 0 < level ≤ ½, by bisection."""
+    low, high = 0.0, 40.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if tail(middle) > level else (low, middle)
+    return high
