@@ -13,12 +13,13 @@ import pytest
 import yaml
 from reading import grade
 from stories import Made
+from tracing import untraced
 
 from discreet.beliefs import explain
 from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.explanations.markdown import markdown
 from discreet.explanations.registry import registry_record, registry_yaml
-from discreet.explanations.statements import statement, statement_schema
+from discreet.explanations.statements import release_text, statement, statement_schema
 from discreet.explanations.stored import find
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
@@ -203,3 +204,15 @@ def test_a_delta_too_large_for_the_confidence_lowers_it_and_says_so(tmp_path: Pa
     ledger.charge("people", ApproxDP(0.1, 0.02), purpose="careless", who="x")
     rows = statement(find(one.release_id, ledger=one.ledger)).facts["risk"]["beliefs"]
     assert {row["holds_with"] for row in rows} == {0.95}
+
+
+@pytest.mark.parametrize("audience", ["technical", "regulator"])
+def test_every_numeral_of_a_release_comes_from_its_facts(pure: Made, audience: Any) -> None:
+    facts = statement(find(pure.release_id, ledger=pure.ledger)).facts
+    spending = {k: facts["spending"][k] for k in ("this", "account_now", "remaining")}
+    some = {k: facts[k] for k in ("identity", "composition")} | {"spending": spending}
+    assert untraced(lambda said: release_text(said, audience), some) == []
+    text = facts["texts"][audience]
+    assert "ε = 1.2993" in text
+    assert "ε = 1.7007" in text
+    assert pure.release_id in text

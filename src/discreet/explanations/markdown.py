@@ -14,7 +14,7 @@ from discreet.explanations.figures import (
     plain,
     whole_up,
 )
-from discreet.explanations.statements import Statement
+from discreet.explanations.statements import Statement, cap_text
 from discreet.rounding import percent
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "belief_rows",
     "beyond_text",
     "bounds_text",
-    "cap_text",
     "joining_rows",
     "library_text",
     "markdown",
@@ -204,13 +203,6 @@ def bounds_text(bounds: Mapping[str, Any]) -> str:
     if len(together) == 1:
         return next(iter(together))
     return "; ".join(f"{', '.join(names)}: {words}" for words, names in together.items())
-
-
-def cap_text(said: Mapping[str, Any]) -> str:
-    """Return a cap, or what is left of it; rounded down."""
-    if said.get("unbounded"):
-        return catalogue().say("statement.label.no_cap")
-    return amount(dict(said), "down", catalogue().say("release.nothing_left"))
 
 
 def library_text(library: Mapping[str, str] | None) -> str:

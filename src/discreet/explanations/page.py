@@ -20,13 +20,12 @@ from discreet.explanations.markdown import (
     belief_rows,
     beyond_text,
     bounds_text,
-    cap_text,
     joining_rows,
     mechanism_rows,
     unit_text,
 )
 from discreet.explanations.pictures import Picture
-from discreet.explanations.statements import Statement
+from discreet.explanations.statements import Statement, cap_text
 from discreet.explanations.topics import not_protected
 
 __all__ = ["page"]

@@ -16,12 +16,11 @@ from discreet.explanations.catalogue import catalogue
 from discreet.explanations.markdown import (
     accuracy_text,
     bounds_text,
-    cap_text,
     library_text,
     mechanism_rows,
     unit_text,
 )
-from discreet.explanations.statements import Statement
+from discreet.explanations.statements import Statement, cap_text
 
 __all__ = ["registry_record", "registry_yaml"]
 
@@ -77,7 +76,7 @@ def registry_record(statement: Statement) -> dict[str, Any]:
                 ),
                 "privacy_parameters": parameters,
                 "privacy_parameters_details": (
-                    facts["texts"]["regulator"] if risk is not None else guarantee["reason"]
+                    _line(facts["texts"]["regulator"]) if risk is not None else guarantee["reason"]
                 ),
             },
             "deployment_model": {
@@ -130,6 +129,10 @@ def _justified(facts: Any) -> str:
     if risk is None or risk["choice"] is None:
         return catalogue().say("statement.not_stated")
     return str(risk["choice"]["tolerance"])
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _slug(text: str) -> str:

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.explanations.catalogue import catalogue
+from discreet.explanations.figures import amount
 from discreet.explanations.risks import Risk, risk_of
-from discreet.explanations.sentences import AUDIENCES, sentence
+from discreet.explanations.sentences import AUDIENCES, Audience, check_audience, sentence
 from discreet.explanations.stored import Stored
 from discreet.explanations.topics import (
     guarantee_text,
@@ -26,7 +27,7 @@ from discreet.explanations.topics import (
 )
 from discreet.ledger.accounts import remaining_dict
 
-__all__ = ["FORMAT", "Statement", "statement", "statement_schema"]
+__all__ = ["FORMAT", "Statement", "cap_text", "release_text", "statement", "statement_schema"]
 
 FORMAT = 1
 _HEADLINE = 2  # of the priors: 30 in 100, neither rare nor even
@@ -112,13 +113,13 @@ def statement(stored: Stored) -> Statement:
                 "regulator", protect["unit"], unpromised=stored.unpromised
             )
         ],
-        "texts": _texts(stored, risk, unit),
         "hashes": {
             "spec": stored.said["spec_hash"],
             "output": stored.output_hash,
             "files": dict(stored.hashes),
         },
     }
+    facts["texts"] = _texts(stored, facts, risk, unit)
     return Statement(stored, facts, risk)
 
 
@@ -314,27 +315,45 @@ def _biases(stored: Stored) -> Iterator[dict[str, Any]]:
         yield {"kind": "nulls", "text": say("statement.bias.nulls"), "size": None}
 
 
-def _texts(stored: Stored, risk: Risk | None, unit: str) -> dict[str, str]:
-    """Return what the release says to each audience, in a paragraph."""
-    say, adjacency = catalogue().say, stored.said["unit"]["adjacency"]
+def release_text(
+    facts: Mapping[str, Any], audience: Audience = "public", unit: str = "one person"
+) -> str:
+    """Return what a release is and what it cost, from the facts of its statement."""
+    say, identity, spending = catalogue().say, facts["identity"], facts["spending"]
+    if check_audience(audience) == "public":
+        alike = neighbours(facts["unit"]["adjacency"], unit)["alike"]
+        opening = say("release.public", purpose=identity["purpose"], alike=alike)
+        return f"{opening} {say('release.public_spent')}"
+    nothing = say("release.nothing_left")
+    return say(
+        f"release.{audience}",
+        release_id=identity["release_id"],
+        account=identity["account"],
+        spent=amount(spending["this"], "up", nothing),
+        account_spent=amount(spending["account_now"], "up", nothing),
+        filter=facts["composition"]["filter"],
+        remaining=cap_text(spending["remaining"]),
+    )
+
+
+def cap_text(said: Mapping[str, Any]) -> str:
+    """Return a cap, or what is left of it; rounded down."""
+    if said.get("unbounded"):
+        return catalogue().say("statement.label.no_cap")
+    return amount(dict(said), "down", catalogue().say("release.nothing_left"))
+
+
+def _texts(
+    stored: Stored, facts: Mapping[str, Any], risk: Risk | None, unit: str
+) -> dict[str, str]:
+    """Return what the release says to each audience, in a few paragraphs."""
     if risk is None:
         return {audience: str(stored.said.get("reason", "")) for audience in AUDIENCES}
     belief, total = risk.beliefs[_HEADLINE], stored.total()
-    alike = neighbours(adjacency, unit)["alike"]
-    opening = say("release.public", purpose=stored.said["purpose"], alike=alike)
-    found: dict[str, str] = {
-        audience: " ".join(
-            (
-                guarantee_text(total, audience, unit),
-                sentence(belief, audience),
-                pure_against_approximate(belief, audience),
-            )
-        )
-        for audience in AUDIENCES[1:]
-    }
-    paragraphs = (
-        f"{opening} {say('release.public_spent')}",
-        sentence(belief, "public"),
-        pure_against_approximate(belief, "public"),
-    )
-    return {"public": "\n\n".join(paragraphs), **found}
+    found: dict[str, str] = {}
+    for audience in AUDIENCES:
+        parts = [release_text(facts, audience, unit)]
+        parts += [] if audience == "public" else [guarantee_text(total, audience, unit)]
+        parts += [sentence(belief, audience), pure_against_approximate(belief, audience)]
+        found[audience] = "\n\n".join(parts)
+    return found
