@@ -112,8 +112,8 @@ def main() -> None:
         for name, row in figures[table].items():
             verdict = "passed" if row["passed"] else "FAULT "
             print(
-                f"  {name!s:30} {verdict}  ε ≥ {row['epsilon_lower']:.3f} of {row['promised']:.3g}  "
-                f"{row['releases']:>7,} releases {row['seconds']:6.1f} s  {row['worst pair']}"
+                f"  {name!s:30} {verdict}  ε ≥ {row['epsilon_lower']:.3f} of {row['promised']:.3g} "
+                f" {row['releases']:>7,} releases {row['seconds']:6.1f} s  {row['worst pair']}"
             )
             should = table == "sound" or name == 1.0
             if (should and not row["passed"]) or (name == 0.5 and row["passed"]):

@@ -20,7 +20,7 @@ from discreet.auditing import Audit, attack, audit
 from discreet.auditing.believing import beliefs, edges_of
 from discreet.auditing.events import Event, Score, best_event, collected, judged
 from discreet.auditing.neighbours import TARGET, neighbours
-from discreet.auditing.path import columns_of, raised
+from discreet.auditing.path import Replay, Trial, columns_of, opened, raised
 from discreet.auditing.promises import Promise
 from discreet.charts.auditing import promised_against_seen
 from discreet.charts.style import save
@@ -183,6 +183,29 @@ class TestNeighbours:
             assert len(others) == len(set(others))
 
 
+class TestReplay:
+    def test_priorities_are_fresh_and_the_crowd_is_not_touched_by_them(self) -> None:
+        """Twelve draws of a heavy contributor's two rows are not all alike (but with 1e-6)."""
+        asked = load(spec())
+        plan, columns = raised(asked, 2.0), columns_of(asked)
+        made = neighbours(plan, columns)
+        kept = {}
+        for name in ("heavy contributor", "crowd"):
+            with opened(made.data[name], columns) as engine:
+                replay = Replay(engine, 12)
+                trial = Trial.on(plan, replay)
+                draws = set()
+                for turn in range(12):
+                    replay._turn = turn
+                    draws.add(tuple(trial.once().true.values()))
+                kept[name] = draws
+        assert len(kept["heavy contributor"]) > 1
+        assert len(kept["crowd"]) == 1
+        (crowd,) = kept["crowd"]
+        for drawn in kept["heavy contributor"]:
+            assert sum(abs(a - b) for a, b in zip(drawn, crowd, strict=True)) <= 2
+
+
 class TestRaisedPlan:
     @pytest.mark.parametrize(
         ("budget", "wanted"),
@@ -309,6 +332,12 @@ class TestCommand:
         assert result.exit_code == 0, result.output
         assert json.loads(result.stdout)["passed"] is True
         assert [path.name for path in tmp_path.iterdir()] == ["spec.yaml"]
+
+    def test_draws_a_chart(self, run: Any, tmp_path: Path) -> None:
+        result = run("--chart", str(tmp_path / "audit.svg"), "--failure-probability", "1e-6")
+        assert result.exit_code == 0, result.output
+        assert "promised" in (tmp_path / "audit.svg").read_text()
+        assert "proves nothing" in result.stdout
 
     def test_a_fault_is_exit_code_1(self, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         from discreet.releases import pipeline

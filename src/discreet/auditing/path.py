@@ -189,7 +189,16 @@ class Trial(_Run):
     @classmethod
     def on(cls, plan: Plan, engine: Any) -> Trial:
         """Return a run of a plan on an engine."""
-        return cls(plan, engine, None, None, _silent, None, "audit", None)  # type: ignore[arg-type]
+        return cls(
+            plan=plan,
+            engine=engine,
+            ledger=None,  # type: ignore[arg-type]
+            confirm=None,
+            say=_silent,
+            progress=None,
+            who="audit",
+            plan_id=None,
+        )
 
     def once(self) -> Seen:
         """Make the release once, and return what an adversary sees of it."""

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.charts.style import COLOURS, FAINT, INK, styled
 from discreet.errors import InputError
+
+try:
+    from discreet.charts.style import COLOURS, FAINT, INK, styled
+except ModuleNotFoundError:
+    raise InputError("Charts need Altair; install discreet[charts].") from None
 
 if TYPE_CHECKING:
     from discreet.auditing import Audit
@@ -20,17 +24,10 @@ __all__ = ["promised_against_seen"]
 _WIDTH = 420
 
 
-def _altair() -> Any:
-    try:
-        import altair
-    except ModuleNotFoundError:
-        raise InputError("Charts need Altair; install discreet[charts].") from None
-    return altair
-
-
 def promised_against_seen(audit: Audit) -> Any:
     """Draw each test and the beliefs of the worst pair: promised as a frame, seen inside it."""
-    alt = _altair()
+    import altair as alt
+
     chart = alt.vconcat(_tests(alt, audit), _beliefs(alt, audit), spacing=28)
     verdict = "no fault was found" if audit.passed else "the promise is broken"
     return styled(

@@ -38,6 +38,10 @@ def command(
     """
     from discreet.auditing import audit
 
+    if chart is not None:
+        from discreet.charts.auditing import promised_against_seen  # missing extras are told now
+        from discreet.charts.style import save
+
     found = audit(
         file,
         epsilon=epsilon,
@@ -48,9 +52,6 @@ def command(
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
     if chart is not None:
-        from discreet.charts.auditing import promised_against_seen
-        from discreet.charts.style import save
-
         save(promised_against_seen(found), chart)
     said = found.to_dict()
     emit(said, _lines(said), as_json)
