@@ -80,8 +80,17 @@ def test_page_one_is_seen_without_scrolling(browser: Any, any_release: Made) -> 
 
 
 def test_it_prints(browser: Any, pure: Made, tmp_path: Path) -> None:
-    page, _ = opened(browser, pure, color_scheme="dark")
-    page.emulate_media(media="print")
+    page, _ = opened(browser, pure, color_scheme="dark", viewport={"width": 700, "height": 1000})
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 700
+    for table in page.locator("table").all():
+        box = table.bounding_box()
+        assert box["x"] + box["width"] <= 700
+    odds = page.locator("#facts table").bounding_box()
+    rest = page.locator("#facts .plain").bounding_box()
+    assert odds["y"] + odds["height"] <= rest["y"]  # one below the other, not on top of it
+    line = page.locator("figure svg [stroke='#eaeef2']").first
+    assert line.evaluate("e => getComputedStyle(e).stroke") == "rgb(234, 238, 242)"
     assert page.locator("nav").is_hidden()
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert paper == "rgb(255, 255, 255)"  # white, whatever the screen
