@@ -7,8 +7,9 @@ gives with probability 1 − δ' (δ' = 0 for pure DP).
 The adversary sorts outputs into a few bins by the score that told the pair apart best on the
 training trials; sorting is post-processing, so the promise holds for bins as well. On fresh trials
 each bin's two probabilities get exact bounds, and from them a part of L that is certain: the
-smallest |L| that the bounds leave. A bin lies outside if that alone exceeds ε'. Beliefs stayed
-inside if the bins outside carry no more than δ' of either law, for certain.
+smallest |L| that the bounds leave. (What is "seen" is the estimate, which may pass ε' by chance.) A
+bin lies outside if what is certain exceeds ε'. Beliefs stayed inside if the bins outside carry no
+more than δ' of either law, for certain.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def _beliefs(alt: Any, audit: Audit) -> Any:
     panels = [_panel(alt, priors, name) for name in ("posterior", "difference", "ratio")]
     return alt.hconcat(*panels).properties(
         title=alt.TitleParams(
-            f"Beliefs, pair “{belief.pair}”: promised (frame) and seen (bar)",
+            f"Beliefs, pair “{belief.pair}”: promised (frame), certain (bar), estimated (line)",
             anchor="start",
             fontSize=12,
             fontWeight="normal",
@@ -95,7 +95,7 @@ def _panel(alt: Any, priors: list[dict[str, Any]], name: str) -> Any:
     rows = [
         {"prior": f"{entry['prior']:.0%}", "what": what, "low": span[0], "high": span[1]}
         for entry in priors
-        for what in ("promised", "seen")
+        for what in ("promised", "seen", "certain")
         for span in [entry[name][what]]
     ]
     form = "~g" if name == "ratio" else "~%"
@@ -110,5 +110,7 @@ def _panel(alt: Any, priors: list[dict[str, Any]], name: str) -> Any:
     frame = base.transform_filter("datum.what == 'promised'").mark_bar(
         height=18, fill="white", stroke=FAINT, strokeWidth=1.5
     )
-    seen = base.transform_filter("datum.what == 'seen'").mark_bar(height=8, color=COLOURS[0])
-    return (frame + seen).properties(width=160, height=140)
+    # An estimate may pass the frame by chance; only what is certain counts against the promise.
+    seen = base.transform_filter("datum.what == 'seen'").mark_rule(color=COLOURS[0])
+    sure = base.transform_filter("datum.what == 'certain'").mark_bar(height=8, color=COLOURS[0])
+    return (frame + seen + sure).properties(width=160, height=140)

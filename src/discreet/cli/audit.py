@@ -110,7 +110,9 @@ def _belief_rows(beliefs: list[dict[str, Any]]) -> tuple[list[list[str]], list[s
     rows = []
     for belief in beliefs:
         at = next(entry for entry in belief["priors"] if entry["prior"] == 0.1)["posterior"]
-        spans = [f"{low:.1%} – {high:.1%}" for low, high in (at["promised"], at["seen"])]
+        spans = [
+            f"{low:.1%} – {high:.1%}" for low, high in (at["promised"], at["certain"], at["seen"])
+        ]
         share = f"{belief['seen_outside']:.2%} of {belief['allowed_outside']:.2%}"
         rows.append([belief["pair"], *spans, share, "inside" if belief["passed"] else "OUTSIDE"])
-    return rows, ["neighbours", "promised", "seen", "outside", ""]
+    return rows, ["neighbours", "promised", "certain", "estimated", "outside", ""]
