@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.releases.contributions import Contribution
+from discreet.releases.engines import duckdb
 from discreet.releases.engines.base import (
     Bins,
     Counting,
@@ -121,6 +122,52 @@ def test_the_engine_keeps_what_the_rule_keeps(
 ) -> None:
     bounds = Contribution.of(R, G, c, adjacency="add-remove", grouped=True)
     assert _kept(worlds, bounds) == [_rule(world, R, G, c) for world in worlds]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("G", [1, 2, 4])
+@settings(derandomize=True, deadline=None, max_examples=8)
+@given(st.lists(tables(), min_size=5, max_size=5), st.integers(1, 6), st.integers(1, 4))
+def test_the_other_way_keeps_the_same_rows(G: int, worlds: list[list[Row]], R: int, c: int) -> None:
+    """Where few units have many rows: all rows, less theirs, plus what they keep."""
+    bounds = Contribution.of(R, G, c, adjacency="add-remove", grouped=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duckdb, "LARGE", 0)
+        patch.setattr(duckdb, "ONE_UNIT_IN", 1)
+        patch.setattr(duckdb, "MOST_SHARE", 2.0)
+        taken: list[bool] = []
+        patch.setattr(DuckDB, "_without_the_rest", _counted(taken))
+        assert _kept(worlds, bounds) == [_rule(world, R, G, c) for world in worlds]
+        rows = _measured(worlds, bounds, (Counting("rows"), Summing("sum", COST)))
+    assert len(taken) == 2
+    assert rows == _measured(worlds, bounds, (Counting("rows"), Summing("sum", COST)))
+
+
+def _counted(taken: list[bool]) -> Any:
+    """The way itself, noting that it was taken."""
+    way = DuckDB._without_the_rest
+
+    def noted(*arguments: Any) -> Any:
+        taken.append(True)
+        return way(*arguments)
+
+    return noted
+
+
+def test_a_sample_of_the_units_chooses_the_way() -> None:
+    """Few rows of units above the limit: the other way; many: the sort. The bounds hold in both."""
+    cells = KeySet(("group",), (("a",),))
+    for limit, other in ((2, False), (40, True)):
+        table = pa.table({"unit": [i // 30 for i in range(3000)], "group": ["a"] * 3000})
+        engine = DuckDB.of(table)
+        bounds = Contribution.of(limit, None, None, adjacency="add-remove", grouped=True)
+        query = Query(("unit",), cells, bounds, (Counting("rows"),))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(duckdb, "LARGE", 0)
+            patch.setattr(duckdb, "ONE_UNIT_IN", 4)
+            assert engine._few_bind(query) is other
+            assert engine.measure(query)["rows"] == [100 * min(30, limit)]
+        engine.close()
 
 
 @pytest.mark.slow

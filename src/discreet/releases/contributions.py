@@ -64,6 +64,11 @@ class Contribution:
         """T, the most rows that count."""
         return min(self.rows, self.groups * self.rows_per_group)
 
+    @property
+    def untouched(self) -> int:
+        """The most rows with which a unit keeps all of them, in whatever groups they are."""
+        return min(self.rows, self.groups, self.rows_per_group)
+
     def l1(self, size: int = 1) -> int:
         """L1 sensitivity, each row adding at most `size`."""
         return self.total * size * (2 if self.adjacency is Adjacency.REPLACE else 1)

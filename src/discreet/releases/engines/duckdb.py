@@ -36,6 +36,8 @@ from discreet.releases.engines.expressions import CODE, key_column
 __all__ = ["DuckDB"]
 
 _SOURCE = "_source"
+# From so many rows on, a sample of the units says whether few rows have to be bounded at all.
+LARGE, ONE_UNIT_IN, MOST_SHARE = 1_000_000, 128, 0.3
 
 
 @contextmanager
@@ -152,8 +154,9 @@ class DuckDB:
         tallies = [m for m in query.measures if isinstance(m, Tally)]
         answers: dict[str, list[int] | list[list[int]]] = {}
         if not query.unit and not tallies:
-            grouped = expressions.grouped_first(self._source, query, self._columns, keys)
-            return self._dense(self._answer(grouped, "aggregate the rows"), sums, cells)
+            return self._whole(self._source, query, keys, sums, cells)
+        if not tallies and self._few_bind(query):
+            return self._without_the_rest(query, keys, sums, cells)
         kept = expressions.kept_rows(self._source, query, self._columns, keys, self._stored)
         if len(tallies) + bool(sums) > 1:
             kept = self._stored(kept)
@@ -169,6 +172,55 @@ class DuckDB:
                 counts[code][place] = int(count)
             answers[tally.name] = counts
         return answers
+
+    def _whole(
+        self, source: Any, query: Query, keys: Any, sums: list[str], cells: int
+    ) -> dict[str, Any]:
+        """Aggregate rows of which all count."""
+        grouped = expressions.grouped_first(source, query, self._columns, keys)
+        return self._dense(self._answer(grouped, "aggregate the rows"), sums, cells)
+
+    def _few_bind(self, query: Query) -> bool:
+        """Say whether few rows belong to units that bounding can touch, judged by a sample.
+
+        The answer decides the way and not the result, which is the same by both.
+        """
+        rows = self._source.agg(_n=self._source.count())
+        if self._answer(rows, "count the rows")["_n"][0].as_py() < LARGE:
+            return False
+        sample = expressions.sampled_share(
+            self._source, query.unit, query.contribution.untouched, ONE_UNIT_IN
+        )
+        found = self._answer(sample, "look at a sample of the units")
+        above, everything = (int(found[name][0].as_py()) for name in ("_above", "_all"))
+        return above < MOST_SHARE * everything
+
+    def _without_the_rest(
+        self, query: Query, keys: Any, sums: list[str], cells: int
+    ) -> dict[str, Any]:
+        """Aggregate all rows, take away those of the units with many, and add what they may keep.
+
+        A unit with no more rows than any bound keeps all of them, so only the others have to be
+        bounded. All of it is sums of whole numbers, which cancel exactly.
+        """
+        unit = query.unit
+        many = self._stored(
+            expressions.units_above(self._source, unit, query.contribution.untouched)
+        )
+        theirs = self._source.semi_join(many, list(unit))
+        theirs = self._stored(theirs.select(*expressions.columns_of(query)))
+        everyone = expressions.with_unit(self._source, unit)
+        kept = expressions.kept_rows(theirs, query, self._columns, keys, self._stored)
+        table = self._answer(expressions.measured(kept, query), "bound and aggregate the rows")
+        parts = [
+            self._whole(everyone, query, keys, sums, cells),
+            self._whole(theirs, query, keys, sums, cells),
+            self._dense(table, sums, cells),
+        ]
+        return {
+            name: [a - b + c for a, b, c in zip(*(part[name] for part in parts), strict=True)]
+            for name in sums
+        }
 
     def find_keys(
         self, unit: tuple[str, ...], by: tuple[str, ...], contribution: Contribution

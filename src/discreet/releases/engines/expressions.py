@@ -32,6 +32,7 @@ from discreet.releases.engines.bounding import GROUP, PRIORITY, Materialize, bou
 
 __all__ = [
     "CODE",
+    "columns_of",
     "comparable",
     "fields_of",
     "grouped_first",
@@ -40,7 +41,10 @@ __all__ = [
     "kept_rows",
     "key_column",
     "measured",
+    "sampled_share",
     "tallied",
+    "units_above",
+    "with_unit",
 ]
 
 CODE = "_code"
@@ -292,6 +296,35 @@ def grouped_first(
     ]
     joined = raw.join(keys, matches)
     return joined.group_by(CODE).agg(**{name: joined[name].sum() for name in sums})
+
+
+def columns_of(query: Query) -> list[str]:
+    """Return the columns of the data that a query needs, each once."""
+    by = () if query.cells is None else query.cells.columns
+    fields = (field.column for field in fields_of(query))
+    given = () if query.priority is None else (query.priority,)
+    return list(dict.fromkeys((*query.unit, *by, *fields, *given)))
+
+
+def with_unit(source: Table, unit: Sequence[str]) -> Table:
+    """Return the rows that have a unit."""
+    return source.filter([source[column].notnull() for column in unit])
+
+
+def sampled_share(source: Table, unit: Sequence[str], most: int, one_in: int) -> Table:
+    """Return one row: rows of units with more than `most`, and all, of one unit in so many."""
+    rows = with_unit(source, unit)
+    rows = rows.filter(rows[unit[0]].hash() % one_in == 0)
+    sizes = rows.group_by(list(unit)).agg(_n=rows.count())
+    above = sizes["_n"].sum(where=sizes["_n"] > most)
+    return sizes.agg(_above=ibis.coalesce(above, 0), _all=ibis.coalesce(sizes["_n"].sum(), 0))
+
+
+def units_above(source: Table, unit: Sequence[str], most: int) -> Table:
+    """Return the units that have more rows than `most`."""
+    rows = with_unit(source, unit)
+    sizes = rows.group_by(list(unit)).agg(_n=rows.count())
+    return sizes.filter(sizes["_n"] > most).select(*unit)
 
 
 def has_null(source: Table, column: str, kind: Column, numeric: bool) -> Table:
