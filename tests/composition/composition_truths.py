@@ -87,3 +87,46 @@ def _taylor_power(a: mp.mpf, n: int, terms: int) -> list[mp.mpf]:
 
 def _product(a: list[mp.mpf], b: list[mp.mpf], terms: int) -> list[mp.mpf]:
     return [mp.fsum(a[i] * b[n - i] for i in range(n + 1)) for n in range(terms)]
+
+
+def laplace_tail(epsilon0: float, times: int, x: float) -> mp.mpf:
+    """P(L > x) of k equal Laplace releases, as the mixture that it is.
+
+    c of the releases fall between the atoms, where P has density ¼e^{-ε/2} e^{l/2}, and the others
+    on +ε (½) or −ε (½e^{-ε}); the sum of c uniform losses has the density of Irwin and Hall.
+    """
+    e, at, k = mp.mpf(epsilon0), mp.mpf(x), times
+    between = {
+        (c, m): _irwin_hall_tail(e, c, at - m * e)
+        for c in range(k + 1)
+        for m in range(c - k, k - c + 1)
+    }
+    total = mp.mpf(0)
+    for c in range(k + 1):
+        for ups in range(k - c + 1):
+            downs = k - c - ups
+            ways = mp.binomial(k, c) * mp.binomial(k - c, ups)
+            weight = ways * mp.mpf(2) ** -(ups + downs) * mp.exp(-e * downs)
+            total += weight * between[c, ups - downs]
+    return total
+
+
+def _irwin_hall_tail(e: mp.mpf, c: int, y: mp.mpf) -> mp.mpf:
+    """∫ over l > y of the c-fold density of losses that fall between the atoms."""
+    if c == 0:
+        return mp.mpf(int(y < 0))
+    total = mp.mpf(0)
+    for i in range(c + 1):
+        width = (c - 2 * i) * e - y
+        if width <= 0:
+            break
+        part = mp.exp((c - 2 * i) * e / 2) * 2**c * mp.gammainc(c, 0, width / 2)
+        total += (-1) ** i * mp.binomial(c, i) * part
+    return total * (mp.exp(-e / 2) / 4) ** c / mp.factorial(c - 1)
+
+
+def atoms_tail(atoms: dict[mp.mpf, mp.mpf], x: float, sided: str) -> mp.mpf:
+    """P(L > x) or P(|L| > x) of a law given as {loss: probability}."""
+    at = mp.mpf(x)
+    size = abs if sided == "two" else (lambda loss: loss)
+    return mp.fsum(p for loss, p in atoms.items() if size(loss) > at)

@@ -17,8 +17,8 @@ summation): that is never negative, so it cannot make a bound too small, and p o
 enough for it not to matter.
 
 Two kinds of plan lose nothing. Where all losses lie on one lattice of step h (equal releases of
-discrete Gaussian noise, of geometric noise with Δ > 1, of randomized response) the sum of e^{zy} T
-over the lattice is M(z)/(e^{zh} − 1), and there is nothing to replace. And equal Laplace releases
+discrete Gaussian noise, of geometric noise with Δ > 1, of randomized response) Σ e^{zy} P(L ≥ y)
+over the lattice is M(z)/(1 − e^{-zh}), and there is nothing to replace. And equal Laplace releases
 are, with probability ((1+e^{-ε})/2)^k, all at ±ε: that part is a binomial walk, counted exactly,
 and only the rest, which has a density, is inverted. In other plans a tail asked for at an atom of
 the law, or within h above it, counts the atom or a part of it.
@@ -62,6 +62,7 @@ _U = 2.0**-53
 _TINY = 5e-324
 _ENDS = 23.0  # what comes round weighs about e^-23 of T
 _DEEPEST = 36.0  # standard deviations: beyond, probabilities underflow
+_BACK = 12
 _LARGEST_LATTICE = 1 << 20
 
 
@@ -115,27 +116,41 @@ class _Piece:
     atoms: tuple[WalkLoss, float] | None = None
 
     def tail(self, x: float, sided: Sided) -> float:
-        m, y = self._point(x)
-        found = self._value(self.upper, m, self.theta * y)
+        m = self._point(x)
+        found = self._value(self.upper, m, self.theta)
         if sided == "two":
-            found += self._value(self.lower, m, (self.theta + 1) * y)
+            found += self._value(self.lower, m, self.theta + 1)
         if self.atoms is not None:
             walk, weight = self.atoms
             found += weight * walk.tail(x, sided)
         return min(1.0, max(_TINY, found))
 
-    def _point(self, x: float) -> tuple[int, float]:
-        """The last point at or below x."""
+    def _point(self, x: float) -> int:
+        """The last point at or below x; of a lattice, where points count themselves, the next."""
         if self.lattice is None:
-            m = math.floor(x / self.step - 1e-6)
-            return m, m * self.step
+            return math.floor(x / self.step - 1e-6)
         half, odd = self.lattice
-        m = math.floor((Fraction(x) / half - odd) / 2)
-        return m, float((2 * m + odd) * half)
+        return math.floor((Fraction(x) / half - odd) / 2) + 1
 
-    def _value(self, circle: Reals, m: int, exponent: float) -> float:
-        slack = 1 + _U * (self.slack + 8 * abs(exponent))
-        return float(circle[m % len(circle)]) * math.exp(self.log_scale - exponent) * slack
+    def _place(self, m: int) -> float:
+        if self.lattice is None:
+            return m * self.step
+        half, odd = self.lattice
+        return float((2 * m + odd) * half)
+
+    def _value(self, circle: Reals, m: int, theta: float) -> float:
+        """The least bound at the last few points: what lies above a lower point covers it too.
+
+        The majorant overshoots between whole numbers, so just above an atom an earlier point may
+        be the better one.
+        """
+        best = math.inf
+        for n in range(m, m - (1 if self.lattice else _BACK), -1):
+            exponent = theta * self._place(n)
+            slack = 1 + _U * (self.slack + 8 * abs(exponent))
+            value = float(circle[n % len(circle)]) * math.exp(self.log_scale - exponent) * slack
+            best = min(best, value)
+        return best
 
 
 @lru_cache(maxsize=256)
@@ -155,7 +170,8 @@ def _bucket(loss: GridLoss, x: float) -> int:
 @lru_cache(maxsize=256)
 def _most(loss: GridLoss) -> float:
     """The largest θ of use; the law of discrete Gaussian losses is cut a little beyond."""
-    most = _DEEPEST / (2 * _frame(loss)[1])
+    _, mean, variance = cumulants(loss.ingredients, 0.5)
+    most = _DEEPEST / math.sqrt(max(variance, 1e-24 * mean * mean))
     for part in loss.ingredients:
         if isinstance(part, Atoms) and isinstance(part.of, DiscreteNormal):
             most = min(most, 30 * part.of.sigma)
@@ -259,7 +275,7 @@ def _piece(loss: GridLoss, bucket: int) -> _Piece:
     lattice = _lattice(loss)
     if lattice is not None:
         h = float(2 * lattice[0])
-        size = fast_size(max(16, math.ceil(period / h)))
+        size = fast_size(max(256, math.ceil(period / h)))
         if size <= _LARGEST_LATTICE:
             return _on_lattice(loss, theta, log_mass, lattice, size)
     return _banded(loss, theta, log_mass, period, 2 * loss.resolution)
@@ -278,7 +294,7 @@ def _on_lattice(
     phi = transform(loss.ingredients, theta, t)
     z = theta + 1j * t
     turn = np.exp(-1j * math.pi / size * lattice[1] * np.arange(size // 2 + 1))
-    upper, lower = (_inverted(phi, turn / np.expm1(w * h), size) for w in (z, z + 1))
+    upper, lower = (_inverted(phi, turn / -np.expm1(-w * h), size) for w in (z, z + 1))
     return _Piece(h, theta, upper, lower, log_mass, _slack(loss, log_mass), lattice=lattice)
 
 
