@@ -129,4 +129,4 @@ def atoms_tail(atoms: dict[mp.mpf, mp.mpf], x: float, sided: str) -> mp.mpf:
     """P(L > x) or P(|L| > x) of a law given as {loss: probability}."""
     at = mp.mpf(x)
     size = abs if sided == "two" else (lambda loss: loss)
-    return mp.fsum(p for loss, p in atoms.items() if size(loss) > at)
+    return min(mp.mpf(1), mp.fsum(p for loss, p in atoms.items() if size(loss) > at))

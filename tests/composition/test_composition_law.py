@@ -39,7 +39,7 @@ def _laplace(epsilon, times, x, sided):
     if sided == "one":
         return upper
     nearly = mp.mpf(1) / 10**40
-    return upper + 1 - laplace_tail(epsilon, times, -mp.mpf(x) - nearly)
+    return min(mp.mpf(1), upper + 1 - laplace_tail(epsilon, times, -mp.mpf(x) - nearly))
 
 
 @FAST

@@ -2,6 +2,7 @@
 
     compose([(PureDP(0.05), 365)], delta=1e-6)       one guarantee, and which theorem gave it
     loss_of((Geometric(0.05), 365))                  the privacy loss of a fixed plan
+    loss_of((Laplace(0.05), 184)).quantile(0.05)     what the loss passes with probability .05
     losses_of(Gaussian(7.0), range(1, 3651))         the same for every length of a series
     filters.spend(account, PureDP(0.1))              budgets chosen as one goes
 

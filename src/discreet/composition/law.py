@@ -62,7 +62,7 @@ _U = 2.0**-53
 _TINY = 5e-324
 _ENDS = 23.0  # what comes round weighs about e^-23 of T
 _DEEPEST = 36.0  # standard deviations: beyond, probabilities underflow
-_BACK = 12
+_BACK = 12  # points looked at below x, two to a step
 _LARGEST_LATTICE = 1 << 20
 
 
@@ -262,7 +262,7 @@ def _walk(loss: GridLoss) -> tuple[WalkLoss, float] | None:
     return WalkLoss(epsilon, times), times * math.log1p(math.expm1(-epsilon) / 2)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def _piece(loss: GridLoss, bucket: int) -> _Piece:
     mean, unit = _frame(loss)
     x = min(mean + (bucket + 0.5) * unit, loss.largest())
