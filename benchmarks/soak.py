@@ -2,8 +2,9 @@
 
     python benchmarks/soak.py [--kills 200] [--seed 1] [--json]
 
-Each release runs in a process of its own and is killed (SIGKILL) after a delay drawn, from a seeded
-generator, between nothing and a little more than a whole release takes. After each kill: the chain
+Each release runs in a process of its own and is killed (SIGKILL): every other one after a delay
+drawn, from a seeded generator, between nothing and a little more than a whole release takes; the
+rest right before or after a step that matters, each in turn. After each kill: the chain
 of the ledger verifies, every stored output was charged and is whole, and a plain release after the
 last kill says what happened and goes on.
 """
@@ -30,9 +31,9 @@ import pyarrow.parquet  # noqa: F401
 import discreet.releases.engines.duckdb  # noqa: F401
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.releases import load
+from discreet.releases import load, outputs
 from discreet.releases.outputs import hash_of
-from discreet.releases.pipeline import release
+from discreet.releases.pipeline import _Run, release
 
 EPSILON = 0.25
 
@@ -66,11 +67,39 @@ def _prepared(folder: Path, rows: int) -> dict[str, Any]:
     }
 
 
-def _start(spec: dict[str, Any], folder: Path) -> int:
+# Where a release can be cut off so that it matters, and whether before or after that.
+STEPS = [
+    (place, name, when)
+    for place, name in (
+        (Ledger, "reserve"),
+        (_Run, "_table"),
+        (outputs, "store"),
+        (Ledger, "commit"),
+    )
+    for when in ("before", "after")
+]
+
+
+def _cut_off(place: Any, name: str, when: str) -> None:
+    """Have this process killed right before or after a step."""
+    step = getattr(place, name)
+
+    def fatal(*arguments: Any, **named: Any) -> Any:
+        if when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        step(*arguments, **named)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(place, name, fatal)
+
+
+def _start(spec: dict[str, Any], folder: Path, step: tuple[Any, str, str] | None = None) -> int:
     child = os.fork()
     if child == 0:
         code = 1
         try:
+            if step is not None:
+                _cut_off(*step)
             release(spec, folder=folder, confirm=lambda _: True)
             code = 0
         finally:
@@ -118,10 +147,12 @@ def soak(kills: int, seed: int, rows: int = 20_000) -> dict[str, Any]:
             whole = time.perf_counter() - start
             assert status == 0, "a release that nobody killed failed"
         before = len(Ledger.open(f"sqlite:///{folder / 'ledger.db'}").entries("soak"))
-        for _ in range(kills):
-            child = _start(spec, folder)
-            time.sleep(draw.uniform(0, 1.1 * whole))
-            os.kill(child, signal.SIGKILL)
+        for kill in range(kills):
+            step = STEPS[kill // 2 % len(STEPS)] if kill % 2 else None
+            child = _start(spec, folder, step)
+            if step is None:
+                time.sleep(draw.uniform(0, 1.1 * whole))
+                os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             what, _ = _check(folder, output)
             entries = len(Ledger.open(f"sqlite:///{folder / 'ledger.db'}").entries("soak"))

@@ -76,6 +76,7 @@ def main() -> None:
     run("release", "release.yaml", "--yes")
     run("ledger", "verify", *account)
     made = next(iter(sorted((OUT / "out").iterdir())))
+    run("report", made.name, "--ledger", "sqlite:///ledger.db")
     print(f"\nThe first lines of {made.relative_to(OUT)}/table.csv:")
     with (made / "table.csv").open(encoding="utf-8", newline="") as lines:
         for row, _ in zip(csv.reader(lines), range(6), strict=False):
@@ -83,9 +84,10 @@ def main() -> None:
 
     title("Made")
     for path in sorted(OUT.rglob("*")):
-        if path.is_file() and path.suffix in (".png", ".csv", ".parquet", ".json", ".md", ".db"):
+        if path.is_file() and path.suffix in (".png", ".csv", ".parquet", ".json", ".html", ".md"):
             print(f"  {path.relative_to(OUT)}")
-    print(f"\nEverything lies in {OUT}")
+    print(f"\nOpen {made / 'report' / 'report.html'} in a browser.")
+    print(f"Everything lies in {OUT}")
 
 
 def charts(folder: Path) -> None:

@@ -51,5 +51,5 @@ def test_the_demo_goes_the_whole_way(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     made = {path.name for path in (tmp_path / "demo").rglob("*") if path.is_file()}
     assert {"learned.png", "tolerated.png", "ledger.db", "table.csv", "table.parquet"} <= made
-    assert {"release.json", "statement.md"} <= made
+    assert {"release.json", "statement.md", "report.html", "verify.py"} <= made
     assert "Everything lies in" in done.stdout.splitlines()[-1]

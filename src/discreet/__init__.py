@@ -26,13 +26,17 @@ _HOME = {
     "PureDP": "discreet.guarantees",
     "ZCDP": "discreet.guarantees",
     "assess": "discreet.synthetic",
+    "audit": "discreet.auditing",
     "choose": "discreet.budgets",
     "compose": "discreet.composition",
+    "deployments": "discreet.explanations",
     "explain": "discreet.beliefs",
     "horizon": "discreet.series",
     "plan": "discreet.series",
     "release": "discreet.releases",
+    "report": "discreet.explanations",
     "synthesize": "discreet.synthetic",
+    "worry": "discreet.explanations",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

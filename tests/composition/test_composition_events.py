@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 
 import pytest
 
-dp_event = pytest.importorskip("dp_accounting.dp_event")
+dp_event = import_module("dp_accounting.dp_event")
 
 from discreet.composition import loss_of, zcdp_epsilon  # noqa: E402
 from discreet.composition.events import curve_of_event, dp_sgd_curve  # noqa: E402

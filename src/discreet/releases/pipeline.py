@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import getpass
 import math
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -274,7 +275,12 @@ class _Run:
         said = self._stored(release_id, entry.hash, after, table)
         words = statement(said, after.total)
         where = outputs.store(output, release_id, said, table, words)
-        self.ledger.commit(release_id, outputs.hash_of(where))
+        try:
+            self.ledger.commit(release_id, outputs.hash_of(where))
+        except PolicyError:
+            # Another run published this slot of the plan first: of two draws only one may stay.
+            shutil.rmtree(where, ignore_errors=True)
+            raise
         return Release(
             release_id=release_id,
             spent=said["spent"],
@@ -418,7 +424,7 @@ class _Run:
             "account_spent": parameters(spent.get("epsilon"), spent.get("delta"), spent.get("rho")),
             "remaining": _left(after),
             "head": head,
-            "spec": spec.to_dict(),
+            "spec": _told_spec(spec),
             "spec_hash": spec.hash,
             "made_with": {"discreet": __version__, "opendp": version("opendp")},
             "interval": spec.interval,
@@ -427,6 +433,20 @@ class _Run:
             "explanations": {p.name: p.statistic.explain() for p in self.plan.statistics},
             "table": table.to_dict(),
         }
+
+
+def _told_spec(spec: Spec) -> dict[str, Any]:
+    """Return the spec without where the data are kept, nor a ledger whose URL may hold a password.
+
+    A ledger in a file beside the spec stays: with it a report finds the account.
+    """
+    said = spec.to_dict()
+    said.pop("source", None)
+    prefix = "sqlite:///"
+    ledger = str(said.get("ledger", ""))
+    if not ledger.startswith(prefix) or ledger.startswith(prefix + "/"):
+        said.pop("ledger", None)
+    return said
 
 
 def _passes(statistics: tuple[Planned, ...]) -> list[list[Planned]]:

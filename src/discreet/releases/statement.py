@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from discreet.errors import GuaranteeError
 from discreet.guarantees import ApproxDP, Guarantee, PureDP
 from discreet.rounding import percent
 
@@ -16,24 +17,28 @@ SUBJECTS = {
     "partition": "one unit",
 }
 _PRIORS = (0.01, 0.1, 0.3, 0.5)
+_CONFIDENCES = (0.99, 0.9, 0.5)
 
 
 def learnable(total: Guarantee, subject: str) -> list[dict[str, Any]]:
-    """Return what an adversary who knows all the rest may come to believe, at some priors."""
+    """Return what an adversary who knows all the rest may come to believe, at some priors.
+
+    Where δ is too large for the usual confidence the next lower one is stated; where it bounds no
+    belief at all, nothing is. The charge has been made by then, so nothing here may refuse.
+    """
     from discreet.beliefs import explain
 
-    found = []
-    for prior in _PRIORS:
-        belief = explain(total, prior, unit=subject)
-        if belief.posterior is not None:
-            found.append(
-                {
-                    "prior": prior,
-                    "posterior": belief.posterior.upper,
-                    "holds_with": belief.holds_with,
-                }
-            )
-    return found
+    for confidence in _CONFIDENCES:
+        try:
+            beliefs = [explain(total, p, confidence=confidence, unit=subject) for p in _PRIORS]
+        except GuaranteeError:
+            continue
+        return [
+            {"prior": p, "posterior": belief.posterior.upper, "holds_with": belief.holds_with}
+            for p, belief in zip(_PRIORS, beliefs, strict=True)
+            if belief.posterior is not None
+        ]
+    return []
 
 
 def _amount(said: Mapping[str, Any]) -> str:
@@ -121,7 +126,12 @@ def _probability(total: Guarantee, rows: list[dict[str, Any]]) -> str:
         return (
             "This holds for every possible output, over the noise, whether or not the unit is in."
         )
-    sure = min((row["holds_with"] for row in rows), default=0.0)
+    if not rows:
+        return (
+            "The δ spent on this account is too large for any statement about beliefs: what was "
+            "published may give one unit away."
+        )
+    sure = min(row["holds_with"] for row in rows)
     return (
         f"This holds for each unit with probability {sure:g} over the noise, whether or not it is "
         "in the data; for a few outputs more may be learned."
