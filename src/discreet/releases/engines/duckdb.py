@@ -188,8 +188,9 @@ class DuckDB:
         rows = self._source.agg(_n=self._source.count())
         if self._answer(rows, "count the rows")["_n"][0].as_py() < LARGE:
             return False
+        most = query.contribution.untouched
         sample = expressions.sampled_share(
-            self._source, query.unit, query.contribution.untouched, ONE_UNIT_IN
+            self._source, query.unit, self._columns, most, ONE_UNIT_IN
         )
         found = self._answer(sample, "look at a sample of the units")
         above, everything = (int(found[name][0].as_py()) for name in ("_above", "_all"))

@@ -311,10 +311,18 @@ def with_unit(source: Table, unit: Sequence[str]) -> Table:
     return source.filter([source[column].notnull() for column in unit])
 
 
-def sampled_share(source: Table, unit: Sequence[str], most: int, one_in: int) -> Table:
-    """Return one row: rows of units with more than `most`, and all, of one unit in so many."""
+def sampled_share(
+    source: Table, unit: Sequence[str], kinds: Mapping[str, Column], most: int, one_in: int
+) -> Table:
+    """Return one row: rows of units with more than `most`, and all, of one unit in so many.
+
+    Whole numbers are sampled by their lowest bits (`one_in` is a power of two), which costs hardly
+    more than to read them; anything else by its hash.
+    """
     rows = with_unit(source, unit)
-    rows = rows.filter(rows[unit[0]].hash() % one_in == 0)
+    name = rows[unit[0]]
+    chosen = name & (one_in - 1) if kinds[unit[0]] == "integer" else name.hash() % one_in
+    rows = rows.filter(chosen == 0)
     sizes = rows.group_by(list(unit)).agg(_n=rows.count())
     above = sizes["_n"].sum(where=sizes["_n"] > most)
     return sizes.agg(_above=ibis.coalesce(above, 0), _all=ibis.coalesce(sizes["_n"].sum(), 0))
