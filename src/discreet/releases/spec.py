@@ -15,7 +15,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import yaml
 from pydantic import (
@@ -128,7 +128,42 @@ def _moments(value: object) -> object:
     return value.isoformat() if isinstance(value, date) else value
 
 
-class Spec(Closed):
+class InFolder(Closed):
+    """A spec that lies in a folder: its paths are relative to it, its words have a hash."""
+
+    if TYPE_CHECKING:
+        ledger: str  # a field of every such spec, in its own place among the others
+    _folder: Path = PrivateAttr(default_factory=Path.cwd)
+
+    @property
+    def folder(self) -> Path:
+        """The folder that paths in the spec are relative to."""
+        return self._folder
+
+    def path(self, name: str) -> Path:
+        """Return a path of the spec as an absolute one."""
+        return (self._folder / name).resolve()
+
+    @property
+    def ledger_url(self) -> str:
+        """The ledger's URL, its path absolute."""
+        prefix = "sqlite:///"
+        if not self.ledger.startswith(prefix):
+            return self.ledger
+        return prefix + str(self.path(self.ledger.removeprefix(prefix)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the spec as JSON-ready values; `load` reads them back."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the spec's canonical JSON: the same words, the same hash."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Spec(InFolder):
     """One release, as it is asked for."""
 
     account: str = Field(min_length=1, max_length=100)
@@ -150,8 +185,6 @@ class Spec(Closed):
     output: str = Field(min_length=1)
     sensitive: str | None = Field(default=None, description="The set S of the papers, in words.")
     about: About | None = None
-
-    _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
     @model_validator(mode="after")
     def _whole(self) -> Spec:
@@ -176,36 +209,9 @@ class Spec(Closed):
             for position, entry in enumerate(self.statistics, start=1)
         )
 
-    @property
-    def folder(self) -> Path:
-        """The folder that paths in the spec are relative to."""
-        return self._folder
-
-    def path(self, name: str) -> Path:
-        """Return a path of the spec as an absolute one."""
-        return (self._folder / name).resolve()
-
-    @property
-    def ledger_url(self) -> str:
-        """The ledger's URL, its path absolute."""
-        prefix = "sqlite:///"
-        if not self.ledger.startswith(prefix):
-            return self.ledger
-        return prefix + str(self.path(self.ledger.removeprefix(prefix)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the spec as JSON-ready values; `load` reads them back."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
-
     def to_yaml(self) -> str:
         """Return the spec as YAML; `load` reads it back."""
         return yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of the spec's canonical JSON: the same words, the same hash."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
 
 
 class _Loader(yaml.SafeLoader):

@@ -21,19 +21,17 @@ beside this file (`spec.schema.json`) is made from these classes.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from discreet.errors import PolicyError, SpecError
 from discreet.releases.keys import keys_from_file
 from discreet.releases.questions import Keys, key_text
-from discreet.releases.spec import About, Budget, Closed, Names, Protect
+from discreet.releases.spec import About, Budget, InFolder, Names, Protect
 from discreet.synthetic.cells import Cells
 
 __all__ = ["SyntheticSpec", "json_schema", "load"]
@@ -58,7 +56,7 @@ def _tuple(value: object) -> object:
 Impossible = Annotated[dict[str, str | tuple[str, ...]], BeforeValidator(_levels)]
 
 
-class SyntheticSpec(Closed):
+class SyntheticSpec(InFolder):
     """One synthetic file, as it is asked for."""
 
     account: str = Field(min_length=1, max_length=100)
@@ -79,8 +77,6 @@ class SyntheticSpec(Closed):
     ledger: str = Field(min_length=1)
     output: str = Field(min_length=1)
     about: About | None = None
-
-    _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
     @model_validator(mode="after")
     def _whole(self) -> SyntheticSpec:
@@ -108,33 +104,6 @@ class SyntheticSpec(Closed):
         most = protect.rows or 1
         deep = min(protect.rows_per_group or most, most)
         return min(most, (protect.groups or most) * deep)
-
-    @property
-    def folder(self) -> Path:
-        """The folder that paths in the spec are relative to."""
-        return self._folder
-
-    def path(self, name: str) -> Path:
-        """Return a path of the spec as an absolute one."""
-        return (self._folder / name).resolve()
-
-    @property
-    def ledger_url(self) -> str:
-        """The ledger's URL, its path absolute."""
-        prefix = "sqlite:///"
-        if not self.ledger.startswith(prefix):
-            return self.ledger
-        return prefix + str(self.path(self.ledger.removeprefix(prefix)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the spec as JSON-ready values; `load` reads them back."""
-        return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of the spec's canonical JSON: the same words, the same hash."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
 
     def cells(self) -> Cells:
         """Return the possible cells, reading the files of levels; all of it is public."""
