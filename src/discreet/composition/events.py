@@ -64,23 +64,22 @@ def curve_of_event(event: Any) -> PrivacyCurve:
         return PrivacyCurve("nothing released", lambda epsilon: 0.0)
     if any(isinstance(leaf, library.PoissonSampledDpEvent) for leaf, _ in leaves):
         return _sampled(leaves, library)
-    rho = 0.0
+    rhos: list[float] = []
     plan: list[tuple[Mechanism, int]] = []
     for leaf, times in leaves:
         if isinstance(leaf, library.ZCDpEvent):
             if leaf.xi:
                 raise GuaranteeError(f"{leaf!r}: only zCDP with xi = 0 is understood.")
-            rho += times * positive("rho", leaf.rho)
+            rhos.append(times * positive("rho", leaf.rho))
         else:
             plan.append((_mechanism(leaf, library), times))
-    if not rho:
+    if not rhos:
         return loss_of(*plan).curve()
     if any(isinstance(m, RandomizedResponse) for m, _ in plan):
         raise GuaranteeError("the event mixes randomized response (local) with add-remove zCDP.")
     # ρ among others: everything is read as zCDP, a pure ε as ε²/2.
-    rho += math.fsum(
-        k * (m.rho if isinstance(m, Gaussian) else _epsilon(m) ** 2 / 2) for m, k in plan
-    )
+    rhos += [k * (m.rho if isinstance(m, Gaussian) else _epsilon(m) ** 2 / 2) for m, k in plan]
+    rho = math.fsum(rhos)
     return ConcentratedLoss(up(rho, 8), name=f"{rho:g}-zCDP").curve()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from discreet.composition.ingredients import (
@@ -36,7 +37,7 @@ def ingredients_of(plan: list[tuple[Mechanism, int]]) -> tuple[Ingredient, ...] 
     two: list[tuple[float, int]] = []
     laplace: list[tuple[float, int]] = []
     found: list[Ingredient] = []
-    rho = 0.0
+    rhos: list[float] = []
     for mechanism, k in plan:
         step = two_point(mechanism)
         match mechanism:
@@ -47,7 +48,7 @@ def ingredients_of(plan: list[tuple[Mechanism, int]]) -> tuple[Ingredient, ...] 
             case Laplace():
                 laplace.append((float(mechanism.epsilon), k))
             case Gaussian():
-                rho += k * mechanism.rho
+                rhos.append(k * mechanism.rho)
             case Geometric() if has_stand_in(mechanism):
                 two.append((float(mechanism.epsilon), k))
             case Geometric():
@@ -58,8 +59,8 @@ def ingredients_of(plan: list[tuple[Mechanism, int]]) -> tuple[Ingredient, ...] 
                 found.append(Atoms(DiscreteNormal(float(mechanism.sigma), k)))
             case _:
                 return None
-    if rho:
-        found.append(Normal(up(rho, 8)))
+    if rhos:
+        found.append(Normal(up(math.fsum(rhos), 8)))
     if two:
         found.append(worst_cases(two))
     if laplace:

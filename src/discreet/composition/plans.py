@@ -20,6 +20,7 @@ alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -52,7 +53,7 @@ def loss_of(*parts: Mechanism | tuple[Mechanism, int], adjacency: str | None = N
     plan = _merged(parts)
     where = _adjacency([m for m, _ in plan], adjacency)
     if all(isinstance(m, Gaussian) for m, _ in plan):
-        rho = up(sum(k * m.rho for m, k in plan if isinstance(m, Gaussian)), 8)
+        rho = up(math.fsum(k * m.rho for m, k in plan if isinstance(m, Gaussian)), 8)
         return GaussianLoss(rho, adjacency=where, name=_name(plan))
     step = two_point(plan[0][0])
     if len(plan) == 1 and step is not None:
@@ -69,7 +70,7 @@ def loss_of(*parts: Mechanism | tuple[Mechanism, int], adjacency: str | None = N
         known = not any(has_stand_in(m) for m, _ in plan)
         options.append(kind(lattice, adjacency=where, name=_name(plan), law_known=known))
     if lattice is None or any(isinstance(m, Exponential) for m, _ in plan):
-        rho = up(sum(k * _rho(m) for m, k in plan), 8)
+        rho = up(math.fsum(k * _rho(m) for m, k in plan), 8)
         options.append(ConcentratedLoss(rho, adjacency=where, name=_name(plan)))
     return options[0] if len(options) == 1 else LeastLoss(tuple(options), where, _name(plan))
 
