@@ -1,0 +1,3 @@
+"""What tests of every room may ask for."""
+
+pytest_plugins = ["servers"]

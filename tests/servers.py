@@ -1,0 +1,242 @@
+"""Servers that tests start for themselves: PostgreSQL, on the loopback interface, gone afterwards.
+
+Loaded as a plugin by `tests/conftest.py`, so any test may ask for
+
+    postgres       the server of this worker, started at the first use: a `PostgreSQL`
+    postgres_url   the URL, with a password, of a new and empty database on it
+    own_postgres   a server of the test's own, for tests that stop or restart it
+
+PostgreSQL refuses to run as root; then it runs as an unprivileged user of the machine. Where no
+server can be had, the tests that need one are skipped, with the reason.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+import pwd
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+USER = "discreet"
+# Where distributions keep the programs of the server, which are seldom on the PATH.
+PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin")
+WAIT = 60.0
+
+
+class NoServer(Exception):
+    """There can be no server here, and why."""
+
+
+def programs() -> Path:
+    """Return the folder of initdb and postgres, the newest if there are several."""
+    found = [Path(p).parent for p in [shutil.which("initdb")] if p]
+    for place in PLACES:
+        root, *rest = place.lstrip("/").split("/", 1)
+        found += sorted(Path("/", root).glob(rest[0]), key=_version, reverse=True)
+    for folder in found:
+        if (folder / "initdb").exists() and (folder / "postgres").exists():
+            return folder
+    raise NoServer(
+        "the programs of a PostgreSQL server (initdb, postgres) are not installed; "
+        "scripts/system.sh installs them on Debian and Ubuntu"
+    )
+
+
+def _version(folder: Path) -> list[int]:
+    return [int(digits) for digits in re.findall(r"\d+", str(folder))]
+
+
+def unprivileged() -> pwd.struct_passwd | None:
+    """Return the user to run a server as: nobody else unless we are root."""
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    raise NoServer("PostgreSQL refuses to run as root, and there is no user postgres or nobody")
+
+
+def free_port() -> int:
+    """Return a port of the loopback interface that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _die_with_parent() -> None:
+    # A test run that is killed leaves no server behind (PR_SET_PDEATHSIG is 1).
+    ctypes.CDLL(None).prctl(1, signal.SIGINT)
+
+
+class PostgreSQL:
+    """One server in a folder of its own, and its databases."""
+
+    def __init__(self, **settings: object) -> None:
+        self._programs = programs()
+        self._user = unprivileged()
+        # Not below pytest's folders: only their owner may enter those.
+        self.folder = Path(tempfile.mkdtemp(prefix="discreet-pg-"))
+        self.port = free_port()
+        self.password = secrets.token_urlsafe(12)
+        self.settings = {"listen_addresses": "127.0.0.1", "max_connections": 120} | settings
+        self._process: subprocess.Popen[bytes] | None = None
+        self._names = itertools.count(1)
+        if self._user is not None:
+            os.chown(self.folder, self._user.pw_uid, self._user.pw_gid)
+        self._initialise()
+
+    def _as_user(self) -> dict[str, Any]:
+        kept = ("PATH", "LANG", "LD_LIBRARY_PATH", "TZ")
+        run: dict[str, Any] = {
+            "cwd": self.folder,
+            "env": {k: os.environ[k] for k in kept if k in os.environ},
+        }
+        if self._user is not None:
+            run |= {"user": self._user.pw_uid, "group": self._user.pw_gid, "extra_groups": []}
+        return run
+
+    def _initialise(self) -> None:
+        words = self.folder / "password"
+        words.write_text(self.password + "\n")
+        if self._user is not None:
+            os.chown(words, self._user.pw_uid, self._user.pw_gid)
+        done = subprocess.run(
+            [
+                self._programs / "initdb",
+                f"--pgdata={self.folder / 'data'}",
+                f"--username={USER}",
+                f"--pwfile={words}",
+                "--auth=scram-sha-256",
+                "--encoding=UTF8",
+                "--locale=C",
+                "--no-sync",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            **self._as_user(),
+        )
+        words.unlink()
+        if done.returncode != 0:
+            raise NoServer(f"initdb did not work here: {done.stderr.strip()[-300:]}")
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        options = {"port": self.port, "unix_socket_directories": self.folder, **self.settings}
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._programs / "postgres", "-D", self.folder / "data"]
+                + [f"--{name.replace('_', '-')}={value}" for name, value in options.items()],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+                **self._as_user(),
+            )
+        until = time.monotonic() + WAIT
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > until:
+                told = (self.folder / "log").read_text(errors="replace")
+                self.stop(signal.SIGQUIT)
+                raise NoServer(f"PostgreSQL did not start here: {told.strip()[-300:]}")
+            time.sleep(0.05)
+
+    def _answers(self) -> bool:
+        import psycopg
+
+        try:
+            psycopg.connect(self.url("postgres"), connect_timeout=5).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """Stop it: SIGINT is a fast shutdown, SIGQUIT an immediate one, as after a crash."""
+        if self._process is not None:
+            self._process.send_signal(how)
+            self._process.wait(WAIT)
+            self._process = None
+
+    def restart(self) -> None:
+        """Stop at once, without a checkpoint, and start again; it recovers from its log."""
+        self.stop(signal.SIGQUIT)
+        self.start()
+
+    def remove(self) -> None:
+        """Stop it and remove everything that it had."""
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def url(self, database: str) -> str:
+        """Return the URL of a database of the server."""
+        return f"postgresql://{USER}:{self.password}@127.0.0.1:{self.port}/{database}"
+
+    def execute(self, statement: str, database: str = "postgres") -> list[tuple[Any, ...]]:
+        """Run one statement as the server's owner; return its rows, if it has any."""
+        import psycopg
+
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            done = connection.execute(statement)  # type: ignore[call-overload]
+            return list(done.fetchall()) if done.description else []
+
+    def database(self) -> str:
+        """Make a new database; return its name."""
+        name = f"test_{next(self._names)}"
+        self.execute(f"CREATE DATABASE {name}")
+        return name
+
+    def drop(self, name: str) -> None:
+        """Remove a database, whoever still uses it."""
+        self.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _server() -> Iterator[PostgreSQL]:
+    pytest.importorskip("psycopg", reason="psycopg, PostgreSQL's driver, is not installed")
+    try:
+        server = PostgreSQL()
+    except NoServer as reason:
+        pytest.skip(str(reason))
+    try:
+        try:
+            server.start()
+        except NoServer as reason:
+            pytest.skip(str(reason))
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgreSQL]:
+    """Give the server that the tests of this worker share."""
+    yield from _server()
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[PostgreSQL]:
+    """Give a server that the test may stop, restart and break."""
+    yield from _server()
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgreSQL) -> Iterator[str]:
+    """Give the URL of a new, empty database."""
+    name = postgres.database()
+    yield postgres.url(name)
+    postgres.drop(name)
