@@ -38,6 +38,9 @@ __all__ = ["DuckDB"]
 _SOURCE = "_source"
 # From so many rows on, a sample of the units says whether few rows have to be bounded at all.
 LARGE, ONE_UNIT_IN, MOST_SHARE = 1_000_000, 128, 0.3
+# Units that are whole numbers in a range of at most so many bits are counted in an array, with no
+# hashing: 2^23 places take about 80 MB a thread, and the count a third of the time.
+_ARRAY_BITS, _USUAL_BITS = 23, 12
 
 
 @contextmanager
@@ -205,9 +208,10 @@ class DuckDB:
         bounded. All of it is sums of whole numbers, which cancel exactly.
         """
         unit = query.unit
-        many = self._stored(
-            expressions.units_above(self._source, unit, query.contribution.untouched)
-        )
+        above = expressions.units_above(self._source, unit, query.contribution.untouched)
+        self._connection.execute(f"set perfect_ht_threshold = {_ARRAY_BITS}")
+        many = self._stored(above)
+        self._connection.execute(f"set perfect_ht_threshold = {_USUAL_BITS}")
         theirs = self._source.semi_join(many, list(unit))
         theirs = self._stored(theirs.select(*expressions.columns_of(query)))
         everyone = expressions.with_unit(self._source, unit)
