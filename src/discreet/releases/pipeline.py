@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 from discreet import __version__
 from discreet.beliefs.notebook import html_grid
 from discreet.errors import DataError, PolicyError, SpecError
-from discreet.guarantees import PureDP, parameters
+from discreet.guarantees import parameters
 from discreet.ledger import Account, Ledger
 from discreet.noise import discrete_gaussian, discrete_laplace, noisy_max
 from discreet.releases import outputs
@@ -185,12 +185,8 @@ def _preview(plan: Plan, ledger: Ledger) -> Preview:
 
 def _account(plan: Plan, ledger: Ledger) -> Account:
     spec = plan.spec
-    charges = plan.pricing.charges
-    wanted = "pure" if all(isinstance(c, PureDP) for c in charges) else "basic"
-    if any(c.kind == "concentrated" for c in charges):
-        wanted = "zcdp"
     account = ledger.account(
-        spec.account, unit=spec.protect.unit, adjacency=spec.protect.adjacency, filter=wanted
+        spec.account, unit=spec.protect.unit, adjacency=spec.protect.adjacency, filter=plan.filter
     )
     account.require(unit=spec.protect.unit, adjacency=spec.protect.adjacency)
     return account

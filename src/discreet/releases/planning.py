@@ -91,6 +91,14 @@ class Plan:
         return {call.asked.part.name: call for call in self.pricing.of(name)}
 
     @property
+    def filter(self) -> str:
+        """The rule of adding up that an account needs to take these charges."""
+        charges = self.pricing.charges
+        if any(charge.kind == "concentrated" for charge in charges):
+            return "zcdp"
+        return "pure" if all(isinstance(charge, PureDP) for charge in charges) else "basic"
+
+    @property
     def confidences(self) -> Mapping[str, float]:
         """The confidence of each statistic's calls: a union bound over them gives the interval."""
         miss = 1 - self.spec.interval
