@@ -11,7 +11,7 @@ import typer
 from discreet.cli.output import emit, table
 from discreet.errors import InputError
 
-__all__ = ["command"]
+__all__ = ["accuracy_lines", "amount_text", "command"]
 
 
 def command(
@@ -85,7 +85,8 @@ class _Teller:
             self._open = False
 
 
-def _amount(said: dict[str, Any] | None) -> str:
+def amount_text(said: dict[str, Any] | None) -> str:
+    """Return an amount of budget in words, for a person."""
     if said is None:
         return "unknown: the account is not open"
     if said.get("unbounded"):
@@ -116,7 +117,8 @@ def _price(call: dict[str, Any]) -> str:
     return f"{name} {call[name]:.4g}"
 
 
-def _accuracy_lines(said: dict[str, Any]) -> list[str]:
+def accuracy_lines(said: dict[str, Any]) -> list[str]:
+    """Return how accurate each statistic of a plan will be, a line for each."""
     lines = []
     for row in said["accuracy"]:
         sure = f"with probability {row['interval']:g}"
@@ -137,10 +139,10 @@ def _accuracy_lines(said: dict[str, Any]) -> list[str]:
 
 def _preview_lines(said: dict[str, Any]) -> list[str]:
     return [
-        f"Would spend {_amount(said['spent'])}; remaining now: {_amount(said['remaining'])}.",
+        f"Would spend {amount_text(said['spent'])}; remaining now: {amount_text(said['remaining'])}.",
         *_call_lines(said),
         "Accuracy:",
-        *_accuracy_lines(said),
+        *accuracy_lines(said),
         f"Mechanism: {said['mechanism']}",
         *said["notes"],
     ]
@@ -149,8 +151,8 @@ def _preview_lines(said: dict[str, Any]) -> list[str]:
 def _release_lines(said: dict[str, Any]) -> list[str]:
     return [
         f"Released {said['release_id']}.",
-        f"Spent {_amount(said['spent'])}; remaining: {_amount(said['remaining'])}.",
-        *_accuracy_lines(said),
+        f"Spent {amount_text(said['spent'])}; remaining: {amount_text(said['remaining'])}.",
+        *accuracy_lines(said),
         f"Ledger head: {said['head']}",
         *(f"  {path}" for path in said["files"]),
     ]
