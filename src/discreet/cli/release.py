@@ -138,8 +138,9 @@ def accuracy_lines(said: dict[str, Any]) -> list[str]:
 
 
 def _preview_lines(said: dict[str, Any]) -> list[str]:
+    left = amount_text(said["remaining"])
     return [
-        f"Would spend {amount_text(said['spent'])}; remaining now: {amount_text(said['remaining'])}.",
+        f"Would spend {amount_text(said['spent'])}; remaining now: {left}.",
         *_call_lines(said),
         "Accuracy:",
         *accuracy_lines(said),
