@@ -116,14 +116,10 @@ def _words(text: str) -> dict[str, Any]:
 
 
 def _listed(file: Path) -> list[dict[str, Any]]:
-    import yaml
-
     from discreet.errors import InputError
+    from discreet.reading import text_of, yaml_values
 
-    try:
-        read = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"--file {file}: cannot be read ({type(error).__name__}).") from None
+    read = yaml_values(text_of(file, "--file"), f"--file {file}")
     if not isinstance(read, list) or not all(isinstance(item, dict) for item in read):
         raise InputError(
             f"--file {file}: must be a list of parts, as '- {{epsilon: 0.1, times: 12}}'."

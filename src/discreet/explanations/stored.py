@@ -8,13 +8,13 @@ was released.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InputError, PolicyError
+from discreet.reading import json_values
 
 if TYPE_CHECKING:
     from discreet.guarantees import Guarantee
@@ -163,9 +163,10 @@ def _hash(path: Path) -> str:
 def _read(folder: Path) -> dict[str, Any]:
     path = folder / "release.json"
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
         raise InputError(f"There is no readable release at {path}.") from None
+    said = json_values(text, str(path))
     if not isinstance(said, dict) or not {"release_id", "account", "spent"} <= said.keys():
         raise InputError(f"{path} does not describe a release.")
     return said
@@ -200,9 +201,11 @@ def _ledger_path(url: str) -> Path:
 
 def _ledger_of(said: Mapping[str, Any], folder: Path) -> str:
     """Return the ledger that a stored spec names, relative to the spec's folder."""
-    spec = said.get("spec", {})
-    url, output = spec.get("ledger"), spec.get("output")
-    if url is None or output is None:
+    spec = said.get("spec")
+    url, output = (
+        (spec.get("ledger"), spec.get("output")) if isinstance(spec, dict) else (None,) * 2
+    )
+    if not isinstance(url, str) or not isinstance(output, str):
         raise InputError(
             f"Release {said['release_id']} does not say where its ledger is; give --ledger URL."
         )

@@ -29,6 +29,7 @@ from pydantic import (
 )
 
 from discreet.errors import PolicyError, SpecError
+from discreet.reading import text_of, yaml_values
 from discreet.releases.questions import STATISTICS, Statistic, default_name, kind_of
 
 __all__ = ["About", "Budget", "Protect", "Series", "Spec", "json_schema", "load"]
@@ -214,41 +215,12 @@ class Spec(InFolder):
         return yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
 
 
-class _Loader(yaml.SafeLoader):
-    """A safe loader that also refuses a key written twice."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        seen: list[object] = []
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise SpecError(
-                    f"the spec has the key {key!r} twice (line {key_node.start_mark.line + 1}); "
-                    "keep one of them."
-                )
-            seen.append(key)
-        return super().construct_mapping(node, deep)
-
-
 def load(source: str | Path | Mapping[str, Any], *, folder: str | Path | None = None) -> Spec:
     """Read a spec from a YAML file or a mapping; refuse with one sentence what breaks a rule."""
     if isinstance(source, Mapping):
         return _validated(dict(source), Path(folder) if folder else Path.cwd())
     path = Path(source)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise SpecError(f"the spec {path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise SpecError(f"the spec {path} is not UTF-8 text; save it as UTF-8.") from None
-    try:
-        # The loader is a SafeLoader: it builds plain values and refuses every tag.
-        mapping = yaml.load(text, Loader=_Loader)  # noqa: S506
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "it cannot be parsed"
-        raise SpecError(f"the spec {path} is not plain YAML{where}: {problem}.") from None
+    mapping = yaml_values(text_of(path, "the spec", SpecError), f"the spec {path}", SpecError)
     if not isinstance(mapping, dict):
         raise SpecError(f"the spec {path} must be a mapping with keys such as account and source.")
     return _validated(mapping, Path(folder) if folder else path.resolve().parent)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import InputError
+from discreet.reading import json_values
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.source import COPY
 
@@ -69,13 +70,14 @@ def read_description(candidate: Path) -> dict[str, Any]:
     """Read the description that lies beside a candidate that we made; refuse if there is none."""
     path = (candidate if candidate.is_dir() else candidate.parent) / RELEASE
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
         raise InputError(
             f"There is no readable {RELEASE} beside the candidate, so how it was made is not "
             "known and its risk cannot be computed. For a file from another synthesizer call "
             "discreet.synthetic.assess in Python with its log_likelihood."
         ) from None
+    found = json_values(text, str(path))
     if not isinstance(found, dict) or "synthesizer" not in found:
         raise InputError(f"{path} does not describe a synthetic file.")
     return found

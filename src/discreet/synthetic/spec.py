@@ -25,10 +25,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from discreet.errors import PolicyError, SpecError
+from discreet.reading import text_of, yaml_values
 from discreet.releases.keys import keys_from_file
 from discreet.releases.questions import Keys, key_text
 from discreet.releases.spec import About, Budget, InFolder, Names, Protect
@@ -128,12 +128,7 @@ def load(
     if isinstance(source, Mapping):
         return _validated(dict(source), Path(folder) if folder else Path.cwd())
     path = Path(source)
-    try:
-        mapping = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(f"the spec {path} cannot be read: {error.strerror}.") from None
-    except (UnicodeDecodeError, yaml.YAMLError):
-        raise SpecError(f"the spec {path} is not plain YAML in UTF-8.") from None
+    mapping = yaml_values(text_of(path, "the spec", SpecError), f"the spec {path}", SpecError)
     if not isinstance(mapping, dict):
         raise SpecError(f"the spec {path} must be a mapping with keys such as account and columns.")
     return _validated(mapping, Path(folder) if folder else path.resolve().parent)

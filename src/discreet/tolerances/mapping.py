@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import InputError, ToleranceError
+from discreet.reading import text_of, yaml_values
 from discreet.tolerances.box import Box
 from discreet.tolerances.presets import preset
 from discreet.tolerances.shapes import (
@@ -159,14 +160,7 @@ def _table(value: Any, box: Box, folder: Path | None) -> Table:
 
 def read_text(path: Path) -> str:
     """Return a small text file, or say in one sentence why not."""
-    try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise ToleranceError(f"{path.name} is larger than {_LARGEST_FILE:,} bytes.")
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path.name} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path.name} is not UTF-8 text; save it as UTF-8.") from None
+    return text_of(path, "the file", InputError, _LARGEST_FILE)
 
 
 def promise_of(mapping: Mapping[str, Any]) -> Promise:
@@ -192,17 +186,7 @@ def from_yaml(text: str, folder: Path | None = None) -> Tolerance:
 
 def load_yaml(text: str) -> Mapping[str, Any]:
     """Return the mapping in a YAML text, safely loaded: tags and other objects are refused."""
-    import yaml
-
-    try:
-        loaded = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = "" if mark is None else f" (line {mark.line + 1})"
-        problem = getattr(error, "problem", None) or "it cannot be parsed"
-        raise InputError(
-            f"the YAML cannot be used{where}: {problem}. Tags and anchors to objects are refused."
-        ) from None
+    loaded = yaml_values(text, "the tolerance")
     if not isinstance(loaded, Mapping):
         raise InputError("the YAML must be a mapping, such as `ratio: 3`.")
     return loaded.get("tolerance", loaded) if set(loaded) == {"tolerance"} else loaded

@@ -1,0 +1,146 @@
+"""Files that a person wrote, read as plain values in bounded time: text, YAML, JSON.
+
+What comes out is made of mappings, lists, texts, numbers, truth values, dates and None. Refused, in
+one sentence: what is not UTF-8 or too large, tags (`!!python/…`, `!!binary`, …), a key written
+twice, a list or mapping inside itself, nesting beyond `DEPTH`, aliases that unfold to more than
+`MOST` values (a few lines of them can stand for billions), and numbers of absurd length.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import InputError
+
+__all__ = ["DEPTH", "LARGEST", "MOST", "json_values", "text_of", "yaml_values"]
+
+LARGEST = 2**20
+"""The most characters of a YAML file; lists that are longer belong into a CSV file beside it."""
+
+DEPTH = 40
+MOST = 500_000
+_DIGITS = 400
+_PLAIN = frozenset(
+    f"tag:yaml.org,2002:{name}"
+    for name in ("bool", "float", "int", "map", "merge", "null", "seq", "str", "timestamp")
+)
+
+
+def text_of(
+    path: Path, what: str, error: type[InputError] = InputError, most: int = LARGEST
+) -> str:
+    """Return the text of a file; `what` is what it is called in a refusal."""
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            text = lines.read(most + 1)
+    except OSError as fault:
+        raise error(f"{what} {path} cannot be read: {fault.strerror}.") from None
+    except UnicodeDecodeError:
+        raise error(f"{what} {path} is not UTF-8 text; save it as UTF-8.") from None
+    if len(text) > most:
+        raise error(f"{what} {path} has more than {most:,} characters; it must be shorter.")
+    return text
+
+
+def yaml_values(text: str, what: str, error: type[InputError] = InputError) -> Any:
+    """Return the plain values of a YAML text.
+
+    >>> yaml_values("ratio: 3", "the file")
+    {'ratio': 3}
+    """
+    import yaml
+
+    if len(text) > LARGEST:
+        raise error(f"{what} has more than {LARGEST:,} characters; keep lists in CSV files.")
+    loader: Any = None
+    try:
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _size(node, {}, 0, what, error)
+        return loader.construct_document(node)
+    except yaml.YAMLError as fault:
+        mark = getattr(fault, "problem_mark", None)
+        problem = getattr(fault, "problem", None) or "it cannot be parsed"
+        raise error(f"{what} is not plain YAML{_line(mark)}: {problem}.") from None
+    except RecursionError:
+        raise error(f"{what} is not plain YAML: it is nested too deeply.") from None
+    except (ValueError, OverflowError) as fault:
+        if isinstance(fault, error):
+            raise
+        # A date such as 2026-02-30, or a number in a base that is none.
+        raise error(f"{what} holds a date or number that is none; put it in quotes.") from None
+    finally:
+        if loader is not None:
+            loader.dispose()
+
+
+def _line(mark: Any) -> str:
+    return "" if mark is None else f", line {mark.line + 1}"
+
+
+def _size(node: Any, seen: dict[int, int], depth: int, what: str, error: type[InputError]) -> int:
+    """Return how many values a node unfolds to; refuse what is not plain."""
+    where = _line(node.start_mark)
+    if id(node) in seen:
+        found = seen[id(node)]
+        if not found:
+            raise error(f"{what} is not plain YAML{where}: a value contains itself.")
+        return found
+    if depth > DEPTH:
+        raise error(f"{what} is not plain YAML{where}: it is nested too deeply.")
+    if node.tag not in _PLAIN:
+        raise error(f"{what} is not plain YAML{where}: tags are refused.")
+    seen[id(node)] = 0  # being looked at
+    if isinstance(node.value, str):
+        if node.tag.endswith((":int", ":float")) and len(node.value) > _DIGITS:
+            raise error(f"{what} is not plain YAML{where}: a number is too long.")
+        total = 1
+    else:
+        keys: set[tuple[str, str]] = set()
+        total = 1
+        for item in node.value:
+            parts = item if isinstance(item, tuple) else (item,)
+            if len(parts) == 2:
+                _once(parts[0], keys, what, error)
+            total += sum(_size(part, seen, depth + 1, what, error) for part in parts)
+            if total > MOST:
+                raise error(f"{what} is not plain YAML{where}: its aliases unfold to too much.")
+    seen[id(node)] = total
+    return total
+
+
+def _once(key: Any, keys: set[tuple[str, str]], what: str, error: type[InputError]) -> None:
+    if not isinstance(key.value, str):
+        raise error(f"{what} is not plain YAML{_line(key.start_mark)}: a key must be a word.")
+    if (key.tag, key.value) in keys:
+        raise error(
+            f"{what} has the key {key.value[:100]!r} twice (line {key.start_mark.line + 1}); keep "
+            "one of them."
+        )
+    keys.add((key.tag, key.value))
+
+
+def json_values(text: str, what: str, error: type[InputError] = InputError) -> Any:
+    """Return the values of a JSON text; NaN and Infinity, which JSON has not, are refused.
+
+    >>> json_values('{"ratio": 3}', "the file")
+    {'ratio': 3}
+    """
+
+    def refuse(name: str) -> Any:
+        raise error(f"{what} is not JSON: it has no {name}.")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError as fault:
+        raise error(f"{what} is not JSON (line {fault.lineno}).") from None
+    except RecursionError:
+        raise error(f"{what} is nested too deeply.") from None
+    except ValueError as fault:
+        if isinstance(fault, error):
+            raise
+        raise error(f"{what} holds a number that is too long.") from None
