@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from discreet.cli.files import FILE_HELP, flags_from
 from discreet.cli.output import emit, table
 
 __all__ = ["command"]
@@ -62,6 +64,10 @@ def command(
         int, typer.Option(help="N of 'up to N·δ′ of N beyond the bound'.")
     ] = 1_000_000,
     audience: Annotated[str, typer.Option(help="public, technical or regulator.")] = "public",
+    file: Annotated[
+        Path | None,
+        typer.Option(is_eager=True, callback=flags_from("explain"), help=FILE_HELP),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """From a guarantee and a prior to what an adversary may come to believe."""

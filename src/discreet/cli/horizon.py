@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from discreet.cli.files import FILE_HELP, flags_from
 from discreet.cli.output import emit, table
 
 __all__ = ["command"]
@@ -56,6 +58,10 @@ def command(
     unit: Annotated[str, typer.Option(help="What is protected: 'one person', 'one visit'.")] = (
         "one person"
     ),
+    file: Annotated[
+        Path | None,
+        typer.Option(is_eager=True, callback=flags_from("horizon"), help=FILE_HELP),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """How many releases until an adversary's belief passes a limit."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from discreet.cli.files import FILE_HELP, flags_from
 from discreet.cli.output import emit, table
 
 __all__ = ["command"]
@@ -60,6 +62,10 @@ def command(
     period: Annotated[str, typer.Option(help="What a period is: day, month.")] = "period",
     people: Annotated[
         int | None, typer.Option(help="How many people are in the data: advice on δ.")
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(is_eager=True, callback=flags_from("plan"), help=FILE_HELP),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
