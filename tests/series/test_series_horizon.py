@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from discreet.beliefs.approximate import epsilon_prime
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
-from discreet.laws import Gaussian, Geometric, Laplace
+from discreet.laws import Gaussian, Geometric, Laplace, RandomizedResponse
 from discreet.series import horizon
 from discreet.series.accumulating import bound_of
 
@@ -246,3 +247,42 @@ def test_unequal_promises_against_all_outcomes(
     ours = bound_of([(ApproxDP(*promise), 1) for promise in promises], failure, sided).epsilon_prime
     assert ours >= truth * (1 - 1e-9)
     assert ours <= truth * (1 + 1e-3)
+
+
+PARTS = [
+    Gaussian.of_rho(0.01),
+    Geometric(0.05, 1),
+    RandomizedResponse(0.2),
+    Laplace(0.2),
+    PureDP(0.05),
+    ApproxDP(0.05, 1e-6),
+    ZCDP(0.01),
+]
+
+
+@pytest.mark.parametrize("each", PARTS, ids=repr)
+@pytest.mark.parametrize("strength", ["generic", "curve", "exact"])
+@pytest.mark.parametrize("limit", [0.6, 0.8, 0.95])
+def test_a_glance_finds_what_a_walk_finds(each: Any, strength: Any, limit: float) -> None:
+    how: dict[str, Any] = {"posterior_limit": limit, "strength": strength, "confidence": 0.95}
+    walked = horizon(each, 0.5, **how)
+    seen = horizon(each, 0.5, most=9, **how)
+    assert seen.releases == walked.releases
+    assert seen.strength == walked.strength
+    assert seen.series[0].k == 1
+    assert seen.series[-1].k == seen.releases
+    assert len(seen.series) <= 11
+    at = {step.k: step for step in walked.series}
+    for step in seen.series:
+        assert step.posterior == pytest.approx(at[step.k].posterior, rel=1e-6)
+
+
+def test_a_glance_stops_where_it_is_told_to() -> None:
+    found = horizon(ZCDP(1e-9), 0.5, posterior_limit=0.99, most=5, ceiling=400)
+    assert (found.releases, found.searched) == (None, 400)
+    assert [step.k for step in found.series][-1] == 400
+    some = horizon(ZCDP(0.01), 0.5, posterior_limit=0.99, upto=200, most=5)
+    assert some.releases == 79
+    assert {1, 78, 79, 200} <= {step.k for step in some.series}
+    with pytest.raises(InputError, match="most is 0"):
+        horizon(ZCDP(0.01), upto=5, most=0)

@@ -6,13 +6,16 @@ expit(logit p + ε'_k), and the difference, over all priors, at most tanh(ε'_k/
 
 Passing is strictly greater. One more release never makes a bound smaller: the truth is monotone in
 k, and what a search along a curve leaves loose is taken out by a running maximum, on the safe side.
+For the same reason a bound after k releases is one after fewer, so the first k that passes can be
+found by bisection where not every step is asked for (`most`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
 from typing import Any, cast
 
@@ -120,6 +123,8 @@ def horizon(
     delta: float | None = None,
     method: str | None = None,
     upto: int | None = None,
+    most: int | None = None,
+    ceiling: int = _CEILING,
     adjacency: str | None = None,
     unit: str = "one person",
 ) -> Horizon:
@@ -127,8 +132,10 @@ def horizon(
 
     `each` is a guarantee or a mechanism. `delta` fixes one point (ε, δ) of the composed curve; left
     out, the best point is taken. `method` is basic, advanced, tanh or optimal for guarantees, paper
-    for zCDP. With `upto` the series runs to that many releases, whatever is passed before.
-    `adjacency` is the one that a mechanism's sensitivity is stated under; guarantees carry theirs.
+    for zCDP. With `upto` the series runs to that many releases, whatever is passed before; with
+    `most` it holds about so many steps of it, spread evenly. No limit is looked for beyond
+    `ceiling` releases. `adjacency` is the one that a mechanism's sensitivity is stated under;
+    guarantees carry theirs.
 
     >>> from discreet.guarantees import ZCDP
     >>> horizon(ZCDP(0.01), 0.5, posterior_limit=0.99).releases
@@ -136,13 +143,13 @@ def horizon(
     """
     check_sided(sided)
     _check_limits(prior, posterior_limit, difference_limit, upto)
+    _check_whole(upto=upto, most=most, ceiling=ceiling)
     adjacency_of(each, adjacency)
     failure = failure_of(confidence)
 
     def after(k: int, hint: float | None = None) -> LossBound:
-        return bound_of(
-            [(each, k)], failure, sided, strength=strength, delta=delta, method=method, hint=hint
-        )
+        how = (each, k, failure, sided, strength, delta, method)
+        return _after(*how) if most is not None else _after.__wrapped__(*how, hint)
 
     def passes(step: Step) -> bool:
         over = posterior_limit is not None and cast("float", step.posterior) > posterior_limit
@@ -153,23 +160,13 @@ def horizon(
             f"one release alone spends more delta than the confidence {confidence:g} (or the fixed "
             "delta) leaves; lower the delta of each release, or the confidence."
         )
-    last = upto
-    if last is None and not _within_reach(after, passes, prior):
-        last = _SHOWN
-    steps: list[Step] = []
-    passed: int | None = None
-    for step, bound in _walk(after, prior):
-        steps.append(step)
-        final = bound
-        if passed is None and passes(step):
-            passed = step.k
-        if step.k == last or (last is None and passed is not None):
-            break
+    look = _Look(after, passes, prior, upto, ceiling)
+    steps, final, passed = look.at_every() if most is None else look.at_some(most)
     certain = final.failure == 0 and not math.isinf(final.epsilon_prime)
     return Horizon(
         releases=passed,
         series=tuple(steps),
-        searched=steps[-1].k if upto is not None or passed is not None else _CEILING,
+        searched=steps[-1].k if upto is not None or passed is not None else ceiling,
         each=each,
         prior=prior,
         posterior_limit=posterior_limit,
@@ -211,30 +208,104 @@ def _check_limits(
             "a posterior is reached from a prior; give the prior, or a limit on the difference, "
             "which holds for every prior."
         )
-    if upto is not None and (isinstance(upto, bool) or upto < 1):
-        raise InputError(f"upto is {upto!r}; it must be a whole number, 1 or more.")
 
 
-def _within_reach(
-    after: Callable[[int], LossBound], passes: Callable[[Step], bool], prior: float | None
-) -> bool:
-    """Whether a limit is passed within the ceiling: bounds only grow, so doubling tells."""
-    k = 1
-    while k < _CEILING:
-        if passes(_step(k, after(k).epsilon_prime, prior)):
-            return True
-        k = min(2 * k, _CEILING)
-    return passes(_step(k, after(k).epsilon_prime, prior))
+def _check_whole(**numbers: int | None) -> None:
+    for name, number in numbers.items():
+        if number is not None and (isinstance(number, bool) or number < 1):
+            raise InputError(f"{name} is {number!r}; it must be a whole number, 1 or more.")
 
 
-def _walk(after: Callable[..., LossBound], prior: float | None) -> Iterator[tuple[Step, LossBound]]:
-    """The bounds after 1, 2, 3, … releases, each search begun where the last ones point to."""
-    largest, places = 0.0, (0.0, 0.0)
-    for k in count(1):
-        bound = after(k, max(0.0, 2 * places[1] - places[0]) or None)
-        places = (places[1], 0.0 if bound.point is None else bound.point[0])
-        largest = max(largest, bound.epsilon_prime)
-        yield _step(k, largest, prior), bound
+@lru_cache(maxsize=4096)
+def _after(
+    each: Part,
+    k: int,
+    failure: float,
+    sided: str,
+    strength: Strength | None,
+    delta: float | None,
+    method: str | None,
+    hint: float | None = None,
+) -> LossBound:
+    """The bound after k releases; it hangs on no prior and no limit, so those may be moved."""
+    return bound_of(
+        [(each, k)], failure, sided, strength=strength, delta=delta, method=method, hint=hint
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A look along a series: at every number of releases, or at some of them."""
+
+    after: Callable[..., LossBound]
+    passes: Callable[[Step], bool]
+    prior: float | None
+    upto: int | None
+    ceiling: int
+
+    def at_every(self) -> tuple[list[Step], LossBound, int | None]:
+        """The series from 1 on, the last bound, and the first number that passes."""
+        last = self.upto
+        if last is None and self._around(self.ceiling) is None:
+            last = min(_SHOWN, self.ceiling)
+        steps: list[Step] = []
+        passed: int | None = None
+        for step, bound in self._walk(count(1)):
+            steps.append(step)
+            final = bound
+            if passed is None and self.passes(step):
+                passed = step.k
+            if step.k == last or (last is None and passed is not None):
+                break
+        return steps, final, passed
+
+    def at_some(self, most: int) -> tuple[list[Step], LossBound, int | None]:
+        """The same at about so many steps; the first that passes is found by bisection."""
+        around = self._around(self.ceiling if self.upto is None else self.upto)
+        passed = None if around is None else self._first(*around)
+        last = self.upto or passed or min(_SHOWN, self.ceiling)
+        found = list(self._walk(_spread(last, most, passed)))
+        return [step for step, _ in found], found[-1][1], passed
+
+    def _over(self, k: int) -> bool:
+        return self.passes(_step(k, self.after(k).epsilon_prime, self.prior))
+
+    def _around(self, reach: int) -> tuple[int, int] | None:
+        """Two numbers of releases, the first seen to keep the limits and the second to pass."""
+        kept, k = 0, 1
+        while not self._over(k):
+            if k >= reach:
+                return None
+            kept, k = k, min(2 * k, reach)
+        return kept, k
+
+    def _first(self, kept: int, over: int) -> int:
+        """The first number that passes; the one before it was seen not to."""
+        while over - kept > 1:
+            middle = (kept + over) // 2
+            if self._over(middle):
+                over = middle
+            else:
+                kept = middle
+        return over
+
+    def _walk(self, places: Iterable[int]) -> Iterator[tuple[Step, LossBound]]:
+        """The bounds after so many releases, each search begun where the last ones point to."""
+        largest, hints = 0.0, (0.0, 0.0)
+        for k in places:
+            bound = self.after(k, max(0.0, 2 * hints[1] - hints[0]) or None)
+            hints = (hints[1], 0.0 if bound.point is None else bound.point[0])
+            largest = max(largest, bound.epsilon_prime)
+            yield _step(k, largest, self.prior), bound
+
+
+def _spread(last: int, most: int, passed: int | None) -> list[int]:
+    """About so many of the numbers 1 to `last`, with both ends and where a limit is passed."""
+    pieces = max(2, most) - 1
+    found = {1 + round(i * (last - 1) / pieces) for i in range(pieces + 1)}
+    if passed is not None:
+        found |= {k for k in (passed - 1, passed) if 1 <= k <= last}
+    return sorted(found)
 
 
 def _step(k: int, epsilon_prime: float, prior: float | None) -> Step:
