@@ -39,6 +39,7 @@ _COMMANDS = {
     "synthesize": "A differentially private synthetic file from one spec, charged first.",
     "assess": "How sure an intruder could become of each record; confidential.",
     "deployments": "Published budgets, each with its unit and source, read as beliefs.",
+    "serve": "The page: all of this in the browser, on this machine only.",
 }
 
 

@@ -1,0 +1,105 @@
+"""The application: the screens behind one door, their problems in words, the static files."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+
+from discreet import __version__
+from discreet.errors import DiscreetError
+from discreet.web.assets import vega
+from discreet.web.guards import Guard
+from discreet.web.screens import SCREENS, page
+
+__all__ = ["create_app"]
+
+_STATIC = Path(__file__).parent / "static"
+_KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+def create_app(
+    folder: Path | str = ".", token: str | None = None, port: int | None = None
+) -> FastAPI:
+    """Return the application that works in `folder`; without a token everyone local may enter."""
+    app = FastAPI(
+        title="Discreet",
+        version=__version__,
+        description="What you tolerate, what it costs, what was promised.",
+        docs_url=None,  # these pages load scripts from a network
+        redoc_url=None,
+    )
+    app.state.folder = Path(folder).resolve()
+    limits: dict[str, int] = {}
+    present = []
+    for screen in SCREENS:
+        if find_spec(f"discreet.web.{screen.module}") is None:
+            continue
+        module = import_module(f"discreet.web.{screen.module}")
+        app.include_router(module.router)
+        # A screen that takes files says how large they may be, by the beginning of the path.
+        limits |= getattr(module, "BODY_LIMITS", {})
+        present.append(screen.module)
+    app.state.screens = frozenset(present)
+    app.add_api_route("/", _home, include_in_schema=False)
+    app.add_api_route("/static/vega.js", _vega, include_in_schema=False)
+    app.add_api_route("/static/{name}", _static, include_in_schema=False)
+    app.add_exception_handler(DiscreetError, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _missing)
+    app.add_middleware(Guard, token=token, port=port, limits=limits)
+    return app
+
+
+def _home() -> RedirectResponse:
+    return RedirectResponse("/tolerate", status_code=303)
+
+
+def _vega() -> Response:
+    # The name carries the version, as a query; what it names never changes.
+    headers = {"Cache-Control": "private, max-age=31536000, immutable"}
+    return Response(vega(), media_type="text/javascript", headers=headers)
+
+
+def _static(name: str) -> Response:
+    # Only names that are there: no part of the name is joined to a path before it is known.
+    known = {file.name: file for file in _STATIC.iterdir() if file.suffix in _KINDS}
+    if name not in known:
+        raise HTTPException(404)
+    kind = _KINDS[known[name].suffix]
+    return FileResponse(known[name], media_type=kind, headers={"Cache-Control": "no-cache"})
+
+
+def _problem(request: Request, status: int, code: str, message: str) -> Response:
+    """Answer a program with JSON, and a person with a page."""
+    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
+        return JSONResponse({"code": code, "message": message}, status_code=status)
+    return page(request, "problem.html", status=status, code=code, message=message)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    code = error.code if isinstance(error, DiscreetError) else "internal"
+    internal = code in ("internal", "discreet")
+    return _problem(request, 500 if internal else 422, code, str(error))
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    # A validation error quotes what was sent; say where it is and which rule, not the value.
+    first: Any = error.errors()[0] if isinstance(error, RequestValidationError) else {}
+    where = ".".join(str(part) for part in first.get("loc", ())[1:])[:80] or "the request"
+    message = f"{where} cannot be used: {str(first.get('msg', 'invalid'))[:200].lower()}."
+    return _problem(request, 422, "input", message)
+
+
+async def _missing(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    words = {404: "There is nothing at this address.", 405: "This address takes no such request."}
+    detail = str(getattr(error, "detail", ""))
+    return _problem(request, status, "address", words.get(status, detail))

@@ -1,0 +1,72 @@
+"""Run the page on loopback until Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+from discreet.errors import InputError
+
+__all__ = ["serve"]
+
+
+def serve(
+    folder: Path | str = ".",
+    *,
+    port: int = 8765,
+    browser: bool = True,
+    announce: Callable[[str], None] | None = None,
+) -> None:
+    """Serve the page for `folder` on 127.0.0.1; `announce` is told the address, token included.
+
+    Port 0 takes any free one. The address works once: its token becomes a cookie.
+    """
+    home = Path(folder).resolve()
+    if not home.is_dir():
+        raise InputError(f"{home.name} is not a folder; give --folder a folder to work in.")
+    listener = _listener(port)
+    with contextlib.closing(listener):
+        import uvicorn
+
+        from discreet.web.app import create_app
+        from discreet.web.assets import warm
+
+        token = secrets.token_urlsafe(24)
+        taken = listener.getsockname()[1]
+        app = create_app(home, token, taken)
+        address = f"http://127.0.0.1:{taken}/?token={token}"
+        options = uvicorn.Config(
+            app, log_level="error", access_log=False, lifespan="off", server_header=False
+        )
+        server = uvicorn.Server(options)
+        if announce is not None:
+            announce(address)
+        if browser:
+            # The socket listens already: the browser waits until the first answer.
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        warm()
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run(sockets=[listener])
+
+
+def _listener(port: int) -> socket.socket:
+    """Return a listening socket on loopback, or say that the port is taken."""
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
+        raise InputError(f"port is {port!r}; it must be a whole number from 0 to 65535.")
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise InputError(
+            f"port {port} cannot be used ({error.strerror}); another program has it, perhaps "
+            "`discreet serve` in another window. Take another with --port, or any with --port 0."
+        ) from None
+    return listener

@@ -1,0 +1,200 @@
+// What all screens share. No number is computed here: the state goes to the server, and numbers,
+// sentences and charts come back.
+
+export const quiet = window.matchMedia("(prefers-reduced-motion: reduce)");
+
+document.documentElement.classList.add("live");
+
+// Say something to a screen reader, when its reader has a moment.
+let announced = 0;
+export function announce(text) {
+  window.clearTimeout(announced);
+  // A drag changes many times a second; only where it comes to rest is spoken.
+  announced = window.setTimeout(() => {
+    document.getElementById("announcer").textContent = text;
+  }, 400);
+}
+
+// Show the state in the address, the link and the download.
+export function state(link, yaml) {
+  if (link) {
+    window.history.replaceState(null, "", link);
+    const copy = document.getElementById("state-link");
+    if (copy) copy.href = link;
+  }
+  const file = document.getElementById("state-yaml");
+  if (file && yaml) file.href = yaml;
+}
+
+document.addEventListener("click", async (event) => {
+  const copy = event.target.closest("a[data-copy]");
+  if (!copy || !navigator.clipboard) return;
+  event.preventDefault();
+  try {
+    await navigator.clipboard.writeText(copy.href);
+    const before = copy.textContent;
+    copy.textContent = "Copied";
+    announce("The link is copied.");
+    window.setTimeout(() => { copy.textContent = before; }, 1600);
+  } catch {
+    window.location.href = copy.href;
+  }
+});
+
+// Ask the server; a refusal becomes an Error with the words of the problem.
+export async function ask(url, options = {}) {
+  const answer = await fetch(url, { headers: { Accept: "application/json" }, ...options });
+  const body = await answer.json().catch(() => ({}));
+  if (!answer.ok) {
+    const error = new Error(body.message || "The page does not answer; is `discreet serve` still running?");
+    error.code = body.code;
+    throw error;
+  }
+  return body;
+}
+
+// Keep a form live: each change sends the form as a query to `url` and renders the answer. One
+// request is in flight, and the newest wins. What the server refuses is said in the element with
+// data-problem, and the numbers shown stay, faded, until they are true again.
+export function live(form, url, render, options = {}) {
+  const problem = options.problem || form.querySelector("[data-problem]");
+  const results = options.results || [];
+  let busy = false;
+  let waiting = null;
+  const query = () => new URLSearchParams(new FormData(form));
+
+  async function send(extra) {
+    if (busy) { waiting = { ...waiting, ...extra }; return; }
+    busy = true;
+    const asked = query();
+    for (const [name, value] of Object.entries(extra)) asked.set(name, value);
+    const fade = window.setTimeout(() => results.forEach((part) => part.classList.add("stale")), 300);
+    try {
+      const answer = await ask(`${url}?${asked}`);
+      if (problem) problem.textContent = "";
+      results.forEach((part) => part.classList.remove("stale"));
+      // A newer state is already wanted: show this one only where nothing newer comes.
+      render(answer, waiting !== null);
+    } catch (error) {
+      if (waiting === null) {
+        if (problem) problem.textContent = error.message;
+        results.forEach((part) => part.classList.add("stale"));
+      }
+    } finally {
+      window.clearTimeout(fade);
+      busy = false;
+      if (waiting !== null) {
+        const next = waiting;
+        waiting = null;
+        send(next);
+      }
+    }
+  }
+
+  form.addEventListener("input", () => send({}));
+  form.addEventListener("submit", (event) => {
+    // A button with a name changes the form itself (add, remove): the server makes the new page.
+    if (event.submitter && event.submitter.name) return;
+    event.preventDefault();
+    send({});
+  });
+  return { send };
+}
+
+// -- charts
+
+const drawn = new WeakMap();
+let vega = null;
+
+function embedder() {
+  vega ||= import(document.documentElement.dataset.vega).then((module) => module.vegaEmbed);
+  return vega;
+}
+
+// Name every inline data set, so that new rows can be put in without drawing anew.
+function apart(spec) {
+  const rows = { ...spec.datasets };
+  let count = 0;
+  const walk = (part) => {
+    if (Array.isArray(part)) return part.map(walk);
+    if (!part || typeof part !== "object") return part;
+    const copy = {};
+    for (const [key, value] of Object.entries(part)) {
+      if (key === "data" && value && Array.isArray(value.values) && !value.name) {
+        const name = `rows-${count++}`;
+        rows[name] = value.values;
+        copy[key] = { name };
+      } else copy[key] = walk(value);
+    }
+    return copy;
+  };
+  const { datasets, ...rest } = spec;
+  return { shape: walk(rest), rows };
+}
+
+// Draw a Vega-Lite chart; where only its rows changed, put them in. Resolves to the Vega view.
+export async function chart(element, spec) {
+  const { shape, rows } = apart(spec);
+  const key = JSON.stringify(shape);
+  const before = drawn.get(element);
+  if (before && before.key === key) {
+    before.latest = rows;
+    if (before.view) {
+      for (const [name, values] of Object.entries(rows)) before.view.data(name, values);
+      await before.view.runAsync();
+    }
+    return before.view;
+  }
+  if (before && before.view) before.finalize();
+  const mine = { key, latest: rows, view: null, finalize: () => {} };
+  drawn.set(element, mine);
+  const embed = await embedder();
+  if (drawn.get(element) !== mine) return null;
+  const kept = [...element.querySelectorAll(":scope > .handle")];
+  const made = await embed(element, { ...shape, datasets: mine.latest }, {
+    ast: true,
+    actions: false,
+    renderer: "svg",
+    defaultStyle: false,
+    tooltip: false,
+    config: { background: null, aria: false },
+  });
+  element.append(...kept);
+  mine.view = made.view;
+  mine.finalize = () => made.finalize();
+  return made.view;
+}
+
+// -- small things for screens
+
+export function text(id, value) {
+  const part = document.getElementById(id);
+  if (part && part.textContent !== value) part.textContent = value;
+}
+
+// Fill the body of a table with rows of plain texts; the first cell of a row names it.
+export function rows(id, lines) {
+  const body = document.querySelector(`#${id} tbody`);
+  if (!body) return;
+  body.replaceChildren(...lines.map((line) => {
+    const row = document.createElement("tr");
+    row.append(...line.map((cell, place) => {
+      const made = document.createElement(place ? "td" : "th");
+      if (!place) made.scope = "row";
+      made.textContent = cell;
+      return made;
+    }));
+    return row;
+  }));
+}
+
+// Fill a block "how is this computed".
+export function how(id, item) {
+  const block = document.getElementById(id);
+  if (!block || !item) return;
+  for (const part of block.querySelectorAll("[data-how]")) {
+    part.textContent = item[part.dataset.how] || "";
+  }
+}
+
+export const Discreet = { announce, ask, chart, how, live, quiet, rows, state, text };

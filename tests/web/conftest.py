@@ -1,0 +1,171 @@
+"""The page, running: in this process for requests, on a loopback port for a browser."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+TOKEN = "a-token-for-tests"  # noqa: S105
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Any]:
+    """Requests without a socket, from the page's own origin; the folder is `client.folder`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Starlette will drop httpx for its successor one day
+        from starlette.testclient import TestClient
+
+    from discreet.web import create_app
+
+    home = "http://127.0.0.1"
+    with TestClient(create_app(tmp_path), base_url=home, headers={"Origin": home}) as found:
+        found.folder = tmp_path
+        yield found
+
+
+@dataclass(frozen=True)
+class Site:
+    """A running server: its address, its working folder, and the cookie that opens it."""
+
+    url: str
+    folder: Path
+    port: int
+    cookies: tuple[dict[str, str], ...]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One server on a free loopback port for all browser tests of a run."""
+    import httpx
+    import uvicorn
+
+    from discreet.web import create_app
+    from discreet.web.serving import _listener
+
+    folder = tmp_path_factory.mktemp("site")
+    listener = _listener(0)
+    port = listener.getsockname()[1]
+    app = create_app(folder, TOKEN, port)
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_level="error", access_log=False, lifespan="off")
+    )
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    url = f"http://127.0.0.1:{port}"
+    with httpx.Client(base_url=url) as first:
+        entered = first.get("/", params={"token": TOKEN})
+        assert entered.status_code == 303
+        cookies = tuple(
+            {"name": name, "value": value, "url": url, "sameSite": "Strict"}
+            for name, value in first.cookies.items()
+        )
+    yield Site(url, folder, port, cookies)
+    server.should_exit = True
+    thread.join(timeout=10)
+    listener.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """The system's Chromium, headless."""
+    if not CHROMIUM.exists():
+        pytest.skip("there is no Chromium on this machine")
+    with import_module("playwright.sync_api").sync_playwright() as tools:
+        found = tools.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page_at(browser: Any, site: Site) -> Iterator[Callable[..., Any]]:
+    """Open a path of the site: `page_at("/tolerate", 375, scheme="dark", javascript=False)`.
+
+    A page that logs an error (a script that fails, something the policy blocks), or that asks for
+    anything outside, fails the test at its end.
+    """
+    contexts, problems = [], []
+
+    def note(request: Any) -> None:
+        if not request.url.startswith((site.url, "data:", "blob:")):
+            problems.append(f"asked for {request.url}")
+
+    def open_at(
+        path: str,
+        width: int = 1280,
+        *,
+        scheme: str = "light",
+        javascript: bool = True,
+        ready: str = "load",
+        **options: Any,
+    ) -> Any:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            java_script_enabled=javascript,
+            **options,
+        )
+        context.add_cookies([dict(cookie) for cookie in site.cookies])
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", note)
+        page.on("pageerror", lambda error: problems.append(f"failed: {error}"))
+        page.on(
+            "console",
+            lambda said: (
+                problems.append(said.text)
+                if said.type == "error" and "status of 422" not in said.text
+                else None
+            ),
+        )
+        page.goto(site.url + path, wait_until=ready)
+        return page
+
+    yield open_at
+    for context in contexts:
+        context.close()
+    assert not problems, problems
+
+
+@pytest.fixture
+def accessible() -> Callable[[Any], None]:
+    """Check a page with axe-core: no violation of any rule."""
+
+    def check(page: Any) -> None:
+        axe = import_module("axe_playwright_python.sync_playwright")
+        found = axe.Axe().run(page, options={"runOnly": RULES})
+        assert found.violations_count == 0, found.generate_report()
+        width = page.viewport_size["width"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    return check
+
+
+@pytest.fixture
+def shoot(tmp_path: Path) -> Callable[[Any, str], Path]:
+    """Keep a picture of the whole page in $DISCREET_SHOTS, or in the test's own folder."""
+
+    def take(page: Any, name: str) -> Path:
+        folder = Path(os.environ.get("DISCREET_SHOTS") or tmp_path / "shots")
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{name}.png"
+        page.screenshot(path=str(path), full_page=True)
+        return path
+
+    return take
