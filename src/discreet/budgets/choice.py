@@ -105,13 +105,14 @@ class Choice:
         adjacency = self.guarantee.adjacency
         rows = []
         for prior in _SHOWN:
-            row = {"prior": prior, "posterior": self._posterior(Prior(prior, q))}
+            row = {"prior": prior, "posterior": self.posterior_at(Prior(prior, q))}
             if free and self.confidence is None and adjacency is Adjacency.ADD_REMOVE:
-                row["posterior_known_in"] = self._posterior(Prior(1.0, prior))
+                row["posterior_known_in"] = self.posterior_at(Prior(1.0, prior))
             rows.append(row)
         return tuple(rows)
 
-    def _posterior(self, prior: Prior) -> float:
+    def posterior_at(self, prior: Prior) -> float:
+        """Return how sure someone with this prior may become under the budget, rounded up."""
         return min(1.0, up(prior.pq * pure.ratio(self.loss, prior, self.guarantee.adjacency)[1]))
 
     @cached_property
