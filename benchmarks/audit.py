@@ -84,7 +84,7 @@ def _audited(spec: dict[str, Any], trials: int) -> dict[str, Any]:
 def run(trials: int = 10_000) -> dict[str, Any]:
     """Return the figures of sound releases, and of releases with a share of the noise."""
     from discreet.noise import discrete_laplace
-    from discreet.releases import pipeline
+    from discreet.releases import drawing
 
     sound = {name: _audited(_spec(changes), trials) for name, changes in SOUND.items()}
     one = _spec(
@@ -96,7 +96,7 @@ def run(trials: int = 10_000) -> dict[str, Any]:
         def less(values: Any, scale: float, share: float = share, **_: Any) -> list[int]:
             return discrete_laplace(values, scale * share)
 
-        with patch.object(pipeline, "discrete_laplace", less):
+        with patch.object(drawing, "discrete_laplace", less):
             shares[share] = _audited(one, trials)
     return {"trials": trials, "sound": sound, "share of the noise": shares}
 

@@ -31,9 +31,9 @@ import pyarrow.parquet  # noqa: F401
 import discreet.releases.engines.duckdb  # noqa: F401
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.releases import load, outputs
+from discreet.releases import load, outputs, pipeline
 from discreet.releases.outputs import hash_of
-from discreet.releases.pipeline import _Run, release
+from discreet.releases.pipeline import release
 
 EPSILON = 0.25
 
@@ -72,7 +72,7 @@ STEPS = [
     (place, name, when)
     for place, name in (
         (Ledger, "reserve"),
-        (_Run, "_table"),
+        (pipeline, "draw"),
         (outputs, "store"),
         (Ledger, "commit"),
     )

@@ -18,7 +18,7 @@ import pytest
 from discreet.auditing import Audit, audit
 from discreet.guarantees import PureDP
 from discreet.noise import discrete_gaussian, discrete_laplace, noisy_max
-from discreet.releases import pipeline, planning
+from discreet.releases import drawing, planning
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import expressions
 from discreet.releases.engines.base import KeySet, Query, Summing
@@ -67,7 +67,7 @@ def failed(found: Audit) -> set[str]:
 
 def test_half_the_noise(monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]) -> None:
     monkeypatch.setattr(
-        pipeline, "discrete_laplace", lambda v, scale, **more: discrete_laplace(v, scale / 2)
+        drawing, "discrete_laplace", lambda v, scale, **more: discrete_laplace(v, scale / 2)
     )
     found = attacked(spec(COUNT))
     assert shown(found)
@@ -79,7 +79,7 @@ def test_half_the_gaussian_noise(
     monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]
 ) -> None:
     monkeypatch.setattr(
-        pipeline, "discrete_gaussian", lambda v, scale, **more: discrete_gaussian(v, scale / 2)
+        drawing, "discrete_gaussian", lambda v, scale, **more: discrete_gaussian(v, scale / 2)
     )
     found = attacked(spec(COUNT, budget={"rho": 0.1}), trials=1200)
     assert shown(found)
@@ -89,7 +89,7 @@ def test_half_the_noise_of_a_choice(
     monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]
 ) -> None:
     monkeypatch.setattr(
-        pipeline, "noisy_max", lambda scores, scale, law: noisy_max(scores, scale / 2, law=law)
+        drawing, "noisy_max", lambda scores, scale, law: noisy_max(scores, scale / 2, law=law)
     )
     best = {"best": "answer", "score": "count", "of": "answer", "candidates": ["yes", "no"]}
     assert shown(attacked(spec(best)))
@@ -144,7 +144,7 @@ def test_noise_reused_by_all_cells(
         (noise,) = discrete_laplace([0], scale)
         return [value + noise for value in values]
 
-    monkeypatch.setattr(pipeline, "discrete_laplace", once)
+    monkeypatch.setattr(drawing, "discrete_laplace", once)
     found = attacked(spec(COUNT))
     assert shown(found)
     assert "fresh" in failed(found)
@@ -159,7 +159,7 @@ def test_noise_reused_by_all_releases(
         noise = kept.setdefault((len(values), scale), discrete_laplace([0] * len(values), scale))
         return [value + n for value, n in zip(values, noise, strict=True)]
 
-    monkeypatch.setattr(pipeline, "discrete_laplace", drawn_once)
+    monkeypatch.setattr(drawing, "discrete_laplace", drawn_once)
     found = attacked(spec(COUNT))
     assert shown(found)
     assert "fresh" in failed(found)
@@ -168,16 +168,15 @@ def test_noise_reused_by_all_releases(
 def test_an_empty_cell_is_dropped(
     monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]
 ) -> None:
-    right = pipeline._Run._measure
+    right = drawing._answered
 
-    def without_empty(self: Any, group: Any, cells: Any) -> Any:
-        measures = tuple(m for planned in group for m in planned.statistic.measures())
-        query = Query(self.spec.protect.column, cells, group[0].contribution, measures)
-        counts = self.engine.measure(query)[measures[0].name]
+    def without_empty(plan: Any, engine: Any, group: Any, cells: Any, *others: Any) -> Any:
+        query = drawing.query_of(plan, group, cells)
+        counts = engine.measure(query)[query.measures[0].name]
         kept = tuple(key for key, count in zip(cells.keys, counts, strict=True) if count)
-        return right(self, group, KeySet(cells.columns, kept))
+        return right(plan, engine, group, KeySet(cells.columns, kept), *others)
 
-    monkeypatch.setattr(pipeline._Run, "_measure", without_empty)
+    monkeypatch.setattr(drawing, "_answered", without_empty)
     found = attacked(spec(COUNT))
     assert shown(found)
     assert "cells" in failed(found)
@@ -231,7 +230,7 @@ def test_a_floating_point_sampler(
     def rounded(values: Any, scale: float, **more: Any) -> list[int]:
         return [int(v) + round(x) for v, x in zip(values, source.laplace(0, scale, len(values)))]  # noqa: B905
 
-    monkeypatch.setattr(pipeline, "discrete_laplace", rounded)
+    monkeypatch.setattr(drawing, "discrete_laplace", rounded)
     found = attacked(spec(COUNT), trials=100)
     assert "support" in failed(found)
 

@@ -20,7 +20,7 @@ from discreet.auditing import Audit, attack, audit
 from discreet.auditing.believing import beliefs, edges_of
 from discreet.auditing.events import Event, Score, best_event, collected, judged
 from discreet.auditing.neighbours import TARGET, neighbours
-from discreet.auditing.path import Replay, Trial, columns_of, opened, raised
+from discreet.auditing.path import Replay, columns_of, opened, raised, trial
 from discreet.auditing.promises import Promise
 from discreet.charts.auditing import promised_against_seen
 from discreet.charts.style import save
@@ -193,11 +193,10 @@ class TestReplay:
         for name in ("heavy contributor", "crowd"):
             with opened(made.data[name], columns) as engine:
                 replay = Replay(engine, 12)
-                trial = Trial.on(plan, replay)
                 draws = set()
                 for turn in range(12):
                     replay._turn = turn
-                    draws.add(tuple(trial.once().true.values()))
+                    draws.add(tuple(trial(plan, replay).true.values()))
                 kept[name] = draws
         assert len(kept["heavy contributor"]) > 1
         assert len(kept["crowd"]) == 1
@@ -340,9 +339,9 @@ class TestCommand:
         assert "proves nothing" in result.stdout
 
     def test_a_fault_is_exit_code_1(self, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        from discreet.releases import pipeline
+        from discreet.releases import drawing
 
-        monkeypatch.setattr(pipeline, "discrete_laplace", lambda v, scale, **more: list(v))
+        monkeypatch.setattr(drawing, "discrete_laplace", lambda v, scale, **more: list(v))
         result = run()
         assert result.exit_code == 1
         assert "NOT PASSED" in result.stdout

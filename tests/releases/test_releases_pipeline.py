@@ -17,8 +17,7 @@ import pytest
 from discreet.errors import BudgetExceeded, DataError, InputError, PolicyError, SpecError
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.ledger import Amount, Ledger
-from discreet.releases import Preview, Release, outputs, release
-from discreet.releases import pipeline as pipeline_module
+from discreet.releases import Preview, Release, drawing, outputs, release
 
 Opened = Callable[..., Ledger]
 
@@ -500,7 +499,7 @@ def test_a_crash_before_the_files_leaves_the_charge_and_is_told(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(pipeline_module, "discrete_laplace", crash)
+        patched.setattr(drawing, "discrete_laplace", crash)
         with pytest.raises(KeyboardInterrupt):
             release(spec, data=people, folder=tmp_path)
     assert ledger.remaining("people").floats("down")["epsilon"] == 99.0  # type: ignore[union-attr]
@@ -519,7 +518,7 @@ def test_noise_is_drawn_only_after_the_charge_is_durable(
 ) -> None:
     account()
     order: list[str] = []
-    true_draw, true_open = pipeline_module.discrete_laplace, Ledger.reserve
+    true_draw, true_open = drawing.discrete_laplace, Ledger.reserve
 
     def draw(*values: Any, **more: Any) -> Any:
         order.append("draw")
@@ -530,7 +529,7 @@ def test_noise_is_drawn_only_after_the_charge_is_durable(
         order.append("reserve")
         return entry
 
-    monkeypatch.setattr(pipeline_module, "discrete_laplace", draw)
+    monkeypatch.setattr(drawing, "discrete_laplace", draw)
     monkeypatch.setattr(Ledger, "reserve", reserve)
     _made(spec, people, tmp_path)
     assert order == ["reserve", "draw"]

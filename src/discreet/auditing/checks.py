@@ -26,9 +26,10 @@ from typing import Any
 
 from discreet.auditing.confidence import at_least
 from discreet.auditing.neighbours import Neighbours
-from discreet.auditing.path import PRIORITY, Seen, Trial, opened
-from discreet.releases.engines.base import Column, KeySet, Query
-from discreet.releases.pipeline import _passes, release
+from discreet.auditing.path import PRIORITY, Seen, opened
+from discreet.releases.drawing import passes, query_of, with_noise
+from discreet.releases.engines.base import Column, KeySet
+from discreet.releases.pipeline import release
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
 
@@ -101,14 +102,9 @@ def _aggregates(
             # each other as matched ones, so what differs too much here does so there.
             padded = sorted(units, reverse=True) + [0] * 64
             found[payer.name, KEYS] = [[number] for number in padded[:64]]
-        for group in _passes(plan.statistics):
-            query = Query(
-                unit=plan.spec.protect.column,
-                cells=_all_keys(plan, made, group[0]),
-                contribution=group[0].contribution,
-                measures=tuple(m for planned in group for m in planned.statistic.measures()),
-                priority=PRIORITY if plan.spec.protect.column else None,
-            )
+        for group in passes(plan.statistics):
+            drawn = PRIORITY if plan.spec.protect.column else None
+            query = query_of(plan, group, _all_keys(plan, made, group[0]), drawn)
             measured = engine.measure(query)
             for planned in group:
                 for part, call in plan.calls(planned.name).items():
@@ -239,14 +235,13 @@ def _covered(plan: Plan, spent: Mapping[str, float]) -> Check:
 
 def support(plan: Plan) -> Check:
     """Draw every kind of noise that the plan uses at a scale where doubles skip numbers."""
-    trial = Trial.on(plan, None)
     kinds = set()
     for call in plan.pricing.calls:
         if call.asked.part.form != "numbers" or call.mechanism in kinds:
             continue
         kinds.add(call.mechanism)
         wide = replace(call, scale=_WIDE)
-        values = trial._noisy(_Zeros(call), wide, {}, 0.95).values  # type: ignore[arg-type]
+        values = with_noise(wide, [0] * _DRAWN)
         if not all(type(value) is int for value in values):
             return Check("support", False, f"{call.mechanism} noise is not made of whole numbers.")
         far = [value for value in values if abs(value) > 2**53]
@@ -256,24 +251,6 @@ def support(plan: Plan) -> Check:
     if not kinds:
         return Check("support", True, "no noise goes on numbers.")
     return Check("support", True, f"{', '.join(sorted(kinds))} noise falls on every whole number.")
-
-
-@dataclass(frozen=True)
-class _Zeros:
-    """Stands where a statistic stands: nothing but zeros to put noise on."""
-
-    call: Priced
-
-    @property
-    def statistic(self) -> _Zeros:
-        return self
-
-    @property
-    def name(self) -> str:
-        return self.call.asked.statistic
-
-    def numbers(self, part: str, measured: Mapping[str, Any]) -> list[int]:
-        return [0] * _DRAWN
 
 
 def fresh(plan: Plan, seen: Sequence[Seen], alpha: float) -> Check:

@@ -24,15 +24,15 @@ from typing import Any
 
 from discreet.guarantees import ApproxDP, PureDP
 from discreet.releases.contributions import Contribution
+from discreet.releases.drawing import Drawn, draw
 from discreet.releases.engines.base import Column, Found, KeySet, Labels, Query
-from discreet.releases.pipeline import _Run
-from discreet.releases.planning import KEYS, Plan, Planned, plan_of
+from discreet.releases.planning import KEYS, Plan, plan_of
 from discreet.releases.pricing import Priced
 from discreet.releases.spec import Budget, Spec
-from discreet.releases.statistics import Noisy, compiled
+from discreet.releases.statistics import compiled
 from discreet.releases.tables import VALUES, Table
 
-__all__ = ["PRIORITY", "Replay", "Seen", "Trial", "columns_of", "opened", "raised"]
+__all__ = ["PRIORITY", "Replay", "Seen", "columns_of", "opened", "raised", "trial"]
 
 PRIORITY = "_audit_priority"
 
@@ -179,64 +179,29 @@ class Seen:
     shape: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True)
-class Trial(_Run):
-    """The pipeline's own run, observed; it has no ledger, for nothing is charged."""
-
-    seen: list[Seen] = field(default_factory=list)
-    cells: list[KeySet | None] = field(default_factory=lambda: [None])
-
-    @classmethod
-    def on(cls, plan: Plan, engine: Any) -> Trial:
-        """Return a run of a plan on an engine."""
-        return cls(
-            plan=plan,
-            engine=engine,
-            ledger=None,  # type: ignore[arg-type]
-            confirm=None,
-            say=_silent,
-            progress=None,
-            who="audit",
-            plan_id=None,
-        )
-
-    def once(self) -> Seen:
-        """Make the release once, and return what an adversary sees of it."""
-        self.seen.append(Seen())
-        table = self._table()
-        seen = self.seen.pop()
-        seen.shape = _shape(table)
-        seen.values |= _published(table)
-        return seen
-
-    def _measure(self, group: list[Planned], cells: KeySet | None) -> list[Any]:
-        self.cells[0] = cells
-        return super()._measure(group, cells)
-
-    def _noisy(
-        self, planned: Planned, call: Priced, measured: Mapping[str, Any], confidence: float
-    ) -> Noisy:
-        noisy = super()._noisy(planned, call, measured, confidence)
-        if not self.seen:
-            return noisy
-        seen, part = self.seen[-1], call.asked.part
-        keys: Sequence[tuple[str, ...]] = ((),) if self.cells[0] is None else self.cells[0].keys
-        deep = max(1, len(noisy.values) // max(1, len(keys)))
-        names = [
-            (planned.name, part.name, *keys[min(place // deep, len(keys) - 1)], str(place % deep))
-            for place in range(len(noisy.values))
-        ]
-        seen.values |= zip(names, map(float, noisy.values), strict=True)
-        if part.form == "numbers":
-            true = planned.statistic.numbers(part.name, measured)
-            seen.true |= zip(names, map(float, true), strict=False)
-            pairs = zip(noisy.values, true, strict=False)
-            seen.noise[planned.name, part.name] = tuple(a - b for a, b in pairs)
-        return noisy
+def trial(plan: Plan, engine: Any) -> Seen:
+    """Make the release once, charged to nobody, and return what an adversary sees of it."""
+    seen = Seen()
+    table = draw(plan, engine, observe=lambda drawn: _watch(drawn, seen))
+    seen.shape = _shape(table)
+    seen.values |= _published(table)
+    return seen
 
 
-def _silent(_: str) -> None:
-    """Say nothing."""
+def _watch(drawn: Drawn, seen: Seen) -> None:
+    """Keep what one call of a mechanism gave, with the true numbers behind it."""
+    planned, part, values = drawn.planned, drawn.call.asked.part, drawn.noisy.values
+    keys: Sequence[tuple[str, ...]] = ((),) if drawn.cells is None else drawn.cells.keys
+    deep = max(1, len(values) // max(1, len(keys)))
+    names = [
+        (planned.name, part.name, *keys[min(place // deep, len(keys) - 1)], str(place % deep))
+        for place in range(len(values))
+    ]
+    seen.values |= zip(names, map(float, values), strict=True)
+    if drawn.true is not None:
+        seen.true |= zip(names, map(float, drawn.true), strict=False)
+        pairs = zip(values, drawn.true, strict=False)
+        seen.noise[planned.name, part.name] = tuple(a - b for a, b in pairs)
 
 
 def _shape(table: Table) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from discreet.auditing.events import Name, Sample, collected
-from discreet.auditing.path import Replay, Seen, Trial, opened
+from discreet.auditing.path import Replay, Seen, opened, trial
 from discreet.releases.engines.base import Column
 from discreet.releases.planning import Plan
 
@@ -33,7 +33,7 @@ class Releases:
         self._plan, self._columns, self._data, self._draws = plan, columns, data, draws
         self._progress = progress
         self._codes: dict[Hashable, int] = {}
-        self._open: dict[str, tuple[Any, Replay, Trial]] = {}
+        self._open: dict[str, tuple[Any, Replay]] = {}
         self.noise: list[Seen] = []
         self.shapes: dict[str, set[Any]] = {}
         self.count = 0
@@ -43,13 +43,13 @@ class Releases:
         if name not in self._open:
             manager = opened(self._data[name], self._columns)
             replay = Replay(manager.__enter__(), self._draws)
-            self._open[name] = (manager, replay, Trial.on(self._plan, replay))
-        _, replay, trial = self._open[name]
+            self._open[name] = (manager, replay)
+        _, replay = self._open[name]
         seen = []
         sums: dict[Name, list[float]] = {}
         for done in range(1, size + 1):
             replay.next()
-            one = trial.once()
+            one = trial(self._plan, replay)
             seen.append((one.values, one.shape))
             for key, number in one.true.items():
                 sums.setdefault(key, []).append(number)
@@ -64,5 +64,5 @@ class Releases:
 
     def close(self) -> None:
         """Let go of the engines."""
-        for manager, *_ in self._open.values():
+        for manager, _ in self._open.values():
             manager.__exit__(None, None, None)

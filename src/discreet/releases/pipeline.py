@@ -26,22 +26,19 @@ from discreet.beliefs.notebook import html_grid
 from discreet.errors import DataError, PolicyError, SpecError
 from discreet.guarantees import parameters
 from discreet.ledger import Account, Ledger
-from discreet.noise import discrete_gaussian, discrete_laplace, noisy_max
 from discreet.releases import outputs
-from discreet.releases.engines.base import Engine, KeySet, Labels, Query
-from discreet.releases.planning import KEYS, Plan, Planned, plan_of
-from discreet.releases.pricing import Priced
+from discreet.releases.drawing import Progress, draw
+from discreet.releases.engines.base import Engine
+from discreet.releases.planning import Plan, plan_of
 from discreet.releases.spec import Spec, load
 from discreet.releases.statement import SUBJECTS, learnable, statement
-from discreet.releases.statistics import Noisy
-from discreet.releases.tables import Table, table_of
+from discreet.releases.tables import Table
 from discreet.rounding import up
 
 __all__ = ["Preview", "Release", "release"]
 
 Confirm: TypeAlias = Callable[[str], bool]
 Say: TypeAlias = Callable[[str], None]
-Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +259,7 @@ class _Run:
         )
         release_id = str(entry.release_id)
         try:
-            table = self._table()
+            table = draw(self.plan, self.engine, progress=self.progress)
         except DataError as error:
             raise DataError(
                 f"{error} Nothing was released; the charge of {release_id} stays spent."
@@ -309,101 +306,6 @@ class _Run:
                     "cut off, or is still being made. Its charge stays spent."
                 )
 
-    def _table(self) -> Table:
-        """Measure, add noise, and read the answers."""
-        self._refuse_nulls()
-        found: dict[tuple[str, ...], KeySet] = {}
-        results = []
-        for group in _passes(self.plan.statistics):
-            cells = group[0].cells
-            if group[0].found_by is not None:
-                by = group[0].by
-                if by not in found:
-                    found[by] = self._find(group[0])
-                cells = found[by]
-            results += self._measure(group, cells)
-        order = {planned.name: place for place, planned in enumerate(self.plan.statistics)}
-        results.sort(key=lambda result: order[result[0]])
-        return table_of(results, self.plan.columns())
-
-    def _refuse_nulls(self) -> None:
-        if self.spec.nulls != "refuse":
-            return
-        texts, numbers = list(self.spec.protect.column), []
-        for planned in self.plan.statistics:
-            texts += planned.by
-            fields = [m.field for m in planned.statistic.measures() if m.field is not None]
-            texts += [field.column for field in fields if isinstance(field, Labels)]
-            numbers += [field.column for field in fields if not isinstance(field, Labels)]
-        missing = self.engine.missing(set(texts), set(numbers))
-        if missing is not None:
-            raise DataError(
-                f"column {missing!r} has missing values, and the spec says nulls: refuse. Fill "
-                "them in, or say nulls: drop."
-            )
-
-    def _find(self, planned: Planned) -> KeySet:
-        """Find the keys that enough units have, by noisy counts and the threshold paid for."""
-        call = self.plan.calls(str(planned.found_by))[KEYS]
-        bounds = planned.contribution
-        found = self.engine.find_keys(self.spec.protect.column, planned.by, bounds)
-        noisy = discrete_laplace(found.units, call.scale, progress=self._told("finding keys"))
-        least = call.threshold or 0
-        places = [
-            place
-            for place, (units, count) in enumerate(zip(found.units, noisy, strict=True))
-            if units > 0 and count >= least
-        ]
-        return self.engine.reveal(found, places)
-
-    def _measure(self, group: list[Planned], cells: KeySet | None) -> list[Any]:
-        query = Query(
-            unit=self.spec.protect.column,
-            cells=cells,
-            contribution=group[0].contribution,
-            measures=tuple(m for planned in group for m in planned.statistic.measures()),
-        )
-        if cells is not None and not len(cells):
-            return [(p.name, cells, p.statistic.extra, []) for p in group]
-        self._tell("bounding and aggregating", 0, 1)
-        measured = self.engine.measure(query)
-        self._tell("bounding and aggregating", 1, 1)
-        results = []
-        for planned in group:
-            confidence = self.plan.confidences[planned.name]
-            noisy = {
-                name: self._noisy(planned, call, measured, confidence)
-                for name, call in self.plan.calls(planned.name).items()
-                if name != KEYS
-            }
-            answers = planned.statistic.answers(noisy, self.spec.interval)
-            results.append((planned.name, cells, planned.statistic.extra, answers))
-        return results
-
-    def _noisy(
-        self, planned: Planned, call: Priced, measured: Mapping[str, Any], confidence: float
-    ) -> Noisy:
-        part, told = call.asked.part, self._told(f"drawing noise for {planned.name}")
-        if part.form == "numbers":
-            numbers = planned.statistic.numbers(part.name, measured)
-            draw = discrete_gaussian if call.mechanism == "gaussian" else discrete_laplace
-            width = call.half_width(confidence)
-            return Noisy(draw(numbers, call.scale, progress=told), width, call.sd)
-        chosen = []
-        scores = planned.statistic.scores(part.name, measured)
-        law = "exponential" if call.mechanism == "exponential" else "permute-and-flip"
-        for done, cell in enumerate(scores, start=1):
-            chosen.append(noisy_max(cell, call.scale, law=law))  # type: ignore[arg-type]
-            told(done, len(scores))
-        return Noisy(chosen, 0, call.sd)
-
-    def _tell(self, what: str, done: int, total: int) -> None:
-        if self.progress is not None:
-            self.progress(what, done, total)
-
-    def _told(self, what: str) -> Callable[[int, int], None]:
-        return lambda done, total: self._tell(what, done, total)
-
     def _stored(self, release_id: str, head: str, after: Account, table: Table) -> dict[str, Any]:
         """Return the stored release: everything that a report or a statement is made from."""
         spec, total = self.spec, after.total
@@ -443,12 +345,3 @@ def _told_spec(spec: Spec) -> dict[str, Any]:
     if not ledger.startswith(prefix) or ledger.startswith(prefix + "/"):
         said.pop("ledger", None)
     return said
-
-
-def _passes(statistics: tuple[Planned, ...]) -> list[list[Planned]]:
-    """Gather the statistics that share one pass: the same cells, the same bounds."""
-    passes: dict[Any, list[Planned]] = {}
-    for planned in statistics:
-        cells = planned.cells.keys if planned.cells is not None else planned.found_by
-        passes.setdefault((planned.by, cells, planned.contribution), []).append(planned)
-    return list(passes.values())
