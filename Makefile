@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 JOBS   ?= 2
 
-.PHONY: demo test lint types contracts tests audit soak bench clean help
+.PHONY: demo test lint types contracts tests docs audit soak bench clean help
 
 help:
 	@echo "make demo    set up and run the main job on the bundled example"
@@ -14,6 +14,7 @@ help:
 	@echo "make soak    kill releases two hundred times, and count what was lost"
 	@echo "make audit   attack every kind of release, at length"
 	@echo "make bench   measure speed; results in benchmarks/results"
+	@echo "make docs    build the documentation into site/"
 	@echo "make clean   remove the environment and everything that was made"
 
 $(VENV)/.ready-demo: pyproject.toml scripts/setup.sh
@@ -43,6 +44,10 @@ contracts: $(VENV)/.ready-test
 tests: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -n $(JOBS) --durations=10
 
+docs: $(VENV)/.ready-test
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "Open site/index.html in a browser."
+
 soak: $(VENV)/.ready-test
 	$(BIN)/python -m benchmarks.soak
 
@@ -53,4 +58,4 @@ bench: $(VENV)/.ready-test
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) out site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
