@@ -1,0 +1,59 @@
+"""Every page of the documentation does what it says."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from walkthrough import Reader, blocks
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+#: Pages with which a reader does something: if one of them loses its commands, that is a fault.
+WALKED = {
+    "start.md", "guides/curator.md", "guides/engineer.md", "guides/regulator.md",
+    "guides/participant.md", "concepts.md", "extending.md", "strengths.md", "delta.md",
+    "ledger.md", "synthetic.md",
+}  # fmt: skip
+
+
+def name(page: Path) -> str:
+    return page.relative_to(DOCS).as_posix()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_the_page_does_what_it_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ignored = shutil.ignore_patterns("*.parquet", "out", "*.db", "__pycache__", "notebooks")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=ignored)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    done = Reader(page).follow()
+    assert done or name(page) not in WALKED
+
+
+def test_the_reader_notices_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.md"
+    for wrong in (
+        "```console\n$ discreet explain --epsilon 1 --prior 0.5\nnothing of the kind\n```\n",
+        "```console\n$ discreet explain --epsilon -1\n```\n",
+        "```console\n$ discreet explain --epsilon -1\n$ echo $?\n3\n```\n",
+        "```console\n$ false\n```\n",
+        "```python\n>>> 1 + 1\n3\n```\n",
+        "    discreet nonsense\n",
+    ):
+        page.write_text(wrong)
+        with pytest.raises(AssertionError):
+            Reader(page).follow()
+    page.write_text(
+        '```text title="greeting.txt"\nhello\n```\n```console\n$ cat greeting.txt\nhello\n'
+        "$ discreet explain --epsilon -1\ndiscreet: ...\n$ echo $?\n2\n```\n"
+    )
+    assert Reader(page).follow() == 3
+    assert len(list(blocks(page.read_text()))) == 2
