@@ -7,16 +7,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hands import Hand
 
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 
-KINDS = ("sqlite",)
+KINDS = ("sqlite", "postgresql")
 
 
 @pytest.fixture(params=KINDS)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return f"{request.param}:///{tmp_path / 'ledger.db'}"
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'ledger.db'}"
+    return str(request.getfixturevalue("postgres_url"))
 
 
 class Clock:
@@ -55,3 +58,25 @@ def opened(ledger: Ledger) -> Callable[..., Ledger]:
         return ledger
 
     return make
+
+
+@pytest.fixture
+def full(opened: Callable[..., Ledger]) -> Ledger:
+    """A ledger with every kind of entry, and a period."""
+    said = {"purpose": "a täble", "who": "ci"}
+    ledger = opened(cap=PureDP(2.0), period="month", period_cap=PureDP(1.0))
+    entry = ledger.reserve("clinic", PureDP(0.1), spec_hash="5" * 64, **said)
+    ledger.commit(str(entry.release_id), "a" * 64)
+    ledger.charge("clinic", PureDP(0.2), release_id="elsewhere", **said)
+    ledger.grant("clinic", add=PureDP(0.5), approver="B", reason="more")
+    plan = ledger.register_plan("clinic", [(PureDP(0.1), 2)], PureDP(0.2), **said)
+    slot = ledger.next_slot(plan, "first")
+    ledger.commit(slot.release_id, "b" * 64)
+    ledger.next_slot(plan)
+    return ledger
+
+
+@pytest.fixture
+def hand(url: str) -> Hand:
+    """Someone with a database tool and every right."""
+    return Hand(url)

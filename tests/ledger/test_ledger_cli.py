@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import mpmath
 import pytest
+from hands import Hand
 from typer.testing import CliRunner
 
 from discreet.cli.ledger import app
@@ -254,15 +253,11 @@ def test_a_plan_is_composed_by_what_is_known_of_its_releases(
         assert discreet.json("plan", *given)["method"] == method
 
 
-def test_verify_of_a_broken_chain_exit_1(clinic: Discreet, tmp_path: Path) -> None:
+def test_verify_of_a_broken_chain_exit_1(clinic: Discreet, hand: Hand) -> None:
     clinic.json("charge", "--account", "clinic", "--epsilon", 0.5)
     head = clinic.json("verify")["head"]
-    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
-        connection.execute("DROP TRIGGER discreet_entries_no_UPDATE")
-        connection.execute(
-            "UPDATE discreet_entries SET body = replace(body, '0.5', '0.1') WHERE seq = 3"
-        )
-        connection.commit()
+    with hand.past_the_guards():
+        hand.execute("UPDATE discreet_entries SET body = replace(body, '0.5', '0.1') WHERE seq = 3")
     found = clinic.json("verify", "--account", "clinic", code=1)
     assert found["verified"] is False
     assert "entry 3: does not match its hash" in found["problems"]
@@ -271,11 +266,11 @@ def test_verify_of_a_broken_chain_exit_1(clinic: Discreet, tmp_path: Path) -> No
     assert "NOT VERIFIED" in words
 
 
-def test_verify_with_a_head_that_is_gone_exit_1(clinic: Discreet, tmp_path: Path) -> None:
-    copy = (tmp_path / "ledger.db").read_bytes()
+def test_verify_with_a_head_that_is_gone_exit_1(clinic: Discreet, hand: Hand) -> None:
     clinic.json("charge", "--account", "clinic", "--epsilon", 0.5)
     head = clinic.json("verify")["head"]
-    (tmp_path / "ledger.db").write_bytes(copy)
+    with hand.past_the_guards():
+        hand.execute("DELETE FROM discreet_entries WHERE seq = 3")
     assert clinic.json("verify")["verified"] is True
     found = clinic.json("verify", "--head", head, code=1)
     assert "not in the chain" in found["problems"][0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
@@ -22,13 +22,19 @@ class Backend(Protocol):
     engine: Engine
 
     def exists(self) -> bool:
-        """Whether there is a database to read."""
+        """Whether there is a ledger to read."""
 
     def create(self) -> None:
-        """Make the database, if that is ours to do."""
+        """Make what must be there before the first transaction can lock it."""
+
+    def options(self, *, write: bool) -> dict[str, Any]:
+        """Return the execution options of a transaction: its isolation."""
 
     def guard(self, connection: Connection) -> None:
         """Make the table of entries append-only."""
+
+    def unguard(self, connection: Connection) -> None:
+        """Let the table be changed, by a migration, until it is guarded again."""
 
     def lock(self, connection: Connection) -> None:
         """Let no other writer in until this transaction ends."""
@@ -36,8 +42,8 @@ class Backend(Protocol):
     def damage(self, connection: Connection) -> list[str]:
         """Return what the database itself finds wrong, and guards that are missing."""
 
-    def busy(self, problem: DBAPIError) -> bool:
-        """Whether another writer was in the way, so that another attempt is worth it."""
+    def patience(self, problem: DBAPIError) -> float:
+        """Return for how many seconds further attempts are worth it; 0 if none is."""
 
     def said(self, problem: DBAPIError) -> DiscreetError:
         """Return the failure in words of ours, with what it means for the charge."""

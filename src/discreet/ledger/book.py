@@ -82,7 +82,7 @@ class Ledger:
 
         Only opening an account makes a ledger, so that a mistyped path is not spent on.
         """
-        if not self._store.backend.exists():
+        if not self._store.exists():
             otherwise()
 
         def transaction(connection: Connection) -> _T:
@@ -94,7 +94,7 @@ class Ledger:
 
     def _read(self, what: Callable[[Chain], _T], otherwise: _T) -> _T:
         """Run a function on the chain as it is; without a ledger, the answer is `otherwise`."""
-        if not self._store.backend.exists():
+        if not self._store.exists():
             return otherwise
 
         def transaction(connection: Connection) -> _T:
@@ -150,7 +150,7 @@ class Ledger:
             chain.append("open", account, {"terms": account.terms(), **approved})
             return account
 
-        self._store.backend.create()
+        self._store.create()
         return self._store.write(write)
 
     def account(

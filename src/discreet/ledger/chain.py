@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn, TypeAlias
 
@@ -47,6 +47,8 @@ class Chain:
     store: Store
     connection: Connection
     clock: Clock
+    # The newest entry, once looked up: it stays that until one is added here.
+    _newest: list[Entry | None] = field(default_factory=list, repr=False)
 
     def begin(self) -> None:
         """Lay the tables out and write the first entry, unless that was done."""
@@ -56,7 +58,9 @@ class Chain:
 
     def last(self) -> Entry | None:
         """Return the newest entry."""
-        return self.store.find(self.connection)
+        if not self._newest:
+            self._newest.append(self.store.find(self.connection))
+        return self._newest[0]
 
     @property
     def head(self) -> str:
@@ -142,6 +146,7 @@ class Chain:
         text = canonical(body)
         entry = Entry.read(body["seq"], text, digest(text))
         self.store.append(self.connection, entry, text)
+        self._newest[:] = [entry]
         return entry
 
     def moment(self) -> datetime:

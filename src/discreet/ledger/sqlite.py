@@ -30,6 +30,7 @@ __all__ = ["SQLite"]
 
 # One attempt waits this long for the lock before the store draws a new pause and tries again.
 BUSY_SECONDS = 2.0
+PATIENCE = 60.0
 
 _REFUSE = """
 CREATE TRIGGER discreet_entries_no_{verb} BEFORE {verb} ON discreet_entries
@@ -40,6 +41,7 @@ CREATE TRIGGER discreet_entries_append BEFORE INSERT ON discreet_entries
 WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM discreet_entries)
 BEGIN SELECT RAISE(ABORT, 'entries of a ledger are only added at its end'); END
 """
+_TRIGGERS = tuple(f"discreet_entries_{what}" for what in ("append", "no_DELETE", "no_UPDATE"))
 
 
 class SQLite:
@@ -85,11 +87,20 @@ class SQLite:
                 "exists and that you may write to."
             ) from None
 
+    def options(self, *, write: bool) -> dict[str, Any]:
+        """Say which kind of BEGIN: SQLite knows no levels of isolation, only whole transactions."""
+        return {"discreet_write": write}
+
     def guard(self, connection: Connection) -> None:
         """Add the triggers that make the table append-only."""
         for verb in ("UPDATE", "DELETE"):
             connection.execute(text(_REFUSE.format(verb=verb)))
         connection.execute(text(_APPEND))
+
+    def unguard(self, connection: Connection) -> None:
+        """Remove the triggers until the table is guarded again."""
+        for name in _TRIGGERS:
+            connection.execute(text(f"DROP TRIGGER IF EXISTS {name}"))
 
     def lock(self, connection: Connection) -> None:
         """Nothing to do: BEGIN IMMEDIATE has taken the one write lock that there is."""
@@ -100,14 +111,13 @@ class SQLite:
         problems = [f"the file is damaged: {line}" for line in found if line != "ok"]
         names = text("SELECT name FROM sqlite_master WHERE type = 'trigger'")
         there = {str(row[0]) for row in connection.execute(names)}
-        wanted = {f"discreet_entries_{what}" for what in ("append", "no_DELETE", "no_UPDATE")}
-        problems += [f"the trigger {name} was removed" for name in sorted(wanted - there)]
+        problems += [f"the trigger {name} was removed" for name in _TRIGGERS if name not in there]
         return problems
 
-    def busy(self, problem: DBAPIError) -> bool:
-        """Whether another process held the lock: worth another attempt."""
+    def patience(self, problem: DBAPIError) -> float:
+        """Return how long to go on where another process held the lock."""
         code = getattr(problem.orig, "sqlite_errorcode", 0) & 0xFF
-        return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+        return PATIENCE if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) else 0.0
 
     def said(self, problem: DBAPIError) -> DiscreetError:
         """Return the failure in words of ours, with what it means for the charge."""
@@ -123,6 +133,11 @@ class SQLite:
             return InternalError(
                 f"The disk under {self.path} is full or failing; the charge may not be recorded, "
                 "so nothing may be drawn. Look with discreet ledger show."
+            )
+        if self.patience(problem):
+            return InternalError(
+                f"The ledger {self.path} has been in use by others for {PATIENCE:g} seconds; "
+                "nothing was charged. Try again."
             )
         return InternalError(
             f"The ledger {self.path} could not be used ({type(problem.orig).__name__}, code "

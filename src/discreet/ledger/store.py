@@ -2,11 +2,15 @@
 
 One append-only table holds the chain; a second, of one row, the version of this layout, so that an
 older Discreet refuses a newer ledger before it reads anything else. What differs between databases
-(how a file is made, locked and guarded) is behind `Backend`.
+(how it is made, locked and guarded) is behind `Backend`.
 
-A transaction is a function of a connection. If the lock is held by someone else it is rolled back
-and run again after a random pause, up to `PATIENCE` seconds; so a function must do nothing but read
-and write the ledger.
+A transaction is a function of a connection. If others are in the way, or a server is away for a
+moment, it is rolled back and run again after a random pause, as long as the backend's patience
+lasts; so a function must do nothing but read and write the ledger.
+
+A connection may be lost at the COMMIT itself; then nobody has told us whether the entry is there.
+It is not written again before that is known: the next attempt, once it has the lock that no other
+writer can have, first looks for the hash of what the last one wrote.
 """
 
 from __future__ import annotations
@@ -14,10 +18,12 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import (
+    URL,
     Column,
     Connection,
     Index,
@@ -39,13 +45,15 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from discreet.errors import InputError, InternalError, PolicyError
 from discreet.ledger.backend import Backend
 from discreet.ledger.entries import Entry
+from discreet.ledger.postgresql import PostgreSQL
 from discreet.ledger.sqlite import SQLite
 
 __all__ = ["FORMAT", "Row", "Store"]
 
 FORMAT = 1
-PATIENCE = 60.0
 _T = TypeVar("_T")
+_PRODUCTS: dict[str, Callable[[URL], Backend]] = {"sqlite": SQLite, "postgresql": PostgreSQL}
+_HASH = "discreet_hash"
 
 _metadata = MetaData()
 _format = Table("discreet_format", _metadata, Column("version", Integer, nullable=False))
@@ -80,6 +88,14 @@ class Row:
     hash: Any
 
 
+@dataclass(slots=True)
+class _Tried:
+    """An attempt whose COMMIT was sent and not answered: what it wrote, and what it found."""
+
+    hash: str | None
+    result: Any
+
+
 class Store:
     """The entries in a database, by URL."""
 
@@ -88,47 +104,83 @@ class Store:
             parsed = make_url(url)
         except (ArgumentError, ValueError):
             # Not repeated: what cannot be parsed may hold a password.
-            raise InputError("The ledger must be a URL such as sqlite:///ledger.db.") from None
-        if parsed.get_backend_name() != "sqlite":
             raise InputError(
-                f"A ledger on {parsed.get_backend_name()!r} is not supported; use "
-                "sqlite:///ledger.db."
+                "The ledger must be a URL such as sqlite:///ledger.db or "
+                "postgresql://host/database."
+            ) from None
+        product = parsed.get_backend_name()
+        if product not in _PRODUCTS:
+            raise InputError(
+                f"A ledger on {product!r} is not supported; use sqlite:///ledger.db or "
+                "postgresql://host/database."
             )
-        self.url = parsed.render_as_string(hide_password=True)
-        self.backend: Backend = SQLite(parsed)
+        # Options may hold a password as well.
+        self.url = parsed.set(query={}).render_as_string(hide_password=True)
+        self.backend: Backend = _PRODUCTS[product](parsed)
+
+    def exists(self) -> bool:
+        """Whether there is a ledger to read."""
+        return self._patiently(lambda _: self.backend.exists())
+
+    def create(self) -> None:
+        """Make what must be there before the first entry can be written."""
+        self._patiently(lambda _: self.backend.create())
 
     def read(self, what: Callable[[Connection], _T]) -> _T:
         """Run a function in a transaction that sees one moment of the ledger."""
-        return self._patiently(what, write=False)
+
+        def once(_: list[_Tried]) -> _T:
+            with self._connected(write=False) as connection, connection.begin():
+                return what(connection)
+
+        return self._patiently(once)
 
     def write(self, what: Callable[[Connection], _T]) -> _T:
         """Run a function in the one writing transaction; durable when this returns."""
-        return self._patiently(what, write=True)
 
-    def _patiently(self, what: Callable[[Connection], _T], *, write: bool) -> _T:
-        until = time.monotonic() + PATIENCE
+        def once(tried: list[_Tried]) -> _T:
+            with self._connected(write=True) as connection:
+                with connection.begin() as transaction:
+                    self.backend.lock(connection)
+                    for attempt in tried:
+                        if self._recorded(connection, attempt.hash):
+                            return cast("_T", attempt.result)
+                    tried.clear()
+                    result = what(connection)
+                    tried.append(_Tried(connection.info.get(_HASH), result))
+                    transaction.commit()
+                return result
+
+        return self._patiently(once)
+
+    def _connected(self, *, write: bool) -> AbstractContextManager[Connection]:
+        options = self.backend.options(write=write)
+        return self.backend.engine.connect().execution_options(**options)
+
+    def _recorded(self, connection: Connection, digest: str | None) -> bool:
+        if digest is None or not inspect(connection).has_table(_entries.name):
+            return False
+        return connection.scalar(select(exists().where(_entries.c.hash == digest))) is True
+
+    def _patiently(self, once: Callable[[list[_Tried]], _T]) -> _T:
+        """Try again while that is worth it; say in the end what may have been recorded."""
+        since = time.monotonic()
         pause = 0.005
+        tried: list[_Tried] = []
         while True:
             try:
-                return self._once(what, write=write)
+                return once(tried)
             except DBAPIError as problem:
-                if not self.backend.busy(problem):
+                if time.monotonic() - since > self.backend.patience(problem):
+                    if tried:
+                        raise InternalError(
+                            f"Writing an entry to the ledger {self.url} failed at its end; whether "
+                            "it is recorded is not known, so nothing may be drawn. Look with "
+                            "discreet ledger show."
+                        ) from None
                     raise self.backend.said(problem) from None
-            if time.monotonic() > until:
-                raise InternalError(
-                    f"The ledger {self.url} has been in use by others for {PATIENCE:g} seconds; "
-                    "nothing was charged. Try again."
-                )
             time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  (a pause, not a secret)
             pause = min(0.25, 2 * pause)
-
-    def _once(self, what: Callable[[Connection], _T], *, write: bool) -> _T:
-        with self.backend.engine.connect() as raw:
-            connection = raw.execution_options(discreet_write=write)
-            with connection.begin():
-                if write:
-                    self.backend.lock(connection)
-                return what(connection)
 
     def laid_out(self, connection: Connection) -> bool:
         """Whether the tables are there; refuse those of a newer Discreet."""
@@ -154,6 +206,7 @@ class Store:
         connection.execute(
             insert(_entries).values(seq=entry.seq, body=body, hash=entry.hash, **said)
         )
+        connection.info[_HASH] = entry.hash
 
     def find(self, connection: Connection, **equal: str | None) -> Entry | None:
         """Return the newest entry whose columns have these values."""

@@ -226,7 +226,7 @@ def verify(store: Store, head: str | None = None) -> Verification:
     """Recompute the chain of a store; with `head`, look also for that hash in it."""
     if head is not None and not re.fullmatch(r"[0-9a-f]{64}", head):
         raise InputError(f"head is {head!r}; it must be the 64 hexadecimal digits of a hash.")
-    if not store.backend.exists():
+    if not store.exists():
         raise InputError(f"There is no ledger at {store.url}.")
 
     def read(connection: Connection) -> tuple[list[Row], list[str]]:
@@ -238,7 +238,7 @@ def verify(store: Store, head: str | None = None) -> Verification:
         rows, damage = store.read(read)
     except Damaged:
         return Verification(
-            False, BEFORE_THE_FIRST, (), ("the file is damaged: it cannot be read as a ledger",)
+            False, BEFORE_THE_FIRST, (), ("the database is damaged: it cannot be read as a ledger",)
         )
     return recomputed(rows, head, damage)
 

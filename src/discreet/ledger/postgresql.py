@@ -1,0 +1,252 @@
+"""Everything about a ledger that only PostgreSQL needs to be told.
+
+A writing transaction is SERIALIZABLE and begins with a lock that one writer holds at a time. The
+lock is that of a table without columns, `discreet_lock`, for three reasons. LOCK TABLE is the one
+way to wait *before* the transaction's snapshot is taken (PostgreSQL manual, "LOCK"): a writer that
+waited sees what the one before it wrote, so that nobody ever has to be turned back for reading an
+old sum. It ends with the transaction, also behind a connection pooler. And it needs no right to
+change the entries: a role that spends needs SELECT and INSERT on `discreet_entries`, SELECT on
+`discreet_format` and UPDATE on `discreet_lock`, no more. Should a program write past the lock, the
+isolation and the numbers of the entries still let only one of two through.
+
+The lock also settles what became of a transaction whose connection was lost at its COMMIT: while it
+may still be committed it holds the lock, so whoever has the lock next knows.
+
+`synchronous_commit` is set for each transaction, whatever the role's default: a charge that
+was acknowledged is on disk. A server that runs with `fsync = off` cannot promise that and is
+refused.
+
+Triggers refuse UPDATE, DELETE and TRUNCATE, and an INSERT anywhere but at the end, also where a
+session switches off ordinary triggers; and the rights to change entries are revoked, its owner's
+too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, text
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+from discreet.errors import DiscreetError, InputError, InternalError, PolicyError
+from discreet.ledger.backend import Damaged
+
+__all__ = ["PostgreSQL"]
+
+# Waiting is in turn, so it is worth waiting long.
+LOCK_SECONDS = 55.0
+# A server that restarts is back after seconds; that one is not there is told after half a minute.
+BUSY, AWAY = 60.0, 30.0
+# A host that vanishes with the lock is given up after this, by the server.
+VANISHED_SECONDS = 60.0
+
+# Filled in where the URL does not say otherwise: a dead network is noticed within half a minute.
+_DEFAULTS = {
+    "application_name": "discreet",
+    "connect_timeout": "10",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",
+}
+# Of "discreet" on a telephone; it is held only while `discreet_lock` is made.
+_FIRST = 34727338
+
+# A refused connection carries no SQLSTATE, only words: these will not change by waiting.
+_REFUSED = re.compile(
+    r"authentication failed|no password supplied|does not exist|pg_hba\.conf|permission denied"
+    r"|failed to resolve|could not translate"
+)
+
+_ENTRIES = "discreet_entries"
+_CHANGES = ("DELETE", "TRUNCATE", "UPDATE")
+_BODIES = {
+    "discreet_entries_no_change": """
+BEGIN
+  RAISE EXCEPTION 'entries of a ledger are never changed';
+END
+""",
+    "discreet_entries_append": """
+BEGIN
+  IF NEW.seq IS DISTINCT FROM (SELECT coalesce(max(seq), 0) + 1 FROM discreet_entries) THEN
+    RAISE EXCEPTION 'entries of a ledger are only added at its end';
+  END IF;
+  RETURN NEW;
+END
+""",
+}
+_WHEN = {
+    "discreet_entries_no_change": "BEFORE UPDATE OR DELETE OR TRUNCATE ON discreet_entries "
+    "FOR EACH STATEMENT",
+    "discreet_entries_append": "BEFORE INSERT ON discreet_entries FOR EACH ROW",
+}
+_TRIGGERS = """
+SELECT t.tgname, t.tgenabled, p.prosrc FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+WHERE t.tgrelid = 'discreet_entries'::regclass AND NOT t.tgisinternal
+"""
+_RIGHTS = """
+SELECT DISTINCT r.privilege_type,
+       CASE r.grantee WHEN 0 THEN 'PUBLIC' ELSE pg_get_userbyid(r.grantee) END
+FROM pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) r
+WHERE c.oid = 'discreet_entries'::regclass
+"""
+
+
+class PostgreSQL:
+    """A ledger in a database of a PostgreSQL server."""
+
+    def __init__(self, url: URL) -> None:
+        shown = url.set(query={}).render_as_string(hide_password=True)
+        if url.drivername not in ("postgresql", "postgresql+psycopg"):
+            raise InputError(f"ledger is {shown!r}; write it as postgresql://…, with no driver.")
+        if not url.database:
+            raise InputError(
+                f"ledger is {shown!r}; it must name a database: postgresql://host/database."
+            )
+        self.shown = shown
+        defaults = {name: said for name, said in _DEFAULTS.items() if name not in url.query}
+        try:
+            # A connection a transaction: nothing open is carried over a fork.
+            self.engine: Engine = create_engine(
+                url.set(drivername="postgresql+psycopg").update_query_dict(defaults),
+                poolclass=NullPool,
+            )
+        except ImportError:
+            raise InputError(
+                "A ledger on PostgreSQL needs psycopg, which is not installed; install "
+                "discreet[postgres]."
+            ) from None
+        self._there = False
+
+    def exists(self) -> bool:
+        """Whether the tables of a ledger are there; once they are, they stay."""
+        if not self._there:
+            with self.engine.connect() as connection:
+                found = connection.execute(text("SELECT to_regclass('discreet_format')")).scalar()
+                self._there = found is not None
+        return self._there
+
+    def create(self) -> None:
+        """Make the table that is locked, on a server that keeps what it acknowledges."""
+        with self.engine.begin() as connection:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _FIRST})
+            if connection.execute(text("SELECT to_regclass('discreet_lock')")).scalar() is None:
+                if connection.execute(text("SHOW fsync")).scalar() != "on":
+                    raise PolicyError(
+                        f"The server of {self.shown} runs with fsync = off: a power cut would lose "
+                        "charges that it had acknowledged. Set fsync = on, or use another server."
+                    )
+                connection.execute(text("CREATE TABLE discreet_lock ()"))
+
+    def options(self, *, write: bool) -> dict[str, Any]:
+        """Serializable to write; one moment of the ledger, and nothing but reading, to read."""
+        if write:
+            return {"isolation_level": "SERIALIZABLE"}
+        return {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+    def guard(self, connection: Connection) -> None:
+        """Add the triggers that make the table append-only, and revoke the rights to change it."""
+        for name, body in _BODIES.items():
+            for statement in (
+                # The path of now: a trigger must not look for its table where a caller says.
+                f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql "
+                f"SET search_path FROM CURRENT AS $body${body}$body$",
+                f"CREATE TRIGGER {name} {_WHEN[name]} EXECUTE FUNCTION {name}()",
+                f"ALTER TABLE {_ENTRIES} ENABLE ALWAYS TRIGGER {name}",
+            ):
+                connection.exec_driver_sql(statement)
+        rights = ", ".join(_CHANGES)
+        connection.exec_driver_sql(f"REVOKE {rights} ON {_ENTRIES} FROM PUBLIC, CURRENT_USER")
+
+    def unguard(self, connection: Connection) -> None:
+        """Remove the triggers, and let the owner change entries, until they are guarded again."""
+        for name in _BODIES:
+            connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS {name} ON {_ENTRIES}")
+        connection.exec_driver_sql(f"GRANT UPDATE ON {_ENTRIES} TO CURRENT_USER")
+
+    def lock(self, connection: Connection) -> None:
+        """Wait in turn for the one lock; none of these statements takes the snapshot."""
+        connection.exec_driver_sql(
+            f"SET LOCAL lock_timeout = {1000 * LOCK_SECONDS:.0f}; "
+            f"SET LOCAL idle_in_transaction_session_timeout = {1000 * VANISHED_SECONDS:.0f}; "
+            "SET LOCAL synchronous_commit = on; "
+            "LOCK TABLE discreet_lock IN EXCLUSIVE MODE"
+        )
+
+    def damage(self, connection: Connection) -> list[str]:
+        """Return guards that are missing, switched off or altered, and rights to change entries."""
+        if connection.execute(text("SELECT to_regclass('discreet_entries')")).scalar() is None:
+            return ["the table of entries was removed"]
+        there = {name: (on, body) for name, on, body in connection.execute(text(_TRIGGERS))}
+        problems = []
+        for name, body in sorted(_BODIES.items()):
+            enabled, found = there.pop(name, (None, None))
+            if enabled is None:
+                problems.append(f"the trigger {name} was removed")
+            elif enabled not in ("A", b"A"):
+                problems.append(f"the trigger {name} was switched off")
+            elif found != body:
+                problems.append(f"the trigger {name} was altered")
+        problems += [f"the trigger {name} was added" for name in sorted(there)]
+        for right, role in sorted(tuple(row) for row in connection.execute(text(_RIGHTS))):
+            if right in _CHANGES:
+                problems.append(f"the role {role} was given the right to {right} entries")
+        return problems
+
+    def patience(self, problem: DBAPIError) -> float:
+        """Return how long to go on: others were in the way, or the server is away for a moment."""
+        state = _state(problem)
+        # Serialization, deadlock, lock not available, or an entry's number already taken.
+        if state in ("40001", "40P01", "55P03", "23505"):
+            return BUSY
+        # Connection lost or refused, server going down or coming up, too many connections.
+        if state[:2] == "08" or state[:4] == "57P0" or state in ("25P03", "53300"):
+            return AWAY
+        return AWAY if _lost(problem) and not _REFUSED.search(str(problem.orig)) else 0.0
+
+    def said(self, problem: DBAPIError) -> DiscreetError:
+        """Return the failure in words of ours, with what it means for the charge."""
+        state = _state(problem)
+        if state in ("XX001", "XX002", "42P01"):
+            return Damaged(f"{self.shown} is damaged or not a ledger; restore it from a copy.")
+        if state == "42501":
+            return InputError(
+                f"The ledger {self.shown} cannot be used for this: the user lacks a right (to "
+                "spend: SELECT, INSERT on discreet_entries, SELECT on discreet_format, UPDATE on "
+                "discreet_lock; to open the first account: CREATE). Nothing was charged."
+            )
+        if state == "25006":
+            return InputError(
+                f"The ledger {self.shown} can only be read there (a standby?); name the server "
+                "that is written to. Nothing was charged."
+            )
+        if _lost(problem) and _REFUSED.search(str(problem.orig)):
+            return InputError(
+                f"The server of the ledger {self.shown} refuses this user, password or database, "
+                "or there is no such host. Nothing was charged."
+            )
+        if self.patience(problem) == BUSY:
+            return InternalError(
+                f"The ledger {self.shown} has been in use by others for {BUSY:g} seconds; nothing "
+                "was charged. Try again."
+            )
+        if _lost(problem) or self.patience(problem):
+            return InputError(
+                f"The server of the ledger {self.shown} cannot be reached; look at its address and "
+                "whether it runs. Nothing was charged."
+            )
+        return InternalError(
+            f"The ledger {self.shown} could not be used ({type(problem.orig).__name__}, SQLSTATE "
+            f"{state}); nothing was charged."
+        )
+
+
+def _state(problem: DBAPIError) -> str:
+    """Return the SQLSTATE; empty where the server said none, for it was not reached or is gone."""
+    return str(getattr(problem.orig, "sqlstate", None) or "")
+
+
+def _lost(problem: DBAPIError) -> bool:
+    """Whether there was no connection, or there is none any more."""
+    return _state(problem) == "" and isinstance(problem, (OperationalError, InterfaceError))
