@@ -36,6 +36,7 @@ _HOME = {
     "release": "discreet.releases",
     "report": "discreet.explanations",
     "synthesize": "discreet.synthetic",
+    "to_opendp": "discreet.noise.context",
     "worry": "discreet.explanations",
 }
 

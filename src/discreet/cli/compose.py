@@ -37,6 +37,12 @@ def command(
     file: Annotated[
         Path | None, typer.Option(help="A YAML list of parts, with the same words as --add.")
     ] = None,
+    event: Annotated[
+        Path | None, typer.Option(help="Instead: a DpEvent of dp-accounting (JSON).")
+    ] = None,
+    distribution: Annotated[
+        Path | None, typer.Option(help="Instead: a privacy loss distribution (JSON).")
+    ] = None,
     adjacency: Annotated[str, typer.Option(help="add-remove or replace.")] = "add-remove",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -60,13 +66,14 @@ def command(
     parts += [_words(text) for text in add or []]
     if file is not None:
         parts += _listed(file)
-    if not parts:
+    curves = _curves(event, distribution, adjacency)
+    if not parts and not curves:
         raise InputError(
             "there is nothing to compose; give --epsilon, --rho, --sigma or --scale, or --add, "
             "or --file."
         )
     found = compose(
-        [(_part(words, adjacency), _times(words)) for words in parts],
+        [*curves, *((_part(words, adjacency), _times(words)) for words in parts)],
         delta=delta,
         method=method,
         adjacency=None if adjacency == "add-remove" else adjacency,
@@ -80,6 +87,20 @@ def command(
         for name, value in found.others.items()
     ]
     emit(found.to_dict(), [_headline(found), f"  by {found.theorem}", "", *table(rows)], as_json)
+
+
+def _curves(event: Path | None, distribution: Path | None, adjacency: str) -> list[Any]:
+    """The curve of an event or a distribution that was made elsewhere; it is composed alone."""
+    found: list[Any] = []
+    if event is not None:
+        from discreet.composition.events import read_event
+
+        found.append(read_event(event))
+    if distribution is not None:
+        from discreet.composition.distributions import read_distribution
+
+        found.append(read_distribution(distribution, adjacency=adjacency))
+    return found
 
 
 def _headline(found: Composition) -> str:

@@ -30,6 +30,13 @@ def command(
     next_slot: Annotated[
         bool, typer.Option("--next", help="Take the next slot of the plan.")
     ] = False,
+    as_opendp: Annotated[
+        Path | None,
+        typer.Option(
+            "--as-opendp",
+            help="Spend nothing; write a script here that makes this release with OpenDP alone.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object on standard output.")
     ] = False,
@@ -39,6 +46,9 @@ def command(
 
     if (plan is not None) != next_slot:
         raise InputError("--plan ID and --next come together: give both or neither.")
+    if as_opendp is not None:
+        _write_script(file, as_opendp, as_json)
+        return
     teller = _Teller()
     made = release(
         file,
@@ -53,6 +63,18 @@ def command(
         emit(said, _preview_lines(said), as_json)
     else:
         emit(said, _release_lines(said), as_json)
+
+
+def _write_script(file: Path, path: Path, as_json: bool) -> None:
+    from discreet.releases.script import opendp_script, write_script
+
+    write_script(opendp_script(file), path)
+    where = str(path.resolve())
+    lines = [
+        f"Wrote {where}; nothing was spent. Running it draws new noise, which is a new release:",
+        "charge it first with discreet ledger charge.",
+    ]
+    emit({"release_id": None, "dry_run": True, "files": [where]}, lines, as_json)
 
 
 def _asked() -> bool:

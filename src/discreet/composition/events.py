@@ -1,4 +1,4 @@
-"""From the `DpEvent`s of dp-accounting to a privacy curve: the only file that knows that library.
+"""From the `DpEvent`s of dp-accounting to a privacy curve.
 
 An event says what happened, as a tree: Gaussian or (discrete) Laplace noise, randomized response,
 zCDP, Poisson sampling before noise (DP-SGD), repetition and composition. Sensitivities are 1 there.
@@ -11,25 +11,32 @@ zCDP, Poisson sampling before noise (DP-SGD), repetition and composition. Sensit
 
 Repetition is applied to each loss distribution itself: `PLDAccountant` ignores the count for
 randomized response. Anything else is refused.
+
+In a file an event is one JSON object: its class name under `event`, its fields beside it, as
+`{"event": "SelfComposedDpEvent", "count": 12, "event_": {"event": "GaussianDpEvent", …}}`; a field
+that is itself called `event` is written `event_`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from discreet.composition.concentrated import ConcentratedLoss
+from discreet.composition.distributions import curve_of_distribution
 from discreet.composition.plans import loss_of
 from discreet.errors import GuaranteeError, InputError
-from discreet.guarantees import Adjacency, PrivacyCurve, PureDP
+from discreet.guarantees import PrivacyCurve, PureDP
 from discreet.laws import Gaussian, Geometric, Laplace, Mechanism, RandomizedResponse
 from discreet.laws.checks import positive, whole
+from discreet.reading import json_values, text_of
 from discreet.rounding import up
 
-__all__ = ["curve_of_event", "dp_sgd_curve"]
+__all__ = ["curve_of_event", "dp_sgd_curve", "event_of", "event_values", "read_event"]
 
-_RELATIVE, _ABSOLUTE = 1e-6, 1e-12
+_DEPTH = 50
 
 
 def _library() -> Any:
@@ -81,6 +88,67 @@ def curve_of_event(event: Any) -> PrivacyCurve:
     rhos += [k * (m.rho if isinstance(m, Gaussian) else _epsilon(m) ** 2 / 2) for m, k in plan]
     rho = math.fsum(rhos)
     return ConcentratedLoss(up(rho, 8), name=f"{rho:g}-zCDP").curve()
+
+
+def read_event(path: str | Path) -> PrivacyCurve:
+    """Return the curve of the event in a JSON file."""
+    where = Path(path)
+    return curve_of_event(event_of(json_values(text_of(where, "the event"), f"the event {where}")))
+
+
+def event_of(values: Any, depth: int = 0) -> Any:
+    """Return the event of dp-accounting that JSON values describe."""
+    library = _library()
+    name = values.get("event") if isinstance(values, Mapping) else None
+    kind = getattr(library, name, None) if isinstance(name, str) and name.isidentifier() else None
+    if not isinstance(kind, type) or not issubclass(kind, library.DpEvent) or depth > _DEPTH:
+        raise InputError(
+            "an event is a JSON object that names a class of dp-accounting, as "
+            '{"event": "GaussianDpEvent", "noise_multiplier": 1.0}, nested at most '
+            f"{_DEPTH} deep."
+        )
+
+    def inner(value: Any) -> Any:
+        if isinstance(value, list):
+            return [inner(part) for part in value]
+        return event_of(value, depth + 1) if isinstance(value, Mapping) else value
+
+    fields = {str(key): inner(value) for key, value in values.items() if key != "event"}
+    if "event_" in fields:
+        fields["event"] = fields.pop("event_")
+    try:
+        if not all(map(_fits, fields.keys(), fields.values())):
+            raise TypeError
+        return kind(**fields)
+    except (TypeError, ValueError, ArithmeticError):
+        raise InputError(f"the fields of the {name} are not those that it takes.") from None
+
+
+def _fits(field: str, value: Any) -> bool:
+    """Whether a field holds what its name says: an event, a list, or else a finite number."""
+    events = _library().DpEvent
+    if field == "event":
+        return isinstance(value, events)
+    if isinstance(value, list):
+        return all(isinstance(part, (events, int, float)) for part in value)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and abs(value) < 1e15 and field != "events"
+
+
+def event_values(event: Any) -> dict[str, Any]:
+    """Return an event as JSON-ready values, for a file."""
+    library = _library()
+    if not isinstance(event, library.DpEvent):
+        raise InputError(f"a {type(event).__name__} is not a DpEvent of dp-accounting.")
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return [plain(part) for part in value]
+        return event_values(value) if isinstance(value, library.DpEvent) else value
+
+    fields = [field.name for field in type(event).__attrs_attrs__]
+    values = {("event_" if n == "event" else n): plain(getattr(event, n)) for n in fields}
+    return {"event": type(event).__name__, **values}
 
 
 def _epsilon(mechanism: Mechanism) -> float:
@@ -152,9 +220,5 @@ def _sampled(leaves: list[tuple[Any, int]], library: Any) -> PrivacyCurve:
         many = one.self_compose(times)
         total = many if total is None else total.compose(many)
 
-    def delta_at(epsilon: float) -> float:
-        found = float(total.get_delta_for_epsilon(epsilon))
-        return min(1.0, found * (1 + _RELATIVE) + _ABSOLUTE)
-
     count = sum(times for _, times in leaves)
-    return PrivacyCurve(f"{count} sampled releases", delta_at, adjacency=Adjacency.ADD_REMOVE)
+    return curve_of_distribution(total, name=f"{count} sampled releases")

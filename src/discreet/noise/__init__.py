@@ -5,6 +5,8 @@
 - `rational`: exact draws over rationals from the operating system's randomness (Bernoulli,
   multinomial, uniform, randomized response).
 - `calibration`: scales that keep a promise exactly, rounded to the safe side. No sampler.
+- `context`: an OpenDP `Context` with the budget of a choice or of a plan.
+- `standalone`: what a script that makes a release with OpenDP alone starts with.
 
 Nothing here takes a seed: a release must not be reproducible by anyone who learns one.
 """

@@ -63,6 +63,7 @@ class Plan:
     accuracy_last: Accuracy
     accumulation: Accumulation
     assumptions: Assumptions
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
     sigma: float | None = None
     note: str | None = None
 
@@ -204,6 +205,7 @@ def plan(
             confidence=None if certain else confidence,
             survives=found.survives,
         ),
+        adjacency=where,
         sigma=first.sd if shown == "gaussian" else None,
         note=found.note or note,
     )
