@@ -1,0 +1,238 @@
+"""The screen Ledger: every account, every entry, what is spent and left, and whether it is sound.
+
+It reads and never writes. A ledger is a file in the working folder, by its name, or the one that a
+spec file in the folder names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from discreet.errors import DiscreetError, InputError
+from discreet.web.looking import read
+from discreet.web.releasing import folder_of
+from discreet.web.screens import How, Problem, page
+from discreet.web.workfolder import Workfolder
+
+if TYPE_CHECKING:
+    from discreet.ledger import Entry, Ledger, Verification
+
+__all__ = ["router"]
+
+router = APIRouter()
+SHOWN = 500
+_REFUSALS: dict[int | str, dict[str, Any]] = {422: {"model": Problem}}
+_KINDS = {
+    "begin": "ledger begun",
+    "open": "account opened",
+    "grant": "cap raised",
+    "reserve": "release charged",
+    "commit": "release stored",
+    "charge": "charged from elsewhere",
+    "plan": "plan registered",
+    "slot": "slot of a plan taken",
+}
+HOW_SPENT = How(
+    what="spent and left",
+    formula=(
+        "Spent is the exact sum of everything charged: Σε (pure), Σε and Σδ (basic), Σρ and Σδ "
+        "(zcdp). Left is the cap less that, never below 0. Shown rounded: spent up, left down."
+    ),
+    source=(
+        "Budgets chosen as one goes still add up: Rogers, Roth, Ullman and Vadhan 2016 (ε and δ); "
+        "Whitehouse, Ramdas, Rogers and Wu 2023 (ρ)."
+    ),
+    python="discreet.Ledger.open(url).show(account)",
+    command="discreet ledger show --ledger sqlite:///ledger.db",
+)
+HOW_VERIFIED = How(
+    what="the verification",
+    formula="hash of an entry = SHA-256(its text, which holds the hash of the entry before it)",
+    source="Haber and Stornetta 1991. Every sum is recomputed from the charges as well.",
+    python="discreet.Ledger.open(url).verify(head)",
+    command="discreet ledger verify --ledger sqlite:///ledger.db",
+)
+
+
+class Line(BaseModel):
+    """One entry of the chain, for a person."""
+
+    seq: int
+    when: str
+    what: str
+    account: str
+    cost: str
+    release_id: str
+    why: str
+    who: str
+    stored: bool
+
+
+class Standing(BaseModel):
+    """Where an account stands."""
+
+    account: str
+    unit: str
+    adjacency: str
+    filter: str
+    spent: str
+    cap: str
+    left: str
+    unfinished: list[str]
+
+
+class Sheet(BaseModel):
+    """A ledger: its accounts, its entries (newest first), its head."""
+
+    ledger: str
+    accounts: list[Standing]
+    entries: list[Line]
+    size: int
+    head: str
+
+
+class Verified(BaseModel):
+    """Whether a ledger is what it was when it was written."""
+
+    verified: bool
+    entries: int
+    head: str
+    problems: list[str]
+    since_head: int | None
+
+
+def _ledger(folder: Workfolder, name: str | None, file: str | None) -> tuple[str, Ledger]:
+    """Return a ledger of the folder and what it is called."""
+    from discreet.ledger import Ledger
+
+    if file is not None:
+        spec = read(folder, folder.spec_text(file), from_file=True)
+        return file, Ledger.open(spec.ledger_url)
+    if name is None:
+        raise InputError("Name a ledger of the working folder, such as ledger.db.")
+    plain = name.removeprefix("sqlite:///")
+    if not folder.inside(plain, "ledger").is_file():
+        raise InputError(f"There is no ledger {plain[:200]!r} in the working folder.")
+    return plain, Ledger.open(folder.ledger_url(plain))
+
+
+def sheet(name: str, ledger: Ledger, account: str | None = None) -> Sheet:
+    """Return a ledger as it stands, or one account of it."""
+    accounts = [one for one in ledger.accounts() if account in (None, one.name)]
+    if account is not None and not accounts:
+        raise InputError(f"There is no account {account[:100]!r} in {name}.")
+    entries = ledger.entries() if account is None else ledger.entries(account)
+    stored = {entry.release_id for entry in entries if entry.kind == "commit"}
+    standings = [
+        Standing(
+            account=one.name,
+            unit=one.unit,
+            adjacency=one.adjacency.value,
+            filter=one.filter.value,
+            spent=str(one.spent),
+            cap="none" if one.cap is None else one.cap.limit_text(),
+            left="no limit" if one.remaining is None else one.remaining.limit_text(),
+            unfinished=[str(entry.release_id) for entry in ledger.unfinished(one.name)],
+        )
+        for one in accounts
+    ]
+    return Sheet(
+        ledger=name,
+        accounts=standings,
+        entries=[_line(entry, stored) for entry in reversed(entries[-SHOWN:])],
+        size=len(entries),
+        head=ledger.head,
+    )
+
+
+def _line(entry: Entry, stored: set[str | None]) -> Line:
+    said = entry.said
+    return Line(
+        seq=entry.seq,
+        when=entry.at[:19].replace("T", " "),
+        what=_KINDS.get(entry.kind, entry.kind),
+        account=entry.account or "",
+        cost="" if entry.cost is None else str(entry.cost),
+        release_id=entry.release_id or entry.plan_id or "",
+        why=str(said.get("purpose") or said.get("reason") or ""),
+        who=str(said.get("approver") or said.get("who") or ""),
+        stored=entry.release_id in stored and entry.kind in ("commit", "reserve", "slot"),
+    )
+
+
+@router.get("/ledger", include_in_schema=False)
+def ledger_page(
+    request: Request,
+    ledger: str | None = None,
+    file: str | None = None,
+    account: str | None = None,
+    verify: bool = False,
+    head: str | None = None,
+) -> Response:
+    """The screen: the ledger that was named, else the first that there is."""
+    folder = folder_of(request)
+    known = folder.ledgers()
+    shown: Sheet | None = None
+    found: Verification | None = None
+    problem = ""
+    if ledger is None and file is None and known:
+        ledger = known[0]
+    try:
+        if ledger is not None or file is not None:
+            name, book = _ledger(folder, ledger, file)
+            if verify:
+                found = book.verify(head.strip() if head and head.strip() else None)
+            shown = sheet(name, book, account or None)
+    except DiscreetError as error:
+        problem = str(error)
+    which = f"file={quote(file)}" if file is not None else f"ledger={quote(ledger or '')}"
+    return page(
+        request,
+        "ledger.html",
+        status=422 if problem else 200,
+        link=f"/ledger?{which}" if shown is not None else None,
+        which={"file": file} if file is not None else {"ledger": ledger},
+        known=known,
+        ledger=ledger,
+        account=account,
+        shown=shown,
+        most=SHOWN,
+        found=found,
+        head=head or "",
+        problem=problem,
+        how_spent=HOW_SPENT,
+        how_verified=HOW_VERIFIED,
+    )
+
+
+Name = Annotated[str | None, Query(max_length=1000)]
+
+
+@router.get("/api/ledger", responses=_REFUSALS)
+def ledger_sheet(
+    request: Request, ledger: Name = None, file: Name = None, account: Name = None
+) -> Sheet:
+    """Return the accounts and entries of a ledger in the working folder."""
+    name, book = _ledger(folder_of(request), ledger, file)
+    return sheet(name, book, account)
+
+
+@router.get("/api/ledger/verify", responses=_REFUSALS)
+def ledger_verified(
+    request: Request, ledger: Name = None, file: Name = None, head: Name = None
+) -> Verified:
+    """Recompute the chain of a ledger; with `head`, look also for that hash in it."""
+    _, book = _ledger(folder_of(request), ledger, file)
+    found = book.verify(head)
+    return Verified(
+        verified=found.verified,
+        entries=found.entries,
+        head=found.head,
+        problems=list(found.problems[:100]),
+        since_head=found.since_head,
+    )

@@ -1,0 +1,139 @@
+"""The explicit yes before a charge: bound to one spec and one head of the ledger, used once.
+
+    asked ──> shown ──> made (its release is what every later visit finds)
+
+A confirmation keeps the spec itself, so that what is released is what was shown. If the ledger has
+moved on since, the charge was shown beside a sum that is no longer true, and it is refused; asked
+again, everything is shown anew. Reloading, going back or pressing twice finds the release that was
+made, and never draws again. Confirmations live in memory: when the server ends, nothing is pending.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from discreet.errors import InputError, PolicyError
+from discreet.releases.spec import Spec
+from discreet.web.forms import written
+from discreet.web.looking import Look
+from discreet.web.workfolder import Workfolder
+
+__all__ = ["Confirmations", "Pending"]
+
+MOST = 200
+_UNKNOWN = (
+    "This confirmation is not known any more; nothing was spent by it. Go back to the spec, look "
+    "at the charge, and confirm it again."
+)
+_MOVED = (
+    "The ledger has changed since this charge was shown, perhaps from another tab. Nothing was "
+    "spent. Look at the charge again."
+)
+_USED = (
+    "This confirmation was used, and no release came of it. Look at the ledger to see whether it "
+    "was charged, and confirm again."
+)
+
+
+@dataclass(slots=True)
+class Pending:
+    """One confirmation: what was shown, and what came of it."""
+
+    look: Look
+    file: str | None
+    release_id: str | None = None
+    used: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def spec(self) -> Spec:
+        """What is to be released."""
+        return self.look.spec
+
+
+class Confirmations:
+    """The confirmations of one server, by their secret names; the oldest are forgotten first."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Pending] = OrderedDict()
+        self._lock = threading.Lock()
+        self._making = threading.Lock()
+
+    def ask(self, look: Look, file: str | None = None) -> str:
+        """Keep what was looked at and return the name of its confirmation."""
+        if not look.ready:
+            raise PolicyError("This release cannot be confirmed: its account does not take it.")
+        name = secrets.token_urlsafe(24)
+        with self._lock:
+            self._known[name] = Pending(look, file)
+            while len(self._known) > MOST:
+                self._known.popitem(last=False)
+        return name
+
+    def find(self, name: str) -> Pending:
+        """Return a confirmation, or say that it is not known."""
+        with self._lock:
+            found = self._known.get(name)
+        if found is None:
+            raise InputError(_UNKNOWN)
+        return found
+
+    def make(self, name: str, folder: Workfolder, *, again: bool) -> str:
+        """Make the release that was confirmed, once, and return its id.
+
+        `again` is the yes to a second run of the same spec, which is a new charge.
+        """
+        pending = self.find(name)
+        with pending.lock:
+            if pending.release_id is not None:
+                return pending.release_id
+            if pending.used:
+                raise PolicyError(_USED)
+            # One at a time: the head that is compared is the head that is charged on.
+            with self._making:
+                pending.release_id = _made(pending, folder, again)
+            return pending.release_id
+
+
+def _made(pending: Pending, folder: Workfolder, again: bool) -> str:
+    from discreet.ledger import Ledger
+    from discreet.releases import Release, release
+
+    spec = pending.spec
+    if Ledger.open(spec.ledger_url).head != pending.look.head:
+        raise PolicyError(_MOVED)
+    if pending.look.notices and not again:
+        raise PolicyError(
+            "This spec was released before; say that a new charge is what you want. Nothing was "
+            "spent."
+        )
+    if pending.file is None:
+        _keep(spec, folder)
+    pending.used = True
+    made = release(spec, confirm=lambda _: again)
+    if not isinstance(made, Release):  # pragma: no cover - only a dry run is a preview
+        raise TypeError("a release was a dry run")
+    return made.release_id
+
+
+def spec_name(spec_hash: str) -> str:
+    """Return the name of the file that keeps a spec which was released from the page."""
+    return f"spec-{spec_hash[:12]}.yaml"
+
+
+def _keep(spec: Spec, folder: Workfolder) -> None:
+    """Write the spec into the folder, so that the command line can run it too."""
+    path = folder.root / spec_name(spec.hash)
+    text = f"# Released from the page. Run it again: discreet release {path.name}\n"
+    try:
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise InputError(f"The spec cannot be stored: {error.strerror}.") from None
+    with os.fdopen(handle, "w", encoding="utf-8") as out:
+        out.write(text + written(spec.to_dict()))

@@ -1,0 +1,141 @@
+"""What a spec would cost and how it stands with its account, before anything is spent.
+
+The dry run reads the schema; the ledger says what was spent. Whether the charge fits is asked of
+the account itself, with the same functions that decide it when the release is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import BudgetExceeded, DiscreetError, PolicyError, SpecError
+from discreet.reading import yaml_values
+from discreet.web.workfolder import Workfolder
+
+if TYPE_CHECKING:
+    from discreet.ledger import Account
+    from discreet.releases import Preview, Spec
+
+__all__ = ["Look", "Refusal", "look", "read"]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a charge is refused: in words, and what is needed, spent, capped, left, and would fit."""
+
+    code: str
+    message: str
+    amounts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A dry run, and the account as it stands."""
+
+    spec: Spec
+    preview: Preview
+    said: dict[str, Any]
+    account: Account | None
+    head: str
+    notices: tuple[str, ...]
+    refusal: Refusal | None
+    learnable: tuple[dict[str, Any], ...]
+    holds_with: float | None
+
+    @property
+    def ready(self) -> bool:
+        """Whether the release could be made now."""
+        return self.account is not None and self.refusal is None
+
+
+def read(folder: Workfolder, text: str, *, from_file: bool = False) -> Spec:
+    """Return the spec in a YAML text, confined to the folder, or refuse it."""
+    from discreet.releases import load
+
+    values = yaml_values(text, "the spec", SpecError)
+    if not isinstance(values, dict):
+        raise SpecError("the spec must be a mapping with keys such as account and source.")
+    try:
+        repr(values).encode()
+    except UnicodeEncodeError:  # YAML may write half of a character as an escape
+        raise SpecError("the spec holds escapes that are no characters.") from None
+    spec = load(values, folder=folder.root)
+    folder.confine(spec, from_file=from_file)
+    return spec
+
+
+def look(folder: Workfolder, spec: Spec) -> Look:
+    """Run a spec dry and ask its ledger; nothing is read but the schema, and nothing is spent."""
+    from discreet.ledger import Ledger
+    from discreet.releases import Preview, release
+
+    if spec.source is not None and "://" not in spec.source:
+        folder.screened(spec.source)
+    preview = release(spec, dry_run=True)
+    if not isinstance(preview, Preview):  # pragma: no cover - a dry run is a preview
+        raise TypeError("a dry run made a release")
+    ledger = Ledger.open(spec.ledger_url)
+    head = ledger.head
+    account = next((one for one in ledger.accounts() if one.name == spec.account), None)
+    refusal: Refusal | None = None
+    learned: tuple[dict[str, Any], ...] = ()
+    notices: tuple[str, ...] = ()
+    if account is not None:
+        notices = preview.notes[1:]
+        refusal = _refusal(account, preview)
+        learned = _learned(account, preview) if refusal is None else ()
+    if refusal is not None and refusal.code == "policy":
+        notices = ()
+    return Look(
+        spec=spec,
+        preview=preview,
+        said=preview.to_dict(),
+        account=account,
+        head=head,
+        notices=notices,
+        refusal=refusal,
+        learnable=learned,
+        holds_with=min((row["holds_with"] for row in learned), default=None),
+    )
+
+
+def _refusal(account: Account, preview: Preview) -> Refusal | None:
+    """Ask the account and the tolerance whether they take the charge, as the ledger will."""
+    from discreet.ledger import OverBudget
+
+    spec, charges = preview.plan.spec, preview.plan.pricing.charges
+    try:
+        account.require(unit=spec.protect.unit, adjacency=spec.protect.adjacency)
+        after = account.after(account.cost(charges), datetime.now(UTC))
+        after.check(charges, account)
+        if preview.plan.tolerated is not None:
+            preview.plan.tolerated.check(after.total)
+    except OverBudget as error:
+        fits = "nothing as it is" if error.fits is None else str(error.fits.guarantee)
+        amounts = (
+            ("This release needs", str(error.needs)),
+            ("Spent already", str(error.spent)),
+            ("The cap", error.cap.limit_text()),
+            ("Left", error.left.limit_text()),
+            ("What would fit", fits),
+        )
+        return Refusal(error.code, str(error), amounts)
+    except (BudgetExceeded, PolicyError) as error:
+        if error.code != "over-budget":
+            return Refusal(error.code, str(error))
+        needs = ("This release needs", str(account.filter.cost(charges)))
+        return Refusal(error.code, str(error), (needs, ("Spent already", str(account.spent))))
+    return None
+
+
+def _learned(account: Account, preview: Preview) -> tuple[dict[str, Any], ...]:
+    """Return what may be learned from everything charged, this release included."""
+    from discreet.releases.statement import SUBJECTS, learnable
+
+    after = account.after(account.cost(preview.plan.pricing.charges), datetime.now(UTC))
+    try:
+        return tuple(learnable(after.total, SUBJECTS[preview.plan.spec.protect.unit]))
+    except DiscreetError:
+        return ()

@@ -1,0 +1,168 @@
+"""A stored release as the page shows it, and its downloads. Nothing is ever drawn here.
+
+The files are compared with the hash that the ledger committed before anything of them is shown or
+sent. Report and registry record are rendered from them on request.
+
+A text that begins with = + - @ or a tab is a formula to a spreadsheet, and a key that was found in
+the data may be anyone's text. `table.csv` stays the exact bytes that were committed, for programs;
+beside it the page offers a copy for spreadsheets in which such texts begin with an apostrophe.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import DiscreetError, InputError
+from discreet.web.confirming import spec_name
+from discreet.web.forms import written
+from discreet.web.workfolder import Workfolder
+
+__all__ = ["DOWNLOADS", "Made", "download", "find_made", "for_spreadsheets"]
+
+SHOWN = 200
+_SPREADSHEET = "table-for-spreadsheets.csv"
+_STORED = ("table.csv", "table.parquet", "statement.md", "release.json")
+_REPORT = ("report.html", "statement.json", "registry.yaml", "evidence.json", "verify.py")
+_NUMBERS = ("value", "interval_low", "interval_high")
+DOWNLOADS = {
+    "table.csv": "text/csv",
+    "table.parquet": "application/vnd.apache.parquet",
+    "statement.md": "text/markdown",
+    "release.json": "application/json",
+    "spec.yaml": "application/yaml",
+    _SPREADSHEET: "text/csv",
+    "report.html": "text/html",
+    "statement.json": "application/json",
+    "registry.yaml": "application/yaml",
+    "evidence.json": "application/json",
+    "verify.py": "text/x-python",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A stored release: what it says, and whether its files are those that were committed."""
+
+    folder: Path
+    said: Mapping[str, Any]
+    problem: str | None
+    spec: str
+
+    @property
+    def release_id(self) -> str:
+        """Its name."""
+        return str(self.said["release_id"])
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of its table."""
+        return list(self.said.get("table") or {})
+
+    @property
+    def size(self) -> int:
+        """How many rows its table has."""
+        return max((len(values) for values in (self.said.get("table") or {}).values()), default=0)
+
+    def rows(self) -> list[list[str]]:
+        """Return the first rows of its table, as printed."""
+        table: Mapping[str, list[Any]] = self.said.get("table") or {}
+        cells = [values[:SHOWN] for values in table.values()]
+        return [["" if v is None else str(v) for v in row] for row in zip(*cells, strict=False)]
+
+    @property
+    def has_formulas(self) -> bool:
+        """Whether a spreadsheet would read a text of the table as a formula."""
+        table: Mapping[str, list[Any]] = self.said.get("table") or {}
+        texts = [v for name, values in table.items() if name not in _NUMBERS for v in values]
+        return any(_harmless(text) != text for text in (*table, *texts))
+
+
+def find_made(folder: Workfolder, release_id: str) -> Made:
+    """Return a release stored in the working folder, checked against its ledger."""
+    from discreet.explanations.stored import find
+    from discreet.ledger.entries import checked_id
+
+    name = checked_id(release_id)
+    place = _place(folder, name)
+    problem = None
+    try:
+        said: Mapping[str, Any] = find(name, output=place.parent).said
+    except DiscreetError as error:
+        said, problem = {"release_id": name}, str(error)
+    return Made(place, said, problem, _spec_text(folder, said))
+
+
+def _place(folder: Workfolder, name: str) -> Path:
+    """Return the folder of a release, at most three levels below the working folder."""
+    for depth in ("", "*/", "*/*/", "*/*/*/"):
+        for path in sorted(folder.root.glob(f"{depth}{name}/release.json")):
+            inside = folder.inside(str(path.parent.relative_to(folder.root)), "release")
+            if inside.is_dir():
+                return inside
+    raise InputError(f"There is no release {name} in the working folder.")
+
+
+def _spec_text(folder: Workfolder, said: Mapping[str, Any]) -> str:
+    """Return the spec that a release was made from; a stored release leaves out the source."""
+    kept = folder.root / spec_name(str(said.get("spec_hash", "")))
+    if said.get("spec_hash") and kept.is_file():
+        return folder.spec_text(kept.name)
+    spec = said.get("spec")
+    if not isinstance(spec, dict):
+        return ""
+    note = "# Where the data were kept is not stored with a release: add source.\n"
+    return note + written(spec)
+
+
+def download(made: Made, name: str) -> bytes:
+    """Return the bytes of one of the files of a release."""
+    if made.problem is not None:
+        raise InputError(made.problem)
+    if name == "spec.yaml":
+        return made.spec.encode()
+    if name == _SPREADSHEET:
+        return for_spreadsheets(made.said["table"]).encode("utf-8-sig")
+    if name in _REPORT:
+        from discreet.explanations import report
+
+        where: Path = report(made.release_id, output=made.folder.parent).folder
+        return (where / name).read_bytes()
+    if name not in _STORED:
+        raise InputError(f"A release has no file {name[:80]!r}.")
+    return (made.folder / name).read_bytes()
+
+
+def for_spreadsheets(table: Mapping[str, list[Any]]) -> str:
+    """Return a table as CSV in which no text is a formula; numbers stay as they are."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow([_harmless(name) for name in table])
+    columns = [
+        values if name in _NUMBERS else [_harmless(v) for v in values]
+        for name, values in table.items()
+    ]
+    writer.writerows(zip(*columns, strict=True))
+    return out.getvalue()
+
+
+def _harmless(text: Any) -> Any:
+    """Put an apostrophe before a text that a spreadsheet would compute; a number is no formula."""
+    if not isinstance(text, str) or not text.lstrip().startswith(("=", "+", "-", "@")):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
+
+
+def as_json(made: Made) -> dict[str, Any]:
+    """Return the stored release without its table, JSON-ready."""
+    kept = {name: value for name, value in made.said.items() if name not in ("table", "spec")}
+    return dict(json.loads(json.dumps(kept, allow_nan=False)))

@@ -1,0 +1,506 @@
+"""The screen Release: data, spec, dry run, and behind an explicit yes, the release.
+
+    /release           a spec as a form and as YAML, its dry run, its account
+    /release/confirm/… the charge, shown once more; the yes is bound to it
+    /release/made/…    the stored release and its downloads; nothing can be changed any more
+
+Every page is made by the server; the script only sends what was typed and puts the answer in place.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Query, Request, UploadFile
+from pydantic import BaseModel, Field
+from starlette.responses import RedirectResponse, Response
+
+from discreet.cli.release import accuracy_lines, amount_text
+from discreet.errors import DiscreetError, InputError
+from discreet.web.confirming import Confirmations, Pending
+from discreet.web.forms import form_of, mapping_of, missing, readable, start, written
+from discreet.web.links import yaml_file
+from discreet.web.looking import Look, look, read
+from discreet.web.made import DOWNLOADS, SHOWN, download, find_made
+from discreet.web.release_words import (
+    HOW_ACCURATE,
+    HOW_CHARGED,
+    HOW_LEARNED,
+    learned_rows,
+    statistics_of,
+)
+from discreet.web.screens import Problem, page
+from discreet.web.workfolder import MOST_BYTES, Workfolder
+
+__all__ = ["BODY_LIMITS", "router"]
+
+router = APIRouter()
+BODY_LIMITS = {"/release/upload": MOST_BYTES + 2**16}
+LONGEST_LINK = 6_000
+_REFUSALS: dict[int | str, dict[str, Any]] = {422: {"model": Problem}}
+_PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
+
+
+def folder_of(request: Request) -> Workfolder:
+    """Return the folder that the page works in."""
+    return Workfolder(request.app.state.folder)
+
+
+def confirmations_of(request: Request) -> Confirmations:
+    """Return the confirmations of this server."""
+    state = request.app.state
+    if not hasattr(state, "confirmations"):
+        state.confirmations = Confirmations()
+    found: Confirmations = state.confirmations
+    return found
+
+
+async def _fields(request: Request) -> dict[str, str]:
+    """Return what a form sent, texts only."""
+    form = await request.form(max_files=0, max_fields=5_000)
+    return {name: value for name, value in form.items() if isinstance(value, str)}
+
+
+Fields = Annotated[dict[str, str], Depends(_fields)]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A spec on its way: its YAML, its form if it can be read, the file that it must stay in."""
+
+    text: str
+    form: dict[str, str] | None
+    file: str | None = None
+
+    @property
+    def link(self) -> str | None:
+        """The state as a link; None if it is too long for one."""
+        if self.file is not None:
+            return f"/release?file={quote(self.file, safe='')}"
+        query = quote(self.text, safe="")
+        return f"/release?spec={query}" if len(query) <= LONGEST_LINK else None
+
+
+def state_of_text(text: str) -> State:
+    """Return the state that a YAML text is."""
+    values = readable(text)
+    return State(text, None if values is None else form_of(values))
+
+
+def state_of_file(folder: Workfolder, name: str) -> State:
+    """Return the state of a spec file; one that names a database is released as it is."""
+    text = folder.spec_text(name)
+    state = state_of_text(text)
+    named = (state.form or {}).get("source", ""), (state.form or {}).get("ledger", "")
+    if any("://" in url and not url.startswith("sqlite:///") for url in named):
+        return State(_PASSWORD.sub(r"\1:***@", text), None, name)
+    return state
+
+
+def state_of_form(fields: dict[str, str]) -> State:
+    """Return the state that a form says, with the statistic that a button added or removed."""
+    values = mapping_of(fields)
+    entries = values.get("statistics")
+    if isinstance(entries, list):
+        place = fields.get("remove", "")
+        if place.isdecimal() and 1 <= int(place) <= len(entries):
+            del entries[int(place) - 1]
+    if fields.get("add"):
+        values.setdefault("statistics", []).append({"count": "rows"})
+    return State(written(values), form_of(values))
+
+
+@router.get("/release", include_in_schema=False)
+def release_page(
+    request: Request,
+    spec: str | None = None,
+    file: str | None = None,
+    source: str | None = None,
+) -> Response:
+    """The screen: with a spec, a spec file of the folder, a file of data, or nothing yet."""
+    folder = folder_of(request)
+    try:
+        if spec is not None:
+            return _shown(request, state_of_text(spec))
+        if file is not None:
+            return _shown(request, state_of_file(folder, file))
+        if source is not None:
+            folder.screened(source)
+            return _shown(request, state_of_text(written(start(source))))
+    except DiscreetError as error:
+        return _shown(request, None, problem=str(error))
+    return _shown(request, None)
+
+
+@router.get("/release/look", include_in_schema=False)
+def nothing_to_look_at() -> RedirectResponse:
+    """Someone reloaded an address that only takes a form."""
+    return RedirectResponse("/release", status_code=303)
+
+
+@router.post("/release/look", include_in_schema=False)
+def look_page(request: Request, fields: Fields) -> Response:
+    """The screen for a form or a YAML text that was typed; nothing is stored."""
+    try:
+        yaml = fields.get("which") == "yaml"
+        state = state_of_text(fields.get("spec", "")) if yaml else state_of_form(fields)
+    except DiscreetError as error:
+        return _shown(request, State("", None), problem=str(error))
+    return _shown(request, state)
+
+
+def _shown(
+    request: Request,
+    state: State | None,
+    *,
+    problem: str = "",
+    opening: dict[str, str] | None = None,
+) -> Response:
+    """Render the screen for a state, with its dry run if it can be had."""
+    folder = folder_of(request)
+    found: Look | None = None
+    unsaid: list[str] = []
+    columns: dict[str, Any] = {}
+    if state is not None and not problem:
+        try:
+            found, unsaid = _looked(folder, state)
+        except DiscreetError as error:
+            problem = str(error)
+    if state is not None and state.form is not None:
+        columns = _columns(folder, state.form.get("source", ""))
+    link = None if state is None else state.link
+    query = "" if link is None else link.partition("?")[2]
+    return page(
+        request,
+        "release.html",
+        status=422 if problem else 200,
+        link=link,
+        yaml=f"/release/spec.yaml?{query}" if query else None,
+        state=state,
+        form=None if state is None else state.form,
+        statistics=[] if state is None else statistics_of(state.form or {}),
+        files=folder.data(),
+        specs=sorted(folder.specs()),
+        most=MOST_BYTES,
+        columns=columns,
+        unsaid=unsaid,
+        problem=problem,
+        opening=opening or {},
+        look=found,
+        **_in_words(found),
+    )
+
+
+def _looked(folder: Workfolder, state: State) -> tuple[Look | None, list[str]]:
+    """Return the dry run of a state, or what is still to be said before there is one."""
+    if state.file is not None:
+        return look(folder, read(folder, folder.spec_text(state.file), from_file=True)), []
+    values = readable(state.text)
+    if values is None:
+        read(folder, state.text)  # says why it cannot be read
+        return None, []
+    unsaid = missing(values)
+    return (None, unsaid) if unsaid else (look(folder, read(folder, state.text)), [])
+
+
+def _columns(folder: Workfolder, source: str) -> dict[str, Any]:
+    try:
+        return dict(folder.columns(source)) if source else {}
+    except DiscreetError:
+        return {}  # the dry run says what is wrong with it
+
+
+def _in_words(found: Look | None) -> dict[str, Any]:
+    """Return what a dry run is shown with."""
+    if found is None:
+        return {}
+    return {
+        "charge": amount_text(found.said["spent"]),
+        "accuracy": [line.strip() for line in accuracy_lines(found.said)],
+        "mechanism": found.said["mechanism"],
+        "how_charged": HOW_CHARGED,
+        "how_accurate": HOW_ACCURATE,
+        "how_learned": HOW_LEARNED,
+        "learned": learned_rows(found.learnable),
+    }
+
+
+@router.get("/release/spec.yaml", include_in_schema=False)
+def spec_yaml(request: Request, spec: str | None = None, file: str | None = None) -> Response:
+    """The spec as a file that `discreet release` reads."""
+    if file is not None:
+        return yaml_file(folder_of(request).spec_text(file), "spec.yaml")
+    return yaml_file(spec or "", "spec.yaml")
+
+
+@router.post("/release/spec.yaml", include_in_schema=False)
+def spec_yaml_typed(fields: Fields) -> Response:
+    """The spec that was typed, of any length, as a file."""
+    return yaml_file(fields.get("spec", ""), "spec.yaml")
+
+
+@router.post("/release/upload", include_in_schema=False)
+def upload(request: Request, data: UploadFile) -> Response:
+    """Store a file of data in the working folder, and begin a spec for it."""
+    try:
+        name = folder_of(request).receive(data.filename or "", data.file)
+    except DiscreetError as error:
+        return _shown(request, None, problem=str(error))
+    return RedirectResponse(f"/release?source={quote(name)}", status_code=303)
+
+
+@router.post("/release/open", include_in_schema=False)
+def open_account(request: Request, fields: Fields) -> Response:
+    """Open the account that a spec names, with an approver and a reason."""
+    from discreet.ledger import Amount, Ledger
+
+    folder = folder_of(request)
+    state = _sent(folder, fields)
+    spec = read(folder, _text(folder, state), from_file=state.file is not None)
+    try:
+        found = look(folder, spec)
+        given = {name: fields.get(name, "").strip() for name in ("epsilon", "delta", "rho")}
+        amounts = {name: _amount(name, text) for name, text in given.items() if text}
+        if bool(amounts) == bool(fields.get("no_cap")):
+            raise InputError("Give the account a lifetime cap, or say that it has none.")
+        Ledger.open(spec.ledger_url).open_account(
+            spec.account,
+            unit=spec.protect.unit,
+            adjacency=spec.protect.adjacency,
+            filter=found.preview.plan.filter,
+            cap=Amount.of(**amounts) if amounts else None,
+            approver=fields.get("approver", ""),
+            reason=fields.get("reason", ""),
+        )
+    except DiscreetError as error:
+        return _shown(request, state, opening=fields | {"problem": str(error)})
+    link = state.link
+    return _shown(request, state) if link is None else RedirectResponse(link, status_code=303)
+
+
+def _amount(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{name} is {text[:40]!r}; it must be a number.") from None
+
+
+def _sent(folder: Workfolder, fields: dict[str, str]) -> State:
+    if fields.get("file"):
+        return state_of_file(folder, fields["file"])
+    return state_of_text(fields.get("spec", ""))
+
+
+def _text(folder: Workfolder, state: State) -> str:
+    return state.text if state.file is None else folder.spec_text(state.file)
+
+
+# -- the explicit yes
+
+
+@router.post("/release/confirm", include_in_schema=False)
+def ask(request: Request, fields: Fields) -> Response:
+    """Look once more, and keep what was seen until it is confirmed."""
+    folder = folder_of(request)
+    state = _sent(folder, fields)
+    try:
+        found = look(folder, read(folder, _text(folder, state), from_file=state.file is not None))
+        if not found.ready:
+            return _shown(request, state)
+    except DiscreetError as error:
+        return _shown(request, state, problem=str(error))
+    name = confirmations_of(request).ask(found, state.file)
+    return RedirectResponse(f"/release/confirm/{name}", status_code=303)
+
+
+@router.get("/release/confirm/{name}", include_in_schema=False)
+def confirm_page(request: Request, name: str) -> Response:
+    """The charge, once more; after the release was made, the release."""
+    pending = confirmations_of(request).find(name)
+    if pending.release_id is not None:
+        return RedirectResponse(f"/release/made/{pending.release_id}", status_code=303)
+    return _confirming(request, name, pending)
+
+
+def _confirming(request: Request, name: str, pending: Pending, problem: str = "") -> Response:
+    shown = pending.look
+    text = written(shown.spec.to_dict())
+    state = state_of_text(text) if pending.file is None else State(text, None, pending.file)
+    return page(
+        request,
+        "confirm.html",
+        status=422 if problem else 200,
+        token=name,
+        look=shown,
+        back=state.link or "/release",
+        text=_PASSWORD.sub(r"\1:***@", text),
+        problem=problem,
+        **_in_words(shown),
+    )
+
+
+@router.post("/release/make/{name}", include_in_schema=False)
+def make(request: Request, name: str, fields: Fields) -> Response:
+    """Make the release that was confirmed; pressed twice, it is made once."""
+    known = confirmations_of(request)
+    pending = known.find(name)
+    try:
+        made = known.make(name, folder_of(request), again=fields.get("again") == "yes")
+    except DiscreetError as error:
+        return _confirming(request, name, pending, str(error))
+    return RedirectResponse(f"/release/made/{made}", status_code=303)
+
+
+# -- what was made
+
+
+@router.get("/release/made/{release_id}", include_in_schema=False)
+def made_page(request: Request, release_id: str) -> Response:
+    """A stored release: shown, downloaded, never drawn again."""
+    made = find_made(folder_of(request), release_id)
+    state = state_of_text(made.spec)
+    said = made.said
+    return page(
+        request,
+        "made.html",
+        status=422 if made.problem else 200,
+        link=f"/release/made/{made.release_id}",
+        yaml=f"/release/made/{made.release_id}/spec.yaml",
+        made=made,
+        said=said,
+        again=state.link,
+        shown=SHOWN,
+        spent=amount_text(said.get("spent")),
+        account_spent=amount_text(said.get("account_spent")),
+        remaining=amount_text(said.get("remaining")),
+        how_learned=HOW_LEARNED,
+        learned=learned_rows(said.get("learnable") or ()),
+    )
+
+
+@router.get("/release/made/{release_id}/{name}", include_in_schema=False)
+def made_file(request: Request, release_id: str, name: str) -> Response:
+    """One file of a stored release, as a download."""
+    if name not in DOWNLOADS:
+        raise InputError(f"A release has no file {name[:80]!r}.")
+    made = find_made(folder_of(request), release_id)
+    return Response(
+        download(made, name),
+        media_type=DOWNLOADS[name],
+        headers={"Content-Disposition": f'attachment; filename="{release_id}-{name}"'},
+    )
+
+
+# -- for programs
+
+
+class SpecText(BaseModel):
+    """A spec as YAML."""
+
+    spec: str = Field(max_length=2**20)
+
+
+class FormFields(BaseModel):
+    """A spec as the fields of the form."""
+
+    form: dict[str, str]
+
+
+class Drafted(BaseModel):
+    """A spec in both forms, and what is still to be said before it can be looked at."""
+
+    spec: str
+    form: dict[str, str]
+    missing: list[str]
+
+
+class Refused(BaseModel):
+    """Why the account does not take the charge."""
+
+    code: str
+    message: str
+    amounts: dict[str, str]
+
+
+class Previewed(BaseModel):
+    """A dry run: nothing was read but the schema, nothing was spent."""
+
+    spec_hash: str
+    spent: dict[str, float | None]
+    remaining: dict[str, float | bool | None] | None
+    accuracy: list[str]
+    mechanism: str
+    notes: list[str]
+    account: dict[str, Any] | None
+    head: str
+    ready: bool
+    refusal: Refused | None
+    learnable: list[dict[str, float]]
+
+
+class Column(BaseModel):
+    """A column and the kind of its values, from the schema."""
+
+    name: str
+    kind: str
+
+
+class Columns(BaseModel):
+    """The schema of a file in the working folder."""
+
+    source: str
+    columns: list[Column]
+
+
+@router.post("/api/release/spec", responses=_REFUSALS)
+def draft_of_form(sent: FormFields) -> Drafted:
+    """Turn the fields of the form into a spec."""
+    return _drafted(mapping_of(sent.form))
+
+
+@router.post("/api/release/form", responses=_REFUSALS)
+def draft_of_spec(sent: SpecText) -> Drafted:
+    """Turn a spec into the fields of the form."""
+    values = readable(sent.spec)
+    if values is None:
+        raise InputError("the spec is not a YAML mapping with keys such as account and source.")
+    return _drafted(values)
+
+
+def _drafted(values: dict[str, Any]) -> Drafted:
+    return Drafted(spec=written(values), form=form_of(values), missing=missing(values))
+
+
+@router.post("/api/release/preview", responses=_REFUSALS)
+def preview(request: Request, sent: SpecText) -> Previewed:
+    """Run a spec dry: what it would cost, how accurate it would be, whether it fits."""
+    folder = folder_of(request)
+    found = look(folder, read(folder, sent.spec))
+    refusal = found.refusal
+    return Previewed(
+        spec_hash=found.spec.hash,
+        spent=found.said["spent"],
+        remaining=found.said["remaining"],
+        accuracy=[line.strip() for line in accuracy_lines(found.said)],
+        mechanism=found.said["mechanism"],
+        notes=list(found.preview.notes),
+        account=None if found.account is None else found.account.to_dict(),
+        head=found.head,
+        ready=found.ready,
+        refusal=None
+        if refusal is None
+        else Refused(code=refusal.code, message=refusal.message, amounts=dict(refusal.amounts)),
+        learnable=list(found.learnable),
+    )
+
+
+@router.get("/api/release/columns", responses=_REFUSALS)
+def columns(request: Request, source: Annotated[str, Query(max_length=1000)]) -> Columns:
+    """Return the columns of a file in the working folder; no row is read."""
+    found = folder_of(request).columns(source)
+    return Columns(
+        source=source, columns=[Column(name=name, kind=kind) for name, kind in found.items()]
+    )

@@ -1,0 +1,149 @@
+// The screen Release: sends what was typed, and puts the server's page in place. Nothing is computed.
+
+import { announce } from "/static/discreet.js";
+
+const WAIT = 250;
+
+const specForm = document.getElementById("spec-form");
+const yamlForm = document.getElementById("yaml-form");
+const problemOf = (page) => page.querySelector("#look-body .notice");
+
+let running = null;
+let timer = 0;
+
+// Ask for the page of a state; a newer question ends an older one.
+async function pageOf(fields) {
+  if (running) running.abort();
+  running = new AbortController();
+  const answer = await fetch("/release/look", {
+    method: "POST",
+    body: new URLSearchParams(fields),
+    headers: { Accept: "text/html" },
+    signal: running.signal,
+  });
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+}
+
+function put(page, id) {
+  const fresh = page.getElementById(id);
+  const old = document.getElementById(id);
+  if (fresh && old) old.replaceWith(document.importNode(fresh, true));
+}
+
+// Put new fields in place and keep the one that is being typed in, with its cursor.
+function putFields(page) {
+  const active = document.activeElement;
+  const name = active && active.closest("#fields") ? active.name : null;
+  const at = name && "selectionStart" in active ? active.selectionStart : null;
+  const open = [...document.querySelectorAll("#fields details")].map((part) => part.open);
+  put(page, "fields");
+  [...document.querySelectorAll("#fields details")].forEach((part, place) => {
+    if (open[place]) part.open = true;
+  });
+  if (!name) return;
+  const next = specForm.elements.namedItem(name);
+  if (next && next.focus) {
+    next.focus();
+    if (at !== null && next.setSelectionRange) next.setSelectionRange(at, at);
+  }
+}
+
+async function show(fields, { shape, fromYaml }) {
+  const body = document.getElementById("look-body");
+  const fade = window.setTimeout(() => body.classList.add("stale"), 300);
+  let page;
+  try {
+    page = await pageOf(fields);
+  } catch (error) {
+    if (error.name !== "AbortError") {
+      body.replaceChildren(Object.assign(document.createElement("p"), {
+        className: "notice",
+        textContent: "The page does not answer; is `discreet serve` still running?",
+      }));
+    }
+    return;
+  } finally {
+    window.clearTimeout(fade);
+    body.classList.remove("stale");
+  }
+  const readable = page.querySelector("#fields [name='account']");
+  if (fromYaml ? readable : shape) putFields(page);
+  if (!fromYaml) {
+    const text = page.getElementById("spec");
+    if (text && text.value) document.getElementById("spec").value = text.value;
+  }
+  put(page, "look-body");
+  const link = page.getElementById("state-link");
+  if (link) {
+    window.history.replaceState(null, "", link.getAttribute("href"));
+    for (const id of ["state-link", "state-yaml"]) {
+      const [fresh, old] = [page.getElementById(id), document.getElementById(id)];
+      if (fresh && old) old.href = fresh.getAttribute("href");
+    }
+  }
+  const said = problemOf(document);
+  const number = document.querySelector("#look-body .number");
+  announce(said ? said.textContent : number ? number.textContent : "More is still to be said.");
+}
+
+function later(fields, options) {
+  window.clearTimeout(timer);
+  timer = window.setTimeout(() => show(fields(), options), WAIT);
+}
+
+if (specForm && yamlForm) {
+  specForm.addEventListener("input", (event) => {
+    // A text that decides which fields there are is finished when it is left, not while typing.
+    const shape = event.target.matches("select[data-shape], input[type='checkbox'][data-shape]");
+    later(() => new FormData(specForm), { shape, fromYaml: false });
+  });
+  specForm.addEventListener("change", (event) => {
+    if (event.target.matches("input[data-shape]")) {
+      later(() => new FormData(specForm), { shape: true, fromYaml: false });
+    }
+  });
+  specForm.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const fields = new FormData(specForm);
+    const button = event.submitter;
+    if (button && button.name) fields.append(button.name, button.value);
+    window.clearTimeout(timer);
+    show(fields, { shape: true, fromYaml: false });
+  });
+  yamlForm.addEventListener("input", () => {
+    later(() => new FormData(yamlForm), { shape: true, fromYaml: true });
+  });
+  yamlForm.addEventListener("submit", (event) => {
+    if (event.submitter && event.submitter.hasAttribute("data-download")) return;
+    event.preventDefault();
+    show(new FormData(yamlForm), { shape: true, fromYaml: true });
+  });
+}
+
+// A file that is too large is refused before it is sent; the server refuses it all the same.
+for (const form of document.querySelectorAll("form[data-most]")) {
+  form.addEventListener("submit", (event) => {
+    const file = form.querySelector("input[type='file']").files[0];
+    const most = Number(form.dataset.most);
+    const problem = form.querySelector("[role='alert']");
+    problem.textContent = "";
+    if (file && file.size > most) {
+      event.preventDefault();
+      problem.textContent = `The file is larger than ${Math.floor(most / 1048576)} MB, the most that `
+        + "can be uploaded; put it into the working folder yourself, and name it.";
+    }
+  });
+}
+
+// Charging takes a moment: say so, and take no second press.
+const make = document.getElementById("make");
+if (make) {
+  make.addEventListener("submit", () => {
+    const button = make.querySelector("button");
+    button.textContent = "Charging and releasing…";
+    window.setTimeout(() => { button.disabled = true; }, 0);
+  });
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) window.location.reload();
+  });
+}

@@ -1,0 +1,380 @@
+"""The working folder: all of the file system that the page reaches.
+
+A name from the browser is a relative path of plain characters. It is resolved, links followed, and
+must still lie in the folder; this holds for the source, files of keys, a tolerance's table, the
+ledger and the output of a spec alike. A source or ledger that is a URL of another kind (a database
+server, `duckdb:///`, whose views may read any file) is used only where a spec file in the folder
+names it, for the browser cannot write such a file.
+
+Of data only the schema is read: the header of a CSV file, the footer of a Parquet file. A first
+line that looks like data is refused, or the page would show a person's values as column names.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from discreet.errors import DataError, DiscreetError, InputError, PolicyError
+
+if TYPE_CHECKING:
+    from discreet.releases.engines.base import Column
+    from discreet.releases.spec import Spec
+
+__all__ = ["MOST_BYTES", "DataFile", "Workfolder"]
+
+MOST_BYTES = 64 * 2**20
+"""The largest upload. A larger file is put into the folder by hand, and named."""
+
+MOST_ROWS = 50_000_000
+MOST_EXPANDED = 4 * 2**30
+MOST_COLUMNS = 1_000
+_HEADER = 2**16
+_FOOTER = 8 * 2**20
+_LISTED = 200
+_KINDS = (".csv", ".parquet")
+_SQLITE = "sqlite:///"
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\\*?\[\]{}]")
+_PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
+_NUMBER = re.compile(r"[\s+\-.,:/\d]*\d[\s+\-.,:/\d]*")
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file of data in the folder: its name, and how large it is."""
+
+    name: str
+    size: int
+
+    @property
+    def said(self) -> str:
+        """Its size in words.
+
+        >>> DataFile("a.csv", 2_500_000).said
+        '2.5 MB'
+        """
+        for unit, many in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+            if self.size >= many:
+                return f"{self.size / many:.1f} {unit}"
+        return f"{self.size} bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Workfolder:
+    """The folder that the page works in."""
+
+    root: Path
+
+    def inside(self, name: str, what: str = "file") -> Path:
+        """Return the absolute path of a name, or refuse it: nothing outside is ever reached."""
+        long = max((len(part.encode()) for part in name.split("/")), default=0) > 200
+        if not name or long or len(name) > 1_000 or _FORBIDDEN.search(name) or "://" in name:
+            raise InputError(
+                f"{what} is {name[:200]!r}; from the page it must be a plain name in the working "
+                "folder, such as visits.csv."
+            )
+        root = self.root.resolve()
+        path = Path(name)
+        if path.is_absolute() or ".." in path.parts:
+            raise PolicyError(_outside(what, name))
+        try:
+            found = (root / path).resolve()
+        except (OSError, RuntimeError, ValueError):
+            raise PolicyError(_outside(what, name)) from None
+        if not found.is_relative_to(root):
+            raise PolicyError(_outside(what, name))
+        return found
+
+    def _files(self, *suffixes: str) -> Iterator[Path]:
+        """Yield the plain files of the folder, by name; a link to elsewhere is none."""
+        try:
+            names = sorted(entry.name for entry in os.scandir(self.root) if entry.is_file())
+        except OSError:
+            return
+        listed = [n for n in names if not n.startswith(".") and n.lower().endswith(suffixes)]
+        for name in listed[:_LISTED]:
+            with suppress(DiscreetError):
+                yield self.inside(name)
+
+    def data(self) -> tuple[DataFile, ...]:
+        """Return the CSV and Parquet files that may be named."""
+        return tuple(DataFile(path.name, path.stat().st_size) for path in self._files(*_KINDS))
+
+    def specs(self) -> dict[str, dict[str, Any]]:
+        """Return the spec files of the folder, by name, as the plain values that they hold."""
+        found = {}
+        for path in self._files(".yaml", ".yml"):
+            with suppress(DiscreetError):
+                said = _values(path)
+                if {"account", "statistics"} <= said.keys():
+                    found[path.name] = said
+        return found
+
+    def spec_text(self, name: str) -> str:
+        """Return the text of a spec file of the folder."""
+        from discreet.reading import text_of
+
+        path = self.inside(name, "spec")
+        if path.suffix.lower() not in (".yaml", ".yml"):
+            raise InputError(f"spec is {name[:200]!r}; the name of a spec ends in .yaml.")
+        if not path.is_file():
+            raise InputError(f"There is no spec {name[:200]!r} in the working folder.")
+        return text_of(path, "the spec")
+
+    def ledgers(self) -> tuple[str, ...]:
+        """Return the ledgers of the folder: those that specs name, and SQLite files."""
+        names = []
+        for said in self.specs().values():
+            ledger = said.get("ledger")
+            if isinstance(ledger, str) and ledger.startswith(_SQLITE):
+                with suppress(DiscreetError):
+                    path = self.inside(ledger.removeprefix(_SQLITE))
+                    names += [str(path.relative_to(self.root.resolve()))] * path.is_file()
+        for path in self._files(".db", ".sqlite"):
+            with suppress(OSError), path.open("rb") as file:
+                names += [path.name] * (file.read(15) == b"SQLite format 3")
+        return tuple(dict.fromkeys(names))
+
+    def ledger_url(self, name: str) -> str:
+        """Return the URL of a ledger in the folder, by its file's name."""
+        return _SQLITE + str(self.inside(name.removeprefix(_SQLITE), "ledger"))
+
+    def confine(self, spec: Spec, *, from_file: bool = False) -> None:
+        """Refuse a spec that reaches outside; `from_file` for one read from the folder."""
+        if spec.source is None:
+            raise InputError("source is missing; choose a file, or upload one.")
+        if "://" not in spec.source:
+            self.inside(spec.source, "source")
+            if not spec.source.lower().endswith(_KINDS):
+                raise InputError(
+                    f"source is {spec.source[:200]!r}; its name must end in .csv or .parquet."
+                )
+        elif not from_file:
+            raise PolicyError(_by_file("source"))
+        if spec.ledger.startswith(_SQLITE):
+            self.inside(spec.ledger.removeprefix(_SQLITE), "ledger")
+        elif not from_file:
+            raise PolicyError(_by_file("ledger"))
+        self.inside(spec.output, "output")
+        for name in (*_key_files(spec), *_tables(spec.tolerance)):
+            self.inside(name, "a file of the spec")
+
+    def screened(self, name: str) -> Path:
+        """Return the path of a file of data whose schema can be used, or refuse it."""
+        path = self.inside(name, "source")
+        if path.suffix.lower() not in _KINDS:
+            raise InputError(f"source is {name[:200]!r}; its name must end in .csv or .parquet.")
+        if not path.is_file():
+            raise InputError(f"There is no file {name[:200]!r} in the working folder.")
+        _screened(path, path.suffix.lower(), uploaded=False)
+        return path
+
+    def columns(self, name: str) -> Mapping[str, Column]:
+        """Return the columns of a file and their kinds: its schema, and nothing of its rows."""
+        path = self.screened(name)
+        from discreet.releases.engines.duckdb import DuckDB
+
+        engine = DuckDB.open(name, path)
+        try:
+            return dict(engine.columns)
+        finally:
+            engine.close()
+
+    def receive(self, filename: str, stream: BinaryIO) -> str:
+        """Store an upload under a safe name and return it; a file that is refused leaves nothing.
+
+        It is checked as it arrives, never executed, never unpacked, and never overwrites.
+        """
+        stem, suffix = _safe(filename)
+        beside = self.root / f".upload-{secrets.token_hex(8)}"
+        handle = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        try:
+            with os.fdopen(handle, "wb") as out:
+                for chunk in _bounded(stream, text=suffix == ".csv"):
+                    out.write(chunk)
+            _screened(beside, suffix, uploaded=True)
+            return self._placed(beside, stem, suffix)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    def _placed(self, beside: Path, stem: str, suffix: str) -> str:
+        for number in range(1, 1_000):
+            name = f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}"
+            try:
+                os.link(beside, self.root / name)  # fails if the name is taken, in one step
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise InputError(f"The upload cannot be stored: {error.strerror}.") from None
+            return name
+        raise InputError(f"There are too many files called {stem}{suffix}; rename this one.")
+
+
+def _outside(what: str, name: str) -> str:
+    return (
+        f"{what} is {name[:200]!r}, which lies outside the working folder; the page reaches "
+        "nothing beyond it. Put the file into the folder, or use the command line."
+    )
+
+
+def _by_file(what: str) -> str:
+    return (
+        f"The {what} is a URL. From the page only a spec file in the working folder may name a "
+        "database; write it there and open that file, or use discreet release."
+    )
+
+
+def _values(path: Path) -> dict[str, Any]:
+    from discreet.reading import text_of, yaml_values
+
+    said = yaml_values(text_of(path, "the spec"), "the spec")
+    return said if isinstance(said, dict) else {}
+
+
+def _key_files(spec: Spec) -> list[str]:
+    keys = [getattr(entry, "keys", {}) for entry in spec.statistics]
+    public = [given for given in keys if isinstance(given, dict)]
+    return [value for given in public for value in given.values() if isinstance(value, str)]
+
+
+def _tables(tolerance: object) -> list[str]:
+    """Return the files of tables that a tolerance names, wherever in it."""
+    if isinstance(tolerance, Mapping):
+        table = tolerance.get("table")
+        rest = [value for key, value in tolerance.items() if key != "table"]
+        return [*([table] if isinstance(table, str) else []), *_tables(rest)]
+    if isinstance(tolerance, (list, tuple)):
+        return [name for part in tolerance for name in _tables(part)]
+    return []
+
+
+def _safe(filename: str) -> tuple[str, str]:
+    """Return the stem and the ending of an upload's name, of letters, digits, dots and dashes."""
+    last = re.split(r"[/\\]", filename)[-1]
+    stem, dot, ending = last.rpartition(".")
+    suffix = f".{ending.lower()}"
+    if not dot or suffix not in _KINDS:
+        raise InputError("Only files whose name ends in .csv or .parquet can be uploaded.")
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_")[:80]
+    return plain or "data", suffix
+
+
+def _bounded(stream: BinaryIO, *, text: bool) -> Iterator[bytes]:
+    """Yield what arrives, up to the bound; text must be UTF-8 all the way."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    total = 0
+    while chunk := stream.read(2**20):
+        total += len(chunk)
+        if total > MOST_BYTES:
+            raise InputError(
+                f"The file is larger than {MOST_BYTES // 2**20} MB, the most that can be uploaded; "
+                "put it into the working folder yourself, and name it."
+            )
+        if text:
+            _packed(chunk if total == len(chunk) else b"")
+            try:
+                decoder.decode(chunk)
+            except UnicodeDecodeError:
+                raise DataError(_NOT_TEXT) from None
+            if b"\0" in chunk:
+                raise DataError(_NOT_TEXT)
+        yield chunk
+    try:
+        decoder.decode(b"", final=text)
+    except UnicodeDecodeError:
+        raise DataError(_NOT_TEXT) from None
+    if not total:
+        raise DataError("The file is empty.")
+
+
+_NOT_TEXT = "The file is not text in UTF-8; save it as CSV in UTF-8 (without UTF-16 or binary)."
+
+
+def _packed(start: bytes) -> None:
+    if start.startswith(_PACKED):
+        raise DataError("The file is compressed, and nothing is unpacked here; upload plain CSV.")
+
+
+def _screened(path: Path, suffix: str, *, uploaded: bool) -> None:
+    """Refuse a file whose schema cannot be used, having read nothing but the schema."""
+    try:
+        names = _header(path) if suffix == ".csv" else _footer(path, uploaded=uploaded)
+    except OSError as error:
+        raise InputError(f"The file cannot be read: {error.strerror}.") from None
+    if len(names) > MOST_COLUMNS:
+        raise DataError(f"The file has {len(names):,} columns; at most {MOST_COLUMNS:,} are read.")
+    for place, name in enumerate(names, start=1):
+        if not name or len(name) > 200 or not name.isprintable():
+            raise DataError(
+                f"Column {place} has no name, or one that is long or not printable; give every "
+                "column a short name."
+            )
+        if _NUMBER.fullmatch(name):
+            raise DataError(
+                f"The name of column {place} is a number or a date, so the first line looks like "
+                "data; give the file a header line with names."
+            )
+    if len(set(names)) != len(names):
+        raise DataError("Two columns have the same name; rename one of them.")
+
+
+def _header(path: Path) -> list[str]:
+    with path.open("rb") as file:
+        start = file.read(_HEADER)
+    _packed(start)
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start:
+        raise DataError(_NOT_TEXT)
+    try:
+        # A character may be cut in two at the end of what was read, and a name never ends there.
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(start)
+        names = next(csv.reader(io.StringIO(text, newline=""), strict=True), [])
+    except UnicodeDecodeError:
+        raise DataError(_NOT_TEXT) from None
+    except csv.Error:
+        raise DataError("The header line is not CSV; look at its quotes.") from None
+    if len(start) == _HEADER and len(text.splitlines()) < 2:
+        raise DataError(f"The header line is longer than {_HEADER:,} bytes; is it a CSV file?")
+    if not names:
+        raise DataError("The file has no header line; name its columns in the first line.")
+    return names
+
+
+def _footer(path: Path, *, uploaded: bool) -> list[str]:
+    refusal = "The file is not a whole Parquet file; write it again."
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        start = file.read(4)
+        file.seek(max(0, size - 8))
+        end = file.read(8)
+    length = int.from_bytes(end[:4], "little")
+    if size < 12 or start != b"PAR1" or end[4:] != b"PAR1" or length > min(size - 12, _FOOTER):
+        raise DataError(refusal)
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(
+            path, thrift_string_size_limit=_FOOTER, thrift_container_size_limit=10**5
+        ) as file:
+            said = file.metadata
+            names = [str(name) for name in file.schema_arrow.names]
+            groups = [said.row_group(place) for place in range(said.num_row_groups)]
+            expanded = sum(group.total_byte_size for group in groups)
+            rows = max(int(said.num_rows), sum(int(group.num_rows) for group in groups))
+    except (pa.ArrowException, OSError, ValueError, OverflowError):
+        raise DataError(refusal) from None
+    if uploaded and (rows > MOST_ROWS or expanded > MOST_EXPANDED):
+        raise DataError(
+            f"The file unfolds to more than {MOST_ROWS:,} rows or {MOST_EXPANDED // 2**30} GB, the "
+            "most that can be uploaded; put it into the working folder yourself, and name it."
+        )
+    return names
