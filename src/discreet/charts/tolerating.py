@@ -22,7 +22,7 @@ import altair as alt
 from discreet.beliefs.prior import Prior
 from discreet.budgets.choice import Choice
 from discreet.budgets.one_prior import epsilon_for_ratio
-from discreet.charts.style import COLOURS, FAINT, INK, MUTED, styled
+from discreet.charts.style import COLOURS, FAINT, INK, styled
 from discreet.tolerances.box import Box
 from discreet.tolerances.shapes import Counterfactual, leaves
 
@@ -54,19 +54,23 @@ def _path(box: Box, strong: bool) -> Path:
     return "q", box.p1
 
 
-def _priors(path: Path, top: float) -> list[Prior]:
-    """Priors along a line with pq up to `top`, dense towards 0, where profiles are steep."""
+def _priors(path: Path, top: float, choice: Choice) -> list[Prior]:
+    """Priors along a line with pq up to `top`, dense towards 0, where profiles are steep.
+
+    The one that binds is among them: profiles have their corners there.
+    """
     along, fixed = path
     end = min(1.0, top / fixed)
     grid = [end * (i / _POINTS) ** 1.5 for i in range(1, _POINTS + 1)]
+    binds = choice.binding.p if along == "p" else choice.binding.q
+    if 0 < binds < end:
+        grid = sorted({*grid, binds})
     return [Prior(x, fixed) if along == "p" else Prior(fixed, x) for x in grid]
 
 
 def _curves(choice: Choice) -> list[tuple[str, Any, Path]]:
     strong = choice.confidence is not None
-    parts = [
-        part for _, part in leaves(choice.tolerance) if not isinstance(part, Counterfactual)
-    ]
+    parts = [part for _, part in leaves(choice.tolerance) if not isinstance(part, Counterfactual)]
     return [(str(place), part, _path(part.box, strong)) for place, part in enumerate(parts, 1)]
 
 
@@ -83,13 +87,13 @@ def tolerated_data(choice: Choice, top: float = 1.0) -> dict[str, list[Row]]:
             after = min(1.0, part.ratio_at(box.p1, box.q1) * before)
             single.append({"line": TOLERATED, "before": before, "after": after})
             continue
-        for prior in _priors(path, top):
+        for prior in _priors(path, top, choice):
             if box.contains(prior.p, prior.q):
                 after = min(1.0, part.ratio_at(prior.p, prior.q) * prior.pq)
                 lines.append(_row(TOLERATED, f"t{name}", prior.pq, after))
     for path, name in paths.items():
         lines.append(_row(ALLOWED, f"a{name}", 0.0, 0.0))
-        for prior in _priors(path, top):
+        for prior in _priors(path, top, choice):
             lines.append(_row(ALLOWED, f"a{name}", prior.pq, choice.posterior_at(prior)))
     return {"lines": lines, "points": single, "binding": _binding(choice)}
 
@@ -122,14 +126,18 @@ def _tolerated_shape(top: float, high: float) -> dict[str, Any]:
         axis=alt.Axis(format="~%", tickCount=6),
     )
     names = [TOLERATED, ALLOWED]
+    legend = alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, symbolSize=400)
     colour = alt.Color(
         "line:N",
         title=None,
         scale=alt.Scale(domain=names, range=[COLOURS[1], COLOURS[0]]),
-        legend=alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3),
+        legend=legend,
     )
     dash = alt.StrokeDash(
-        "line:N", scale=alt.Scale(domain=names, range=[[6, 4], [1, 0]]), legend=None
+        "line:N",
+        title=None,
+        scale=alt.Scale(domain=names, range=[[6, 4], [1, 0]]),
+        legend=legend,
     )
     reach = min(top, high)
     still = [{"before": 0, "after": 0}, {"before": reach, "after": reach}]
@@ -159,6 +167,10 @@ def _bare(chart: Any) -> dict[str, Any]:
     """The shape without rows and without a title: the page puts words beside a chart."""
     shape: dict[str, Any] = styled(chart, "").to_dict(validate=False)
     shape.pop("title", None)
+    config = shape["config"]
+    config["padding"] = 4
+    for part in ("axis", "legend"):
+        config[part] |= {"labelFontSize": 13, "titleFontSize": 13}
     return shape
 
 
@@ -185,7 +197,7 @@ def profile_line_data(choice: Choice, top: float = 1.0) -> dict[str, list[Row]]:
     """Return r* and the largest ε along each tolerance's free prior, and the budget."""
     rows: list[Row] = []
     for name, part, path in _curves(choice):
-        for prior in _priors(path, top):
+        for prior in _priors(path, top, choice):
             if not part.box.contains(prior.p, prior.q):
                 continue
             ratio = part.ratio_at(prior.p, prior.q)
@@ -266,8 +278,10 @@ def adversaries_data(choice: Choice, points: int = 24) -> dict[str, list[Row]]:
 
 @lru_cache(maxsize=4)
 def _adversaries_shape(key: str) -> dict[str, Any]:
-    label, kind = {"ratio": ("r*", "log"), "epsilon": ("largest ε", "linear")}[key]
-    top = _TOP_RATIO if key == "ratio" else _TOP_EPSILON
+    label, kind, low, top = {
+        "ratio": ("r*", "log", 1.0, _TOP_RATIO),
+        "epsilon": ("largest ε", "linear", 0.0, _TOP_EPSILON),
+    }[key]
     unit, bare = alt.Scale(domain=[0, 1]), alt.Axis(grid=False, format="~%", tickCount=5)
     cells = (
         alt.Chart(alt.NamedData(name="cells"))
@@ -281,16 +295,15 @@ def _adversaries_shape(key: str) -> dict[str, Any]:
                 f"{key}:Q",
                 title=f"{label}, up to {top:g}",
                 # Dark where little may be learned; one hue, so that no end looks good or bad.
-                scale=alt.Scale(
-                    type=kind, scheme="blues", reverse=True, domainMax=top, clamp=True
-                ),
+                scale=alt.Scale(type=kind, scheme="blues", reverse=True, domainMax=top, clamp=True),
                 legend=alt.Legend(orient="top", gradientLength=180, titleLimit=260),
             ),
         )
     )
     spot = alt.Chart(alt.NamedData(name="spot")).encode(x="p0:Q", y="q0:Q")
     ring = spot.mark_point(size=160, strokeWidth=3, color=COLOURS[1], opacity=1)
-    word = spot.mark_text(dx=-12, dy=-10, align="right", color=MUTED, fontWeight=600)
+    # The adversary that binds stands where it is darkest.
+    word = spot.mark_text(dx=-12, dy=-10, align="right", color="white", fontWeight=600)
     chart = (cells + ring + word.encode(text="label:N")).properties(width="container", height=300)
     return _bare(chart)
 

@@ -55,7 +55,8 @@ export async function ask(url, options = {}) {
 
 // Keep a form live: each change sends the form as a query to `url` and renders the answer. One
 // request is in flight, and the newest wins. What the server refuses is said in the element with
-// data-problem, and the numbers shown stay, faded, until they are true again.
+// data-problem, and the numbers shown stay, faded, until they are true again. What `send` is given
+// joins the query, functions by what they return when it is sent.
 export function live(form, url, render, options = {}) {
   const problem = options.problem || form.querySelector("[data-problem]");
   const results = options.results || [];
@@ -67,14 +68,16 @@ export function live(form, url, render, options = {}) {
     if (busy) { waiting = { ...waiting, ...extra }; return; }
     busy = true;
     const asked = query();
-    for (const [name, value] of Object.entries(extra)) asked.set(name, value);
+    for (const [name, value] of Object.entries(extra)) {
+      asked.set(name, typeof value === "function" ? value() : value);
+    }
     const fade = window.setTimeout(() => results.forEach((part) => part.classList.add("stale")), 300);
     try {
       const answer = await ask(`${url}?${asked}`);
       if (problem) problem.textContent = "";
       results.forEach((part) => part.classList.remove("stale"));
-      // A newer state is already wanted: show this one only where nothing newer comes.
-      render(answer, waiting !== null);
+      // The second says whether a newer state is already wanted.
+      render(answer, waiting !== null, extra);
     } catch (error) {
       if (waiting === null) {
         if (problem) problem.textContent = error.message;
@@ -151,13 +154,15 @@ export async function chart(element, spec) {
   const embed = await embedder();
   if (drawn.get(element) !== mine) return null;
   const kept = [...element.querySelectorAll(":scope > .handle")];
-  const made = await embed(element, { ...shape, datasets: mine.latest }, {
+  // The page behind a chart is the page's own, by day and by night; words and tables beside it say
+  // what it shows, so the drawing itself is one image.
+  const config = { ...shape.config, background: null, aria: false };
+  const made = await embed(element, { ...shape, config, datasets: mine.latest }, {
     ast: true,
     actions: false,
     renderer: "svg",
     defaultStyle: false,
     tooltip: false,
-    config: { background: null, aria: false },
   });
   element.append(...kept);
   mine.view = made.view;

@@ -1,0 +1,223 @@
+"""Handles on the curve: where each stands, what it says aloud, and what moving it changes.
+
+A handle belongs to one blank of one condition. The chart has belief before across and belief after
+up, both as probabilities; a handle moves along one of the two. The browser tells where a handle was
+dragged to, or how many steps it was moved by the keyboard, and the state that follows is made here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel
+
+from discreet.errors import InputError
+from discreet.web.conditions import Asked, Condition
+
+__all__ = ["Handle", "axis", "handles", "moved"]
+
+# How far the axis of belief before may reach; that of belief after reaches further.
+_REACHES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+_FARTHEST_FOLD = 100.0
+
+
+class Handle(BaseModel):
+    """A slider on the chart."""
+
+    name: str
+    label: str
+    across: bool
+    x: float
+    y: float
+    low: float
+    high: float
+    value: float
+    text: str
+
+
+def _event_prior(condition: Condition) -> float:
+    """How likely it is at the most that the person is in the data, for this worry."""
+    return condition.known / 100 if condition.worry == "value" else 1.0
+
+
+def axis(asked: Asked, wanted: float | None = None) -> tuple[float, float]:
+    """Return how far the two axes reach, so that every handle is seen; `wanted` if it can be."""
+    needed = max((_needed(condition) for condition in asked.conditions), default=1.0)
+    roomy = next((reach for reach in _REACHES if reach >= 1.6 * needed), 1.0)
+    top = roomy if wanted is None else max(wanted, min(1.0, needed))
+    top = next((reach for reach in _REACHES if reach >= top), 1.0)
+    return top, min(1.0, 4 * top)
+
+
+def _needed(condition: Condition) -> float:
+    p = _event_prior(condition)
+    match condition.kind:
+        case "posterior":
+            before = condition.before / 100 * (p if condition.worry == "value" else 1.0)
+            return max(before, condition.after / 400)
+        case "unless":
+            corner = condition.after / 100 / max(condition.fold, 1.0)
+            return max(min(2 * corner, p), condition.after / 300)
+        case "difference":
+            return max(p, condition.points / 300)
+        case _:
+            return p
+
+
+def handles(asked: Asked, top: float, high: float) -> list[Handle]:
+    """Return the handles of all conditions on a chart that reaches to `top` and `high`."""
+    found: list[Handle] = []
+    for place, condition in enumerate(asked.conditions, 1):
+        end = "" if place == 1 else str(place)
+        which = f", condition {place}" if len(asked.conditions) > 1 else ""
+        found += [
+            one.model_copy(update={"name": one.name + end, "label": one.label + which})
+            for one in _of(condition, top, high)
+        ]
+    return found
+
+
+def _of(condition: Condition, top: float, high: float) -> list[Handle]:
+    p = _event_prior(condition)
+    match condition.kind:
+        case "posterior":
+            scale = p if condition.worry == "value" else 1.0
+            before, after = condition.before / 100 * scale, condition.after / 100
+            return [
+                _after(condition, before, after, high),
+                Handle(
+                    name="before",
+                    label="Belief before",
+                    across=True,
+                    x=before,
+                    y=0.0,
+                    low=0.0,
+                    high=100 * min(1.0, top / scale),
+                    value=condition.before,
+                    text=f"from {condition.before:g} in 100",
+                ),
+            ]
+        case "unless":
+            after = condition.after / 100
+            corner = after / max(condition.fold, 1.0)
+            flat = _after(condition, min(corner, top) / 2, after, high)
+            return [flat, *_fold(condition, after, top, high)]
+        case "ratio":
+            return _fold(condition, 0.0, top, high)
+        case "difference":
+            x = 0.4 * min(top, p)
+            y = min(high, x + condition.points / 100)
+            return [
+                Handle(
+                    name="points",
+                    label="Growth of belief at most",
+                    across=False,
+                    x=x,
+                    y=y,
+                    low=0.0,
+                    high=100 * (high - x),
+                    value=condition.points,
+                    text=f"by at most {condition.points:g} in 100",
+                )
+            ]
+        case _:
+            return []
+
+
+def _after(condition: Condition, x: float, after: float, high: float) -> Handle:
+    return Handle(
+        name="after",
+        label="Belief after, at most",
+        across=False,
+        x=x,
+        y=min(after, high),
+        low=0.0,
+        high=100 * high,
+        value=condition.after,
+        text=f"at most {condition.after:g} in 100",
+    )
+
+
+def _fold(condition: Condition, above: float, top: float, high: float) -> list[Handle]:
+    """The handle on the slope, which stays at its height while it is dragged sideways."""
+    fold = max(condition.fold, 1.0)
+    reach = min(top, _event_prior(condition))
+    y = (above + min(high, fold * reach)) / 2
+    if y <= above:
+        return []
+    return [
+        Handle(
+            name="fold",
+            label="Growth of belief at most",
+            across=True,
+            x=y / fold,
+            y=y,
+            low=1.0,
+            high=_FARTHEST_FOLD,
+            value=condition.fold,
+            text=f"at most {condition.fold:g}-fold",
+        )
+    ]
+
+
+def moved(
+    asked: Asked, name: str, place: tuple[float, float] | None, steps: int, wanted: float | None
+) -> Asked:
+    """Return the state after a handle was dragged to a place, or moved by steps of the keyboard."""
+    top, high = axis(asked, wanted)
+    handle = next((one for one in handles(asked, top, high) if one.name == name), None)
+    if handle is None:
+        raise InputError("there is no such handle; its condition may have changed.")
+    number = int(name[-1]) if name[-1].isdigit() else 1
+    blank = name.rstrip("0123456789")
+    condition = asked.conditions[number - 1]
+    value = _stepped(blank, handle, steps) if place is None else _dragged(condition, handle, place)
+    blanks: dict[str, Any] = {blank: _kept(condition, blank, value)}
+    changed = replace(condition, **blanks)
+    rest = list(asked.conditions)
+    rest[number - 1] = changed
+    return replace(asked, conditions=tuple(rest))
+
+
+def _stepped(blank: str, handle: Handle, steps: int) -> float:
+    steps = max(-1000, min(1000, steps))
+    return handle.value + steps * _step(blank, handle)
+
+
+def _step(blank: str, handle: Handle) -> float:
+    """How much one press of a key, or one pixel, is worth: a round number."""
+    if blank == "fold":
+        return 0.1
+    return 0.1 if handle.high <= 25 else 0.5 if handle.high <= 60 else 1.0
+
+
+def _dragged(condition: Condition, handle: Handle, place: tuple[float, float]) -> float:
+    x, y = place
+    match handle.name.rstrip("0123456789"):
+        case "fold":
+            return y / max(x, 1e-6)  # at the height where the hand took it
+        case "points":
+            return 100 * (y - handle.x)
+        case "before":
+            scale = _event_prior(condition) if condition.worry == "value" else 1.0
+            return 100 * x / max(scale, 1e-9)
+        case _:
+            return 100 * y
+
+
+def _kept(condition: Condition, blank: str, value: float) -> float:
+    """Round a value to what can be read, and keep it where a budget exists."""
+    p = 100 * _event_prior(condition)
+    small = 0.1
+    if blank == "fold":
+        return round(min(max(value, 1.1), _FARTHEST_FOLD), 1)
+    if blank == "before":
+        most = condition.after - small
+        if condition.worry == "value":
+            most = most * 100 / p
+        return round(min(max(value, small), most, 99.9), 1)
+    least = small
+    if condition.kind == "posterior" and blank == "after":
+        least += condition.before * (p / 100 if condition.worry == "value" else 1.0)
+    return round(min(max(value, least), 99.9), 1)

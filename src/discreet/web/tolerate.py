@@ -1,0 +1,311 @@
+"""Tolerate: from sentences, or from a curve that is dragged, to the largest budget that keeps them.
+
+One function, `answer`, turns a state into everything the screen shows; the page renders it on the
+server, and the script asks for it again while a handle moves.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from discreet.errors import DiscreetError, InputError
+from discreet.web.conditions import (
+    KINDS,
+    MOST,
+    WORRIES,
+    Asked,
+    parameters,
+    preset_links,
+    read,
+)
+from discreet.web.handles import Handle, axis, handles, moved
+from discreet.web.links import as_yaml, link, yaml_file
+from discreet.web.screens import How, Problem, page
+
+__all__ = ["Answer", "answer", "router"]
+
+router = APIRouter()
+_HOME = "/tolerate"
+_FILE = "tolerance.yaml"
+_LARGEST = (
+    "the least, over every prior (p, q) that the sentences speak of, of the largest ε there: "
+    "log((B + √(B² + 4AC)) / 2C) with A = p(1−q), B = 1−p, C = 1/r* − pq"
+)
+
+
+class Answer(BaseModel):
+    """Everything that the screen shows for one state."""
+
+    fields: dict[str, str]
+    sentences: list[str]
+    epsilon: float | None
+    shown: str
+    holds: str
+    binding: str
+    certificate: str
+    certified: bool
+    implied_header: list[str]
+    implied: list[list[str]]
+    noise: str
+    warnings: list[str]
+    question: str
+    assumptions: list[list[str]]
+    handles: list[Handle]
+    upto: float
+    charts: dict[str, dict[str, Any]]
+    how: dict[str, How]
+    spoken: str
+    link: str
+    yaml: str
+    cost: str
+
+
+def answer(asked: Asked, wanted: float | None = None) -> Answer:
+    """Return what a state comes to; `wanted` is how far the axis of belief before should reach."""
+    from discreet.budgets import choose
+    from discreet.budgets.choice import QUESTION
+    from discreet.charts.tolerating import adversaries_spec, profile_line_spec, tolerated_spec
+    from discreet.rounding import decimal_down, percent
+
+    mapping = asked.to_mapping()
+    choice = choose(mapping)
+    top, high = axis(asked, wanted)
+    bounded = math.isfinite(choice.epsilon)
+    shown = f"{decimal_down(choice.epsilon, 4):.4f}" if bounded else "unbounded"
+    charts = {"tolerated": tolerated_spec(choice, top, high)}
+    if any(condition.worry == "both" for condition in asked.conditions) and not asked.delta:
+        charts["map"] = adversaries_spec(choice, "epsilon")
+        charts["ratios"] = adversaries_spec(choice, "ratio")
+    elif any(condition.kind != "posterior" for condition in asked.conditions):
+        charts["ratio"] = profile_line_spec(choice, "ratio", top)
+        charts["epsilon"] = profile_line_spec(choice, "epsilon", top)
+    known_in = "posterior_known_in" in choice.implied[0]
+    rows = [
+        [percent(row["prior"], "up"), percent(row["posterior"], "up", 1)]
+        + ([percent(row["posterior_known_in"], "up", 1)] if known_in else [])
+        for row in choice.implied
+    ]
+    header = [
+        "belief before",
+        "after, at most",
+        *(["after, if known to be in"] if known_in else []),
+    ]
+    noise = choice.noise
+    state = asked.to_query()
+    proof = choice.certificate
+    third = choice.implied[2]
+    return Answer(
+        fields=_fields(asked),
+        sentences=[condition.sentence() for condition in asked.conditions],
+        epsilon=choice.epsilon if bounded else None,
+        shown=shown,
+        holds=choice.assumptions.probability,
+        binding=_binding(choice),
+        certificate=_proof(choice),
+        certified=proof.certified,
+        implied_header=header,
+        implied=rows,
+        noise=(
+            f"A count gets noise with a standard deviation of {noise['sd']:.2f}; it stays exact "
+            f"{100 * noise['prob_exact']:.0f} % of the time, and 95 % are within "
+            f"±{noise['half_width_95']}."
+        ),
+        warnings=list(choice.warnings),
+        question=QUESTION,
+        assumptions=[
+            [name.replace("_", " "), text] for name, text in choice.assumptions.to_dict().items()
+        ],
+        handles=handles(asked, top, high),
+        upto=top,
+        charts=charts,
+        how=_how(asked, mapping, choice, shown),
+        spoken=(
+            f"epsilon {shown}. Someone at {percent(third['prior'], 'up')} may become at most "
+            f"{percent(third['posterior'], 'up')} sure."
+        ),
+        link=link(_HOME, state),
+        yaml=link(f"{_HOME}/{_FILE}", state),
+        cost=link("/cost", state),
+    )
+
+
+def _fields(asked: Asked) -> dict[str, str]:
+    """The blanks in use, as the form writes them: a drag changes them."""
+    out: dict[str, str] = {}
+    for place, condition in enumerate(asked.conditions, 1):
+        end = "" if place == 1 else str(place)
+        for piece in condition.pieces(end):
+            if not isinstance(piece, str):
+                out[piece.name] = piece.value
+    return out
+
+
+def _binding(choice: Any) -> str:
+    """Say in words which adversary binds the budget."""
+    from discreet.rounding import percent
+
+    if math.isinf(choice.epsilon):
+        return "Nobody: the tolerance bounds nothing."
+    p, q = choice.binding.p, choice.binding.q
+    who = f"someone who thinks there is a {_chance(p)} chance that the person is in the data"
+    if p == 1:
+        who = "someone who knows that the person is in the data"
+    if q < 1:
+        who += f", and a {_chance(q)} chance of the sensitive value then"
+    if choice.binding.name:
+        who += f" ({choice.binding.name})"
+    if not choice.binding.attained:
+        return f"In the limit, {who}."
+    from discreet.beliefs import Prior
+
+    after = percent(choice.posterior_at(Prior(p, q)), "up", 1)
+    return f"{who[0].upper()}{who[1:]}: they may become {after} sure."
+
+
+def _chance(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _proof(choice: Any) -> str:
+    from discreet.rounding import decimal_down
+
+    proof = choice.certificate
+    if math.isinf(proof.upper):
+        return str(proof.method)
+    gap = proof.upper - proof.lower
+    said = "proved, by" if proof.certified else "not proved,"
+    return (
+        f"{decimal_down(proof.lower, 9):.9f} is at most {gap:.1g} below the largest safe ε: {said} "
+        f"{proof.method}."
+    )
+
+
+def _how(asked: Asked, mapping: Mapping[str, Any], choice: Any, shown: str) -> dict[str, How]:
+    source = "Kazan and Reiter, Theorem 2 and equation (13)"
+    if asked.delta:
+        source += "; then δ by the inverse of Theorem 3.9 of Kazan, Sharma, Zhang, Jiang and Yan"
+    number = shown if shown != "unbounded" else "float('inf')"
+    promise = f"discreet.PureDP({number})"
+    if asked.delta:
+        promise = f"discreet.ApproxDP({number}, {asked.delta!r})"
+    return {
+        "budget": How(
+            what="the budget",
+            formula=f"ε is {_LARGEST}.",
+            source=f"{source}. Here by {choice.certificate.method}.",
+            python=f"discreet.choose({mapping!r}).epsilon",
+            command=_command(mapping),
+        ),
+        "implied": How(
+            what="what the budget allows at other priors",
+            formula="posterior ≤ pq / (pq + e^(−2ε)(1−q)p + e^(−ε)(1−p)), rounded up",
+            source="Kazan and Reiter, Theorem 1",
+            python=f"discreet.explain({promise}, discreet.Prior(0.3)).posterior.upper",
+            command=f"discreet explain --epsilon {number} --prior 0.3"
+            + (f" --delta {asked.delta!r}" if asked.delta else ""),
+        ),
+        "noise": How(
+            what="the noise of a count",
+            formula="standard deviation 1/(√2 sinh(ε/2)); exact with probability tanh(ε/2)",
+            source="Ghosh, Roughgarden and Sundararajan 2012; Kazan and Reiter, Definition 1",
+            python=f"discreet.laws.Geometric({number}).sd",
+            command=None,
+        ),
+    }
+
+
+def _command(mapping: Mapping[str, Any]) -> str:
+    if "all" in mapping:
+        return f"discreet choose --file {_FILE}"
+    words = ["discreet", "choose"]
+    for name, value in mapping.items():
+        words += [f"--{name.replace('_', '-')}", value if isinstance(value, str) else f"{value!r}"]
+    return shlex.join(words)
+
+
+def _wanted(given: Mapping[str, str]) -> float | None:
+    text = given.get("upto", "")
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 < value <= 1 else None
+
+
+@router.get(_HOME, include_in_schema=False)
+def tolerate(request: Request) -> Response:
+    """The screen: sentences with blanks, the curve, the budget, what it implies."""
+    given = dict(request.query_params)
+    problem, found = "", None
+    asked = Asked()
+    try:
+        asked = read(given)
+        found = answer(asked, _wanted(given))
+    except DiscreetError as error:
+        problem = str(error)
+    return page(
+        request,
+        "tolerate.html",
+        status=200 if found else 422,
+        link=found.link if found else _HOME,
+        yaml=found.yaml if found else None,
+        asked=asked,
+        answer=found,
+        problem=problem,
+        kinds={name: text for name, text in KINDS.items() if name != "epsilon"},
+        worries=WORRIES,
+        most=MOST,
+        presets=[(about, link(_HOME, state.to_query())) for _, state, about in preset_links()],
+    )
+
+
+@router.get(
+    f"/api{_HOME}",
+    openapi_extra=parameters(
+        more={
+            "upto": "how far the axis of belief before should reach",
+            "handle": "the handle that was moved",
+            "x": "where it was dragged to, belief before",
+            "y": "where it was dragged to, belief after",
+            "steps": "or how many steps the keyboard moved it",
+        }
+    ),
+    responses={422: {"model": Problem}},
+)
+def tolerate_answer(request: Request) -> Answer:
+    """What a tolerance comes to: budget, binding adversary, proof, implied posteriors, charts."""
+    given = dict(request.query_params)
+    asked = read(given)
+    wanted = _wanted(given)
+    if given.get("handle"):
+        place = None
+        if "x" in given or "y" in given:
+            place = _coordinate(given, "x"), _coordinate(given, "y")
+        asked = moved(asked, given["handle"], place, int(_coordinate(given, "steps")), wanted)
+    return answer(asked, wanted)
+
+
+def _coordinate(given: Mapping[str, str], name: str) -> float:
+    try:
+        value = float(given.get(name) or 0)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{name} must be a number.")
+    return max(-1e6, min(1e6, value))
+
+
+@router.get(f"{_HOME}/{_FILE}", include_in_schema=False)
+def tolerate_file(request: Request) -> Response:
+    """The state as a tolerance file that `discreet choose` and a release spec accept."""
+    asked = read(dict(request.query_params))
+    command = f"discreet choose --file {_FILE}"
+    return yaml_file(as_yaml(asked.to_mapping(), command), _FILE)
