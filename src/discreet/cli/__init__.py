@@ -5,7 +5,7 @@ without NumPy, engines or plotting. A command's code is `discreet.cli.<name>`: a
 or a Typer `app` for a group of them.
 
 Exit codes: 0 done; 1 a check did not pass; 2 bad usage or input; 3 over budget; 4 refused by
-policy; 5 a fault of ours.
+policy; 5 a fault of ours; 128 + n stopped by signal n.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from discreet.cli.signals import Stopped, unwinding
 from discreet.errors import DiscreetError
 
 __all__ = ["main"]
@@ -99,7 +100,11 @@ def _root(
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; every way out is an exit code."""
     try:
-        _app(args=None if argv is None else list(argv), prog_name="discreet")
+        with unwinding():
+            _app(args=None if argv is None else list(argv), prog_name="discreet")
+    except Stopped as stopped:
+        sys.stderr.write(f"discreet: {stopped}\n")
+        sys.exit(stopped.exit_code)
     except DiscreetError as error:
         sys.stderr.write(f"discreet: {error}\n")
         sys.exit(error.exit_code)

@@ -1,0 +1,60 @@
+"""Signals end a command like an exception: what is open is closed, and what is spilled removed.
+
+A release may hold rows in a private folder on disk while it sorts them. Killed outright it would
+leave them there, so SIGTERM and SIGHUP unwind like Ctrl-C does. The exit code is 128 plus the
+signal's number, as shells have it. A second signal of the kind is not held up any more.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+__all__ = ["Stopped", "unwinding"]
+
+_KINDS = tuple(getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM"))
+
+
+class Stopped(BaseException):
+    """A signal asked to stop."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+    @property
+    def exit_code(self) -> int:
+        """128 plus the signal's number."""
+        return 128 + self.number
+
+    def __str__(self) -> str:
+        return (
+            f"stopped by {signal.Signals(self.number).name}. Nothing half-written is left; "
+            "what was charged stays charged."
+        )
+
+
+@contextmanager
+def unwinding() -> Iterator[None]:
+    """Within it, a signal raises `Stopped`; one that is ignored (nohup) stays ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {kind: signal.getsignal(kind) for kind in _KINDS}
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, before[signal.Signals(number)])
+        raise Stopped(number)
+
+    for kind, handler in before.items():
+        if handler not in (signal.SIG_IGN, None):
+            signal.signal(kind, stop)
+    try:
+        yield
+    finally:
+        for kind, handler in before.items():
+            if handler is not None:
+                signal.signal(kind, handler)
