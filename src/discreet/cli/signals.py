@@ -44,9 +44,11 @@ def unwinding() -> Iterator[None]:
         yield
         return
     before = {kind: signal.getsignal(kind) for kind in _KINDS}
+    seen: list[int] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
         signal.signal(number, before[signal.Signals(number)])
+        seen.append(number)
         raise Stopped(number)
 
     for kind, handler in before.items():
@@ -54,6 +56,10 @@ def unwinding() -> Iterator[None]:
             signal.signal(kind, stop)
     try:
         yield
+    except BaseException:
+        if seen:  # a library may have turned it into an exception of its own
+            raise Stopped(seen[0]) from None
+        raise
     finally:
         for kind, handler in before.items():
             if handler is not None:
