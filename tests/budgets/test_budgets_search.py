@@ -1,6 +1,7 @@
 """The certified search against brute force, and on the profiles that break searches."""
 
 import math
+from dataclasses import dataclass
 
 import mpmath as mp
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 from discreet import choose
 from discreet.budgets.search import search
 from discreet.errors import FormulaError, ToleranceError
-from discreet.tolerances import Box, Formula, Function, Table, priors
+from discreet.tolerances import Box, Formula, Function, Table, Tolerance, priors
+from discreet.tolerances.box import EVERY_PRIOR
 from discreet.tolerances.formula import parse
 
 mp.mp.dps = 40
@@ -226,3 +228,32 @@ def test_groups_name_the_one_that_binds():
     assert any("equity" in warning for warning in choice.warnings)
     same = choose({"groups": {"patients": {"ratio": 3}, "staff": {"ratio": 3}}})
     assert not any("equity" in warning for warning in same.warnings)
+
+
+@dataclass(frozen=True, slots=True)
+class PosteriorUnlessDifference(Tolerance):
+    """A shape from outside the house, with a formula and no closed form."""
+
+    posterior: float
+    difference: float
+    box: Box = EVERY_PRIOR
+
+    def expression(self):
+        return parse(f"max({self.posterior}, p*q + {self.difference})/(p*q)")
+
+    def ratio_at(self, p, q):
+        return max(self.posterior / (p * q), 1 + self.difference / (p * q))
+
+    def to_mapping(self):
+        return {}
+
+
+def test_a_shape_of_ones_own_is_searched_and_proved():
+    found = choose(PosteriorUnlessDifference(0.6, 0.1))
+    assert found.certificate.certified
+    # worst at p = 1 and the kink q = a − b: odds from 1 to 1.5 in two steps
+    truth = mp.log(mp.mpf("1.5")) / 2
+    assert found.certificate.lower <= truth <= found.certificate.upper
+    assert found.epsilon == pytest.approx(float(truth), rel=1e-7)
+    both = choose(PosteriorUnlessDifference(0.6, 0.1) & Formula("1.2"))
+    assert both.epsilon == pytest.approx(math.log(1.2) / 2)

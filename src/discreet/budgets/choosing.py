@@ -26,7 +26,6 @@ from discreet.rounding import up
 from discreet.tolerances.mapping import from_mapping, promise_of
 from discreet.tolerances.shapes import (
     Counterfactual,
-    Difference,
     Formula,
     Function,
     Tolerance,
@@ -144,13 +143,13 @@ def _solve(part: Any) -> _Solved:
             return _Solved(least.lower, upper, *least[2:5], "closed form on each cell")
         case Function():
             return _solve_function(part)
-        case Formula() | Difference():
+        case Tolerance() if hasattr(part, "expression"):
             return _solve_formula(part)
         case _:
             raise InputError(f"{part!r} is not a tolerance that a budget can be chosen for.")
 
 
-def _solve_formula(part: Formula | Difference) -> _Solved:
+def _solve_formula(part: Any) -> _Solved:
     from discreet.budgets.search import search
 
     found = search(part.expression(), part.box)

@@ -96,7 +96,11 @@ def check_ratio(value: float) -> float:
 
 
 class Tolerance(ABC):
-    """What all tolerances share: `&` asks for both, and `to_mapping` writes one to a file."""
+    """What all tolerances share: `&` asks for both, and `to_mapping` writes one to a file.
+
+    A shape of your own has a `box`, `ratio_at(p, q)` and `expression()`, the profile as a formula:
+    from that a budget is found, and proved, without a closed form.
+    """
 
     __slots__ = ()
 
