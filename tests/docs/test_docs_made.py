@@ -1,4 +1,4 @@
-"""What is made and kept in the documentation is current: pictures, and the numbers of the papers."""
+"""What is made and kept in the documentation is current: pictures, numbers of the papers."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 A reader is given a folder with a copy of `examples/` in it, and does what the page says, in order:
 
 - ```` ```python ````: run; with `>>>`, what is printed is compared. One page is one session.
-- ```` ```console ````: lines after `$ ` are typed; what stands below them is compared, `...` standing
-  for anything (nothing below: nothing is compared). A command must succeed, unless the next one is
+- ```` ```console ````: lines after `$ ` are typed; what stands below them is compared, `...` being
+  anything (nothing below: nothing is compared). A command must succeed, unless the next one is
   `echo $?`.
 - indented lines that start with `discreet `: typed as well, nothing is compared.
 - any block with `title="FILE"`: written to that file.
