@@ -11,7 +11,7 @@ import typer
 from discreet.cli.output import emit, table
 from discreet.errors import InputError
 
-__all__ = ["accuracy_lines", "amount_text", "command"]
+__all__ = ["accuracy_lines", "command"]
 
 
 def command(
@@ -30,6 +30,14 @@ def command(
     next_slot: Annotated[
         bool, typer.Option("--next", help="Take the next slot of the plan.")
     ] = False,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key",
+            help="The occasion of the slot, e.g. 2026-11: the same key again draws nothing, and "
+            "finds the stored release.",
+        ),
+    ] = None,
     as_opendp: Annotated[
         Path | None,
         typer.Option(
@@ -42,10 +50,12 @@ def command(
     ] = False,
 ) -> None:
     """Make the release that FILE describes: charge it, draw it once, store it."""
-    from discreet.releases import Preview, release
+    from discreet.releases import Preview, Repeat, release
 
     if (plan is not None) != next_slot:
         raise InputError("--plan ID and --next come together: give both or neither.")
+    if key is not None and plan is None:
+        raise InputError("--key KEY goes with --plan ID --next: it names a slot of the plan.")
     if as_opendp is not None:
         _write_script(file, as_opendp, as_json)
         return
@@ -57,10 +67,15 @@ def command(
         say=teller.say,
         progress=teller.progress if sys.stderr.isatty() else None,
         plan_id=plan,
+        key=key,
     )
     said = made.to_dict()
     if isinstance(made, Preview):
         emit(said, _preview_lines(said), as_json)
+        if made.refused is not None:
+            raise made.refused
+    elif isinstance(made, Repeat):
+        emit(said, _repeat_lines(said), as_json)
     else:
         emit(said, _release_lines(said), as_json)
 
@@ -107,8 +122,7 @@ class _Teller:
             self._open = False
 
 
-def amount_text(said: dict[str, Any] | None) -> str:
-    """Return an amount of budget in words, for a person."""
+def _amount(said: dict[str, Any] | None) -> str:
     if said is None:
         return "unknown: the account is not open"
     if said.get("unbounded"):
@@ -160,9 +174,9 @@ def accuracy_lines(said: dict[str, Any]) -> list[str]:
 
 
 def _preview_lines(said: dict[str, Any]) -> list[str]:
-    left = amount_text(said["remaining"])
+    left = _amount(said["remaining"])
     return [
-        f"Would spend {amount_text(said['spent'])}; remaining now: {left}.",
+        f"Would spend {_amount(said['spent'])}; remaining now: {left}.",
         *_call_lines(said),
         "Accuracy:",
         *accuracy_lines(said),
@@ -174,8 +188,16 @@ def _preview_lines(said: dict[str, Any]) -> list[str]:
 def _release_lines(said: dict[str, Any]) -> list[str]:
     return [
         f"Released {said['release_id']}.",
-        f"Spent {amount_text(said['spent'])}; remaining: {amount_text(said['remaining'])}.",
+        f"Spent {_amount(said['spent'])}; remaining: {_amount(said['remaining'])}.",
         *accuracy_lines(said),
         f"Ledger head: {said['head']}",
+        *(f"  {path}" for path in said["files"]),
+    ]
+
+
+def _repeat_lines(said: dict[str, Any]) -> list[str]:
+    return [
+        f"Released before as {said['release_id']} (key {said['key']}, slot {said['slot']}).",
+        f"Nothing new was spent; remaining: {_amount(said['remaining'])}.",
         *(f"  {path}" for path in said["files"]),
     ]
