@@ -15,12 +15,13 @@ from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InputError
 from discreet.web.looking import read
+from discreet.web.release_words import amount_words
 from discreet.web.releasing import folder_of
 from discreet.web.screens import How, Problem, page
 from discreet.web.workfolder import Workfolder
 
 if TYPE_CHECKING:
-    from discreet.ledger import Entry, Ledger, Verification
+    from discreet.ledger import Amount, Entry, Ledger, Verification
 
 __all__ = ["router"]
 
@@ -134,9 +135,9 @@ def sheet(name: str, ledger: Ledger, account: str | None = None) -> Sheet:
             unit=one.unit,
             adjacency=one.adjacency.value,
             filter=one.filter.value,
-            spent=str(one.spent),
-            cap="none" if one.cap is None else one.cap.limit_text(),
-            left="no limit" if one.remaining is None else one.remaining.limit_text(),
+            spent=amount_words(one.spent.to_dict("up"), "up"),
+            cap=_limit(one.cap),
+            left=_limit(one.remaining),
             unfinished=[str(entry.release_id) for entry in ledger.unfinished(one.name)],
         )
         for one in accounts
@@ -150,6 +151,10 @@ def sheet(name: str, ledger: Ledger, account: str | None = None) -> Sheet:
     )
 
 
+def _limit(amount: Amount | None) -> str:
+    return "no limit" if amount is None else amount_words(amount.to_dict("down"), "down")
+
+
 def _line(entry: Entry, stored: set[str | None]) -> Line:
     said = entry.said
     return Line(
@@ -157,7 +162,7 @@ def _line(entry: Entry, stored: set[str | None]) -> Line:
         when=entry.at[:19].replace("T", " "),
         what=_KINDS.get(entry.kind, entry.kind),
         account=entry.account or "",
-        cost="" if entry.cost is None else str(entry.cost),
+        cost="" if entry.cost is None else amount_words(entry.cost.to_dict("up"), "up"),
         release_id=entry.release_id or entry.plan_id or "",
         why=str(said.get("purpose") or said.get("reason") or ""),
         who=str(said.get("approver") or said.get("who") or ""),

@@ -15,12 +15,15 @@ import secrets
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from discreet.errors import InputError, PolicyError
-from discreet.releases.spec import Spec
 from discreet.web.forms import written
 from discreet.web.looking import Look
 from discreet.web.workfolder import Workfolder
+
+if TYPE_CHECKING:
+    from discreet.releases.spec import Spec
 
 __all__ = ["Confirmations", "Pending"]
 

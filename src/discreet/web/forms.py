@@ -326,12 +326,25 @@ def _of_part(form: Mapping[str, str], prefix: str, read: Callable[[Form], Values
 
 
 def written(values: Any) -> str:
-    """Return values as YAML that a person can read: short lists on one line."""
+    """Return values as YAML that a person can read: lists of words and numbers on one line."""
     import yaml
 
+    class Lines(yaml.SafeDumper):
+        def represent_sequence(self, tag: str, sequence: Any, flow_style: Any = None) -> Any:
+            plain = not any(isinstance(item, (dict, list, tuple)) for item in sequence)
+            return super().represent_sequence(tag, sequence, flow_style=plain)
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
     return str(
-        yaml.safe_dump(
-            values, sort_keys=False, allow_unicode=True, default_flow_style=None, width=88
+        yaml.dump(
+            values,
+            Dumper=Lines,
+            sort_keys=False,
+            allow_unicode=True,
+            default_flow_style=False,
+            width=72,
         )
     )
 
@@ -402,7 +415,8 @@ def _needs(entry: object) -> dict[str, Any]:
     needed |= {words: entry.get(name) for words, name in more.get(kind, {}).items()}
     by, keys = entry.get("by") or [], entry.get("keys") or {}
     if isinstance(by, list) and isinstance(keys, Mapping) and "discover" not in keys:
-        needed |= {f"the public keys of {column}": keys.get(column) for column in by}
+        named = [column for column in by if isinstance(column, str)]
+        needed |= {f"the public keys of {column}": keys.get(column) for column in named}
     return needed
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BudgetExceeded, DiscreetError, PolicyError, SpecError
+from discreet.errors import BudgetExceeded, PolicyError, SpecError
 from discreet.reading import yaml_values
+from discreet.web.release_words import amount_words
 from discreet.web.workfolder import Workfolder
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Look:
     preview: Preview
     said: dict[str, Any]
     account: Account | None
+    after: Account | None
     head: str
     notices: tuple[str, ...]
     refusal: Refusal | None
@@ -47,7 +49,7 @@ class Look:
     @property
     def ready(self) -> bool:
         """Whether the release could be made now."""
-        return self.account is not None and self.refusal is None
+        return self.after is not None
 
 
 def read(folder: Workfolder, text: str, *, from_file: bool = False) -> Spec:
@@ -80,28 +82,26 @@ def look(folder: Workfolder, spec: Spec) -> Look:
     head = ledger.head
     account = next((one for one in ledger.accounts() if one.name == spec.account), None)
     refusal: Refusal | None = None
-    learned: tuple[dict[str, Any], ...] = ()
-    notices: tuple[str, ...] = ()
+    after: Account | None = None
     if account is not None:
-        notices = preview.notes[1:]
-        refusal = _refusal(account, preview)
-        learned = _learned(account, preview) if refusal is None else ()
-    if refusal is not None and refusal.code == "policy":
-        notices = ()
+        after, refusal = _charged(account, preview)
+    learned = () if after is None else _learned(after, spec)
     return Look(
         spec=spec,
         preview=preview,
         said=preview.to_dict(),
         account=account,
+        after=after,
         head=head,
-        notices=notices,
+        # Beside the first note, which is always the same, a preview tells of earlier runs.
+        notices=() if after is None else preview.notes[1:],
         refusal=refusal,
         learnable=learned,
         holds_with=min((row["holds_with"] for row in learned), default=None),
     )
 
 
-def _refusal(account: Account, preview: Preview) -> Refusal | None:
+def _charged(account: Account, preview: Preview) -> tuple[Account | None, Refusal | None]:
     """Ask the account and the tolerance whether they take the charge, as the ledger will."""
     from discreet.ledger import OverBudget
 
@@ -114,28 +114,26 @@ def _refusal(account: Account, preview: Preview) -> Refusal | None:
             preview.plan.tolerated.check(after.total)
     except OverBudget as error:
         fits = "nothing as it is" if error.fits is None else str(error.fits.guarantee)
-        amounts = (
-            ("This release needs", str(error.needs)),
-            ("Spent already", str(error.spent)),
-            ("The cap", error.cap.limit_text()),
-            ("Left", error.left.limit_text()),
+        amounts: tuple[tuple[str, str], ...] = (
+            ("This release needs", amount_words(error.needs.to_dict("up"), "up")),
+            ("Spent already", amount_words(error.spent.to_dict("up"), "up")),
+            ("The cap", amount_words(error.cap.to_dict("down"), "down")),
+            ("Left", amount_words(error.left.to_dict("down"), "down")),
             ("What would fit", fits),
         )
-        return Refusal(error.code, str(error), amounts)
-    except (BudgetExceeded, PolicyError) as error:
-        if error.code != "over-budget":
-            return Refusal(error.code, str(error))
-        needs = ("This release needs", str(account.filter.cost(charges)))
-        return Refusal(error.code, str(error), (needs, ("Spent already", str(account.spent))))
-    return None
+        return None, Refusal(error.code, str(error), amounts)
+    except BudgetExceeded as error:
+        needs = amount_words(account.cost(charges).to_dict("up"), "up")
+        spent = amount_words(account.spent.to_dict("up"), "up")
+        amounts = (("This release needs", needs), ("Spent already", spent))
+        return None, Refusal(error.code, str(error), amounts)
+    except PolicyError as error:
+        return None, Refusal(error.code, str(error))
+    return after, None
 
 
-def _learned(account: Account, preview: Preview) -> tuple[dict[str, Any], ...]:
+def _learned(after: Account, spec: Spec) -> tuple[dict[str, Any], ...]:
     """Return what may be learned from everything charged, this release included."""
     from discreet.releases.statement import SUBJECTS, learnable
 
-    after = account.after(account.cost(preview.plan.pricing.charges), datetime.now(UTC))
-    try:
-        return tuple(learnable(after.total, SUBJECTS[preview.plan.spec.protect.unit]))
-    except DiscreetError:
-        return ()
+    return tuple(learnable(after.total, SUBJECTS[spec.protect.unit]))

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from discreet.rounding import percent
+from discreet.rounding import decimal_down, decimal_up, percent
 from discreet.web.forms import columns_of
 from discreet.web.screens import How
 
-__all__ = ["HOW_ACCURATE", "HOW_CHARGED", "HOW_LEARNED", "Asked", "learned_rows", "statistics_of"]
+__all__ = [
+    "HOW_ACCURATE",
+    "HOW_CHARGED",
+    "HOW_LEARNED",
+    "Asked",
+    "amount_words",
+    "learned_rows",
+    "statistics_of",
+]
 
 HOW_CHARGED = How(
     what="the charge",
@@ -80,3 +89,22 @@ def statistics_of(form: Mapping[str, str]) -> list[Asked]:
 def learned_rows(learnable: Iterable[Mapping[str, Any]]) -> list[list[str]]:
     """Return beliefs before and after as percentages, rounded up."""
     return [[percent(row["prior"], "up"), percent(row["posterior"], "up", 1)] for row in learnable]
+
+
+def amount_words(said: Mapping[str, Any] | None, side: Literal["up", "down"]) -> str:
+    """Return an amount of budget to six digits: spending rounded up, what is left down.
+
+    >>> amount_words({"epsilon": 1.2992829841302607, "delta": 1e-6, "rho": None}, "up")
+    'ε = 1.29929, δ = 1e-06'
+    """
+    if not said or said.get("unbounded"):
+        return "no lifetime cap"
+    rounded = decimal_up if side == "up" else decimal_down
+    signs = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+    words = []
+    for name, sign in signs.items():
+        x = said.get(name)
+        if x is not None:
+            digits = 5 - math.floor(math.log10(x)) if x > 0 else 0
+            words.append(f"{sign} = {rounded(float(x), digits):.6g}")
+    return ", ".join(words)

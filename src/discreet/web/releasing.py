@@ -18,7 +18,7 @@ from fastapi import APIRouter, Depends, Query, Request, UploadFile
 from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse, Response
 
-from discreet.cli.release import accuracy_lines, amount_text
+from discreet.cli.release import accuracy_lines
 from discreet.errors import DiscreetError, InputError
 from discreet.web.confirming import Confirmations, Pending
 from discreet.web.forms import form_of, mapping_of, missing, readable, start, written
@@ -29,6 +29,7 @@ from discreet.web.release_words import (
     HOW_ACCURATE,
     HOW_CHARGED,
     HOW_LEARNED,
+    amount_words,
     learned_rows,
     statistics_of,
 )
@@ -218,14 +219,38 @@ def _in_words(found: Look | None) -> dict[str, Any]:
     if found is None:
         return {}
     return {
-        "charge": amount_text(found.said["spent"]),
+        "charge": amount_words(found.said["spent"], "up"),
         "accuracy": [line.strip() for line in accuracy_lines(found.said)],
         "mechanism": found.said["mechanism"],
         "how_charged": HOW_CHARGED,
         "how_accurate": HOW_ACCURATE,
         "how_learned": HOW_LEARNED,
         "learned": learned_rows(found.learnable),
+        "standing": standing(found),
     }
+
+
+def standing(found: Look) -> list[tuple[str, str]]:
+    """Return where the account of a look stands, as facts: before, and after the charge."""
+    account = found.account
+    if account is None:
+        return []
+    spent, left = account.spent.to_dict("up"), found.said["remaining"]
+    facts = [
+        ("Account", f"{account.name}; protects one {account.unit} ({account.adjacency.value})"),
+        ("Adds up by", account.filter.value),
+        ("Spent", amount_words(spent, "up")),
+    ]
+    if account.cap is None:
+        return [*facts, ("Cap", "none: what is spent is counted, and nothing limits it")]
+    facts += [
+        ("Cap", amount_words(account.cap.to_dict("down"), "down")),
+        ("Left", amount_words(left, "down")),
+    ]
+    if found.after is not None and found.after.remaining is not None:
+        after = found.after.remaining.to_dict("down")
+        facts.append(("Left after this release", amount_words(after, "down")))
+    return facts
 
 
 @router.get("/release/spec.yaml", include_in_schema=False)
@@ -278,7 +303,9 @@ def open_account(request: Request, fields: Fields) -> Response:
     except DiscreetError as error:
         return _shown(request, state, opening=fields | {"problem": str(error)})
     link = state.link
-    return _shown(request, state) if link is None else RedirectResponse(link, status_code=303)
+    if link is None:
+        return _shown(request, state)
+    return RedirectResponse(f"{link}#look", status_code=303)
 
 
 def _amount(name: str, text: str) -> float:
@@ -373,9 +400,9 @@ def made_page(request: Request, release_id: str) -> Response:
         said=said,
         again=state.link,
         shown=SHOWN,
-        spent=amount_text(said.get("spent")),
-        account_spent=amount_text(said.get("account_spent")),
-        remaining=amount_text(said.get("remaining")),
+        spent=amount_words(said.get("spent"), "up"),
+        account_spent=amount_words(said.get("account_spent"), "up"),
+        remaining=amount_words(said.get("remaining"), "down"),
         how_learned=HOW_LEARNED,
         learned=learned_rows(said.get("learnable") or ()),
     )
