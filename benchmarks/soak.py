@@ -75,6 +75,7 @@ STEPS = [
         (pipeline, "draw"),
         (outputs, "store"),
         (Ledger, "commit"),
+        (outputs, "publish"),
     )
     for when in ("before", "after")
 ]
@@ -114,11 +115,13 @@ def _check(folder: Path, output: Path) -> tuple[str, int]:
     entries = ledger.entries("soak")
     charged = {e.release_id for e in entries if e.kind == "reserve"}
     stored = {e.release_id: e.output_hash for e in entries if e.kind == "commit"}
-    shown = {p.name for p in output.iterdir() if not p.name.startswith(".")}
-    assert shown <= charged, "an output without a charge"
-    assert set(stored) <= shown, "a commit without an output"
-    for name in shown:
-        found = hash_of(output / name)  # reads every file: a missing one is an error
+    shown = {p.name: p for p in output.iterdir() if not p.name.startswith(".")}
+    whole = shown | outputs.stored(output)  # what is whole and hidden, the next run shows
+    assert set(whole) <= charged, "an output without a charge"
+    assert set(stored) <= set(whole), "a commit without an output"
+    assert set(shown) <= set(stored), "an output shown before it was recorded"
+    for name, folder_of_it in whole.items():
+        found = hash_of(folder_of_it)  # reads every file: a missing one is an error
         assert stored.get(name, found) == found, "an output that is not the one committed"
     spent = ledger.spent("soak").epsilon
     assert spent == len(charged) * Decimal(str(EPSILON)), "spending does not match the charges"
@@ -126,7 +129,7 @@ def _check(folder: Path, output: Path) -> tuple[str, int]:
     if last.kind == "commit":
         return "complete", len(shown)
     if last.kind == "reserve":
-        left = "files stored" if last.release_id in shown else "charged, nothing stored"
+        left = "files stored" if last.release_id in whole else "charged, nothing stored"
         return left, len(shown)
     return "nothing charged", len(shown)
 

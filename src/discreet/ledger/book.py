@@ -11,6 +11,7 @@ passed) is decided inside the one writing transaction.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal, NoReturn, TypeVar
@@ -55,6 +56,16 @@ def _approved(approver: str | None, reason: str | None, what: str) -> dict[str, 
 
 def _name(account: str | Account) -> str:
     return account.name if isinstance(account, Account) else account
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a release asks of an account, or of a slot."""
+
+    account: str
+    charge: tuple[Charge, ...]
+    unit: str | None
+    tolerance_check: ToleranceCheck | None
 
 
 class Ledger:
@@ -230,7 +241,7 @@ class Ledger:
         """
         parts = charges(charge)
         if plan_id is not None:
-            asked = (_name(account), parts, unit, tolerance_check)
+            asked = _Asked(_name(account), parts, unit, tolerance_check)
             return self._take(plan_id, None, purpose, who, spec_hash, asked).entry
         said = self._said(parts, purpose, who, release_id)
         said["spec_hash"] = line("spec_hash", spec_hash, 200)
@@ -379,13 +390,21 @@ class Ledger:
         purpose: str = "registered plan",
         who: str = "plan",
         spec_hash: str | None = None,
+        account: str | Account | None = None,
+        charge: Chargeable | None = None,
+        unit: str | None = None,
+        tolerance_check: ToleranceCheck | None = None,
     ) -> Slot:
         """Take the next release of a plan, at no further cost; durable when this returns.
 
         The same idempotency key always finds the same slot. If its output is stored, the slot says
-        so and there is nothing to draw; otherwise it is drawn, or drawn again.
+        so and there is nothing to draw; otherwise it is drawn, or drawn again. With an `account`
+        and a `charge`, the slot must be that account's and cover that charge.
         """
-        return self._take(plan_id, idempotency_key, purpose, who, spec_hash, None)
+        asked = None
+        if account is not None and charge is not None:
+            asked = _Asked(_name(account), charges(charge), unit, tolerance_check)
+        return self._take(plan_id, idempotency_key, purpose, who, spec_hash, asked)
 
     def _take(
         self,
@@ -394,7 +413,7 @@ class Ledger:
         purpose: str,
         who: str,
         spec_hash: str | None,
-        asked: tuple[str, tuple[Charge, ...], str | None, ToleranceCheck | None] | None,
+        asked: _Asked | None,
     ) -> Slot:
         said: dict[str, Any] = {
             "plan_id": plan_id,
@@ -410,20 +429,57 @@ class Ledger:
             plan = chain.plan(plan_id)
             number = plan.next(key)
             covers, account = plan.charge(number), chain.needed(plan.account)
-            if asked is not None:
-                name, charge, unit, tolerance_check = asked
-                account.require(unit=unit)
-                plan.cover(account, number, name, charge)
-                if tolerance_check is not None:
-                    tolerance_check(account.total)
-            latest = plan.latest(number)
-            if number in plan.outputs and latest is not None:
-                return Slot(plan_id, number, plan.slots, covers, latest, plan.outputs[number])
+            stored = plan.stored(number)
+            if stored is not None:
+                return Slot(plan_id, number, plan.slots, covers, stored, plan.outputs[number])
+            self._covered(chain, plan, number, asked)
             taken = {"slot": number, "release_id": new_id(), **said}
             entry = chain.append("slot", account, taken)
             return Slot(plan_id, number, plan.slots, covers, entry)
 
         return self._write(write, partial(refuse_unknown_plan, self.url, plan_id))
+
+    @staticmethod
+    def _covered(chain: Chain, plan: Plan, number: int, asked: _Asked | None) -> None:
+        if asked is None:
+            return
+        account = chain.needed(plan.account)
+        account.require(unit=asked.unit)
+        plan.cover(account, number, asked.account, asked.charge)
+        if asked.tolerance_check is not None:
+            asked.tolerance_check(account.total)
+
+    def check(
+        self,
+        account: str | Account,
+        charge: Chargeable,
+        *,
+        tolerance_check: ToleranceCheck | None = None,
+        plan_id: str | None = None,
+        idempotency_key: str | None = None,
+        unit: str | None = None,
+    ) -> Account:
+        """Refuse what `reserve` or `next_slot` would refuse now, and write nothing.
+
+        Returns the account as the release would leave it.
+        """
+        asked = _Asked(_name(account), charges(charge), unit, tolerance_check)
+
+        def read(chain: Chain) -> Account:
+            before = chain.needed(asked.account)
+            if plan_id is None:
+                before.require(unit=unit)
+                return chain.afford(before, asked.charge, tolerance_check)[1]
+            plan = chain.plan(plan_id)
+            number = plan.next(idempotency_key)
+            if number not in plan.outputs:
+                self._covered(chain, plan, number, asked)
+            return before
+
+        found = self._read(read, None)
+        if found is None:
+            refuse_unknown_account(self.url, asked.account)
+        return found
 
     # -- reading
 
@@ -432,6 +488,10 @@ class Ledger:
         if account is None:
             return self._read(lambda chain: chain.all(), [])
         return list(self.show(account).entries)
+
+    def about(self, release_id: str) -> list[Entry]:
+        """Return what the chain says of one release: its charge first, then its output."""
+        return self._read(lambda chain: chain.all(release_id=release_id), [])
 
     def unfinished(self, account: str | Account) -> list[Entry]:
         """Return the reservations and slots without a stored output: spent, and not published."""

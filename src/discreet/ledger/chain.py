@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 from discreet.errors import PolicyError
 from discreet.guarantees import Guarantee
 from discreet.ledger.accounts import Account
+from discreet.ledger.amounts import Amount
 from discreet.ledger.entries import (
     BEFORE_THE_FIRST,
     Entry,
@@ -101,15 +102,10 @@ class Chain:
             refuse_unknown_plan(self.store.url, plan_id)
         return Plan.told(found)
 
-    def spend(
-        self,
-        kind: str,
-        before: Account,
-        charge: Chargeable,
-        tolerance_check: ToleranceCheck | None,
-        facts: Mapping[str, Any],
-    ) -> Entry:
-        """Add a cost to an account and write it down, unless a cap or a tolerance forbids it."""
+    def afford(
+        self, before: Account, charge: Chargeable, tolerance_check: ToleranceCheck | None
+    ) -> tuple[Amount, Account, datetime]:
+        """Return what a release costs, where it leaves the account, and when; or refuse it."""
         behind = self.set_back()
         if behind is not None:
             raise PolicyError(
@@ -123,6 +119,18 @@ class Chain:
         after.check(charge, before)
         if tolerance_check is not None:
             tolerance_check(after.total)
+        return cost, after, moment
+
+    def spend(
+        self,
+        kind: str,
+        before: Account,
+        charge: Chargeable,
+        tolerance_check: ToleranceCheck | None,
+        facts: Mapping[str, Any],
+    ) -> Entry:
+        """Add a cost to an account and write it down, unless a cap or a tolerance forbids it."""
+        cost, after, moment = self.afford(before, charge, tolerance_check)
         return self.append(kind, after, {"cost": cost.stored(), **facts}, moment)
 
     def append(

@@ -92,6 +92,7 @@ class Plan:
     cost: Amount
     taken: tuple[Entry, ...]
     outputs: Mapping[int, str]
+    releases: Mapping[int, str]
 
     @classmethod
     def told(cls, entries: Sequence[Entry]) -> Plan:
@@ -101,6 +102,7 @@ class Plan:
             raise PolicyError(
                 "A plan must begin with its registration; run discreet ledger verify."
             )
+        stored = [entry for entry in rest if entry.kind == "commit"]
         return cls(
             plan_id=str(first.plan_id),
             account=str(first.account),
@@ -108,11 +110,8 @@ class Plan:
             method=first.said["method"],
             cost=first.cost,
             taken=tuple(entry for entry in rest if entry.kind == "slot"),
-            outputs={
-                int(entry.said["slot"]): str(entry.output_hash)
-                for entry in rest
-                if entry.kind == "commit"
-            },
+            outputs={int(e.said["slot"]): str(e.output_hash) for e in stored},
+            releases={int(e.said["slot"]): str(e.release_id) for e in stored},
         )
 
     @property
@@ -146,9 +145,10 @@ class Plan:
             )
         return fresh
 
-    def latest(self, number: int) -> Entry | None:
-        """Return the last time that a slot was taken."""
-        return next((e for e in reversed(self.taken) if e.slot == number), None)
+    def stored(self, number: int) -> Entry | None:
+        """Return the taking of a slot whose output was stored: of several draws, that one."""
+        release_id = self.releases.get(number)
+        return next((e for e in self.taken if e.release_id == release_id), None)
 
     def cover(self, account: Account, number: int, name: str, charge: Chargeable) -> None:
         """Refuse a release that is another account's, or promises less than its slot."""

@@ -11,39 +11,28 @@ are; `pipeline` the way through; `tables`, `outputs` and `statement` what is lef
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from discreet.errors import InputError
+from discreet.lazily import found_in
 
 if TYPE_CHECKING:
     from discreet.releases.contributions import Contribution
     from discreet.releases.pipeline import Preview, Release, release
+    from discreet.releases.recovery import Repeat
     from discreet.releases.spec import Spec, json_schema, load
 
 _HOME = {
     "Contribution": "contributions",
     "Preview": "pipeline",
     "Release": "pipeline",
+    "Repeat": "recovery",
     "Spec": "spec",
     "json_schema": "spec",
     "load": "spec",
     "release": "pipeline",
 }
 
-__all__ = ["Contribution", "Preview", "Release", "Spec", "json_schema", "load", "release"]
-
-_EXTRA = {"duckdb", "ibis", "opendp", "pyarrow", "pydantic", "sqlalchemy"}
+__all__ = ["Contribution", "Preview", "Release", "Repeat", "Spec", "json_schema", "load", "release"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'discreet.releases' has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"discreet.releases.{_HOME[name]}"), name)
-    except ModuleNotFoundError as missing:
-        if missing.name not in _EXTRA:
-            raise
-        raise InputError(
-            f"A release needs {missing.name}, which is not installed; install discreet[release]."
-        ) from None
+__getattr__ = found_in(__name__, "A release", _HOME)

@@ -1,8 +1,10 @@
-"""Files of a release: written beside, made durable, then moved into place in one step.
+"""Files of a release: written where nobody looks, made durable, shown in one step.
 
-`OUTPUT/RELEASE_ID/` either is not there or is whole: everything is written to a hidden folder, each
-file and the folder are synchronised to disk, and the folder is renamed. `release.json` is the
-stored release: a report renders it and never draws again.
+`OUTPUT/RELEASE_ID/` either is not there or is whole and recorded. Everything is written to a hidden
+folder, each file and the folder are synchronised to disk (`store`); then the ledger records their
+hash; then the folder is renamed to its name (`publish`). So of two draws of one slot of a plan, the
+one that the ledger refuses was never shown. `release.json` is the stored release: a report renders
+it and never draws again.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ from typing import Any
 from discreet.errors import InputError
 from discreet.releases.tables import Table
 
-__all__ = ["RELEASE", "STATEMENT", "hash_of", "prepare", "store"]
+__all__ = ["RELEASE", "STATEMENT", "hash_of", "prepare", "publish", "store", "stored"]
 
 RELEASE = "release.json"
 STATEMENT = "statement.md"
 _FILES = ("table.csv", "table.parquet", RELEASE, STATEMENT)
+_WHOLE = ".whole"
 
 
 def prepare(output: Path) -> None:
@@ -36,10 +39,10 @@ def prepare(output: Path) -> None:
 
 
 def store(output: Path, release_id: str, said: Mapping[str, Any], table: Table, words: str) -> Path:
-    """Write the files of a release and move them into place; return their folder."""
+    """Write the files of a release, whole and on disk; return their folder, still hidden."""
     import pyarrow.parquet as pq
 
-    final, hidden = output / release_id, output / f".{release_id}.tmp"
+    whole, hidden = output / f".{release_id}{_WHOLE}", output / f".{release_id}.tmp"
     shutil.rmtree(hidden, ignore_errors=True)
     hidden.mkdir()
     (hidden / "table.csv").write_text(table.to_csv(), encoding="utf-8", newline="")
@@ -49,8 +52,30 @@ def store(output: Path, release_id: str, said: Mapping[str, Any], table: Table, 
     for name in _FILES:
         _synchronise(hidden / name)
     _synchronise(hidden)
-    hidden.rename(final)
+    hidden.rename(whole)
     _synchronise(output)
+    return whole
+
+
+def stored(output: Path) -> dict[str, Path]:
+    """Return the folders that are whole and not shown, by release."""
+    return {
+        path.name[1 : -len(_WHOLE)]: path
+        for path in sorted(output.glob(f".*{_WHOLE}"))
+        if (path / RELEASE).is_file()
+    }
+
+
+def publish(whole: Path) -> Path:
+    """Show a folder that is stored and recorded; return where it is then."""
+    final = whole.with_name(whole.name[1 : -len(_WHOLE)])
+    try:
+        whole.rename(final)
+    except FileNotFoundError:
+        if not final.is_dir():
+            raise
+        # Another run found it stored and recorded, and was first to show it.
+    _synchronise(final.parent)
     return final
 
 

@@ -1,11 +1,10 @@
 """The whole way of a release.
 
-    spec ─ plan ─ reserve ─ bound and aggregate ─ noise ─ files ─ commit
+    spec ─ plan ─ reserve ─ bound and aggregate ─ noise ─ files ─ commit ─ shown
 
-The charge is in the ledger, durably, before a row is read; noise is drawn once; the files appear
-whole or not at all; the commit records their hash. A crash at any point may lose the release, never
-the charge. The next run finds what was left: files that are whole are committed, and a reservation
-without files is told as what it is, spent.
+The charge is in the ledger, durably, before a row is read; noise is drawn once; the files are
+written where nobody looks, the commit records their hash, and then they are shown. A crash at any
+point may lose the release, never the charge; the next run finds what was left (`recovery`).
 """
 
 from __future__ import annotations
@@ -23,13 +22,14 @@ from typing import Any, TypeAlias
 
 from discreet import __version__
 from discreet.beliefs.notebook import html_grid
-from discreet.errors import DataError, PolicyError, SpecError
+from discreet.errors import DataError, DiscreetError, InputError, PolicyError, SpecError
 from discreet.guarantees import parameters
-from discreet.ledger import Account, Ledger
+from discreet.ledger import Account, Entry, Ledger, Slot, ToleranceCheck
 from discreet.releases import outputs
 from discreet.releases.drawing import Progress, draw
 from discreet.releases.engines.base import Engine
 from discreet.releases.planning import Plan, plan_of
+from discreet.releases.recovery import Repeat, Say, recover, repeat_of
 from discreet.releases.spec import Spec, load
 from discreet.releases.statement import SUBJECTS, learnable, statement
 from discreet.releases.tables import Table
@@ -38,7 +38,6 @@ from discreet.rounding import up
 __all__ = ["Preview", "Release", "release"]
 
 Confirm: TypeAlias = Callable[[str], bool]
-Say: TypeAlias = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,7 @@ class Preview:
     remaining: dict[str, Any] | None
     plan: Plan
     notes: tuple[str, ...]
+    refused: DiscreetError | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the preview as JSON-ready values."""
@@ -61,6 +61,9 @@ class Preview:
             "statement": None,
             **self.plan.to_dict(),
             "notes": list(self.notes),
+            "refused": None
+            if self.refused is None
+            else {"exit_code": self.refused.exit_code, "message": str(self.refused)},
         }
 
     def __repr__(self) -> str:
@@ -117,22 +120,26 @@ def release(
     progress: Progress | None = None,
     who: str | None = None,
     plan_id: str | None = None,
-) -> Release | Preview:
+    key: str | None = None,
+) -> Release | Preview | Repeat:
     """Make the release that a spec describes; with `dry_run`, say what it would cost.
 
     `data` is a pandas, Polars or Arrow table to use instead of the spec's source. `confirm` is
     asked before a second run of the same spec, which is a new, charged release; without it such a
-    run is refused. `plan_id` takes the next slot of a registered plan instead of a new charge.
+    run is refused. `plan_id` takes the next slot of a registered plan instead of a new charge; a
+    `key` ties that slot to an occasion ("2026-11"): the same key again finds the stored release.
     """
+    if key is not None and plan_id is None:
+        raise InputError("A key belongs to a slot of a registered plan: name the plan as well.")
     asked = spec if isinstance(spec, Spec) else load(spec, folder=folder)
     engine = _engine(asked, data)
     try:
         plan = plan_of(asked, engine.columns)
         ledger = Ledger.open(asked.ledger_url)
         if dry_run:
-            return _preview(plan, ledger)
+            return _preview(plan, ledger, plan_id, key)
         return _Run(
-            plan, engine, ledger, confirm, say or _quiet, progress, who or _user(), plan_id
+            plan, engine, ledger, confirm, say or _quiet, progress, who or _user(), plan_id, key
         ).go()
     finally:
         engine.close()
@@ -165,19 +172,35 @@ def _file_of(source: str) -> str:
     return source
 
 
-def _preview(plan: Plan, ledger: Ledger) -> Preview:
+def _preview(plan: Plan, ledger: Ledger, plan_id: str | None, key: str | None) -> Preview:
     spec = plan.spec
     notes = ["Nothing was read but the schema, and nothing was spent."]
-    remaining = None
+    remaining, refused = None, None
     try:
         account = _account(plan, ledger)
     except PolicyError as refusal:
         notes.append(str(refusal))
     else:
         remaining = _left(account)
-        if _runs(ledger, spec):
+        if plan_id is None and _runs(ledger, spec):
             notes.append(_again(ledger, spec))
-    return Preview(_charge_dict(plan), remaining, plan, tuple(notes))
+        try:
+            ledger.check(
+                account,
+                plan.pricing.charges,
+                tolerance_check=_tolerance_check(plan),
+                plan_id=plan_id,
+                idempotency_key=key,
+                unit=spec.protect.unit,
+            )
+        except DiscreetError as refusal:
+            refused = refusal
+            notes.append(f"It would be refused: {refusal}")
+    return Preview(_charge_dict(plan), remaining, plan, tuple(notes), refused)
+
+
+def _tolerance_check(plan: Plan) -> ToleranceCheck | None:
+    return None if plan.tolerated is None else plan.tolerated.check
 
 
 def _account(plan: Plan, ledger: Ledger) -> Account:
@@ -234,46 +257,49 @@ class _Run:
     progress: Progress | None
     who: str
     plan_id: str | None
+    key: str | None
 
     @property
     def spec(self) -> Spec:
         return self.plan.spec
 
-    def go(self) -> Release:
-        spec, output = self.spec, self.spec.path(self.spec.output)
+    @property
+    def output(self) -> Path:
+        return self.spec.path(self.spec.output)
+
+    def go(self) -> Release | Repeat:
         account = _account(self.plan, self.ledger)
-        outputs.prepare(output)
-        self._recover(output)
-        if self.plan_id is None and _runs(self.ledger, spec):
-            self._ask(_again(self.ledger, spec))
-        tolerated = self.plan.tolerated
-        entry = self.ledger.reserve(
-            account,
-            self.plan.pricing.charges,
-            purpose=spec.purpose,
-            who=self.who,
-            spec_hash=spec.hash,
-            tolerance_check=None if tolerated is None else tolerated.check,
-            plan_id=self.plan_id,
-            unit=spec.protect.unit,
-        )
+        outputs.prepare(self.output)
+        recover(self.ledger, self.spec.account, self.output, self.say)
+        slot, entry = self._charged(account)
+        if slot is not None and slot.stored:
+            return self._repeated(slot)
         release_id = str(entry.release_id)
         try:
             table = draw(self.plan, self.engine, progress=self.progress)
         except DataError as error:
-            raise DataError(
-                f"{error} Nothing was released; the charge of {release_id} stays spent."
-            ) from None
-        after = self.ledger.account(spec.account)
+            left = (
+                f"the charge of {release_id} stays spent"
+                if slot is None
+                else f"slot {slot.number} of the plan may be drawn again"
+            )
+            raise DataError(f"{error} Nothing was released; {left}.") from None
+        after = self.ledger.account(self.spec.account)
         said = self._stored(release_id, entry.hash, after, table)
-        words = statement(said, after.total)
-        where = outputs.store(output, release_id, said, table, words)
+        if slot is not None:
+            said["series"] = {"plan_id": slot.plan_id, "slot": slot.number, "of": slot.of}
+        whole = outputs.store(self.output, release_id, said, table, statement(said, after.total))
         try:
-            self.ledger.commit(release_id, outputs.hash_of(where))
+            self.ledger.commit(release_id, outputs.hash_of(whole))
         except PolicyError:
-            # Another run published this slot of the plan first: of two draws only one may stay.
-            shutil.rmtree(where, ignore_errors=True)
-            raise
+            if slot is None:
+                raise
+            # Another run recorded this slot of the plan first: of two draws only one is shown.
+            shutil.rmtree(whole, ignore_errors=True)
+            if self.key is None:
+                raise
+            return self._repeated(self._taken(account))
+        where = outputs.publish(whole)
         return Release(
             release_id=release_id,
             spent=said["spent"],
@@ -285,26 +311,60 @@ class _Run:
             head=self.ledger.head,
         )
 
+    def _charged(self, account: Account) -> tuple[Slot | None, Entry]:
+        """Charge the release, or take its slot of a plan: durable before anything is read."""
+        if self.plan_id is not None:
+            slot = self._taken(account)
+            return slot, slot.entry
+        spec = self.spec
+        if _runs(self.ledger, spec):
+            self._ask(_again(self.ledger, spec))
+        return None, self.ledger.reserve(
+            account,
+            self.plan.pricing.charges,
+            purpose=spec.purpose,
+            who=self.who,
+            spec_hash=spec.hash,
+            tolerance_check=_tolerance_check(self.plan),
+            unit=spec.protect.unit,
+        )
+
+    def _taken(self, account: Account) -> Slot:
+        return self.ledger.next_slot(
+            str(self.plan_id),
+            self.key,
+            account=account,
+            charge=self.plan.pricing.charges,
+            purpose=self.spec.purpose,
+            who=self.who,
+            spec_hash=self.spec.hash,
+            tolerance_check=_tolerance_check(self.plan),
+            unit=self.spec.protect.unit,
+        )
+
+    def _repeated(self, slot: Slot) -> Repeat:
+        found = repeat_of(
+            self.ledger,
+            slot,
+            str(self.key),
+            self.output,
+            spec_hash=self.spec.hash,
+            spent=_charge_dict(self.plan),
+            remaining=_left(self.ledger.account(self.spec.account)),
+        )
+        place = "" if found.files else " Its files are not in this output folder."
+        self.say(
+            f"Key {self.key!r} was released before as {found.release_id}, slot {slot.number} of "
+            f"{slot.of}; nothing was drawn and nothing charged.{place}"
+        )
+        return found
+
     def _ask(self, notice: str) -> None:
         self.say(notice)
         if self.confirm is None or not self.confirm(notice):
             raise PolicyError(
                 f"{notice} Nothing was spent. Confirm it (--yes) if that is what you want."
             )
-
-    def _recover(self, output: Path) -> None:
-        """Finish what a crash left: commit whole files, and say what was spent for nothing."""
-        for entry in self.ledger.unfinished(self.spec.account):
-            name = str(entry.release_id)
-            where = output / name
-            if (where / outputs.RELEASE).is_file():
-                self.ledger.commit(name, outputs.hash_of(where))
-                self.say(f"Release {name} was cut off after its files were stored; recorded now.")
-            else:
-                self.say(
-                    f"Release {name} was charged on {entry.at[:19]} and has no files here; it was "
-                    "cut off, or is still being made. Its charge stays spent."
-                )
 
     def _stored(self, release_id: str, head: str, after: Account, table: Table) -> dict[str, Any]:
         """Return the stored release: everything that a report or a statement is made from."""
