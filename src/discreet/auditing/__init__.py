@@ -10,10 +10,9 @@ for mechanisms outside a release.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from discreet.errors import InputError
+from discreet.lazily import found_in
 
 if TYPE_CHECKING:
     from discreet.auditing.attacking import Attack, attack
@@ -23,17 +22,5 @@ __all__ = ["Attack", "Audit", "attack", "audit"]
 
 _HOME = {"Attack": "attacking", "attack": "attacking", "Audit": "auditing", "audit": "auditing"}
 
-_EXTRA = {"duckdb", "ibis", "opendp", "pyarrow", "pydantic", "sqlalchemy"}
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'discreet.auditing' has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"discreet.auditing.{_HOME[name]}"), name)
-    except ModuleNotFoundError as missing:
-        if missing.name not in _EXTRA:
-            raise
-        raise InputError(
-            f"An audit needs {missing.name}, which is not installed; install discreet[release]."
-        ) from None
+__getattr__ = found_in(__name__, "An audit", _HOME)

@@ -130,8 +130,8 @@ def _upper_share(distance: Reals | float, h: float) -> Reals:
 
 
 @dataclass(frozen=True, slots=True)
-class TwoPoints:
-    """Releases whose loss is ±ε: randomized response, geometric of sensitivity 1, worst cases."""
+class _Releases:
+    """Releases of one kind: their ε, and how many of each."""
 
     epsilons: tuple[float, ...]
     times: tuple[int, ...]
@@ -139,6 +139,11 @@ class TwoPoints:
     def top(self) -> float:
         """The largest loss."""
         return math.fsum(e * k for e, k in zip(self.epsilons, self.times, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class TwoPoints(_Releases):
+    """Releases whose loss is ±ε: randomized response, geometric of sensitivity 1, worst cases."""
 
     def spread(self) -> Reals:
         """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
@@ -183,15 +188,8 @@ class TwoPoints:
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceLosses:
+class LaplaceLosses(_Releases):
     """Releases with Laplace noise."""
-
-    epsilons: tuple[float, ...]
-    times: tuple[int, ...]
-
-    def top(self) -> float:
-        """The largest loss."""
-        return math.fsum(e * k for e, k in zip(self.epsilons, self.times, strict=True))
 
     def spread(self) -> Reals:
         """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""

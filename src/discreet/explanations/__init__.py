@@ -7,8 +7,7 @@ to check it; `published` reads known deployments in the same words. The words ar
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from discreet.lazily import found_in
 
 _HOME = {
     "Report": "reporting",
@@ -41,7 +40,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'discreet.explanations' has no attribute {name!r}")
-    return getattr(import_module(f"discreet.explanations.{_HOME[name]}"), name)
+__getattr__ = found_in(__name__, "An explanation", _HOME)

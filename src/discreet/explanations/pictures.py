@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.errors import InputError
 from discreet.explanations.catalogue import catalogue
 from discreet.explanations.figures import counted, frequency, number, plain
 from discreet.explanations.statements import Statement
 from discreet.explanations.worries import Icons
+from discreet.lazily import missing
 
 __all__ = ["Picture", "pictures"]
 
@@ -42,11 +42,8 @@ def pictures(statement: Statement) -> dict[str, Picture]:
     try:
         import altair  # noqa: F401
         import vl_convert  # noqa: F401
-    except ModuleNotFoundError as missing:
-        raise InputError(
-            f"A report has charts and needs {missing.name}, which is not installed; install "
-            "discreet[charts]."
-        ) from None
+    except ModuleNotFoundError as fault:
+        raise missing("A report has charts and", fault) from None
     found = [_account(statement), _released(statement)]
     if statement.risk is not None:
         found += [_icons(statement), _before_after(statement)]

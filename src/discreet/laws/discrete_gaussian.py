@@ -20,6 +20,7 @@ from functools import lru_cache
 from discreet.errors import InputError
 from discreet.guarantees import ZCDP
 from discreet.laws.checks import positive, probability
+from discreet.laws.concentrated import rho_of, sigma_of
 from discreet.rounding import up
 
 __all__ = ["DiscreteGaussian"]
@@ -56,14 +57,12 @@ class DiscreteGaussian:
     @classmethod
     def of_rho(cls, rho: float, sensitivity: float = 1.0) -> DiscreteGaussian:
         """Return the least noise that is ρ-zCDP; σ is rounded up."""
-        positive("rho", rho)
-        return cls(up(positive("sensitivity", sensitivity) / math.sqrt(2 * rho), 4), sensitivity)
+        return cls(sigma_of(rho, sensitivity), sensitivity)
 
     @property
     def rho(self) -> float:
         """ρ = Δ²/2σ²."""
-        ratio = self.sensitivity / self.sigma
-        return ratio * ratio / 2
+        return rho_of(self.sigma, self.sensitivity)
 
     @property
     def normaliser(self) -> float:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from discreet.errors import InputError
 from discreet.guarantees import ZCDP
 from discreet.laws.checks import positive, probability
+from discreet.laws.concentrated import rho_of, sigma_of
 from discreet.laws.normal import tail, upper_point
 from discreet.rounding import up
 
@@ -42,14 +43,12 @@ class Gaussian:
     @classmethod
     def of_rho(cls, rho: float, sensitivity: float = 1.0) -> Gaussian:
         """Return the least noise that is ρ-zCDP; σ is rounded up."""
-        positive("rho", rho)
-        return cls(up(positive("sensitivity", sensitivity) / math.sqrt(2 * rho), 4), sensitivity)
+        return cls(sigma_of(rho, sensitivity), sensitivity)
 
     @property
     def rho(self) -> float:
         """ρ = Δ²/2σ²."""
-        ratio = self.sensitivity / self.sigma
-        return ratio * ratio / 2
+        return rho_of(self.sigma, self.sensitivity)
 
     @property
     def sd(self) -> float:

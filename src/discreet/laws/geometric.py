@@ -76,10 +76,11 @@ class Geometric:
         # P(N ≤ −m) = a^m/(1+a), and its mirror image; then the rounding of the logarithm
         away = -math.log(min(prob, 1 - prob) * (1 + math.exp(-rate))) / rate
         x = -math.floor(away) - 1 if prob < 0.5 else math.floor(away) - 1
+        step = _step(x)
         while self.cdf(x) < prob:
-            x += 1
-        while self.cdf(x - 1) >= prob:
-            x -= 1
+            x += step
+        while self.cdf(x - step) >= prob:
+            x -= step
         return x
 
     def prob_within(self, t: float) -> float:
@@ -96,8 +97,9 @@ class Geometric:
         rate = self.epsilon / self.sensitivity
         guess = math.log(2 / ((1 - confidence) * (1 + math.exp(-rate)))) / rate - 1
         t = max(0, math.floor(guess) - 1)
+        step = _step(t)
         while self.prob_within(t) < confidence:
-            t += 1
+            t += step
         return t
 
     def prob_crosses(self, distance: int) -> float:
@@ -119,3 +121,8 @@ class Geometric:
             f"{self.prob_exact:.0%} of the time and is typically off by {self.sd:.2g} "
             "(standard deviation)."
         )
+
+
+def _step(x: int) -> int:
+    """1, or where noise is so large that doubles cannot tell neighbours apart, what they can."""
+    return max(1, abs(x) >> 48)

@@ -15,10 +15,9 @@ check of it all, and `book` the ledger itself.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from discreet.errors import InputError
+from discreet.lazily import found_in
 
 if TYPE_CHECKING:
     from discreet.ledger.accounts import Account, OverBudget, Period
@@ -66,14 +65,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'discreet.ledger' has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"discreet.ledger.{_HOME[name]}"), name)
-    except ModuleNotFoundError as missing:
-        if missing.name != "sqlalchemy":
-            raise
-        raise InputError(
-            "The ledger needs SQLAlchemy, which is not installed; install discreet[release]."
-        ) from None
+__getattr__ = found_in(__name__, "A ledger", _HOME)

@@ -344,7 +344,22 @@ class Moments(_Numbers):
 
 
 @dataclass(frozen=True)
-class HistogramOf(_Numbers):
+class _Tallied(_Numbers):
+    """Counts of the values of one field: a row has one value, so all are as sensitive as one."""
+
+    entry: asked.Histogram | asked.Randomized
+
+    def parts(self, contribution: Contribution) -> tuple[Part, ...]:
+        """One call."""
+        return (_numbers("count", contribution, 1),)
+
+    def numbers(self, part: str, measured: Measured) -> list[int]:
+        """The counts, value after value."""
+        return [count for cell in measured[f"{self.entry.name}/{part}"] for count in cell]
+
+
+@dataclass(frozen=True)
+class HistogramOf(_Tallied):
     """Counts between public edges."""
 
     entry: asked.Histogram
@@ -358,14 +373,6 @@ class HistogramOf(_Numbers):
         """A tally of the bins."""
         field = Bins(self.entry.histogram, self.entry.edges)
         return (Tally(f"{self.entry.name}/count", field),)
-
-    def parts(self, contribution: Contribution) -> tuple[Part, ...]:
-        """One call: a row is in one bin, so the bins of a group are as sensitive as its count."""
-        return (_numbers("count", contribution, 1),)
-
-    def numbers(self, part: str, measured: Measured) -> list[int]:
-        """The counts, bin after bin."""
-        return [count for cell in measured[f"{self.entry.name}/{part}"] for count in cell]
 
     def answers(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """A row a bin."""
@@ -381,8 +388,11 @@ class HistogramOf(_Numbers):
 
 
 @dataclass(frozen=True)
-class RandomizedOf(_Numbers):
-    """True answers, estimated from a column of answers that were randomized before."""
+class RandomizedOf(_Tallied):
+    """True answers, estimated from a column of answers that were randomized before.
+
+    That a person answered at all is protected like any count.
+    """
 
     entry: asked.Randomized
 
@@ -395,14 +405,6 @@ class RandomizedOf(_Numbers):
         """A tally of the answers as given."""
         field = Labels(self.entry.randomized, self.entry.answers)
         return (Tally(f"{self.entry.name}/count", field),)
-
-    def parts(self, contribution: Contribution) -> tuple[Part, ...]:
-        """One call: that a person answered at all is protected like any count."""
-        return (_numbers("count", contribution, 1),)
-
-    def numbers(self, part: str, measured: Measured) -> list[int]:
-        """The counts, answer after answer."""
-        return [count for cell in measured[f"{self.entry.name}/{part}"] for count in cell]
 
     def answers(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """The unbiased estimate of how many hold each answer truly.

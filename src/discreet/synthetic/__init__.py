@@ -15,10 +15,7 @@ The mathematics needs NumPy alone; reading, drawing and writing need the `releas
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
-from discreet.errors import InputError
+from discreet.lazily import found_in
 
 _HOME = {
     "Assessment": "assessment",
@@ -51,20 +48,8 @@ _HOME = {
 
 __all__ = sorted(_HOME)
 
-_EXTRA = {"duckdb", "ibis", "opendp", "pyarrow", "pydantic", "sqlalchemy"}
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'discreet.synthetic' has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"discreet.synthetic.{_HOME[name]}"), name)
-    except ModuleNotFoundError as missing:
-        if missing.name not in _EXTRA:
-            raise
-        raise InputError(
-            f"This needs {missing.name}, which is not installed; install discreet[release]."
-        ) from None
+__getattr__ = found_in(__name__, "This", _HOME)
 
 
 def __dir__() -> list[str]:

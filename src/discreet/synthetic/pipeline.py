@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import InputError
 from discreet.guarantees import PureDP, parameters
+from discreet.lazily import missing
 from discreet.synthetic import source, wording
 from discreet.synthetic.assessment import Search, draw_copies
 from discreet.synthetic.cells import Cells
@@ -138,8 +138,6 @@ def loaded(
     """Return the spec itself, or read it from a file or a mapping."""
     try:
         from discreet.synthetic.spec import SyntheticSpec, load
-    except ModuleNotFoundError as missing:
-        raise InputError(
-            f"A spec needs {missing.name}, which is not installed; install discreet[release]."
-        ) from None
+    except ModuleNotFoundError as fault:
+        raise missing("A spec", fault) from None
     return spec if isinstance(spec, SyntheticSpec) else load(spec, folder=folder)
