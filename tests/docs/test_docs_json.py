@@ -1,0 +1,108 @@
+"""The page on JSON names every key that the commands print, and no other."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.cli import _COMMANDS, main
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+SMALL = """
+account: clinic-patients
+purpose: a small table
+source: visits.parquet
+protect: {unit: person, column: patient_id, rows: 2}
+budget: {epsilon: 0.5}
+statistics: [{count: rows}]
+ledger: sqlite:///ledger.db
+output: out/
+"""
+LEDGER = ["--ledger", "sqlite:///ledger.db"]
+OPENED = ["--filter", "pure", "--epsilon", "9", "--approver", "a", "--reason", "b"]
+
+
+def documented(command: str) -> tuple[set[str], set[str]]:
+    """Return the keys that must be there, and those that may be missing."""
+    section = re.search(rf"^## {command}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
+    assert section is not None, command
+    must, may = set(), set()
+    for keys, said in re.findall(r"^\| (`[^|]+) \| (.*) \|$", section[1], re.M):
+        (may if "may be missing" in said.lower() else must).update(re.findall(r"`(\w+)`", keys))
+    return must, may
+
+
+def printed(*words: str) -> dict[str, Any]:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), pytest.raises(SystemExit) as way_out:
+        main([*words, "--json"])
+    assert way_out.value.code in (0, 1, None), said.getvalue()
+    return dict(json.loads(said.getvalue()))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The clinic and the patients, with data and open accounts."""
+    where = tmp_path_factory.mktemp("json")
+    for name, make in (("clinic", "generate.py"), ("synthetic", "make_patients.py")):
+        shutil.copytree(ROOT / "examples" / name, where, dirs_exist_ok=True)
+        subprocess.run([sys.executable, make], cwd=where, check=True, stdout=subprocess.DEVNULL)
+    (where / "small.yaml").write_text(SMALL)
+    return where
+
+
+@pytest.mark.slow
+def test_every_key_is_on_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    clinic = [*LEDGER, "--account", "clinic-patients"]
+    seen: dict[str, list[set[str]]] = {}
+
+    def run(*words: str) -> dict[str, Any]:
+        out = printed(*words)
+        seen.setdefault(words[0], []).append(set(out))
+        return out
+
+    run("choose", "--difference", "0.1")
+    run("explain", "--epsilon", "1", "--prior", "0.5")
+    run("explain", "--rho", "0.1")
+    run("compose", "--epsilon", "0.1", "--times", "3")
+    run("horizon", "--rho", "0.01", "--prior", "0.5", "--posterior-limit", "0.9")
+    run("plan", "--releases", "3", "--difference", "0.2")
+    run("deployments")
+    run("init", "new.yaml")
+    run("ledger", "open", *clinic, *OPENED)
+    run("release", "small.yaml", "--dry-run")
+    made = run("release", "small.yaml", "--yes")
+    run("ledger", "grant", *clinic, "--epsilon", "1", "--approver", "a", "--reason", "b")
+    run("ledger", "charge", *clinic, "--epsilon", "0.1")
+    run("ledger", "plan", *clinic, "--epsilon", "0.1", "--releases", "2", "--purpose", "x")
+    run("ledger", "show", *LEDGER)
+    run("ledger", "verify", *LEDGER)
+    run("report", made["release_id"], *LEDGER)
+    run("audit", "small.yaml", "--trials", "100")
+    run("ledger", "open", *LEDGER, "--account", "patients", "--adjacency", "replace", *OPENED)
+    run("synthesize", "patients.yaml", "--dry-run")
+    drawn = run("synthesize", "patients.yaml")
+    run("assess", "patients.yaml", "--candidate", f"out/{drawn['release_id']}", "--absolute", "0.9")
+    run("assess", "patients.yaml", "--epsilon", "1", "--candidates", "2", "--absolute", "0.9")
+
+    assert set(seen) == set(_COMMANDS) - {"serve"}
+    for command, outputs in seen.items():
+        must, may = documented(command)
+        everywhere, anywhere = set.intersection(*outputs), set.union(*outputs)
+        if command == "ledger":  # show and verify without an account have no terms to show
+            must -= {"account", "unit", "adjacency", "filter", "cap"}
+            may |= {"account", "unit", "adjacency", "filter", "cap"}
+        assert must <= everywhere, (command, must - everywhere)
+        assert anywhere <= must | may, (command, anywhere - must - may)
+        assert may <= anywhere, (command, may - anywhere)
