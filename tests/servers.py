@@ -6,6 +6,8 @@ Loaded as a plugin by `tests/conftest.py`, so any test may ask for
     postgres_url   the URL, with a password, of a new and empty database on it
     own_postgres   a server of the test's own, for tests that stop or restart it
 
+and may put a `Proxy` before a server, which loses connections where it is told to.
+
 PostgreSQL refuses to run as root; then it runs as an unprivileged user of the machine. Where no
 server can be had, the tests that need one are skipped, with the reason.
 """
@@ -18,14 +20,20 @@ import os
 import pwd
 import re
 import secrets
+import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +212,103 @@ class PostgreSQL:
     def drop(self, name: str) -> None:
         """Remove a database, whoever still uses it."""
         self.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where a connection is lost: after so many bytes, or at its COMMIT.
+
+    `bytes`        after `at` bytes, in whichever direction they went
+    `unsent`       the COMMIT does not reach the server
+    `unanswered`   the server commits, and its answer is lost
+    `late`         the client loses the connection first, the server gets the COMMIT afterwards
+    """
+
+    kind: str
+    at: int = 0
+
+
+class Proxy:
+    """A way to a server on the loopback interface that loses connections where it is told to."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listening.getsockname()[1])
+        self.cuts: deque[Cut | None] = deque()  # one for each connection to come
+        self.made: list[Cut] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def through(self, url: str) -> str:
+        """Return a URL of the server that goes through here."""
+        return url.replace(f":{self._target}/", f":{self.port}/")
+
+    def close(self) -> None:
+        """Take no more connections."""
+        self._listening.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listening.accept()
+            except OSError:
+                return
+            cut = self.cuts.popleft() if self.cuts else None
+            threading.Thread(target=self._carry, args=(client, cut), daemon=True).start()
+
+    def _carry(self, client: socket.socket, cut: Cut | None) -> None:
+        try:
+            server = socket.create_connection(("127.0.0.1", self._target))
+        except OSError:
+            _lose(client)
+            return
+        with client, server, suppress(OSError):
+            passed = 0
+            while True:
+                for source in select.select([client, server], [], [])[0]:
+                    data = source.recv(65536)
+                    if not data:
+                        return
+                    to = server if source is client else client
+                    if cut is not None and self._lost(cut, client, server, to, data, passed):
+                        return
+                    passed += len(data)
+                    to.sendall(data)
+
+    def _lost(
+        self,
+        cut: Cut,
+        client: socket.socket,
+        server: socket.socket,
+        to: socket.socket,
+        data: bytes,
+        passed: int,
+    ) -> bool:
+        """Lose the connection if its moment has come."""
+        if cut.kind == "bytes":
+            if passed + len(data) < cut.at:
+                return False
+            to.sendall(data[: max(0, cut.at - passed)])
+        elif to is not server or b"COMMIT" not in data:
+            return False
+        self.made.append(cut)
+        if cut.kind == "unanswered":
+            server.sendall(data)
+            server.recv(65536)
+        _lose(client)
+        if cut.kind == "late":
+            time.sleep(0.3)
+            server.sendall(data)
+            server.recv(65536)
+        _lose(server)
+        return True
+
+
+def _lose(connection: socket.socket) -> None:
+    """Close without a goodbye."""
+    with suppress(OSError):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
 
 
 def _server() -> Iterator[PostgreSQL]:

@@ -1,0 +1,362 @@
+"""What only a ledger on a server has: connections that are lost, roles, a server that is away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from hands import Hand
+
+from discreet.errors import DiscreetError, InputError, InternalError, PolicyError
+from discreet.guarantees import Guarantee, PureDP
+from discreet.ledger import Amount, Ledger
+from discreet.ledger.store import Store
+from servers import Cut, PostgreSQL, Proxy
+
+SAID = {"purpose": "a table", "who": "ci", "spec_hash": "5" * 64}
+Opened = Callable[..., Ledger]
+
+
+@pytest.fixture
+def url(postgres_url: str) -> str:
+    return postgres_url
+
+
+@pytest.fixture
+def proxy(postgres: PostgreSQL) -> Iterator[Proxy]:
+    made = Proxy(postgres.port)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def through(proxy: Proxy, opened: Opened, url: str) -> Ledger:
+    """A ledger behind the proxy, used once so that what follows is one connection a transaction."""
+    opened()
+    ledger = Ledger.open(proxy.through(url))
+    assert ledger.spent("clinic") == Amount.of(epsilon=0)
+    return ledger
+
+
+# -- connections that are lost
+
+
+@pytest.mark.parametrize("kind", ["unsent", "unanswered", "late"])
+def test_a_connection_lost_at_its_commit_charges_once(
+    through: Ledger, proxy: Proxy, url: str, kind: str
+) -> None:
+    proxy.cuts.append(Cut(kind))
+    entry = through.reserve("clinic", PureDP(0.1), **SAID)
+    assert [cut.kind for cut in proxy.made] == [kind]
+    time.sleep(0.4 if kind == "late" else 0)  # nothing may arrive afterwards
+    ledger = Ledger.open(url)
+    assert [e for e in ledger.entries("clinic") if e.kind == "reserve"] == [entry]
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.1)
+    assert ledger.verify().verified
+
+
+@pytest.mark.parametrize("kind", ["unsent", "unanswered", "late"])
+def test_every_kind_of_entry_survives_a_lost_commit(
+    through: Ledger, proxy: Proxy, url: str, kind: str
+) -> None:
+    def lost(use: Callable[[], object]) -> object:
+        before = len(proxy.made)
+        proxy.cuts.append(Cut(kind))
+        found = use()
+        assert len(proxy.made) == before + 1
+        return found
+
+    terms = {"unit": "person", "adjacency": "add-remove", "filter": "pure", "cap": PureDP(1.0)}
+    proxy.cuts.append(None)  # the look at the table that is locked
+    lost(lambda: through.open_account("b", approver="a", reason="b", **terms))  # type: ignore[arg-type]
+    lost(lambda: through.grant("clinic", add=PureDP(1.0), approver="a", reason="b"))
+    lost(lambda: through.charge("clinic", PureDP(0.1), purpose="p", who="w", release_id="mine"))
+    plan = lost(
+        lambda: through.register_plan(
+            "clinic", [(PureDP(0.1), 2)], PureDP(0.2), purpose="p", who="w"
+        )
+    )
+    slot = through.next_slot(str(plan))
+    lost(lambda: through.commit(slot.release_id, "a" * 64))
+    ledger = Ledger.open(url)
+    kinds = [entry.kind for entry in ledger.entries()]
+    assert kinds == ["begin", "open", "open", "grant", "charge", "plan", "slot", "commit"]
+    assert ledger.account("clinic").cap == Amount.of(epsilon=2.0)
+    assert ledger.verify().verified
+
+
+def test_a_connection_lost_anywhere_else_is_made_again(
+    through: Ledger, proxy: Proxy, url: str
+) -> None:
+    for at in (0, 1, 100, 400, 700, 1000, 1500, 2000, 2500, 3000):
+        proxy.cuts.append(Cut("bytes", at))
+        through.reserve("clinic", PureDP(0.01), **SAID)
+    assert len(proxy.made) >= 8
+    ledger = Ledger.open(url)
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.01).times(10)
+    assert ledger.verify().verified
+
+
+def test_a_commit_that_cannot_be_looked_up_is_said_and_not_taken_for_a_charge(
+    through: Ledger, proxy: Proxy, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.ledger.postgresql.AWAY", 0.3)
+    proxy.cuts += [Cut("unanswered"), *[Cut("bytes", 0)] * 200]
+    with pytest.raises(InternalError, match="nothing may be drawn"):
+        through.reserve("clinic", PureDP(0.1), **SAID)
+    # It was charged, and stays so: a release may be lost, a charge never.
+    ledger = Ledger.open(url)
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.1)
+    assert len(ledger.unfinished("clinic")) == 1
+
+
+def test_what_was_told_as_not_charged_is_not(
+    through: Ledger, proxy: Proxy, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.ledger.postgresql.AWAY", 0.3)
+    proxy.cuts += [Cut("bytes", 600)] * 200
+    with pytest.raises(InputError, match=r"cannot be reached.*Nothing was charged"):
+        through.reserve("clinic", PureDP(0.1), **SAID)
+    assert Ledger.open(url).spent("clinic") == Amount.of(epsilon=0)
+
+
+def test_a_session_ended_by_an_administrator_is_begun_again(
+    opened: Opened, postgres: PostgreSQL, url: str
+) -> None:
+    ledger, ended = opened(), []
+    database = url.rsplit("/", 1)[1]
+
+    def end(total: Guarantee) -> None:
+        if not ended:
+            ended.extend(
+                postgres.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+                    database,
+                )
+            )
+
+    ledger.reserve("clinic", PureDP(0.1), tolerance_check=end, **SAID)
+    assert ended == [(True,)]
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.1)
+
+
+def test_a_server_that_comes_back_is_waited_for(own_postgres: PostgreSQL) -> None:
+    url = own_postgres.url(own_postgres.database())
+    ledger = Ledger.open(url)
+    terms = {"unit": "person", "adjacency": "add-remove", "filter": "pure", "cap": PureDP(1.0)}
+    ledger.open_account("clinic", approver="a", reason="b", **terms)  # type: ignore[arg-type]
+    restarted = []
+
+    def restart(total: Guarantee) -> None:
+        if not restarted:
+            own_postgres.restart()
+            restarted.append(total)
+
+    ledger.reserve("clinic", PureDP(0.1), tolerance_check=restart, **SAID)
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.1)
+    assert ledger.verify().verified
+
+
+# -- one writer at a time
+
+
+def test_a_writer_that_waited_sees_what_was_written(opened: Opened, url: str) -> None:
+    """The second begins while the first is inside its transaction, and is not turned back."""
+    import threading
+
+    ledger, second, told = opened(), Ledger.open(url), []
+    inside, checks = threading.Event(), []
+
+    def slow(total: Guarantee) -> None:
+        checks.append(total)
+        inside.set()
+        time.sleep(0.5)
+
+    def later() -> None:
+        inside.wait()
+        told.append(second.reserve("clinic", PureDP(0.2), tolerance_check=checks.append, **SAID))
+
+    waiting = threading.Thread(target=later)
+    waiting.start()
+    first = ledger.reserve("clinic", PureDP(0.1), tolerance_check=slow, **SAID)
+    waiting.join()
+    assert told[0].seq == first.seq + 1
+    assert [c.epsilon for c in checks if isinstance(c, PureDP)] == [0.1, 0.3]  # each once
+
+
+def test_a_ledger_in_use_for_too_long_says_so(
+    opened: Opened, hand: Hand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = opened()
+    monkeypatch.setattr("discreet.ledger.postgresql.LOCK_SECONDS", 0.1)
+    monkeypatch.setattr("discreet.ledger.postgresql.BUSY", 0.3)
+    with hand.connected() as connection:
+        connection.exec_driver_sql("LOCK TABLE discreet_lock IN EXCLUSIVE MODE")
+        with pytest.raises(InternalError, match="in use by others"):
+            ledger.reserve("clinic", PureDP(0.1), **SAID)
+        assert ledger.spent("clinic") == Amount.of(epsilon=0)  # reading never waits
+    ledger.reserve("clinic", PureDP(0.1), **SAID)
+
+
+def test_a_transaction_is_serializable_and_on_disk_when_it_ends(opened: Opened, url: str) -> None:
+    opened()
+    store = Store(url)
+
+    def settings(connection: object) -> list[str]:
+        return [
+            connection.exec_driver_sql(f"SHOW {name}").scalar()  # type: ignore[attr-defined]
+            for name in ("transaction_isolation", "synchronous_commit", "transaction_read_only")
+        ]
+
+    assert store.write(settings) == ["serializable", "on", "off"]
+    assert store.read(settings)[::2] == ["repeatable read", "on"]
+
+
+def test_a_server_without_fsync_is_refused() -> None:
+    server = PostgreSQL(fsync="off")
+    try:
+        server.start()
+        ledger = Ledger.open(server.url("postgres"))
+        with pytest.raises(PolicyError, match="fsync = off"):
+            ledger.open_account(
+                "a", unit="person", adjacency="add-remove", filter="pure", cap=None,
+                approver="a", reason="b",
+            )  # fmt: skip
+    finally:
+        server.remove()
+
+
+# -- roles and guards
+
+
+def test_a_spender_needs_no_right_to_change_anything(
+    opened: Opened, postgres: PostgreSQL, hand: Hand, url: str
+) -> None:
+    opened()
+    database = url.rsplit("/", 1)[1]
+    for statement in (
+        "CREATE ROLE spender LOGIN PASSWORD 'p4ss-w0rd'",
+        f"GRANT CONNECT ON DATABASE {database} TO spender",
+        "GRANT SELECT, INSERT ON discreet_entries TO spender",
+        "GRANT SELECT ON discreet_format TO spender",
+        "GRANT UPDATE ON discreet_lock TO spender",
+    ):
+        hand.execute(statement)
+    theirs = f"postgresql://spender:p4ss-w0rd@127.0.0.1:{postgres.port}/{database}"
+    try:
+        spender = Ledger.open(theirs)
+        entry = spender.reserve("clinic", PureDP(0.1), **SAID)
+        spender.commit(str(entry.release_id), "a" * 64)
+        assert spender.verify().verified
+        hand.execute("REVOKE INSERT ON discreet_entries FROM spender")
+        with pytest.raises(InputError, match=r"lacks a right .*Nothing was charged") as caught:
+            spender.reserve("clinic", PureDP(0.1), **SAID)
+        assert "p4ss" not in str(caught.value)
+    finally:
+        hand.execute("DROP OWNED BY spender")
+        hand.execute("DROP ROLE spender")
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        (
+            "DROP TRIGGER discreet_entries_no_change ON discreet_entries",
+            "the trigger discreet_entries_no_change was removed",
+        ),
+        (
+            "ALTER TABLE discreet_entries DISABLE TRIGGER discreet_entries_append",
+            "the trigger discreet_entries_append was switched off",
+        ),
+        (
+            "ALTER TABLE discreet_entries ENABLE REPLICA TRIGGER discreet_entries_append",
+            "the trigger discreet_entries_append was switched off",
+        ),
+        (
+            "CREATE OR REPLACE FUNCTION discreet_entries_no_change() RETURNS trigger "
+            "LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+            "the trigger discreet_entries_no_change was altered",
+        ),
+        (
+            "CREATE TRIGGER mine BEFORE INSERT ON discreet_entries FOR EACH ROW "
+            "EXECUTE FUNCTION discreet_entries_append()",
+            "the trigger mine was added",
+        ),
+        (
+            "GRANT UPDATE ON discreet_entries TO PUBLIC",
+            "the role PUBLIC was given the right to UPDATE entries",
+        ),
+    ],
+)
+def test_a_guard_taken_away_is_named(
+    opened: Opened, hand: Hand, statement: str, problem: str
+) -> None:
+    ledger = opened()
+    hand.execute(statement)
+    assert ledger.verify().problems == (problem,)
+
+
+def test_triggers_hold_where_a_session_switches_ordinary_ones_off(
+    opened: Opened, hand: Hand
+) -> None:
+    from sqlalchemy.exc import DBAPIError
+
+    opened()
+    with hand.connected() as connection:
+        connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
+        with pytest.raises(DBAPIError, match="never changed"):
+            connection.exec_driver_sql("DELETE FROM discreet_entries")
+
+
+def test_a_ledger_may_lie_in_a_schema_of_its_own(hand: Hand, url: str) -> None:
+    hand.execute("CREATE SCHEMA privacy")
+    ledger = Ledger.open(f"{url}?options=-csearch_path%3Dprivacy")
+    ledger.open_account(
+        "a", unit="person", adjacency="add-remove", filter="pure", cap=None, approver="a",
+        reason="b",
+    )  # fmt: skip
+    assert ledger.verify().verified
+    assert hand.execute("SELECT to_regclass('privacy.discreet_entries') IS NOT NULL") == [(True,)]
+    assert Ledger.open(url).accounts() == []
+
+
+def test_a_standby_can_be_read_and_not_spent_on(opened: Opened, url: str) -> None:
+    ledger = opened()
+    standby = Ledger.open(f"{url}?options=-cdefault_transaction_read_only%3Don")
+    assert standby.spent("clinic") == ledger.spent("clinic")
+    with pytest.raises(InputError, match=r"can only be read there.*Nothing was charged"):
+        standby.reserve("clinic", PureDP(0.1), **SAID)
+
+
+# -- addresses and passwords
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["postgresql://discreet:s3cret@127.0.0.1:{port}/postgres",
+     "postgresql://nobody:s3cret@127.0.0.1:{port}/postgres",
+     "postgresql://127.0.0.1:{port}/nowhere?user=discreet&password=s3cret",
+     "postgresql://discreet:s3cret@no-such-host.invalid:{port}/postgres"],
+)  # fmt: skip
+def test_a_refusal_comes_at_once_and_repeats_no_password(postgres: PostgreSQL, wrong: str) -> None:
+    ledger = Ledger.open(wrong.format(port=postgres.port))
+    start = time.monotonic()
+    with pytest.raises(InputError, match="refuses this user, password or database") as caught:
+        ledger.account("clinic")
+    assert time.monotonic() - start < 15
+    for text in (str(caught.value), repr(ledger), ledger.url, repr(caught.value.__cause__)):
+        assert "s3cret" not in text
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql://", "postgresql://u:s3cret@h", "postgresql+asyncpg://u:s3cret@h/d",
+     "postgresql+psycopg2://u:s3cret@h/d?password=s3cret", "postgresql://u:s3cret@h:port/d"],
+)  # fmt: skip
+def test_an_address_that_is_none_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(DiscreetError) as caught:
+        Ledger.open(url)
+    assert isinstance(caught.value, InputError)
+    assert "s3cret" not in str(caught.value)
