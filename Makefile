@@ -45,7 +45,7 @@ tests: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -n $(JOBS) --durations=10
 
 docs: $(VENV)/.ready-test
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	@echo "Open site/index.html in a browser."
 
 soak: $(VENV)/.ready-test
