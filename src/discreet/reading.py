@@ -16,12 +16,13 @@ from discreet.errors import InputError
 
 __all__ = ["DEPTH", "LARGEST", "MOST", "json_values", "text_of", "yaml_values"]
 
-LARGEST = 2**20
+LARGEST = 2**19
 """The most characters of a YAML file; lists that are longer belong into a CSV file beside it."""
 
 DEPTH = 40
 MOST = 500_000
 _DIGITS = 400
+_UNCLOSED = 1_000
 _PLAIN = frozenset(
     f"tag:yaml.org,2002:{name}"
     for name in ("bool", "float", "int", "map", "merge", "null", "seq", "str", "timestamp")
@@ -54,6 +55,8 @@ def yaml_values(text: str, what: str, error: type[InputError] = InputError) -> A
 
     if len(text) > LARGEST:
         raise error(f"{what} has more than {LARGEST:,} characters; keep lists in CSV files.")
+    if _unclosed(text) > _UNCLOSED:  # the scanner's time grows with the square of it
+        raise error(f"{what} is not plain YAML: it is nested too deeply.")
     loader: Any = None
     try:
         loader = yaml.SafeLoader(text)
@@ -68,14 +71,26 @@ def yaml_values(text: str, what: str, error: type[InputError] = InputError) -> A
         raise error(f"{what} is not plain YAML{_line(mark)}: {problem}.") from None
     except RecursionError:
         raise error(f"{what} is not plain YAML: it is nested too deeply.") from None
-    except (ValueError, OverflowError) as fault:
+    except (ValueError, LookupError, AttributeError, ArithmeticError) as fault:
         if isinstance(fault, error):
             raise
-        # A date such as 2026-02-30, or a number in a base that is none.
+        # The date 2026-02-30, the number 0b, or !!bool perhaps: the loader trips over each.
         raise error(f"{what} holds a date or number that is none; put it in quotes.") from None
     finally:
         if loader is not None:
             loader.dispose()
+
+
+def _unclosed(text: str) -> int:
+    """Return how many brackets are open at once, at most; those in quotes count too."""
+    level = most = 0
+    for character in text:
+        if character in "[{":
+            level += 1
+            most = max(most, level)
+        elif character in "]}":
+            level = max(0, level - 1)
+    return most
 
 
 def _line(mark: Any) -> str:

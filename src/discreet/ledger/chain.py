@@ -20,6 +20,7 @@ from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.entries import (
     BEFORE_THE_FIRST,
+    UNREADABLE,
     Entry,
     canonical,
     digest,
@@ -86,7 +87,13 @@ class Chain:
         opening, latest = self.found(account=name, kind="open"), self.found(account=name)
         if opening is None or latest is None:
             return None
-        return Account.restored(name, opening.said["terms"], latest.said["standing"])
+        try:
+            return Account.restored(name, opening.said["terms"], latest.said["standing"])
+        except UNREADABLE:
+            raise PolicyError(
+                f"What the ledger {self.store.url} says of account {name!r} cannot be read: it was "
+                "changed. Nothing is spent on such a ledger; run discreet ledger verify."
+            ) from None
 
     def needed(self, name: str) -> Account:
         """Return an account as it stands; refuse one that is not open."""

@@ -35,6 +35,15 @@ __all__ = [
 ]
 
 BEFORE_THE_FIRST = "0" * 64
+# What an altered text may raise while it is read.
+UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u to misread
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -92,7 +101,28 @@ class Entry:
                 f"Entry {seq} of the ledger does not match its hash: it was changed after it was "
                 "written. Nothing is spent on an altered ledger; run discreet ledger verify."
             )
-        return cls(seq, hash, MappingProxyType(json.loads(body)))
+        try:
+            said = json.loads(body)
+            entry = cls(seq, hash, MappingProxyType(said))
+            entry.check()
+        except UNREADABLE:
+            raise PolicyError(
+                f"Entry {seq} of the ledger cannot be read, though its hash fits: Discreet did not "
+                "write it. Nothing is spent on such a ledger; run discreet ledger verify."
+            ) from None
+        return entry
+
+    def check(self) -> None:
+        """Read everything that every entry has, so that what cannot be read is found here."""
+        datetime.fromisoformat(self.said["at"])
+        names = (self.said["kind"], self.account, self.release_id, self.plan_id, self.output_hash)
+        if not all(name is None or isinstance(name, str) for name in names):
+            raise TypeError
+        if not isinstance(self.slot, int | None):
+            raise TypeError
+        for amount in (self.cost, self.remaining, self.spent):
+            if amount is not None:
+                amount.floats("up")
 
     @property
     def kind(self) -> str:
