@@ -1,6 +1,8 @@
 """Processes that spend on one ledger, for test_ledger_processes.py; run as a script.
 
-    spenders.py many URL PROCESSES CHARGES EPSILON   all at once; prints what they got, as JSON
+    spenders.py many URL PROCESSES CHARGES EPSILON [FOLDER]
+                                                     all at once; prints what they got, as JSON;
+                                                     each stores outputs in a folder of its own
     spenders.py killed URL SEED ROUNDS               one by one, each killed at a random moment
     spenders.py inside URL WHERE                     one that dies inside its transaction
 
@@ -16,6 +18,7 @@ import random
 import signal
 import sys
 import time
+from pathlib import Path
 
 from discreet.errors import BudgetExceeded
 from discreet.guarantees import PureDP
@@ -25,7 +28,9 @@ from discreet.ledger.store import Store
 SAID = {"purpose": "a table", "who": "spender", "spec_hash": "s"}
 
 
-def many(url: str, processes: int, charges: int, epsilon: float) -> dict[str, list[str]]:
+def many(
+    url: str, processes: int, charges: int, epsilon: float, folder: str | None = None
+) -> dict[str, object]:
     """Let processes charge at the same moment; return the release ids that each was given."""
     start = time.time() + 0.5
     readers = []
@@ -40,6 +45,10 @@ def many(url: str, processes: int, charges: int, epsilon: float) -> dict[str, li
                 try:
                     entry = ledger.reserve("clinic", PureDP(epsilon), **SAID)
                     said["got"].append(entry.release_id)  # type: ignore[attr-defined]
+                    if folder is not None:
+                        own = Path(folder) / f"host-{number}"
+                        own.mkdir(exist_ok=True)
+                        (own / str(entry.release_id)).write_text(f"{number}")
                     ledger.commit(str(entry.release_id), f"{number}")
                 except BudgetExceeded:
                     said["refused"] += 1  # type: ignore[operator]
@@ -51,9 +60,11 @@ def many(url: str, processes: int, charges: int, epsilon: float) -> dict[str, li
         os.close(write)
         readers.append(os.fdopen(read))
     found = [json.load(reader) for reader in readers]
+    took = time.time() - start
     for _ in range(processes):
         os.wait()
     return {
+        "seconds": took,
         "got": [name for one in found for name in one["got"]],
         "refused": sum(one["refused"] for one in found),
         "failed": [words for one in found for words in one["failed"]],
@@ -115,7 +126,7 @@ def inside(url: str, where: str) -> int:
 if __name__ == "__main__":
     what, url, *rest = sys.argv[1:]
     if what == "many":
-        result: object = many(url, int(rest[0]), int(rest[1]), float(rest[2]))
+        result: object = many(url, int(rest[0]), int(rest[1]), float(rest[2]), *rest[3:])
     elif what == "killed":
         result = killed(url, int(rest[0]), int(rest[1]))
     else:

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from discreet.guarantees import PureDP
 from discreet.ledger import Amount, Ledger
+from servers import PostgreSQL
 
 SPENDERS = Path(__file__).with_name("spenders.py")
 Opened = Callable[..., Ledger]
@@ -45,6 +47,48 @@ def test_32_processes_spend_all_of_the_cap_and_no_more(opened: Opened, url: str)
     recorded = {e.release_id for e in ledger.entries("clinic") if e.kind == "reserve"}
     assert recorded == set(found["got"])
     assert ledger.unfinished("clinic") == []
+    assert ledger.verify().verified
+
+
+@pytest.mark.slow
+def test_32_hosts_go_on_after_the_server_crashed_and_came_back(
+    own_postgres: PostgreSQL, tmp_path: Path
+) -> None:
+    """The server stops at once, without a checkpoint, while all of them are at work."""
+    database = own_postgres.database()
+    url = own_postgres.url(database)
+    ledger = Ledger.open(url)
+    ledger.open_account(
+        "clinic", unit="person", adjacency="add-remove", filter="pure", cap=PureDP(1.0),
+        approver="a", reason="b",
+    )  # fmt: skip
+    with subprocess.Popen(
+        [sys.executable, str(SPENDERS), "many", url, "32", "6", "0.01", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as hosts:
+        until = time.monotonic() + 60
+        while len(ledger.entries("clinic")) < 60 and time.monotonic() < until:
+            time.sleep(0.05)
+        amid = len(ledger.entries("clinic"))
+        own_postgres.restart()
+        told, words = hosts.communicate(timeout=120)
+    assert (hosts.returncode, words) == (0, "")
+    found = json.loads(told)
+    assert 60 <= amid < 200, "the server was to be restarted amid the work"
+    assert found["failed"] == []
+    # The cap is used up and not passed: nobody was charged twice for what was tried twice.
+    assert len(found["got"]) == len(set(found["got"])) == 100
+    assert found["refused"] == 32 * 6 - 100
+    assert ledger.spent("clinic") == Amount.of(epsilon=1.0)
+    entries = ledger.entries("clinic")
+    charged = [e.release_id for e in entries if e.kind == "reserve"]
+    assert sorted(map(str, charged)) == sorted(found["got"])
+    # Every output, on whichever host, was charged and recorded.
+    stored = {e.release_id: e.output_hash for e in entries if e.kind == "commit"}
+    outputs = {path.name: path.read_text() for path in tmp_path.glob("host-*/*")}
+    assert outputs == stored
     assert ledger.verify().verified
 
 
