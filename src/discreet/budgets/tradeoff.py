@@ -15,7 +15,7 @@ from discreet.budgets.choosing import choose
 from discreet.laws.geometric import Geometric
 from discreet.tolerances.shapes import Tolerance
 
-__all__ = ["TradeOff", "trade_off"]
+__all__ = ["TradeOff", "distance_across", "trade_off"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,17 @@ class TradeOff:
             "half_width": self.half_width,
             "crosses": {str(distance): chance for distance, chance in self.crosses},
         }
+
+
+def distance_across(count: int, limit: int) -> int:
+    """Return how far noise must carry a true count to publish it on the other side of a limit.
+
+    A count is on one side where it is above the limit, on the other where it is at it or below.
+
+    >>> [distance_across(count, 24) for count in (25, 24, 20)]
+    [1, 1, 5]
+    """
+    return count - limit if count > limit else limit - count + 1
 
 
 def trade_off(

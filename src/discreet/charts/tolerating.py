@@ -32,6 +32,8 @@ __all__ = [
     "adversaries",
     "adversaries_data",
     "adversaries_spec",
+    "bare",
+    "filled",
     "profile_line",
     "profile_line_data",
     "profile_line_spec",
@@ -160,11 +162,11 @@ def _tolerated_shape(top: float, high: float) -> dict[str, Any]:
     ring = bound.mark_point(size=260, strokeWidth=2, color=INK, opacity=1, clip=True)
     word = bound.mark_text(dx=14, dy=14, align="left", color=INK, clip=True).encode(text="label:N")
     chart = (nothing + lines + single + ring + word).properties(width="container", height=340)
-    return _bare(chart)
+    return bare(chart)
 
 
-def _bare(chart: Any) -> dict[str, Any]:
-    """The shape without rows and without a title: the page puts words beside a chart."""
+def bare(chart: Any) -> dict[str, Any]:
+    """Return a chart's shape without rows and title: the page puts words beside a chart."""
     shape: dict[str, Any] = styled(chart, "").to_dict(validate=False)
     shape.pop("title", None)
     config = shape["config"]
@@ -174,7 +176,8 @@ def _bare(chart: Any) -> dict[str, Any]:
     return shape
 
 
-def _filled(shape: dict[str, Any], rows: dict[str, list[Row]]) -> dict[str, Any]:
+def filled(shape: dict[str, Any], rows: dict[str, list[Row]]) -> dict[str, Any]:
+    """Return a shape with the rows of its named data sets."""
     out = copy(shape)
     out["datasets"] = {**out.get("datasets", {}), **rows}
     return out
@@ -182,7 +185,7 @@ def _filled(shape: dict[str, Any], rows: dict[str, list[Row]]) -> dict[str, Any]
 
 def tolerated_spec(choice: Choice, top: float = 1.0, high: float = 1.0) -> dict[str, Any]:
     """Return belief before and after, tolerated and allowed, as Vega-Lite."""
-    return _filled(_tolerated_shape(top, high), tolerated_data(choice, top))
+    return filled(_tolerated_shape(top, high), tolerated_data(choice, top))
 
 
 def tolerated(choice: Choice, top: float = 1.0, high: float = 1.0) -> Any:
@@ -234,7 +237,7 @@ def _profile_shape(top: float, key: str) -> dict[str, Any]:
     if key == "epsilon":
         rule = alt.Chart(alt.NamedData(name="budget")).encode(y=y)
         line = line + rule.mark_rule(color=COLOURS[0], strokeWidth=2)
-    return _bare(line.properties(width="container", height=150))
+    return bare(line.properties(width="container", height=150))
 
 
 def profile_line_spec(choice: Choice, key: str = "ratio", top: float = 1.0) -> dict[str, Any]:
@@ -242,7 +245,7 @@ def profile_line_spec(choice: Choice, key: str = "ratio", top: float = 1.0) -> d
     rows = profile_line_data(choice, top)
     if key == "ratio":
         rows.pop("budget")
-    return _filled(_profile_shape(top, key), rows)
+    return filled(_profile_shape(top, key), rows)
 
 
 def profile_line(choice: Choice, key: str = "ratio", top: float = 1.0) -> Any:
@@ -282,20 +285,22 @@ def _adversaries_shape(key: str) -> dict[str, Any]:
         "ratio": ("r*", "log", 1.0, _TOP_RATIO),
         "epsilon": ("largest ε", "linear", 0.0, _TOP_EPSILON),
     }[key]
-    unit, bare = alt.Scale(domain=[0, 1]), alt.Axis(grid=False, format="~%", tickCount=5)
+    unit, plain = alt.Scale(domain=[0, 1]), alt.Axis(grid=False, format="~%", tickCount=5)
     cells = (
         alt.Chart(alt.NamedData(name="cells"))
         .mark_rect(stroke=None)
         .encode(
-            x=alt.X("p0:Q", title="p: is in the data", scale=unit, axis=bare),
+            x=alt.X("p0:Q", title="p: is in the data", scale=unit, axis=plain),
             x2="p1:Q",
-            y=alt.Y("q0:Q", title="q: has the value, if in", scale=unit, axis=bare),
+            y=alt.Y("q0:Q", title="q: has the value, if in", scale=unit, axis=plain),
             y2="q1:Q",
             color=alt.Color(
                 f"{key}:Q",
                 title=f"{label}, up to {top:g}",
                 # Dark where little may be learned; one hue, so that no end looks good or bad.
-                scale=alt.Scale(type=kind, scheme="blues", reverse=True, domainMax=top, clamp=True),
+                scale=alt.Scale(
+                    type=kind, scheme="blues", reverse=True, domain=[low, top], clamp=True
+                ),
                 legend=alt.Legend(orient="top", gradientLength=180, titleLimit=260),
             ),
         )
@@ -305,12 +310,12 @@ def _adversaries_shape(key: str) -> dict[str, Any]:
     # The adversary that binds stands where it is darkest.
     word = spot.mark_text(dx=-12, dy=-10, align="right", color="white", fontWeight=600)
     chart = (cells + ring + word.encode(text="label:N")).properties(width="container", height=300)
-    return _bare(chart)
+    return bare(chart)
 
 
 def adversaries_spec(choice: Choice, key: str = "epsilon", points: int = 24) -> dict[str, Any]:
     """Return r* or the largest ε over both priors as Vega-Lite, a heat map."""
-    return _filled(_adversaries_shape(key), adversaries_data(choice, points))
+    return filled(_adversaries_shape(key), adversaries_data(choice, points))
 
 
 def adversaries(choice: Choice, key: str = "epsilon", points: int = 48) -> Any:

@@ -228,6 +228,9 @@ _BLANKS: dict[str, tuple[str, float | None, float | None]] = {
     "formula": ("the most that belief may grow, as a formula in p and q", None, None),
     "epsilon": ("the budget epsilon", 0, None),
 }
+# Beyond these nothing can be said that anyone would act on, and noise has no numbers any more.
+_LEAST = {"fold": 1.000001, "epsilon": 1e-6}
+_MOST = {"fold": 1e9, "epsilon": 1e3}
 
 
 def _share(percentage: float) -> float:
@@ -309,7 +312,13 @@ def _condition(given: Mapping[str, str], suffix: str, budgets: bool) -> Conditio
         default = getattr(bare, field.name)
         if isinstance(default, float):
             label = _BLANKS[field.name][0]
-            values[field.name] = _number(f"“{label}”", text, default)
+            value = _number(f"“{label}”", text, default)
+            low, high = _LEAST.get(field.name, 1e-4), _MOST.get(field.name, 100.0)
+            if not low <= value <= high:
+                raise InputError(
+                    f"“{label}” is {value:g}; on this page it lies between {low:g} and {high:g}."
+                )
+            values[field.name] = value
         else:
             values[field.name] = text or default
     kinds = [kind for kind in KINDS if budgets or kind != "epsilon"]

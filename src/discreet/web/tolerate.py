@@ -156,9 +156,13 @@ def _binding(choice: Any) -> str:
         return "Nobody: the tolerance bounds nothing."
     p, q = choice.binding.p, choice.binding.q
     who = f"someone who thinks there is a {_chance(p)} chance that the person is in the data"
-    if p == 1:
+    if p == 0:
+        who = "someone who thinks there is an ever smaller chance that the person is in the data"
+    elif p == 1:
         who = "someone who knows that the person is in the data"
-    if q < 1:
+    if q == 0:
+        who += ", and an ever smaller chance of the sensitive value then"
+    elif q < 1:
         who += f", and a {_chance(q)} chance of the sensitive value then"
     if choice.binding.name:
         who += f" ({choice.binding.name})"

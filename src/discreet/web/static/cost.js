@@ -1,0 +1,41 @@
+// Cost: tolerances side by side; a slider moves the first number of a sentence.
+import { announce, chart, how, live, rows, state, text } from "/static/discreet.js";
+import { reshaping } from "/static/conditions.js";
+
+const form = document.getElementById("asked");
+const results = document.getElementById("results");
+
+if (form && results) {
+  reshaping(form, () => speaking.send({}));
+
+  // A slider and its blank show the same value; only the blank is sent.
+  form.addEventListener("input", (event) => {
+    const { moves } = event.target.dataset;
+    const [slider, blank] = moves
+      ? [event.target, form.elements.namedItem(moves)]
+      : [form.querySelector(`[data-moves="${event.target.name}"]`), event.target];
+    if (!slider || !blank) return;
+    if (moves) blank.value = slider.value; else slider.value = blank.value;
+    slider.setAttribute("aria-valuetext", slider.dataset.says.replace("{}", blank.value));
+  });
+
+  const speaking = live(form, "/api/cost", (answer, superseded) => {
+    if (!superseded) {
+      state(answer.link, answer.yaml);
+      announce(answer.spoken);
+    }
+    const head = document.querySelector("#costs thead tr");
+    head.replaceChildren(...answer.header.map((name, place) => {
+      const cell = document.createElement(place ? "th" : "td");
+      if (place) cell.scope = "col";
+      cell.textContent = name;
+      return cell;
+    }));
+    rows("costs", answer.rows);
+    text("verdict", answer.verdict);
+    text("shown", answer.shown);
+    for (const [name, item] of Object.entries(answer.how)) how(`how-${name}`, item);
+    chart(document.getElementById("counts"), answer.charts.counts);
+  }, { results: [results] });
+  speaking.send({});
+}
