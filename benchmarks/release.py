@@ -1,318 +1,290 @@
-"""Speed of a release: bounded count and sum by 500 public groups, against others, in one run.
+"""A release on one machine: bounded count and clipped sum by 500 public groups, against others.
 
-    python -m benchmarks.release [--rows 20000000] [--repeats 3] [--json]
+Every contender runs in a process of its own; imports and the opening of the source are not timed.
+What is loaded on first use is not timed either: each answers a small question first.
 
-Data made here: ROWS rows, a tenth as many persons, 500 groups, a cost. `heavy`: at most five rows
-a person, and most persons have more. `light`: the same data, at most fourteen, and one person in
-twelve has more. `skewed`: at most five, and one person in ten has more, but these have four fifths
-of all rows. Every contender runs in a process
-of its own, in turn, `repeats` times; the best time counts and the largest peak memory. Imports and
-the opening of the source are not timed. Times depend on the machine; read the ratios.
-
-- floor: DuckDB's plain GROUP BY; count: rows per person, nothing else
-- window: DuckDB's row_number() over (partition by person order by a random column), no noise
-- opendp: OpenDP's Polars extension, truncated by sampling, with its noise (needs the version of
-  Polars that its own release names; elsewhere it is left out); polars: the same truncation alone
-- ours: engine, bounding and noise; record: the same where every row is a unit
-- cells: half a million cells (and a half and a quarter of that), noise and all
+- GROUP BY: no privacy at all, the floor; count per person: the floor of anything that looks at
+  persons
+- row_number: bounding as one would first write it, without noise
+- Polars: the truncation that OpenDP's Polars extension writes, without its noise
+- OpenDP-Polars, PipelineDP: the same release, with their noise at ε = 1
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import resource
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-LIMIT, LIGHT_LIMIT, GROUPS = 5, 14, 500
+from benchmarks import data
+from benchmarks.contest import Contender, Prepared, Size, Task
+from benchmarks.data import GROUPS, LIGHT_LIMIT, LIMIT
+from benchmarks.spark import pipeline_release
+
+TITLE = "A release on one machine"
+ABOUT = (
+    "Count and clipped sum by 500 public groups, whole persons protected, ε = 1 shared evenly, "
+    "from one Parquet file. The accuracy is the root mean square error where nothing has to be cut."
+)
 _VALUE = "cast(round(least(greatest(cost, 0), 500) * 100) as bigint)"
+_COUNT = (
+    "select count(*) filter (n > 5) from (select person, count(*) n from '{source}' group by 1)"
+)
+_FLOOR = "select grp, count(*), sum(" + _VALUE + ") from '{source}' group by 1"  # noqa: S608
+_WINDOW = (
+    "select grp, count(*), sum(v) from (select grp, v, row_number() over (partition by "  # noqa: S608
+    "person order by r) k from (select person, grp, " + _VALUE + " v, random() r "
+    "from '{source}')) where k <= 5 group by 1"
+)
 
 
-def make(folder: Path, rows: int) -> None:
-    """Write heavy.parquet and skewed.parquet."""
+def _duckdb(query: str, source: Path) -> Prepared:
     import duckdb
 
-    persons = rows // 10
-    many = persons // 10
-    rest = "cast(floor(random() * 500) as int) grp, random() * 500 cost"
-    heavy = f"cast(floor(random() * {persons}) as int) person, {rest}"
-    # Nine persons in ten have two rows on average, one in ten the rest of them.
-    few = 2 * (persons - many) / rows
-    skewed = (
-        f"cast(case when random() < {few} then floor(random() * {persons - many}) "
-        f"else {persons - many} + floor(random() * {many}) end as int) person, {rest}"
+    connection = duckdb.connect(config={"preserve_insertion_order": "false"})
+    return Prepared(lambda: connection.sql(query.format(source=source)).fetchall())
+
+
+def _query(unit: tuple[str, ...], limit: int) -> Any:
+    from discreet.releases.contributions import Contribution
+    from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing
+
+    cells = KeySet(("grp",), tuple((str(i),) for i in range(GROUPS)))
+    rows = limit if unit else None
+    bounds = Contribution.of(rows, None, None, adjacency="add-remove", grouped=True)
+    cost = Number("cost", 0, 50_000, Fraction(1, 100))
+    return Query(unit, cells, bounds, (Counting("n"), Summing("s", cost)))
+
+
+def noisy(engine: Any, query: Any, limit: int) -> tuple[list[int], list[int]]:
+    """Measure on an engine of ours and add the noise of ε = 1, half for each statistic."""
+    from discreet.noise import discrete_laplace
+
+    found = engine.measure(query)
+    return (
+        discrete_laplace(found["n"], 2.0 * limit),
+        discrete_laplace(found["s"], 2.0 * limit * 50_000),
     )
-    with duckdb.connect() as connection:
-        connection.execute("set preserve_insertion_order = false")
-        for name, columns in (("heavy", heavy), ("skewed", skewed)):
-            target = folder / f"{name}.parquet"
-            if not target.exists():
-                connection.execute(
-                    f"copy (select {columns} from range({rows})) to '{target}' (format parquet)"  # noqa: S608
-                )
 
 
-def _duckdb(query: str) -> Callable[[str], Any]:
-    def prepared(source: str) -> Any:
-        import duckdb
-
-        connection = duckdb.connect(config={"preserve_insertion_order": "false"})
-        return lambda: connection.sql(query.format(source=source)).fetchall()
-
-    return prepared
+def accuracy_of(folder: Path, opened: Callable[[Path], Any]) -> str:
+    """Say how far off a release of the exact file by an engine of ours is."""
+    engine = opened(data.exact(folder))
+    counts, sums = noisy(engine, _query(("person",), LIMIT), LIMIT)
+    engine.close()
+    return data.rms(folder, dict(enumerate(counts)), {g: s / 100 for g, s in enumerate(sums)})
 
 
-def _ours(unit: tuple[str, ...], limit: int = LIMIT) -> Callable[[str], Any]:
-    def prepared(source: str) -> Any:
-        from discreet.noise import discrete_laplace
-        from discreet.releases.contributions import Contribution
-        from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing
-        from discreet.releases.engines.duckdb import DuckDB
+def _open(source: Path) -> Any:
+    from discreet.releases.engines.duckdb import DuckDB
 
-        discrete_laplace([0], 1.0)  # loads OpenDP
-        engine = DuckDB.open(source, Path(source))
-        cells = KeySet(("grp",), tuple((str(i),) for i in range(GROUPS)))
-        rows = limit if unit else None
-        bounds = Contribution.of(rows, None, None, adjacency="add-remove", grouped=True)
-        cost = Number("cost", 0, 50_000, Fraction(1, 100))
-        query = Query(unit, cells, bounds, (Counting("n"), Summing("s", cost)))
-        _warm(query)
+    return DuckDB.open(str(source), source)
 
-        def work() -> Any:
-            found = engine.measure(query)
-            return [
-                discrete_laplace(found["n"], 10.0),  # type: ignore[arg-type]
-                discrete_laplace(found["s"], 500_000.0),  # type: ignore[arg-type]
-            ]
 
-        return work
-
-    return prepared
+def _ours(folder: Path, source: Path, unit: tuple[str, ...], limit: int) -> Prepared:
+    engine = _open(source)
+    query = _query(unit, limit)
+    _warm(query)
+    judged = (lambda: accuracy_of(folder, _open)) if unit and limit == LIMIT else None
+    return Prepared(lambda: noisy(engine, query, limit), accuracy=judged, close=engine.close)
 
 
 def _warm(query: Any) -> None:
-    """Ask the same of an empty table, both ways: what is loaded on first use is not timed."""
+    """Ask the same of an empty table, both ways, and draw noise once."""
     import pyarrow as pa
 
+    from discreet.noise import discrete_laplace
     from discreet.releases.engines import duckdb
     from discreet.releases.engines.duckdb import DuckDB
 
+    discrete_laplace([0], 1.0)
     types = {"person": pa.int32(), "grp": pa.int32(), "cost": pa.float64()}
     empty = DuckDB.of(pa.table({name: pa.array([], kind) for name, kind in types.items()}))
     large, duckdb.LARGE = duckdb.LARGE, 0
     empty.measure(query)
     if query.unit:
         names = [measure.name for measure in query.measures]
-        cells = query.cells
-        empty._without_the_rest(query, empty._key_table(cells), names, len(cells))  # type: ignore[arg-type]
+        empty._without_the_rest(query, empty._key_table(query.cells), names, len(query.cells))
     empty.close()
     duckdb.LARGE = large
 
 
-def _polars(source: str) -> Any:
-    """The truncation that OpenDP's Polars extension writes, without its noise: a lower bound."""
+def _polars(source: Path) -> Prepared:
     import polars as pl
 
-    def work() -> Any:
+    def run() -> Any:
         shuffled = pl.int_range(pl.len()).shuffle().over("person")
         kept = pl.scan_parquet(source).filter(shuffled < LIMIT).group_by("grp")
         return kept.agg(pl.len(), pl.col("cost").clip(0, 500).sum()).collect()
 
-    return work
+    return Prepared(run)
 
 
-def _opendp(source: str) -> Any:
+def _opendp(folder: Path, source: Path) -> Prepared:
     import opendp.prelude as dp
     import polars as pl
 
     dp.enable_features("contrib")
-    context = dp.Context.compositor(
-        data=pl.scan_parquet(source),
-        privacy_unit=dp.unit_of(contributions=1, identifier="person"),
-        privacy_loss=dp.loss_of(epsilon=1.0),
-        split_evenly_over=1,
-        margins=[dp.polars.Margin(by=[], max_length=10**9), dp.polars.Margin(by=["grp"])],
-    )
-
     keys = pl.LazyFrame({"grp": pl.Series(range(GROUPS), dtype=pl.Int32)})
 
-    def work() -> Any:
+    def run(file: Path = source) -> Any:
+        context = dp.Context.compositor(
+            data=pl.scan_parquet(file),
+            privacy_unit=dp.unit_of(contributions=1, identifier="person"),
+            privacy_loss=dp.loss_of(epsilon=1.0),
+            split_evenly_over=1,
+            margins=[dp.polars.Margin(by=[], max_length=10**9), dp.polars.Margin(by=["grp"])],
+        )
         query = (
             context.query()
             .truncate_per_group(LIMIT)
             .group_by("grp")
-            .agg(dp.len(), pl.col("cost").cast(int).fill_null(0).dp.sum((0, 500)))
+            .agg(
+                dp.len().alias("n"),
+                pl.col("cost").cast(int).fill_null(0).dp.sum((0, 500)).alias("s"),
+            )
             .with_keys(keys)
         )
         return query.release().collect()
 
-    return work
-
-
-def _cells(count: int) -> Callable[[str], Any]:
-    def prepared(source: str) -> Any:
-        from discreet.noise import discrete_laplace
-        from discreet.releases.contributions import Contribution
-        from discreet.releases.engines.base import Counting, KeySet, Query
-        from discreet.releases.engines.duckdb import DuckDB
-
-        discrete_laplace([0], 1.0)
-        engine = DuckDB.open(source, Path(source))
-        keys = tuple(
-            (str(group), str(person))
-            for person in range(count // GROUPS)
-            for group in range(GROUPS)
+    def accuracy() -> str:
+        found = run(data.exact(folder))
+        groups = found["grp"].to_list()
+        return data.rms(
+            folder,
+            dict(zip(groups, found["n"].to_list(), strict=True)),
+            dict(zip(groups, found["s"].to_list(), strict=True)),
         )
-        cells = KeySet(("grp", "person"), keys)
-        bounds = Contribution.of(LIMIT, None, None, adjacency="add-remove", grouped=True)
-        query = Query(("person",), cells, bounds, (Counting("n"),))
-        _warm(query)
 
-        def work() -> Any:
-            told: list[int] = []
-            counts = engine.measure(query)["n"]
-            released = discrete_laplace(
-                counts,  # type: ignore[arg-type]
-                10.0,
-                progress=lambda done, total: told.append(done),
-            )
-            assert told[-1] == count
-            return released
-
-        return work
-
-    return prepared
+    run(data.exact(folder))
+    return Prepared(run, accuracy=accuracy)
 
 
-_COUNT = (
-    "select count(*) filter (n > 5) from (select person, count(*) n from '{source}' group by 1)"
-)
-CONTENDERS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "floor": (
-        "heavy",
-        _duckdb("select grp, count(*), sum(" + _VALUE + ") from '{source}' group by 1"),  # noqa: S608
-    ),
-    "count": ("heavy", _duckdb(_COUNT)),
-    "window": (
-        "heavy",
-        _duckdb(
-            "select grp, count(*), sum(v) from (select grp, v, row_number() over (partition by "  # noqa: S608
-            "person order by r) k from (select person, grp, " + _VALUE + " v, random() r "
-            "from '{source}')) where k <= 5 group by 1"
-        ),
-    ),
-    "polars": ("heavy", _polars),
-    "opendp": ("heavy", _opendp),
-    "ours": ("heavy", _ours(("person",))),
-    "record": ("heavy", _ours(())),
-    "light ours": ("heavy", _ours(("person",), LIGHT_LIMIT)),
-    "skewed count": ("skewed", _duckdb(_COUNT)),
-    "skewed ours": ("skewed", _ours(("person",))),
-    "cells 125,000": ("heavy", _cells(125_000)),
-    "cells 250,000": ("heavy", _cells(250_000)),
-    "cells 500,000": ("heavy", _cells(500_000)),
-}
+def _pipelinedp(folder: Path, source: Path) -> Prepared:
+    import pipeline_dp
+    import pyarrow.parquet as pq
+
+    def run(file: Path = source) -> Any:
+        table = pq.read_table(file, columns=["person", "grp", "cost"])
+        columns = (table[name].to_pylist() for name in table.column_names)
+        rows = list(zip(*columns, strict=True))
+        return list(pipeline_release(pipeline_dp, pipeline_dp.LocalBackend(), rows))
+
+    def accuracy() -> str:
+        found = run(data.exact(folder))
+        return data.rms(folder, {g: m.count for g, m in found}, {g: m.sum for g, m in found})
+
+    run(data.exact(folder))
+    return Prepared(run, accuracy=accuracy)
 
 
-def one(name: str, folder: Path) -> dict[str, float]:
-    """Run one contender in this process."""
-    data, prepared = CONTENDERS[name]
-    work = prepared(str(folder / f"{data}.parquet"))
-    start = time.perf_counter()
-    work()
-    seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
-    return {"seconds": seconds, "peak_gb": peak}
+def _cells(source: Path, count: int) -> Prepared:
+    from discreet.noise import discrete_laplace
+    from discreet.releases.contributions import Contribution
+    from discreet.releases.engines.base import Counting, KeySet, Query
 
-
-def run(
-    rows: int = 2_000_000,
-    repeats: int = 3,
-    folder: Path | None = None,
-    opendp_python: str = sys.executable,
-) -> dict[str, Any]:
-    """Measure every contender; return times, memory and the ratios that matter."""
-    if folder is None:
-        with tempfile.TemporaryDirectory(prefix="discreet-bench-") as name:
-            return run(rows, repeats, Path(name), opendp_python)
-    make(folder, rows)
-    found: dict[str, dict[str, float]] = {}
-    for _ in range(repeats):
-        for name in CONTENDERS:
-            ran = subprocess.run(
-                [
-                    opendp_python if name == "opendp" else sys.executable,
-                    __file__,
-                    "--one",
-                    name,
-                    "--folder",
-                    str(folder),
-                ],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if ran.returncode != 0:
-                print(f"{name} failed: {ran.stderr[-300:]}", file=sys.stderr)
-                continue
-            now = json.loads(ran.stdout)
-            best = found.setdefault(name, now)
-            best["seconds"] = min(best["seconds"], now["seconds"])
-            best["peak_gb"] = max(best["peak_gb"], now["peak_gb"])
-    return {"rows": rows, "contenders": found, "ratios": _ratios(found)}
-
-
-def _ratios(found: dict[str, dict[str, float]]) -> dict[str, float]:
-    def over(a: str, b: str) -> float | None:
-        if a not in found or b not in found:
-            return None
-        return round(found[a]["seconds"] / found[b]["seconds"], 2)
-
-    wanted = {
-        "opendp / ours (3 or more)": ("opendp", "ours"),
-        "polars / ours": ("polars", "ours"),
-        "window / ours (2 or more)": ("window", "ours"),
-        "ours / count (stretch: 3 or less)": ("ours", "count"),
-        "light ours / count (2 or less)": ("light ours", "count"),
-        "skewed ours / skewed count": ("skewed ours", "skewed count"),
-        "record / floor (1.3 or less, and the noise)": ("record", "floor"),
-        "500,000 cells / 250,000 cells (linear: 2)": ("cells 500,000", "cells 250,000"),
-    }
-    return {name: ratio for name, pair in wanted.items() if (ratio := over(*pair)) is not None}
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run it from the command line."""
-    parser = argparse.ArgumentParser(description="Speed of a release, against others.")
-    parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--folder", type=Path, default=None)
-    parser.add_argument(
-        "--opendp-python", default=sys.executable, help="An interpreter with opendp[polars]."
+    engine = _open(source)
+    keys = tuple(
+        (str(group), str(person)) for person in range(count // GROUPS) for group in range(GROUPS)
     )
-    parser.add_argument("--one", choices=list(CONTENDERS), default=None)
-    parser.add_argument("--json", action="store_true")
-    asked = parser.parse_args(arguments)
-    if asked.one is not None:
-        print(json.dumps(one(asked.one, asked.folder)))
-        return 0
-    found = run(asked.rows, asked.repeats, asked.folder, asked.opendp_python)
-    if asked.json:
-        print(json.dumps(found, indent=1))
-        return 0
-    for name, measured in found["contenders"].items():
-        print(f"{name:16} {measured['seconds']:8.2f} s  {measured['peak_gb']:6.2f} GB")
-    for name, ratio in found["ratios"].items():
-        print(f"{name}: {ratio}")
-    return 0
+    bounds = Contribution.of(LIMIT, None, None, adjacency="add-remove", grouped=True)
+    query = Query(("person",), KeySet(("grp", "person"), keys), bounds, (Counting("n"),))
+    _warm(query)
+
+    def run() -> Any:
+        told: list[int] = []
+        counts = engine.measure(query)["n"]
+        released = discrete_laplace(counts, 10.0, progress=lambda done, _: told.append(done))
+        assert told[-1] == count
+        return released
+
+    return Prepared(run, close=engine.close)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def make(size: Size) -> None:
+    """Make the data."""
+    rows = size.cut(size.rows)
+    data.write_truth(size.data)
+    data.heavy(size.data, rows)
+    data.heavy(size.data, max(rows // 10, 1000))
+    data.skewed(size.data, rows)
+
+
+def contenders(size: Size) -> list[Contender]:
+    """Return everyone, on every kind of data."""
+    folder, rows = size.data, size.cut(size.rows)
+    heavy, skewed = data.heavy(folder, rows), data.skewed(folder, rows)
+    fewer = max(rows // 10, 1000)
+    tenth = data.heavy(folder, fewer)
+    said = f"{rows:,} rows, {rows // 10:,} persons"
+    bound = Task("bound", f"{said}, at most 5 rows each (most have more)")
+    light = Task("light", f"{said}, at most 14 rows each (one in twelve has more)")
+    skew = Task("skewed", f"{said}, at most 5 each (one in ten has more, with 4/5 of the rows)")
+    record = Task("record", f"{rows:,} rows, each protected by itself")
+    less = Task("tenth", f"{fewer:,} rows, {fewer // 10:,} persons, at most 5 rows each")
+    person = ("person",)
+    duck: dict[str, Any] = {"package": "duckdb"}
+
+    def floor(name: str, query: str, task: Task, source: Path = heavy) -> Contender:
+        return Contender(task, name, lambda: _duckdb(query, source), **duck)
+
+    def ours(task: Task, unit: tuple[str, ...], limit: int, source: Path = heavy) -> Contender:
+        return Contender(task, "Discreet", lambda: _ours(folder, source, unit, limit), ours=True)
+
+    peers = [
+        Contender(
+            bound,
+            "OpenDP-Polars, by sampling",
+            lambda: _opendp(folder, heavy),
+            package="opendp",
+            environment="opendp",
+            turns=2,
+        ),
+        Contender(
+            less,
+            "PipelineDP, local",
+            lambda: _pipelinedp(folder, tenth),
+            package="pipeline-dp",
+            environment="pipelinedp",
+            turns=1,
+            limit=240,
+        ),
+    ]
+    counted = "DuckDB, count per person only"
+    group_by = "DuckDB, GROUP BY, no privacy"
+    listed = [
+        ours(bound, person, LIMIT),
+        floor(group_by, _FLOOR, bound),
+        floor(counted, _COUNT, bound),
+        Contender(
+            bound,
+            "DuckDB, row_number over persons, no noise",
+            lambda: _duckdb(_WINDOW, heavy),
+            turns=2,
+            **duck,
+        ),
+        Contender(
+            bound,
+            "Polars, shuffle over persons, no noise",
+            lambda: _polars(heavy),
+            package="polars",
+            turns=2,
+        ),
+        peers[0],
+        ours(light, person, LIGHT_LIMIT),
+        floor(counted, _COUNT, light),
+        ours(skew, person, LIMIT, skewed),
+        floor(counted, _COUNT, skew, skewed),
+        ours(record, (), LIMIT),
+        floor(group_by, _FLOOR, record),
+        ours(less, person, LIMIT, tenth),
+        peers[1],
+    ]
+    for count in (250_000, 500_000):
+        cells = size.cut(count)
+        task = Task(f"cells-{count // 1000}k", f"{said}, {cells:,} cells, noise and all")
+        listed.append(
+            Contender(task, "Discreet", lambda n=cells: _cells(heavy, n), ours=True, turns=2)
+        )
+    return listed

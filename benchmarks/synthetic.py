@@ -1,57 +1,62 @@
-"""Speed of synthetic-data risk: the table of expected increases, and a large file.
+"""Synthetic data: the risk of every record, by our sums and by the ways one would first write.
 
-Run with `python -m benchmarks.synthetic`. Times depend on the machine; read the ratios.
-
-- ER table (24 cells, n = n_s = 1000) against the double loop with scipy's pmf for every element
-  (timed on a sample of its pairs and extrapolated: the whole takes an hour) and against one
-  vectorised NumPy pass a cell, in log space.
-- The risk of every record of a file of ten million, over ten thousand cells and 1,000 priors, from
-  Parquet to judgement in a process of its own, with its peak memory; then the risk alone at ten
-  times the records and ten times the cells.
+The expected increase of belief (M&R's ER) for 24 pairs of share and ε at n = n_s = 1000 is a double
+sum over a million pairs of counts. scipy's pmf for each element is timed on a sample of the pairs
+and multiplied up: the whole takes an hour.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.contest import Contender, Prepared, Size, Task
+
+TITLE = "Risk of synthetic records"
+ABOUT = "The accuracy is the largest relative difference from a vectorised sum in log space."
+
 SHARES = (0.001, 0.3, 0.5, 0.999)
 EPSILONS = (1000, 100, 10, 2, 0.2, 0.01)
+N, SAMPLE = 1000, 2000
+TABLE = Task("table", "expected increase of belief, 24 cells, n = 1000")
 
 
-def _best(action: Any, times: int = 3) -> float:
-    spans = []
-    for _ in range(times):
-        start = time.perf_counter()
-        action()
-        spans.append(time.perf_counter() - start)
-    return min(spans)
+def _ours() -> Prepared:
+    from discreet.synthetic import risk_table
+
+    def accuracy() -> str:
+        worst = max(
+            abs(value / one_pass(p0, epsilon) - 1)
+            for row, p0 in zip(risk_table().values, SHARES, strict=True)
+            for value, epsilon in zip(row, EPSILONS, strict=True)
+        )
+        return f"{worst:.0e}"
+
+    risk_table()
+    return Prepared(risk_table, accuracy=accuracy)
 
 
-def _per_element(sample: int = 2000, n: int = 1000) -> float:
-    """Seconds for one cell of the table by scipy's pmf an element, from a sample of the pairs."""
+def _per_element() -> Prepared:
     import numpy as np
     from scipy.stats import binom
 
-    alpha = 1 / np.expm1(10 / n)
-    rng = np.random.default_rng(1)
-    pairs = rng.integers(1, n + 1, (sample, 2)).tolist()
-    start = time.perf_counter()
-    for x, s in pairs:
-        truth = binom.pmf(s, n, (x + alpha) / (n + 2 * alpha))
-        rival = binom.pmf(s, n, (x - 1 + alpha) / (n + 2 * alpha))
-        r = truth / (truth + rival) if truth + rival else 0.5
-        max(r - 0.5, 0) * truth * binom.pmf(x, n, 0.5)
-    return (time.perf_counter() - start) / sample * (n + 1) ** 2
+    alpha = 1 / np.expm1(10 / N)
+    pairs = np.random.default_rng(1).integers(1, N + 1, (SAMPLE, 2)).tolist()
+
+    def run() -> None:
+        for x, s in pairs:
+            truth = binom.pmf(s, N, (x + alpha) / (N + 2 * alpha))
+            rival = binom.pmf(s, N, (x - 1 + alpha) / (N + 2 * alpha))
+            r = truth / (truth + rival) if truth + rival else 0.5
+            max(r - 0.5, 0) * truth * binom.pmf(x, N, 0.5)
+
+    return Prepared(run)
 
 
-def _one_pass(p0: float, epsilon: float, n: int = 1000) -> float:
-    """One cell by a vectorised pass over all pairs, in log space."""
+def one_pass(p0: float, epsilon: float, n: int = N) -> float:
+    """One cell of the table by a vectorised pass over all pairs, in log space."""
     import numpy as np
     from scipy.special import expit, gammaln, xlog1py, xlogy
 
@@ -68,57 +73,50 @@ def _one_pass(p0: float, epsilon: float, n: int = 1000) -> float:
     return float(weight @ gain.sum(axis=1))
 
 
-def table() -> dict[str, Any]:
-    """Time the 24-cell table three ways."""
-    from discreet.synthetic import risk_table
+def _with_pmf() -> Prepared:
+    """The same by scipy's binom.pmf on whole arrays."""
+    import numpy as np
+    from scipy.stats import binom
 
-    ours = _best(risk_table)
-    passes = _best(lambda: [_one_pass(p0, e) for p0 in SHARES for e in EPSILONS], 2)
-    for row, p0 in zip(risk_table().values, SHARES, strict=True):
-        for value, epsilon in zip(row, EPSILONS, strict=True):
-            assert abs(value / _one_pass(p0, epsilon) - 1) < 1e-8
-    loop = 24 * _per_element()
-    return {
-        "seconds": ours,
-        "one NumPy pass a cell, seconds": passes,
-        "scipy pmf an element, seconds (extrapolated)": loop,
-        "times faster than the pass": passes / ours,
-        "times faster than the loop": loop / ours,
-    }
+    k = np.arange(N + 1)
 
+    def cell(p0: float, epsilon: float) -> float:
+        alpha = 1 / np.expm1(epsilon / N)
+        x = k[:, None]
+        rival = np.where(x == 0, 1, x - 1)
+        truth = binom.pmf(k, N, (x + alpha) / (N + 2 * alpha))
+        other = binom.pmf(k, N, (rival + alpha) / (N + 2 * alpha))
+        with np.errstate(all="ignore"):
+            r = np.nan_to_num(truth / (truth + other), nan=0.5)
+        gain = np.maximum(r - 0.5, 0) * truth
+        return float(binom.pmf(k, N, p0) @ gain.sum(axis=1))
 
-_LARGE = """
-import json, resource, sys, time
-from pathlib import Path
-import numpy as np
-from discreet.synthetic import Synthesizer, assess, source
-from discreet.synthetic.spec import load
-folder, rows = Path(sys.argv[1]), int(sys.argv[2])
-asked = load(json.loads((folder / "spec.json").read_text()), folder=folder)
-cells = asked.cells()
-law = Synthesizer.of(5e4, n_synthetic=rows, cells=cells.size)
-start = time.perf_counter()
-with source.opened(asked.source, source.source_path(asked)) as engine:
-    x = source.original_counts(engine, asked, cells)
-with source.opened("file.parquet", folder / "file.parquet") as engine:
-    s = source.candidate_counts(engine, cells)
-counted = time.perf_counter() - start
-start = time.perf_counter()
-judged = assess(x, s, synthesizer=law, cells=cells, region="RR <= 1.5",
-                priors=np.linspace(0.001, 0.999, 1000).tolist())
-spent = time.perf_counter() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-print(json.dumps({"count both files, seconds": counted, "risk at 1,000 priors, seconds": spent,
-                  "peak memory, GB": peak, "records": int(x.sum()),
-                  "records outside": judged.records_outside}))
-"""
+    def run() -> None:
+        for p0 in SHARES:
+            for epsilon in EPSILONS:
+                cell(p0, epsilon)
+
+    return Prepared(run)
 
 
-def large(rows: int = 10_000_000) -> dict[str, Any]:
-    """Judge a file of ten million records over ten thousand cells, in a process of its own."""
+def _log_space() -> Prepared:
+    def run() -> None:
+        for p0 in SHARES:
+            for epsilon in EPSILONS:
+                one_pass(p0, epsilon)
+
+    one_pass(0.3, 1.0)
+    return Prepared(run)
+
+
+def _file(folder: Path, rows: int) -> Prepared:
+    """Judge a file over ten thousand cells at 1,000 priors, from Parquet to judgement."""
     import duckdb
+    import numpy as np
 
-    levels = [str(i) for i in range(10)]
+    from discreet.synthetic import Synthesizer, assess, source
+    from discreet.synthetic.spec import load
+
     spec = {
         "account": "bench",
         "purpose": "bench",
@@ -126,58 +124,59 @@ def large(rows: int = 10_000_000) -> dict[str, Any]:
         "protect": {"unit": "record"},
         "budget": {"epsilon": 1.0},
         "columns": ["a", "b", "c", "d"],
-        "keys": dict.fromkeys("abcd", levels),
+        "keys": {column: [str(i) for i in range(10)] for column in "abcd"},
         "n_synthetic": rows,
         "ledger": "sqlite:///ledger.db",
         "output": "out",
     }
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "spec.json").write_text(json.dumps(spec))
-        with duckdb.connect() as connection:
-            for file in ("original", "file"):
-                draws = ", ".join(
-                    f"cast(floor(10 * pow(random(), {i})) as int)::varchar as {c}"
-                    for i, c in enumerate("abcd", start=1)
-                )
-                connection.execute(
-                    f"copy (select {draws} from range({rows})) to "  # noqa: S608
-                    f"'{folder / file}.parquet' (format parquet)"
-                )
-        ran = subprocess.run(
-            [sys.executable, "-c", _LARGE, name, str(rows)],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-    return json.loads(ran.stdout)
-
-
-def growth() -> dict[str, Any]:
-    """Time the risk at 1,000 priors, at ten times the records and at ten times the cells."""
-    import numpy as np
-
-    from discreet.synthetic import assess_counts
-
-    rng = np.random.default_rng(7)
+    with duckdb.connect() as connection:
+        for file in ("original", "file"):
+            target = folder / f"{file}.parquet"
+            draws = ", ".join(
+                f"cast(floor(10 * pow(random(), {i})) as int)::varchar as {c}"
+                for i, c in enumerate("abcd", start=1)
+            )
+            connection.execute(
+                f"copy (select {draws} from range({rows})) to '{target}' (format parquet)"  # noqa: S608
+            )
+    asked = load(json.loads(json.dumps(spec)), folder=folder)
+    cells = asked.cells()
+    law = Synthesizer.of(5e4, n_synthetic=rows, cells=cells.size)
     priors = np.linspace(0.001, 0.999, 1000).tolist()
+    taken: dict[str, float] = {}
 
-    def seconds(records: int, cells: int) -> float:
-        shares = rng.dirichlet(np.full(cells, 0.5))
-        x, s = rng.multinomial(records, shares, 2)
-        return _best(lambda: assess_counts(x, s, epsilon=5e4, region="RR <= 1.5", priors=priors), 2)
+    def run() -> None:
+        start = time.perf_counter()
+        with source.opened(asked.source, source.source_path(asked)) as engine:
+            x = source.original_counts(engine, asked, cells)
+        with source.opened("file.parquet", folder / "file.parquet") as engine:
+            s = source.candidate_counts(engine, cells)
+        taken["count"] = time.perf_counter() - start
+        assess(x, s, synthesizer=law, cells=cells, region="RR <= 1.5", priors=priors)
 
-    return {
-        "10⁶ records, 10⁴ cells, seconds": (base := seconds(10**6, 10**4)),
-        "10⁷ records, 10⁴ cells, times that": seconds(10**7, 10**4) / base,
-        "10⁷ records, 10⁵ cells, times that": seconds(10**7, 10**5) / base,
-    }
-
-
-def run() -> dict[str, Any]:
-    """Run every measurement of this file."""
-    return {"table of expected increases": table(), "large file": large(), "growth": growth()}
+    return Prepared(run, figures=lambda: taken)
 
 
-if __name__ == "__main__":
-    print(json.dumps(run(), indent=2, ensure_ascii=False))
+def contenders(size: Size) -> list[Contender]:
+    """Return the ways to the table, and one large file."""
+    rows = size.cut(10_000_000)
+    large = Task("file", f"{rows:,} records, 10,000 cells, 1,000 priors, from Parquet")
+    times = 24 * (N + 1) ** 2 / SAMPLE
+    scipy: dict[str, Any] = {"package": "scipy", "turns": 1}
+    listed = [
+        Contender(TABLE, "Discreet", _ours, ours=True, repeats=3),
+        Contender(TABLE, "NumPy, one pass a cell, in log space", _log_space, repeats=2, **scipy),
+        Contender(TABLE, "NumPy with scipy's pmf on arrays", _with_pmf, **scipy),
+        Contender(
+            TABLE,
+            "scipy's pmf an element",
+            _per_element,
+            times=times,
+            note=f"multiplied up from {SAMPLE:,} of 24 million pairs",
+            **scipy,
+        ),
+        Contender(large, "Discreet", lambda: _file(size.data, rows), ours=True, turns=1, repeats=2),
+    ]
+    return [
+        one for one in listed if not size.quick or one.name != "NumPy with scipy's pmf on arrays"
+    ]

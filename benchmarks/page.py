@@ -1,0 +1,176 @@
+"""The page: from the command to a page that can be used, and from a drag to numbers and chart.
+
+A step of a drag is measured inside Chromium: from the pointer's movement until the new numbers and
+the new chart are on the screen, the server's work included. The start is a whole process, from
+`discreet serve` to the first answer of the first screen; importing FastAPI and Altair alone, which
+any page like this needs, stands beside it.
+"""
+
+from __future__ import annotations
+
+import http.cookiejar
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from benchmarks.contest import Contender, Prepared, Size, Task
+
+TITLE = "The page"
+ABOUT = (
+    "A step of a drag: from the pointer's movement to new numbers and charts on the screen, in "
+    "Chromium on the same machine (the median of the steps; the accuracy column has the slowest "
+    "of twenty). The start: from the command to the first page that answers."
+)
+START = Task("start", "from nothing to a page that answers / to the end of the imports alone")
+DRAG = Task("drag", "one step of a drag, what is tolerated to numbers and chart")
+_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+
+_WATCH = """handle => {
+  window.steps = [];
+  let moved = 0;
+  window.addEventListener("pointermove", () => { moved = moved || performance.now(); }, true);
+  new MutationObserver(() => {
+    if (!moved) return;
+    const from = moved;
+    moved = 0;
+    requestAnimationFrame(() => window.steps.push(performance.now() - from));
+  }).observe(handle, { attributes: true, attributeFilter: ["aria-valuenow"] });
+}"""
+
+
+def _served(folder: Path) -> tuple[Any, str]:
+    """Start the page; return its process and the address that opens it."""
+    words = ["serve", "--no-browser", "--port", "0", "--json", "--folder", str(folder)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "discreet", *words], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    said = ""
+    while not said.rstrip().endswith("}"):
+        line = process.stdout.readline()
+        if not line:
+            raise RuntimeError("the page did not start")
+        said += line
+    return process, str(json.loads(said)["url"])
+
+
+def _ended(process: Any) -> None:
+    process.terminate()
+    process.wait(20)
+
+
+def _start(folder: Path) -> Prepared:
+    def run() -> float:
+        start = time.perf_counter()
+        process, address = _served(folder)
+        try:
+            jar = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+            answer = urllib.request.build_opener(jar).open(address, timeout=60).read()
+            seconds = time.perf_counter() - start
+            assert b"<main" in answer
+        finally:
+            _ended(process)
+        return seconds
+
+    return Prepared(run, seconds=lambda value: float(value))
+
+
+def _imports() -> Prepared:
+    def run() -> None:
+        subprocess.run([sys.executable, "-c", "import fastapi, altair"], check=True)
+
+    run()
+    return Prepared(run)
+
+
+def _drag(folder: Path, chromium: str, steps: int) -> Prepared:
+    from playwright.sync_api import sync_playwright
+
+    process, address = _served(folder)
+    tools = sync_playwright().start()
+    browser = tools.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(address)
+    handle = page.wait_for_selector(".handle", timeout=60_000)
+    page.wait_for_timeout(500)
+    taken: list[float] = []
+
+    def run() -> None:
+        handle.scroll_into_view_if_needed()
+        box = handle.bounding_box()
+        down = "down" in (handle.get_attribute("class") or "")
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        handle.evaluate(_WATCH)
+        page.mouse.move(x, y)
+        page.mouse.down()
+        for step in range(1, steps + 1):
+            page.mouse.move(x + (0 if down else step), y + (step if down else 0))
+            page.wait_for_function(f"window.steps.length >= {step}", timeout=20_000)
+        page.mouse.up()
+        # The first step loads what is loaded once.
+        taken[:] = [ms / 1000 for ms in page.evaluate("window.steps")][1:]
+
+    def close() -> None:
+        browser.close()
+        tools.stop()
+        _ended(process)
+
+    def slowest() -> str:
+        late = sorted(taken)[int(0.95 * (len(taken) - 1))]
+        return f"19 in 20 within {1000 * late:.0f} ms"
+
+    return Prepared(run, accuracy=slowest, seconds=lambda _: statistics.median(taken), close=close)
+
+
+def _chromium() -> str | None:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next((found for name in names if (found := shutil.which(name))), None)
+
+
+def _no_page() -> str | None:
+    if find_spec("discreet.web") is None or find_spec("fastapi") is None:
+        return "the page is not installed"
+    return None
+
+
+def _no_browser() -> str | None:
+    if _chromium() is None or find_spec("playwright") is None:
+        return "there is no Chromium, or no Playwright, on this machine"
+    return _no_page()
+
+
+def contenders(size: Size) -> list[Contender]:
+    """Return the start, and a drag."""
+    steps = 6 if size.quick else 41
+
+    def drag() -> Prepared:
+        return _drag(size.data, str(_chromium()), steps)
+
+    return [
+        Contender(
+            START,
+            "discreet serve",
+            lambda: _start(size.data),
+            ours=True,
+            turns=1,
+            repeats=1 if size.quick else 3,
+            needs=_no_page,
+        ),
+        Contender(
+            START,
+            'python -c "import fastapi, altair"',
+            _imports,
+            package="fastapi",
+            turns=1,
+            repeats=1 if size.quick else 3,
+            needs=_no_page,
+        ),
+        Contender(DRAG, "Discreet", drag, ours=True, turns=1, needs=_no_browser),
+    ]
