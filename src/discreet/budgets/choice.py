@@ -13,6 +13,7 @@ from discreet.beliefs.belief import Assumptions
 from discreet.beliefs.explaining import assumptions_for
 from discreet.beliefs.notebook import html_table
 from discreet.beliefs.prior import Prior
+from discreet.budgets.alternatives import naive
 from discreet.guarantees import Adjacency, ApproxDP, PureDP, finite_or_null
 from discreet.laws.geometric import Geometric
 from discreet.rounding import percent, up
@@ -138,7 +139,7 @@ class Choice:
         """½ log of the least ratio tolerated: what one would take without a profile (K&R §2.3)."""
         ratios = [_least_ratio(part) for _, part in leaves(self.tolerance)]
         known = [ratio for ratio in ratios if ratio is not None]
-        return 0.5 * math.log(min(known)) if known and len(known) == len(ratios) else None
+        return naive(min(known)) if known and len(known) == len(ratios) else None
 
     @property
     def assumptions(self) -> Assumptions:
