@@ -13,8 +13,13 @@ Steps that cannot bind are left out. If G ≥ R, ranking groups changes nothing:
 R best has fewer than R groups whose best row is better, for each of those would itself be a better
 row. If c = 1, groups are rows, and one look back by min(R, G) does both.
 
+An engine that works in many places has no one sort of all rows: there (`numbered`) the rows of each
+unit are numbered after all, which needs one exchange of rows by unit, and groups are ranked by
+their best row in a window instead of a join.
+
 For every assignment of priorities, what is kept of a unit depends on its own rows and priorities
-alone, since rows of other units never decide whether the row R before belongs to the unit.
+alone, since rows of other units never decide whether the row R before belongs to the unit, nor what
+number a row has among its own.
 """
 
 from __future__ import annotations
@@ -34,6 +39,8 @@ GROUP = "_group"
 PRIORITY = "_priority"
 _KEPT = "_kept"
 _FIRST = "_first"
+_PLACE = "_place"
+_BEST = "_best"
 
 Table: TypeAlias = Any
 Materialize: TypeAlias = Callable[[Table], Table]
@@ -64,6 +71,40 @@ def _looking_back(rows: Table, within: list[str], by: dict[str, int]) -> Table:
     return seen.mutate(**differs).drop(*looks)
 
 
+@ibis.udf.agg.builtin(name="row_number", signature=((), "int64"))  # type: ignore[untyped-decorator]
+def _row_number() -> None:
+    """SQL's own, counted from one: engines know how to cut a window short only as it stands."""
+
+
+def _numbered(rows: Table, within: list[str]) -> Table:
+    """Add the place of every row by priority, from one, in its combination of columns."""
+    order = ibis.cumulative_window(
+        group_by=[rows[name] for name in within], order_by=rows[PRIORITY]
+    )
+    return rows.mutate(**{_PLACE: _row_number().over(order)})
+
+
+def _best_numbered(rows: Table, within: list[str], most: int) -> Table:
+    seen = _numbered(rows, within)
+    return seen.filter(seen[_PLACE] <= most).drop(_PLACE)
+
+
+def _bounded_by_number(rows: Table, unit: list[str], R: int, G: int, c: int) -> Table:
+    most = min(R, c)
+    if not (G < R and c > 1):
+        if c < R:
+            rows = _best_numbered(rows, [*unit, GROUP], c)
+        return _best_numbered(rows, unit, R if c > 1 else min(R, G))
+    groups = ibis.window(group_by=[rows[name] for name in (*unit, GROUP)])
+    seen = _numbered(rows.mutate(**{_BEST: rows[PRIORITY].min().over(groups)}), [*unit, GROUP])
+    seen = seen.filter(seen[_PLACE] <= most).drop(_PLACE)
+    # Groups are ranked by their best row; the group itself makes the ranks differ where those tie.
+    order = ibis.window(group_by=[seen[name] for name in unit], order_by=[seen[_BEST], seen[GROUP]])
+    ranked = seen.mutate(**{_PLACE: ibis.dense_rank().over(order)})
+    rows = ranked.filter(ranked[_PLACE] < G).drop(_PLACE, _BEST)
+    return _best_numbered(rows, unit, R) if G * most > R else rows
+
+
 def _best(rows: Table, within: list[str], most: int) -> Table:
     """Keep the `most` best rows of each combination of the columns `within`."""
     seen = _looking_back(rows, within, {_KEPT: most})
@@ -71,7 +112,12 @@ def _best(rows: Table, within: list[str], most: int) -> Table:
 
 
 def bounded(
-    rows: Table, unit: list[str], contribution: Contribution, materialize: Materialize
+    rows: Table,
+    unit: list[str],
+    contribution: Contribution,
+    materialize: Materialize,
+    *,
+    numbered: bool = False,
 ) -> Table:
     """Return the rows that are kept; `rows` has the unit's columns, a group and a priority.
 
@@ -79,6 +125,8 @@ def bounded(
     that are drawn must be drawn once.
     """
     R, G, c = contribution.rows, contribution.groups, contribution.rows_per_group
+    if numbered:
+        return _bounded_by_number(rows, unit, R, G, c)
     most = min(R, c)
     if G < R and c > 1:
         # Rank groups by their best row, which is the first of its group in the same sort that

@@ -9,8 +9,8 @@ from __future__ import annotations
 import csv
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -20,22 +20,13 @@ import ibis
 import pyarrow as pa
 
 from discreet.errors import DataError, SpecError
-from discreet.releases.contributions import Contribution
 from discreet.releases.engines import expressions
-from discreet.releases.engines.base import (
-    Column,
-    Counting,
-    Found,
-    KeySet,
-    Query,
-    Summing,
-    Tally,
-)
-from discreet.releases.engines.expressions import CODE, key_column
+from discreet.releases.engines.base import Column, Query
+from discreet.releases.engines.dialects import Dialect
+from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
 
 __all__ = ["DuckDB"]
 
-_SOURCE = "_source"
 # From so many rows on, a sample of the units says whether few rows have to be bounded at all.
 LARGE, ONE_UNIT_IN, MOST_SHARE = 1_000_000, 128, 0.3
 # Units that are whole numbers in a range of at most so many bits are counted in an array, with no
@@ -79,18 +70,18 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-class DuckDB:
+class DuckDB(SQLEngine):
     """One source, opened for one release."""
+
+    able = frozenset({"memory", "files", "tables", "nested units"})
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, spill: Path) -> None:
         self._connection = connection
         self._spill = spill
-        self._tables = 0
-        self._found: dict[int, str] = {}
-        with _in_our_words("read the columns of the source"):
-            schema = self._arrow(f"from {_SOURCE} limit 0").schema
-        self._columns: dict[str, Column] = {entry.name: _kind(entry.type) for entry in schema}
-        self._source = ibis.table(ibis.Schema.from_pyarrow(_readable(schema)), name=_SOURCE)
+        with self._in_our_words("read the columns of the source"):
+            schema = self._arrow(f"from {SOURCE} limit 0").schema
+        columns: dict[str, Column] = {entry.name: _kind(entry.type) for entry in schema}
+        super().__init__(columns, ibis.Schema.from_pyarrow(_readable(schema)), Dialect())
 
     @classmethod
     def open(cls, source: str, path: Path) -> DuckDB:
@@ -115,14 +106,16 @@ class DuckDB:
         )
         try:
             with _in_our_words("open the source"):
+                # A moment with an offset is the same key on every machine.
+                connection.execute("set TimeZone = 'UTC'")
                 if relation is None:
-                    connection.register(_SOURCE, table)
+                    connection.register(SOURCE, table)
                 elif relation.startswith("attach "):
                     attach, selected = relation.split(";", 1)
                     connection.execute(attach)
-                    connection.execute(f"create view {_SOURCE} as {selected}")
+                    connection.execute(f"create view {SOURCE} as {selected}")
                 else:
-                    connection.execute(f"create view {_SOURCE} as {relation}")
+                    connection.execute(f"create view {SOURCE} as {relation}")
             return cls(connection, spill)
         except BaseException:
             connection.close()
@@ -134,54 +127,15 @@ class DuckDB:
         self._connection.close()
         shutil.rmtree(self._spill, ignore_errors=True)
 
-    @property
-    def columns(self) -> Mapping[str, Column]:
-        """The columns and their types, read from the schema alone."""
-        return self._columns
+    def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
+        return _in_our_words(doing)
 
-    def missing(self, texts: Collection[str], numbers: Collection[str]) -> str | None:
-        """Return a column with a null, or of the numbers with something that is none; or None."""
-        for columns, numeric in ((texts, False), (numbers, True)):
-            for column in sorted(columns):
-                kind = self._columns[column]
-                expression = expressions.has_null(self._source, column, kind, numeric)
-                if self._answer(expression, "look for missing values")["_any"][0].as_py():
-                    return column
-        return None
-
-    def measure(self, query: Query) -> dict[str, list[int] | list[list[int]]]:
-        """Bound, aggregate, and return every measure by name."""
-        cells = 1 if query.cells is None else len(query.cells)
-        keys = None if query.cells is None else self._key_table(query.cells)
-        sums = [m.name for m in query.measures if isinstance(m, (Counting, Summing))]
-        tallies = [m for m in query.measures if isinstance(m, Tally)]
-        answers: dict[str, list[int] | list[list[int]]] = {}
-        if not query.unit and not tallies:
-            return self._whole(self._source, query, keys, sums, cells)
-        if not tallies and self._few_bind(query):
+    def _quicker(
+        self, query: Query, keys: Any, sums: list[str], cells: int
+    ) -> dict[str, Any] | None:
+        if self._few_bind(query):
             return self._without_the_rest(query, keys, sums, cells)
-        kept = expressions.kept_rows(self._source, query, self._columns, keys, self._stored)
-        if len(tallies) + bool(sums) > 1:
-            kept = self._stored(kept)
-        if sums:
-            table = self._answer(expressions.measured(kept, query), "bound and aggregate the rows")
-            answers |= self._dense(table, sums, cells)
-        for tally in tallies:
-            expression = expressions.tallied(kept, query, tally)
-            table = self._answer(expression, "bound and tally the rows")
-            counts = [[0] * tally.field.size for _ in range(cells)]
-            columns = (table[CODE], table["_place"], table[tally.name])
-            for code, place, count in zip(*(c.to_pylist() for c in columns), strict=True):
-                counts[code][place] = int(count)
-            answers[tally.name] = counts
-        return answers
-
-    def _whole(
-        self, source: Any, query: Query, keys: Any, sums: list[str], cells: int
-    ) -> dict[str, Any]:
-        """Aggregate rows of which all count."""
-        grouped = expressions.grouped_first(source, query, self._columns, keys)
-        return self._dense(self._answer(grouped, "aggregate the rows"), sums, cells)
+        return None
 
     def _few_bind(self, query: Query) -> bool:
         """Say whether few rows belong to units that bounding can touch, judged by a sample.
@@ -189,14 +143,14 @@ class DuckDB:
         The answer decides the way and not the result, which is the same by both.
         """
         rows = self._source.agg(_n=self._source.count())
-        if self._answer(rows, "count the rows")["_n"][0].as_py() < LARGE:
+        if self._answer(rows, "count the rows")["_n"][0] < LARGE:
             return False
         most = query.contribution.untouched
         sample = expressions.sampled_share(
             self._source, query.unit, self._columns, most, ONE_UNIT_IN
         )
         found = self._answer(sample, "look at a sample of the units")
-        above, everything = (int(found[name][0].as_py()) for name in ("_above", "_all"))
+        above, everything = (int(found[name][0]) for name in ("_above", "_all"))
         return above < MOST_SHARE * everything
 
     def _without_the_rest(
@@ -215,91 +169,30 @@ class DuckDB:
         theirs = self._source.semi_join(many, list(unit))
         theirs = self._stored(theirs.select(*expressions.columns_of(query)))
         everyone = expressions.with_unit(self._source, unit)
-        kept = expressions.kept_rows(theirs, query, self._columns, keys, self._stored)
-        table = self._answer(expressions.measured(kept, query), "bound and aggregate the rows")
+        kept = expressions.kept_rows(theirs, query, self._reading, keys, self._stored)
         parts = [
             self._whole(everyone, query, keys, sums, cells),
             self._whole(theirs, query, keys, sums, cells),
-            self._dense(table, sums, cells),
+            self._summed(kept, query, sums, cells),
         ]
         return {
             name: [a - b + c for a, b, c in zip(*(part[name] for part in parts), strict=True)]
             for name in sums
         }
 
-    def find_keys(
-        self, unit: tuple[str, ...], by: tuple[str, ...], contribution: Contribution
-    ) -> Found:
-        """Count the units of every key in the data, each unit bounded; the keys stay inside."""
-        texts = {
-            key_column(i): expressions.comparable(self._source[name], self._columns[name])
-            for i, name in enumerate(by)
-        }
-        present = [self._source[name].notnull() for name in (*by, *unit)]
-        distinct = self._source.filter(present).select(**texts).distinct()
-        keys = self._stored(distinct.mutate(**{CODE: ibis.row_number()}))
-        size = int(self._answer(keys.agg(_n=keys.count()), "count the keys")["_n"][0].as_py())
-        # The texts stay in the engine: the query below only needs how many there are.
-        cells = KeySet(by, ((),) * size)
-        query = Query(unit, cells, contribution.once_per_group(), (Counting("_units"),))
-        kept = expressions.kept_rows(self._source, query, self._columns, keys, self._stored)
-        table = self._answer(expressions.measured(kept, query), "count the units of every key")
-        found = Found(by, tuple(self._dense(table, ["_units"], size)["_units"]))
-        self._found[id(found)] = keys.get_name()
-        return found
+    def _give(self, name: str, schema: ibis.Schema, columns: Sequence[Sequence[Any]]) -> None:
+        types = schema.to_pyarrow()
+        arrays = [pa.array(values, t) for values, t in zip(columns, types.types, strict=True)]
+        self._connection.register(name, pa.Table.from_arrays(arrays, schema=types))
 
-    def reveal(self, found: Found, places: Sequence[int]) -> KeySet:
-        """Return the keys at those places: call it only for keys that were paid for."""
-        self._tables += 1
-        name = f"_paid_{self._tables}"
-        self._connection.register(name, pa.table({CODE: pa.array(places, pa.int64())}))
-        columns = [f"cast({key_column(i)} as varchar)" for i in range(len(found.columns))]
-        with _in_our_words("read the keys that were paid for"):
-            rows = self._connection.sql(
-                f"select {', '.join(columns)} from {self._found[id(found)]} "  # noqa: S608
-                f"semi join {name} using ({CODE}) order by all"
-            ).fetchall()
-        return KeySet(found.columns, tuple(tuple(row) for row in rows))
-
-    def _key_table(self, cells: KeySet) -> Any:
-        matching = expressions.joinable(cells, self._columns)
-        columns: dict[str, Any] = {CODE: pa.array([code for code, _ in matching], pa.int64())}
-        for i, name in enumerate(cells.columns):
-            dtype = pa.int64() if self._columns[name] == "integer" else pa.string()
-            columns[key_column(i)] = pa.array([key[i] for _, key in matching], dtype)
-        table = pa.table(columns)
-        self._tables += 1
-        name = f"_keys_{self._tables}"
-        self._connection.register(name, table)
-        return ibis.table(ibis.Schema.from_pyarrow(table.schema), name=name)
-
-    def _stored(self, expression: Any) -> Any:
-        """Store an expression inside the engine: what is drawn in it is drawn once."""
-        self._tables += 1
-        name = f"_stored_{self._tables}"
-        sql = ibis.to_sql(expression, dialect="duckdb")
-        with _in_our_words("read the rows"):
-            self._connection.execute(f"create temp table {name} as {sql}")
-        return ibis.table(expression.schema(), name=name)
+    def _keep(self, name: str, sql: str) -> None:
+        self._connection.execute(f"create temp table {name} as {sql}")
 
     def _arrow(self, sql: str) -> pa.Table:
         return self._connection.sql(sql).to_arrow_table()
 
-    def _answer(self, expression: Any, doing: str) -> pa.Table:
-        with _in_our_words(doing):
-            return self._arrow(ibis.to_sql(expression, dialect="duckdb"))
-
-    @staticmethod
-    def _dense(table: pa.Table, names: Sequence[str], cells: int) -> dict[str, Any]:
-        """Return one number a cell, zeros where no row was."""
-        codes = table[CODE].to_pylist()
-        answers = {}
-        for name in names:
-            values = [0] * cells
-            for code, value in zip(codes, table[name].to_pylist(), strict=True):
-                values[code] = int(value or 0)
-            answers[name] = values
-        return answers
+    def _fetch(self, sql: str) -> Answer:
+        return self._arrow(sql).to_pydict()  # type: ignore[no-any-return]
 
 
 def _readable(schema: pa.Schema) -> pa.Schema:

@@ -21,7 +21,6 @@ from discreet.releases.engines.base import (
     Column,
     Counting,
     Field,
-    KeySet,
     Labels,
     Query,
     Steps,
@@ -29,17 +28,16 @@ from discreet.releases.engines.base import (
     Tally,
 )
 from discreet.releases.engines.bounding import GROUP, PRIORITY, Materialize, bounded
+from discreet.releases.engines.dialects import Reading
+from discreet.releases.engines.matching import comparable, key_column, present, typed
 
 __all__ = [
     "CODE",
     "columns_of",
-    "comparable",
     "fields_of",
     "grouped_first",
     "has_null",
-    "joinable",
     "kept_rows",
-    "key_column",
     "measured",
     "sampled_share",
     "tallied",
@@ -54,11 +52,6 @@ Table: TypeAlias = Any
 Value: TypeAlias = Any
 
 
-def key_column(place: int) -> str:
-    """The name of a column of the table of keys."""
-    return f"_key_{place}"
-
-
 def _unit_column(place: int) -> str:
     return f"_unit_{place}"
 
@@ -67,68 +60,54 @@ def _field_column(place: int) -> str:
     return f"_field_{place}"
 
 
-def comparable(value: Value, kind: Column) -> Value:
-    """Return a column of the data as keys are compared: whole numbers as they are, else as text."""
-    return value.cast("int64") if kind == "integer" else value.cast("string")
+def _one(condition: Value) -> Value:
+    return ibis.ifelse(condition, ibis.literal(1, "int64"), ibis.literal(0, "int64"))
 
 
-def joinable(keys: KeySet, kinds: Mapping[str, Column]) -> list[tuple[int, tuple[Any, ...]]]:
-    """Return (cell number, key) in the types of the data, without keys that no row could have.
-
-    Keys are texts. Against a column of whole numbers, "7" is 7; "07" or "seven" matches nothing.
-    """
-    typed: list[dict[str, Any]] = []
-    for place, column in enumerate(keys.columns):
-        texts = {key[place] for key in keys.keys}
-        whole = kinds[column] == "integer"
-        typed.append({t: int(t) for t in texts if _whole(t)} if whole else {t: t for t in texts})
-    return [
-        (code, tuple(values[text] for values, text in zip(typed, key, strict=True)))
-        for code, key in enumerate(keys.keys)
-        if all(text in values for values, text in zip(typed, key, strict=True))
-    ]
-
-
-def _whole(text: str) -> bool:
-    digits = text.removeprefix("-")
-    plain = digits.isascii() and digits.isdigit() and len(digits) <= 19
-    return plain and str(int(text)) == text and -(2**63) <= int(text) < 2**63
-
-
-def _number(table: Table, column: str, kind: Column) -> tuple[Value, Value]:
+def _number(table: Table, column: str, reading: Reading) -> tuple[Value, Value]:
     """Return a column as a float, and whether it is a number at all: not null, not NaN."""
-    value = table[column]
-    if kind in ("integer", "truth"):
+    value, kind = table[column], reading.kinds[column]
+    if kind == "truth":
+        return _one(value).cast("float64"), value.notnull()
+    if kind == "integer":
         return value.cast("int64").cast("float64"), value.notnull()
-    value = value.try_cast("float64") if kind == "text" else value.cast("float64")
+    value = reading.dialect.number(value, kind)
     return value, value.notnull() & ~value.isnan()
 
 
-def _place(table: Table, field: Field, kinds: Mapping[str, Column]) -> Value:
+def _label(table: Table, field: Labels, reading: Reading) -> Value:
+    value, kind = table[field.column], reading.kinds[field.column]
+    compared = comparable(value, kind, reading)
+    labels = ((typed(label, value, kind), i) for i, label in enumerate(field.labels))
+    cases = [(compared == label, i) for label, i in labels if label is not None]
+    return ibis.cases(*cases).cast("int64") if cases else ibis.null("int64")
+
+
+def _place(table: Table, field: Field, reading: Reading) -> Value:
     """Return a field as a whole number from 0 to size−1, null for nothing."""
     if isinstance(field, Labels):
-        text = table[field.column].cast("string")
-        cases = ibis.cases(*((text == label, i) for i, label in enumerate(field.labels)))
-        return cases.cast("int64")
-    x, there = _number(table, field.column, kinds[field.column])
+        return _label(table, field, reading)
+    x, there = _number(table, field.column, reading)
+    ratio = reading.dialect.ratio
     nothing = ibis.null("int64")
     if isinstance(field, Bins):
         place = ibis.literal(-1, "int64")
         for edge in field.edges[:-1]:
-            place = place + (x >= edge).cast("int64")
+            place = place + _one(x >= edge)
         inside = (x >= field.edges[0]) & (x <= field.edges[-1])
         return ibis.ifelse(there & inside, place, nothing)
     if isinstance(field, Steps):
         # Clipped before it becomes an integer, which infinity does not fit.
         near = ibis.greatest(field.start - field.step, ibis.least(field.cap + field.step, x))
-        step = ((near - field.start) / field.step + 1e-6).floor()
+        step = (ratio(near - field.start, field.step, -1, field.size) + 1e-6).floor()
         inside = (step >= 0) & (x <= field.cap + field.step * 1e-6)
         return ibis.ifelse(there & inside, ibis.least(field.size - 1, step), nothing)
     # In multiples of the resolution, clipped before it becomes an integer (±inf and 1e308 do not
     # fit one), so that it lies within [low, high] exactly: both are integers below 2^52, where
     # adding a half is exact.
     step, low, high = float(field.resolution), float(field.low), float(field.high)
-    multiple = (ibis.greatest(low, ibis.least(high, x / step)) + 0.5).floor()
+    near = ratio(x, step, field.low, field.high)
+    multiple = (ibis.greatest(low, ibis.least(high, near)) + 0.5).floor()
     return ibis.ifelse(there, _plus(multiple, -field.low), nothing)
 
 
@@ -145,28 +124,30 @@ def fields_of(query: Query) -> list[Field]:
     return fields
 
 
-def _priority(table: Table, query: Query) -> Value:
-    return ibis.random() if query.priority is None else table[query.priority]
+def _priority(table: Table, query: Query, reading: Reading) -> Value:
+    return reading.dialect.draw() if query.priority is None else table[query.priority]
 
 
 def _rows(
-    source: Table, query: Query, kinds: Mapping[str, Column], keys: Table | None, *, unit: bool
+    source: Table, query: Query, reading: Reading, keys: Table | None, *, unit: bool
 ) -> Table:
     """Return the rows that may count, with units, cell, fields and (with units) a priority."""
-    present = [source[column].notnull() for column in query.unit]
-    rows = source.filter(present) if present else source
+    rows = with_unit(source, query.unit)
     wanted: dict[str, Value] = {}
     if unit:
         wanted |= {_unit_column(i): rows[name] for i, name in enumerate(query.unit)}
     wanted |= {
-        _field_column(i): _place(rows, field, kinds) for i, field in enumerate(fields_of(query))
+        _field_column(i): _place(rows, field, reading) for i, field in enumerate(fields_of(query))
     }
     if unit:
-        wanted[PRIORITY] = _priority(rows, query)
+        wanted[PRIORITY] = _priority(rows, query, reading)
     if query.cells is None or keys is None:
         return rows.select(**{GROUP: ibis.literal(0, "int64")}, **wanted)
     by = query.cells.columns
-    texts = {f"_by_{i}": comparable(rows[name], kinds[name]) for i, name in enumerate(by)}
+    texts = {
+        f"_by_{i}": comparable(rows[name], reading.kinds[name], reading)
+        for i, name in enumerate(by)
+    }
     rows = rows.select(**texts, **wanted)
     matches = [rows[f"_by_{i}"] == keys[key_column(i)] for i in range(len(by))]
     joined = rows.join(keys, matches)
@@ -176,14 +157,14 @@ def _rows(
 def kept_rows(
     source: Table,
     query: Query,
-    kinds: Mapping[str, Column],
+    reading: Reading,
     keys: Table | None,
     materialize: Materialize,
 ) -> Table:
     """Return the rows that count: cell and fields, after bounding."""
     if not query.unit:
-        return _rows(source, query, kinds, keys, unit=False)
-    rows = _rows(source, query, kinds, keys, unit=True)
+        return _rows(source, query, reading, keys, unit=False)
+    rows = _rows(source, query, reading, keys, unit=True)
     units = [_unit_column(i) for i in range(len(query.unit))]
     contribution = query.contribution
     if query.cells is None:
@@ -196,11 +177,16 @@ def kept_rows(
         # Groups are not ranked and not limited: the cell is only carried along.
         sizes[GROUP] = 1 if query.cells is None else len(query.cells)
     bits = {name: max(1, (size - 1).bit_length()) for name, size in sizes.items()}
+    numbered = reading.dialect.numbered
+
+    def kept_of(rows: Table) -> Table:
+        return bounded(rows, units, contribution, materialize, numbered=numbered)
+
     if sum(bits.values()) > _WIDEST:
-        return bounded(rows, units, contribution, materialize).select(GROUP, *fields)
+        return kept_of(rows).select(GROUP, *fields)
     beside = [] if GROUP in bits else [GROUP]
     packed = rows.select(*units, *beside, **{PRIORITY: _packed(rows, bits)})
-    return _unpacked(bounded(packed, units, contribution, materialize), bits, beside)
+    return _unpacked(kept_of(packed), bits, beside)
 
 
 def _packed(rows: Table, bits: Mapping[str, int]) -> Value:
@@ -240,7 +226,9 @@ def _unpacked(kept: Table, bits: Mapping[str, int], beside: Sequence[str]) -> Ta
     return kept.select(*beside, **columns)
 
 
-def _aggregates(table: Table, query: Query, columns: Sequence[Value]) -> dict[str, Value]:
+def _aggregates(
+    table: Table, query: Query, columns: Sequence[Value], reading: Reading
+) -> dict[str, Value]:
     """Return the sums of a query, over fields that stand in `columns`."""
     fields = fields_of(query)
     sums: dict[str, Value] = {}
@@ -254,14 +242,15 @@ def _aggregates(table: Table, query: Query, columns: Sequence[Value]) -> dict[st
             place = columns[fields.index(measure.field)]
             distance = _plus(place, measure.field.low - measure.centre)
             power = distance if measure.power == 1 else distance * distance
-            sums[measure.name] = power.sum()
+            reach = max(measure.field.high - measure.centre, measure.centre - measure.field.low)
+            sums[measure.name] = reading.dialect.summable(power, reach**measure.power).sum()
     return sums
 
 
-def measured(kept: Table, query: Query) -> Table:
+def measured(kept: Table, query: Query, reading: Reading) -> Table:
     """Return one row a cell, with the counts and sums."""
     columns = [kept[_field_column(i)] for i in range(len(fields_of(query)))]
-    return kept.group_by(**{CODE: kept[GROUP]}).agg(**_aggregates(kept, query, columns))
+    return kept.group_by(**{CODE: kept[GROUP]}).agg(**_aggregates(kept, query, columns, reading))
 
 
 def tallied(kept: Table, query: Query, tally: Tally) -> Table:
@@ -273,26 +262,25 @@ def tallied(kept: Table, query: Query, tally: Tally) -> Table:
     )
 
 
-def grouped_first(
-    source: Table, query: Query, kinds: Mapping[str, Column], keys: Table | None
-) -> Table:
+def grouped_first(source: Table, query: Query, reading: Reading, keys: Table | None) -> Table:
     """Return the counts and sums where rows are units: grouped by raw keys, and matched after.
 
     Nothing has to be bounded, so the data are grouped as they are, which is as fast as a plain
     GROUP BY, and only the few groups are matched with the public keys.
     """
     if query.cells is None or keys is None:
-        return measured(_rows(source, query, kinds, None, unit=False), query)
+        return measured(_rows(source, query, reading, None, unit=False), query, reading)
     by = query.cells.columns
     fields = {
-        _field_column(i): _place(source, field, kinds) for i, field in enumerate(fields_of(query))
+        _field_column(i): _place(source, field, reading) for i, field in enumerate(fields_of(query))
     }
     rows = source.select(**{f"_by_{i}": source[name] for i, name in enumerate(by)}, **fields)
     columns = [rows[name] for name in fields]
-    sums = _aggregates(rows, query, columns)
+    sums = _aggregates(rows, query, columns, reading)
     raw = rows.group_by([f"_by_{i}" for i in range(len(by))]).agg(**sums)
     matches = [
-        comparable(raw[f"_by_{i}"], kinds[name]) == keys[key_column(i)] for i, name in enumerate(by)
+        comparable(raw[f"_by_{i}"], reading.kinds[name], reading) == keys[key_column(i)]
+        for i, name in enumerate(by)
     ]
     joined = raw.join(keys, matches)
     return joined.group_by(CODE).agg(**{name: joined[name].sum() for name in sums})
@@ -308,7 +296,7 @@ def columns_of(query: Query) -> list[str]:
 
 def with_unit(source: Table, unit: Sequence[str]) -> Table:
     """Return the rows that have a unit."""
-    return source.filter([source[column].notnull() for column in unit])
+    return source.filter([present(source[column]) for column in unit]) if unit else source
 
 
 def sampled_share(
@@ -335,7 +323,7 @@ def units_above(source: Table, unit: Sequence[str], most: int) -> Table:
     return sizes.filter(sizes["_n"] > most).select(*unit)
 
 
-def has_null(source: Table, column: str, kind: Column, numeric: bool) -> Table:
+def has_null(source: Table, column: str, reading: Reading, numeric: bool) -> Table:
     """Return one row: whether a column has a null (for a number, or something that is none)."""
-    there = _number(source, column, kind)[1] if numeric else source[column].notnull()
+    there = _number(source, column, reading)[1] if numeric else present(source[column])
     return source.agg(_any=(~there).any())

@@ -1,0 +1,222 @@
+"""What every engine that speaks SQL does alike; each engine's own file has only what differs.
+
+Ibis compiles the expressions to the engine's SQL, and the engine runs it: it keeps tables of its
+own (`_keep`, `_give`) until it is closed, and answers with small tables of whole numbers
+(`_fetch`). Every fault of an engine is told in words of ours: its own messages quote values.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, TypeAlias
+
+import ibis
+
+from discreet.errors import DataError
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines import expressions
+from discreet.releases.engines.base import (
+    Ability,
+    Column,
+    Counting,
+    Found,
+    KeySet,
+    Query,
+    Summing,
+    Tally,
+)
+from discreet.releases.engines.dialects import Dialect, Reading
+from discreet.releases.engines.expressions import CODE
+from discreet.releases.engines.matching import comparable, joinable, key_column, present, spelled
+
+__all__ = ["SOURCE", "Answer", "SQLEngine"]
+
+SOURCE = "_source"
+
+Table: TypeAlias = Any
+Answer: TypeAlias = Mapping[str, Sequence[Any]]
+"""A small table that left the engine: the values of each column."""
+
+
+class SQLEngine(ABC):
+    """One source, opened for one release."""
+
+    able: frozenset[Ability] = frozenset()
+
+    def __init__(
+        self, columns: Mapping[str, Column], schema: ibis.Schema, dialect: Dialect
+    ) -> None:
+        self._columns = dict(columns)
+        self._reading = Reading(self._columns, dialect)
+        self._source = ibis.table(schema, name=SOURCE)
+        self._tables = 0
+        self._found: dict[int, Table] = {}
+
+    @abstractmethod
+    def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
+        """Tell a fault of the engine without its message, which may quote data."""
+
+    @abstractmethod
+    def _give(self, name: str, schema: ibis.Schema, columns: Sequence[Sequence[Any]]) -> None:
+        """Give the engine a small table of int64, float64 and string columns."""
+
+    @abstractmethod
+    def _keep(self, name: str, sql: str) -> None:
+        """Store the result of a query inside the engine, until it is closed."""
+
+    @abstractmethod
+    def _fetch(self, sql: str) -> Answer:
+        """Return the result of a query."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the data, and of everything that was stored."""
+
+    def _quicker(
+        self, query: Query, keys: Table, sums: list[str], cells: int
+    ) -> dict[str, Any] | None:
+        """Return the sums by a way that is quicker for these data, if the engine has one."""
+        return None
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The columns and their types, read from the schema alone."""
+        return self._columns
+
+    def missing(self, texts: Collection[str], numbers: Collection[str]) -> str | None:
+        """Return a column with a null, or of the numbers with something that is none; or None."""
+        for columns, numeric in ((texts, False), (numbers, True)):
+            for column in sorted(columns):
+                expression = expressions.has_null(self._source, column, self._reading, numeric)
+                if self._answer(expression, "look for missing values")["_any"][0]:
+                    return column
+        return None
+
+    def measure(self, query: Query) -> dict[str, list[int] | list[list[int]]]:
+        """Bound, aggregate, and return every measure by name."""
+        self._check_unit(query.unit)
+        cells = 1 if query.cells is None else len(query.cells)
+        keys = None if query.cells is None else self._key_table(query.cells)
+        sums = [m.name for m in query.measures if isinstance(m, (Counting, Summing))]
+        tallies = [m for m in query.measures if isinstance(m, Tally)]
+        answers: dict[str, list[int] | list[list[int]]] = {}
+        if not tallies:
+            if not query.unit:
+                return self._whole(self._source, query, keys, sums, cells)
+            quick = self._quicker(query, keys, sums, cells)
+            if quick is not None:
+                return quick
+        kept = expressions.kept_rows(self._source, query, self._reading, keys, self._stored)
+        if len(tallies) + bool(sums) > 1:
+            kept = self._stored(kept)
+        if sums:
+            answers |= self._summed(kept, query, sums, cells)
+        for tally in tallies:
+            expression = expressions.tallied(kept, query, tally)
+            table = self._answer(expression, "bound and tally the rows")
+            counts = [[0] * tally.field.size for _ in range(cells)]
+            columns = (table[CODE], table["_place"], table[tally.name])
+            for code, place, count in zip(*columns, strict=True):
+                counts[code][place] = int(count)
+            answers[tally.name] = counts
+        return answers
+
+    def _summed(self, kept: Table, query: Query, sums: list[str], cells: int) -> dict[str, Any]:
+        expression = expressions.measured(kept, query, self._reading)
+        return self._dense(self._answer(expression, "bound and aggregate the rows"), sums, cells)
+
+    def _whole(
+        self, source: Table, query: Query, keys: Table, sums: list[str], cells: int
+    ) -> dict[str, Any]:
+        """Aggregate rows of which all count."""
+        grouped = expressions.grouped_first(source, query, self._reading, keys)
+        return self._dense(self._answer(grouped, "aggregate the rows"), sums, cells)
+
+    def find_keys(
+        self, unit: tuple[str, ...], by: tuple[str, ...], contribution: Contribution
+    ) -> Found:
+        """Count the units of every key in the data, each unit bounded; the keys stay inside."""
+        self._check_unit(unit)
+        texts = {
+            key_column(i): comparable(self._source[name], self._columns[name], self._reading)
+            for i, name in enumerate(by)
+        }
+        there = [present(self._source[name]) for name in (*by, *unit)]
+        distinct = self._source.filter(there).select(**texts).distinct()
+        keys = self._stored(distinct.mutate(**{CODE: ibis.row_number()}))
+        size = int(self._answer(keys.agg(_n=keys.count()), "count the keys")["_n"][0])
+        # The texts stay in the engine: the query below only needs how many there are.
+        cells = KeySet(by, ((),) * size)
+        query = Query(unit, cells, contribution.once_per_group(), (Counting("_units"),))
+        kept = expressions.kept_rows(self._source, query, self._reading, keys, self._stored)
+        found = Found(by, tuple(self._summed(kept, query, ["_units"], size)["_units"]))
+        self._found[id(found)] = keys
+        return found
+
+    def reveal(self, found: Found, places: Sequence[int]) -> KeySet:
+        """Return the keys at those places: call it only for keys that were paid for."""
+        keys = self._found[id(found)]
+        paid = self._given({CODE: "int64"}, [list(places)])
+        table = self._answer(keys.semi_join(paid, [CODE]), "read the keys that were paid for")
+        columns = [
+            [spelled(value, self._source[name]) for value in table[key_column(i)]]
+            for i, name in enumerate(found.columns)
+        ]
+        return KeySet(found.columns, tuple(sorted(zip(*columns, strict=True))))
+
+    def _check_unit(self, unit: Sequence[str]) -> None:
+        for column in unit:
+            if self._columns[column] == "other" and "nested units" not in self.able:
+                raise DataError(
+                    f"column {column!r} holds neither text, numbers, dates nor truth values, and "
+                    "this engine cannot tell units apart by it; choose another, or turn it into "
+                    "text first."
+                )
+
+    def _key_table(self, cells: KeySet) -> Table:
+        matching = joinable(cells, self._source, self._columns)
+        types = {CODE: "int64"}
+        for i, name in enumerate(cells.columns):
+            floating = self._source[name].type().is_floating()
+            whole = self._columns[name] == "integer"
+            types[key_column(i)] = "int64" if whole else "float64" if floating else "string"
+        keys = [[key[i] for _, key in matching] for i in range(len(cells.columns))]
+        return self._given(types, [[code for code, _ in matching], *keys])
+
+    def _given(self, types: Mapping[str, str], columns: Sequence[Sequence[Any]]) -> Table:
+        name, schema = self._name("_given"), ibis.schema(types)
+        with self._in_our_words("take in the keys"):
+            self._give(name, schema, columns)
+        return ibis.table(schema, name=name)
+
+    def _stored(self, expression: Table) -> Table:
+        """Store an expression inside the engine: what is drawn in it is drawn once."""
+        name = self._name("_stored")
+        with self._in_our_words("read the rows"):
+            self._keep(name, self._sql(expression))
+        return ibis.table(expression.schema(), name=name)
+
+    def _name(self, prefix: str) -> str:
+        self._tables += 1
+        return f"{prefix}_{self._tables}"
+
+    def _sql(self, expression: Table) -> str:
+        return str(ibis.to_sql(expression, dialect=self._reading.dialect.name))
+
+    def _answer(self, expression: Table, doing: str) -> Answer:
+        sql = self._sql(expression)
+        with self._in_our_words(doing):
+            return self._fetch(sql)
+
+    @staticmethod
+    def _dense(table: Answer, names: Sequence[str], cells: int) -> dict[str, Any]:
+        """Return one number a cell, zeros where no row was."""
+        answers = {}
+        for name in names:
+            values = [0] * cells
+            for code, value in zip(table[CODE], table[name], strict=True):
+                values[code] = int(value or 0)
+            answers[name] = values
+        return answers
