@@ -193,7 +193,8 @@ def reference_pages() -> dict[str, str]:
         "# The Python interface",
         "",
         "Verbs are functions of `discreet`, nouns are its rooms. Everything is loaded on first "
-        "use: `import discreet` costs nothing.",
+        "use: `import discreet` costs nothing. Results are frozen dataclasses with `to_dict()` "
+        "(JSON-ready, see [JSON](../json.md)), a one-line `repr`, and a table in notebooks.",
         "",
         "| name | room | what it is |",
         "|---|---|---|",
