@@ -11,7 +11,7 @@ JOBS   ?= 2
 help:
 	@echo "make demo    set up and run the main job on the bundled example"
 	@echo "make test    set up and run every check (lint, types, imports, tests, doctests, README)"
-	@echo "make soak    kill releases two hundred times, and count what was lost"
+	@echo "make soak    kill releases, and cut off their ledger, two hundred times each"
 	@echo "make audit   attack every kind of release, at length"
 	@echo "make bench   measure speed; results in benchmarks/results"
 	@echo "make docs    build the documentation into site/"
@@ -50,6 +50,7 @@ docs: $(VENV)/.ready-test
 
 soak: $(VENV)/.ready-test
 	$(BIN)/python -m benchmarks.soak
+	$(BIN)/python -m benchmarks.cuts
 
 audit: $(VENV)/.ready-test
 	$(BIN)/python -m benchmarks.audit

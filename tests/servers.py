@@ -237,6 +237,7 @@ class Proxy:
         self.port = int(self._listening.getsockname()[1])
         self.cuts: deque[Cut | None] = deque()  # one for each connection to come
         self.made: list[Cut] = []
+        self.taken = 0  # connections so far
         threading.Thread(target=self._accept, daemon=True).start()
 
     def through(self, url: str) -> str:
@@ -253,6 +254,7 @@ class Proxy:
                 client, _ = self._listening.accept()
             except OSError:
                 return
+            self.taken += 1
             cut = self.cuts.popleft() if self.cuts else None
             threading.Thread(target=self._carry, args=(client, cut), daemon=True).start()
 
