@@ -10,12 +10,14 @@ Every page is made by the server; the script only sends what was typed and puts 
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Query, Request, UploadFile
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
+from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse, Response
 
 from discreet.cli.release import accuracy_lines
@@ -45,6 +47,11 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {422: {"model": Problem}}
 _PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
 
 
+def _masked(text: str) -> str:
+    """Return a text without the password of any URL in it."""
+    return _PASSWORD.sub(r"\1:***@", text)
+
+
 def folder_of(request: Request) -> Workfolder:
     """Return the folder that the page works in."""
     return Workfolder(request.app.state.folder)
@@ -63,6 +70,16 @@ async def _fields(request: Request) -> dict[str, str]:
     """Return what a form sent, texts only."""
     form = await request.form(max_files=0, max_fields=5_000)
     return {name: value for name, value in form.items() if isinstance(value, str)}
+
+
+async def _uploaded(request: Request) -> AsyncIterator[UploadFile]:
+    """Return the one file that a form sent; what does not fit in memory waits on disk."""
+    # Not a parameter of FastAPI: its parser would tell a body beyond the bound as a broken one.
+    async with request.form(max_files=1, max_fields=10) as form:
+        data = form.get("data")
+        if not isinstance(data, UploadFile):
+            raise InputError("Choose a file to upload.")
+        yield data
 
 
 Fields = Annotated[dict[str, str], Depends(_fields)]
@@ -97,7 +114,7 @@ def state_of_file(folder: Workfolder, name: str) -> State:
     state = state_of_text(text)
     named = (state.form or {}).get("source", ""), (state.form or {}).get("ledger", "")
     if any("://" in url and not url.startswith("sqlite:///") for url in named):
-        return State(_PASSWORD.sub(r"\1:***@", text), None, name)
+        return State(_masked(text), None, name)
     return state
 
 
@@ -188,7 +205,7 @@ def _shown(
         most=MOST_BYTES,
         columns=columns,
         unsaid=unsaid,
-        problem=problem,
+        problem=_masked(problem),
         opening=opening or {},
         look=found,
         **_in_words(found),
@@ -268,7 +285,7 @@ def spec_yaml_typed(fields: Fields) -> Response:
 
 
 @router.post("/release/upload", include_in_schema=False)
-def upload(request: Request, data: UploadFile) -> Response:
+def upload(request: Request, data: Annotated[UploadFile, Depends(_uploaded)]) -> Response:
     """Store a file of data in the working folder, and begin a spec for it."""
     try:
         name = folder_of(request).receive(data.filename or "", data.file)
@@ -363,8 +380,8 @@ def _confirming(request: Request, name: str, pending: Pending, problem: str = ""
         token=name,
         look=shown,
         back=state.link or "/release",
-        text=_PASSWORD.sub(r"\1:***@", text),
-        problem=problem,
+        text=_masked(text),
+        problem=_masked(problem),
         **_in_words(shown),
     )
 

@@ -1,0 +1,101 @@
+"""The screen Ledger: what was spent, what is left, every entry, and whether the chain is sound."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+import pytest
+
+from discreet.guarantees import ZCDP, PureDP
+from discreet.ledger import Ledger
+
+HTML = {"Accept": "text/html"}
+
+
+@pytest.fixture
+def ledger(client: Any) -> Ledger:
+    """Two accounts, two charges and a stored output, in the page's folder."""
+    book = Ledger.open(f"sqlite:///{client.folder / 'ledger.db'}")
+    terms: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "approver": "<b>A</b>"}
+    book.open_account("people", filter="pure", cap=PureDP(1.0), reason="review", **terms)
+    book.open_account("visits", filter="zcdp", cap=None, reason="=1+1", **terms)
+    entry = book.reserve("people", PureDP(1 / 3), purpose="monthly", who="me", spec_hash="x")
+    book.commit(str(entry.release_id), "f" * 64)
+    book.reserve("visits", ZCDP(0.1), purpose="cut off", who="me", spec_hash="y")
+    return book
+
+
+def test_nothing_is_there_at_first_and_nothing_is_made(client: Any) -> None:
+    page = client.get("/ledger", headers=HTML)
+    assert page.status_code == 200
+    assert "no ledger" in page.text
+    assert list(client.folder.iterdir()) == []
+
+
+def test_accounts_and_entries_are_shown(client: Any, ledger: Ledger) -> None:
+    page = client.get("/ledger", headers=HTML).text
+    for words in ("people", "visits", "ε = 0.333334", "ε = 0.666666", "no limit", ledger.head):
+        assert words in page
+    assert "&lt;b&gt;A&lt;/b&gt;" in page
+    assert "has no stored output" in page
+    said = client.get("/api/ledger?ledger=ledger.db").json()
+    assert said["size"] == len(ledger.entries())
+    assert [line["seq"] for line in said["entries"]] == list(range(said["size"], 0, -1))
+    assert said["head"] == ledger.head
+    one = client.get("/api/ledger?ledger=ledger.db&account=visits").json()
+    assert {line["account"] for line in one["entries"]} == {"visits"}
+
+
+def test_the_chain_is_verified_and_a_kept_head_is_found(client: Any, ledger: Ledger) -> None:
+    kept = ledger.entries()[2].hash
+    page = client.get(f"/ledger?ledger=ledger.db&verify=true&head={kept}", headers=HTML).text
+    assert "Verified." in page
+    assert f"{len(ledger.entries()) - 3} entries since" in page
+    lost = client.get(f"/api/ledger/verify?ledger=ledger.db&head={'0' * 64}").json()
+    assert lost["verified"] is False
+    assert client.get("/api/ledger/verify?ledger=ledger.db&head=abc").status_code == 422
+
+
+def test_an_altered_ledger_is_said_to_be_one(client: Any, ledger: Ledger) -> None:
+    with sqlite3.connect(client.folder / "ledger.db") as raw:
+        raw.execute("DROP TRIGGER discreet_entries_no_UPDATE")
+        raw.execute("UPDATE discreet_entries SET body = replace(body, 'monthly', 'forged!')")
+    raw.close()
+    said = client.get("/api/ledger/verify?ledger=ledger.db").json()
+    assert said["verified"] is False
+    assert said["problems"]
+    page = client.get("/ledger?ledger=ledger.db&verify=true", headers=HTML)
+    assert page.status_code in (200, 422)
+    assert "forged!" not in page.text
+
+
+@pytest.mark.parametrize(
+    "name", ["../ledger.db", "/etc/passwd", "sqlite:////etc/passwd", "none.db", "postgresql://x/y"]
+)
+def test_no_ledger_outside_is_opened(client: Any, ledger: Ledger, name: str) -> None:
+    for path in ("/ledger", "/api/ledger", "/api/ledger/verify"):
+        answer = client.get(path, params={"ledger": name}, headers=HTML)
+        assert answer.status_code == 422
+
+
+def test_a_file_that_is_no_ledger_is_refused_in_words(client: Any) -> None:
+    (client.folder / "x.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 200)
+    (client.folder / "y.db").write_bytes(b"PNG")
+    for name in ("x.db", "y.db"):
+        answer = client.get("/api/ledger", params={"ledger": name})
+        assert answer.status_code == 422, answer.text
+    assert client.get("/ledger", headers=HTML).status_code in (200, 422)
+
+
+def test_the_ledger_of_a_spec_is_found_by_the_spec(client: Any, ledger: Ledger) -> None:
+    text = (
+        "account: people\npurpose: test\nsource: v.csv\nprotect: {unit: record}\n"
+        "budget: {epsilon: 1.0}\nstatistics: [{count: rows}]\n"
+        "ledger: sqlite:///ledger.db\noutput: out\n"
+    )
+    (client.folder / "clinic.yaml").write_text(text, encoding="utf-8")
+    said = client.get("/api/ledger?file=clinic.yaml").json()
+    assert said["head"] == ledger.head
+    assert client.get("/ledger?file=clinic.yaml", headers=HTML).status_code == 200
+    assert client.get("/api/ledger").status_code == 422

@@ -1,0 +1,223 @@
+"""A spec as a form and back: nothing is lost, nothing is guessed, nobody is told off too early."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.cli.init import TEMPLATE
+from discreet.errors import DiscreetError, SpecError
+from discreet.releases import load
+from discreet.web.forms import form_of, mapping_of, missing, readable, start, written
+
+QUICK = settings(derandomize=True, deadline=None, max_examples=150)
+
+texts = st.text(min_size=1, max_size=12)
+words = st.text("abc,\"' =+@\t\n65;:#{}[]é", min_size=1, max_size=8)
+numbers = st.one_of(
+    st.integers(1, 10**6), st.floats(1e-9, 1e9, allow_nan=False), st.sampled_from([1e-6, 0.1])
+)
+
+
+def _share(**more: Any) -> st.SearchStrategy[dict[str, Any]]:
+    weighted = st.fixed_dictionaries({}, optional={"name": texts, "weight": numbers})
+    within = st.fixed_dictionaries({"within": st.fixed_dictionaries({"error": numbers})})
+    return st.tuples(st.fixed_dictionaries(more), st.one_of(weighted, within)).map(
+        lambda pair: pair[0] | pair[1]
+    )
+
+
+@st.composite
+def grouped(draw: st.DrawFn, **more: Any) -> dict[str, Any]:
+    entry = draw(_share(**more))
+    by = draw(st.lists(words, max_size=2, unique=True))
+    if by:
+        entry["by"] = by
+        if draw(st.booleans()):
+            entry["keys"] = {"discover": {"delta": draw(st.floats(1e-9, 0.5))}}
+        else:
+            listed = st.lists(words, min_size=1, max_size=3, unique=True)
+            entry["keys"] = {c: draw(st.one_of(listed, st.just("keys.csv"))) for c in by}
+    return entry
+
+
+bounds = {"bounds": st.just([0, 2.5]), "resolution": numbers}
+statistics = st.one_of(
+    grouped(count=st.sampled_from(["rows", "units"])),
+    grouped(sum=words, **bounds),
+    grouped(quantile=words, at=st.floats(0.01, 0.99), **bounds),
+    grouped(histogram=words, edges=st.just([0, 1, 2.5])),
+    grouped(randomized=words, answers=st.just(["yes", "no, never"]), keep=st.just(0.75)),
+    _share(best=words, score=st.just("count"), of=words, candidates=st.just(["1", "b, c"])),
+    _share(
+        best=words,
+        score=st.just("revenue"),
+        of=words,
+        cap=st.just(100),
+        candidates=st.one_of(st.just({"from": 0, "to": 9.5, "step": 0.5}), st.just([1.0, 2.5])),
+    ),
+)
+tolerances = st.sampled_from(
+    [
+        {"ratio": 3},
+        {"posterior": 0.25, "unless_ratio": 3, "values_known": True, "every_output": True},
+        {"posterior": 0.25, "unless_ratio": 3, "values_known": False},
+        {"profile": "max(0.25/(p*q), 3)"},
+        {"box": [0, 0.1, 0, 1], "ratio": 2.5, "sided": "one"},
+        {"all": [{"ratio": 3}, {"difference": 0.2, "q": 1}], "delta": 1e-6, "confidence": 0.9},
+    ]
+)
+units = st.one_of(
+    st.just({"unit": "record"}),
+    st.fixed_dictionaries(
+        {
+            "unit": st.just("person"),
+            "column": st.one_of(words, st.lists(words, min_size=1, max_size=2)),
+            "rows": st.integers(1, 9),
+        },
+        optional={"groups": st.integers(1, 9), "adjacency": st.sampled_from(["replace"])},
+    ),
+)
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> dict[str, Any]:
+    entries = draw(st.lists(statistics, min_size=1, max_size=3))
+    for place, entry in enumerate(entries):
+        entry["name"] = f"{entry.get('name', '')}{place}"
+    spec: dict[str, Any] = {
+        "account": draw(texts),
+        "purpose": draw(texts),
+        "source": draw(texts),
+        "protect": draw(units),
+        "statistics": entries,
+        "ledger": draw(texts),
+        "output": draw(texts),
+    }
+    if draw(st.booleans()):
+        spec["tolerance"] = draw(tolerances)
+    else:
+        spec["budget"] = draw(st.sampled_from([{"epsilon": 0.1, "delta": 1e-9}, {"rho": 2}]))
+    more = {"interval": 0.9, "series": {"releases": 12}, "nulls": "refuse", "sensitive": "x = 1"}
+    for name in draw(st.sets(st.sampled_from(sorted(more)))):
+        spec[name] = more[name]
+    if draw(st.booleans()):
+        spec["about"] = {"name": draw(texts), "curators": ["A", "B"]}
+    return spec
+
+
+@QUICK
+@given(specs())
+def test_a_spec_survives_the_form_and_the_yaml(spec: dict[str, Any]) -> None:
+    before = load(spec)
+    values = mapping_of(form_of(spec))
+    after = load(values)
+    # What a tolerance leaves out by default may be left out of it.
+    same = {k: v for k, v in (before.tolerance or {}).items() if v is not False}
+    assert (after.tolerance or {}) == same
+    assert after.model_copy(update={"tolerance": None}) == before.model_copy(
+        update={"tolerance": None}
+    )
+    assert load(readable(written(values)) or {}) == after
+
+
+def test_the_template_is_a_form_throughout() -> None:
+    spec = yaml.safe_load(TEMPLATE)
+    form = form_of(spec)
+    assert mapping_of(form) == spec
+    assert not [name for name in form if name.endswith("yaml") or name == "rest"]
+
+
+def test_an_empty_field_is_a_key_left_out() -> None:
+    form = form_of(yaml.safe_load(TEMPLATE))
+    form["protect.groups"] = "  "
+    form["tolerance.values_known"] = ""
+    values = mapping_of(form)
+    assert "groups" not in values["protect"]
+    assert "values_known" not in values["tolerance"]
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "said"),
+    [
+        ("protect.rows", "many", "protect.rows is 'many'"),
+        ("statistics.2.bounds", "0", "bounds"),
+        ("interval", "nan", "interval is 'nan'"),
+        ("mechanism", "magic", "mechanism is 'magic'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_the_words_of_the_spec(field: str, typed: str, said: str) -> None:
+    form = form_of(yaml.safe_load(TEMPLATE)) | {field: typed}
+    with pytest.raises(SpecError) as refused:
+        load(mapping_of(form))
+    assert said in str(refused.value)
+
+
+def test_a_key_may_hold_a_comma_a_quote_or_a_formula() -> None:
+    entry = {"count": "rows", "by": ["x"], "keys": {"x": ["a, b", 'say "c"', "=1+1", "-5"]}}
+    form = form_of({"statistics": [entry]})
+    assert form["statistics.1.keys.x"] == '"a, b","say ""c""",=1+1,-5'
+    assert mapping_of(form)["statistics"] == [entry]
+
+
+def test_what_has_no_field_stays_in_yaml() -> None:
+    entry = {"count": "rows", "by": ["x"], "keys": {"x": [" a space before it"]}}
+    form = form_of({"statistics": [entry], "about": {"name": "A"}})
+    assert yaml.safe_load(form["statistics.1.yaml"]) == entry
+    assert yaml.safe_load(form["rest"]) == {"about": {"name": "A"}}
+    assert mapping_of(form) == {"statistics": [entry], "about": {"name": "A"}}
+
+
+def test_nothing_is_missing_in_a_whole_spec_and_much_in_a_new_one() -> None:
+    assert missing(yaml.safe_load(TEMPLATE)) == []
+    said = " ".join(missing(start("visits.csv")))
+    assert "account" in said
+    assert "column that names" in said
+    entry = {"sum": "", "by": ["county", ["odd"]]}
+    found = missing(start("visits.csv") | {"statistics": [entry, "odd", {"mean": 1, "sum": 2}]})
+    assert {"statistic 1: its column", "statistic 1: its bounds"} <= set(found)
+    assert "statistic 1: the public keys of county" in found
+
+
+KEYS = [
+    "account",
+    "protect",
+    "column",
+    "rows",
+    "tolerance",
+    "budget",
+    "statistics",
+    "count",
+    "by",
+    "keys",
+    "discover",
+    "within",
+    "candidates",
+    "series",
+    "releases",
+    "interval",
+]
+odd = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), texts),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@QUICK
+@given(odd)
+def test_no_values_however_odd_break_the_form(values: Any) -> None:
+    if not isinstance(values, dict):
+        values = {"statistics": values}
+    form = form_of(values)
+    assert all(isinstance(text, str) for text in form.values())
+    assert all(isinstance(words, str) for words in missing(values))
+    with suppress(DiscreetError):
+        mapping_of(form)

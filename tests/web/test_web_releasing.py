@@ -1,0 +1,557 @@
+"""The screen Release by requests: charge once, draw once, show only what was released."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+from discreet.releases import load, release
+from discreet.web.forms import form_of, written
+from discreet.web.made import for_spreadsheets
+from discreet.web.workfolder import MOST_BYTES
+
+PERSON = "Zebulon-Quagmire"  # in the data, and never in any answer
+HTML = {"Accept": "text/html"}
+
+
+@pytest.fixture
+def spec(client: Any) -> dict[str, Any]:
+    """A spec for data in the folder: counts by county, ε = 0.5 of a cap of 1."""
+    rows = [f"{PERSON}-{i},{'north' if i % 3 else 'south'},{i}" for i in range(200)]
+    text = "person,county,cost\n" + "\n".join(rows) + "\n"
+    (client.folder / "visits.csv").write_text(text, encoding="utf-8")
+    client.headers.update(HTML)
+    client.follow_redirects = False
+    return {
+        "account": "people",
+        "purpose": "test",
+        "source": "visits.csv",
+        "protect": {"unit": "person", "column": "person", "rows": 1},
+        "budget": {"epsilon": 0.5},
+        "statistics": [
+            {"count": "rows", "by": ["county"], "keys": {"county": ["north", "south", "west"]}}
+        ],
+        "ledger": "sqlite:///ledger.db",
+        "output": "out",
+    }
+
+
+def opened(client: Any, **terms: Any) -> Ledger:
+    ledger = Ledger.open(f"sqlite:///{client.folder / 'ledger.db'}")
+    said: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    said |= {"cap": PureDP(1.0), "approver": "A", "reason": "B"} | terms
+    ledger.open_account("people", **said)
+    return ledger
+
+
+def asked(client: Any, spec: dict[str, Any]) -> str:
+    answer = client.post("/release/confirm", data={"spec": written(spec)})
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"]).rsplit("/", 1)[1]
+
+
+def made(client: Any, spec: dict[str, Any], **fields: str) -> str:
+    answer = client.post(f"/release/make/{asked(client, spec)}", data=fields)
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])
+
+
+def charges(ledger: Ledger) -> int:
+    return sum(entry.kind == "reserve" for entry in ledger.entries())
+
+
+def test_the_whole_way_without_a_script(client: Any, spec: dict[str, Any]) -> None:
+    start = client.get("/release").text
+    assert "visits.csv" in start
+    begun = client.get("/release?source=visits.csv").text
+    assert "Still to be said" in begun
+    assert "notice" not in begun.split("look-body")[1].split("</section>")[0]
+    form = form_of(spec) | {"which": "form"}
+    look = client.post("/release/look", data=form).text
+    assert "is not open yet" in look
+    assert "Go on to the charge" not in look
+    terms = {"spec": written(spec), "epsilon": "1", "approver": "A. Curator", "reason": "review"}
+    answer = client.post("/release/open", data=terms)
+    assert answer.status_code == 303
+    assert "Go on to the charge" in client.get(answer.headers["location"]).text
+    token = asked(client, spec)
+    shown = client.get(f"/release/confirm/{token}").text
+    assert "Charge ε = 0.5 and release" in shown
+    assert not (client.folder / "out").exists()
+    where = client.post(f"/release/make/{token}").headers["location"]
+    page = client.get(where).text
+    assert "Released" in page
+    assert "drawn once" in page
+    ledger = Ledger.open(f"sqlite:///{client.folder / 'ledger.db'}")
+    assert charges(ledger) == 1
+    assert ledger.spent("people").floats("up") == {"epsilon": 0.5}
+    opening = next(entry for entry in ledger.entries() if entry.kind == "open")
+    assert opening.said["approver"] == "A. Curator"
+
+
+def test_reloading_going_back_and_pressing_twice_draw_nothing(
+    client: Any, spec: dict[str, Any]
+) -> None:
+    ledger = opened(client)
+    token = asked(client, spec)
+    where = client.post(f"/release/make/{token}").headers["location"]
+    table = client.get(f"{where}/table.csv").content
+    for again in (
+        client.post(f"/release/make/{token}"),
+        client.get(f"/release/confirm/{token}"),
+    ):
+        assert again.status_code == 303
+        assert again.headers["location"] == where
+    assert client.get(where).status_code == 200
+    assert client.get(f"{where}/table.csv").content == table
+    assert charges(ledger) == 1
+
+
+def test_two_presses_at_once_are_one_release(client: Any, spec: dict[str, Any]) -> None:
+    ledger = opened(client)
+    token = asked(client, spec)
+    found: list[str] = []
+
+    def press() -> None:
+        found.append(client.post(f"/release/make/{token}").headers["location"])
+
+    threads = [threading.Thread(target=press) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert len(found) == 4
+    assert len(set(found)) == 1
+    assert charges(ledger) == 1
+
+
+def test_a_second_tab_sees_that_the_ledger_has_moved(client: Any, spec: dict[str, Any]) -> None:
+    ledger = opened(client)
+    first = asked(client, spec)
+    second = asked(client, spec | {"purpose": "the other tab"})
+    assert client.post(f"/release/make/{first}").status_code == 303
+    refused = client.post(f"/release/make/{second}")
+    assert refused.status_code == 422
+    assert "has changed since" in refused.text
+    assert charges(ledger) == 1
+    made(client, spec | {"purpose": "the other tab"})
+    assert charges(ledger) == 2
+
+
+def test_the_same_spec_again_is_a_new_charge_and_says_so(client: Any, spec: dict[str, Any]) -> None:
+    ledger = opened(client)
+    made(client, spec)
+    token = asked(client, spec)
+    shown = client.get(f"/release/confirm/{token}").text
+    assert "a new charge" in shown
+    assert 'name="again"' in shown
+    refused = client.post(f"/release/make/{token}")
+    assert refused.status_code == 422
+    assert charges(ledger) == 1
+    assert client.post(f"/release/make/{token}", data={"again": "yes"}).status_code == 303
+    assert charges(ledger) == 2
+
+
+def test_over_budget_is_shown_with_what_would_fit(client: Any, spec: dict[str, Any]) -> None:
+    ledger = opened(client)
+    made(client, spec)
+    large = spec | {"budget": {"epsilon": 0.9}}
+    page = client.post("/release/look", data={"which": "yaml", "spec": written(large)}).text
+    for words in (
+        "Over budget",
+        "This release needs",
+        "Spent already",
+        "The cap",
+        "Left",
+        "0.5-DP",
+    ):
+        assert words in page
+    assert "Go on to the charge" not in page
+    answer = client.post("/release/confirm", data={"spec": written(large)})
+    assert "Over budget" in answer.text
+    assert charges(ledger) == 1
+
+
+def test_a_tolerance_that_would_be_broken_is_refused(client: Any, spec: dict[str, Any]) -> None:
+    opened(client, cap=PureDP(100.0))
+    spec = {k: v for k, v in spec.items() if k != "budget"} | {"tolerance": {"ratio": 3}}
+    made(client, spec)
+    more = spec | {"purpose": "once more"}
+    page = client.post("/release/look", data={"which": "yaml", "spec": written(more)}).text
+    assert "tolerance would be broken" in page
+    assert "Go on to the charge" not in page
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"epsilon": "1"},
+        {"epsilon": "1", "approver": "A"},
+        {"approver": "A", "reason": "B"},
+        {"epsilon": "1", "no_cap": "yes", "approver": "A", "reason": "B"},
+        {"epsilon": "much", "approver": "A", "reason": "B"},
+        {"epsilon": "-1", "approver": "A", "reason": "B"},
+        {"epsilon": "nan", "approver": "A", "reason": "B"},
+        {"rho": "1", "approver": "A", "reason": "B"},
+    ],
+)
+def test_an_account_is_opened_by_someone_for_a_reason(
+    client: Any, spec: dict[str, Any], fields: dict[str, str]
+) -> None:
+    answer = client.post("/release/open", data={"spec": written(spec)} | fields)
+    assert answer.status_code == 200
+    assert 'role="alert"' in answer.text
+    assert not (client.folder / "ledger.db").exists()
+    # What was typed is still there, and what was approved is not guessed.
+    for name, value in fields.items():
+        assert name == "no_cap" or f'value="{value}"' in answer.text or name == "rho"
+
+
+def test_an_account_of_another_unit_is_refused_by_name(client: Any, spec: dict[str, Any]) -> None:
+    opened(client, unit="record")
+    page = client.post("/release/look", data={"which": "yaml", "spec": written(spec)}).text
+    assert "Refused." in page
+    assert "never changes" in page
+
+
+def test_a_charge_stays_when_the_data_fail(client: Any, spec: dict[str, Any]) -> None:
+    ledger = opened(client)
+    token = asked(client, spec | {"nulls": "refuse"})
+    (client.folder / "visits.csv").write_text("person,county,cost\n,north,1\n", encoding="utf-8")
+    answer = client.post(f"/release/make/{token}")
+    assert answer.status_code == 422
+    assert "stays spent" in answer.text
+    assert charges(ledger) == 1
+    # The confirmation is used up: nothing is charged a second time by it.
+    again = client.post(f"/release/make/{token}")
+    assert again.status_code == 422
+    assert charges(ledger) == 1
+
+
+def test_an_unknown_confirmation_is_said_to_be_one(client: Any, spec: dict[str, Any]) -> None:
+    for answer in (client.get("/release/confirm/abc"), client.post("/release/make/abc")):
+        assert answer.status_code == 422
+        assert "nothing was spent by it" in answer.text
+
+
+# -- what was made
+
+
+def test_downloads_are_the_files_that_were_committed(client: Any, spec: dict[str, Any]) -> None:
+    opened(client)
+    where = made(client, spec)
+    folder = client.folder / "out" / where.rsplit("/", 1)[1]
+    for name in ("table.csv", "table.parquet", "statement.md", "release.json"):
+        answer = client.get(f"{where}/{name}")
+        assert answer.content == (folder / name).read_bytes()
+        assert answer.headers["content-disposition"].startswith("attachment")
+    report = client.get(f"{where}/report.html")
+    assert report.status_code == 200
+    assert report.headers["content-disposition"].startswith("attachment")
+    assert "<html" in report.text
+    kept = yaml.safe_load(client.get(f"{where}/spec.yaml").text)
+    assert load(kept).hash == load(spec).hash
+    for wrong in ("../ledger.db", "ledger.db", "%2e%2e%2fledger.db", "report", ".env"):
+        assert client.get(f"{where}/{wrong}").status_code in (404, 422)
+
+
+def test_changed_files_are_not_shown(client: Any, spec: dict[str, Any]) -> None:
+    opened(client)
+    where = made(client, spec)
+    path = client.folder / "out" / where.rsplit("/", 1)[1] / "table.csv"
+    path.write_text("statistic,value\nforged,1\n", encoding="utf-8")
+    page = client.get(where)
+    assert page.status_code == 422
+    assert "not those that were committed" in page.text
+    assert client.get(f"{where}/table.csv").status_code == 422
+
+
+@pytest.mark.parametrize("name", ["...", "x", "a/b", "*", "%2e%2e", "[a-z]" * 5, "0" * 26])
+def test_no_release_is_found_by_an_odd_name(client: Any, name: str) -> None:
+    assert client.get(f"/release/made/{name}", headers=HTML).status_code in (404, 422)
+
+
+def test_no_row_of_the_data_is_ever_sent(client: Any, spec: dict[str, Any]) -> None:
+    opened(client)
+    answers = [
+        client.get("/release"),
+        client.get("/release?source=visits.csv"),
+        client.get("/api/release/columns?source=visits.csv"),
+        client.post("/api/release/preview", json={"spec": written(spec)}),
+        client.post("/release/look", data={"which": "yaml", "spec": written(spec)}),
+    ]
+    where = made(client, spec)
+    names = ("table.csv", "statement.md", "release.json", "report.html", "spec.yaml")
+    answers += [client.get(f"{where}/{name}") for name in names]
+    answers += [client.get(where), client.get("/ledger"), client.get("/openapi.json")]
+    answers += [client.get(path) for path in ("/visits.csv", "/static/visits.csv", "/ledger.db")]
+    for answer in answers:
+        assert PERSON.encode() not in answer.content
+
+
+def test_a_script_in_a_header_or_a_spec_is_text(client: Any, spec: dict[str, Any]) -> None:
+    script = "<script>alert(1)</script>"
+    (client.folder / "odd.csv").write_text(f"person,{script}\na,b\n", encoding="utf-8")
+    spec = spec | {"source": "odd.csv", "account": script, "purpose": f'"{script}'}
+    spec["statistics"] = [{"count": "rows", "by": [script], "keys": {script: [script, "=1"]}}]
+    pages = [
+        client.get("/release?source=odd.csv"),
+        client.post("/release/look", data={"which": "yaml", "spec": written(spec)}),
+        client.get(f"/release?source={quote(script)}"),
+        client.post("/release/look", data={"which": "yaml", "spec": script}),
+    ]
+    for page in pages:
+        assert script not in page.text
+    assert "&lt;script&gt;" in pages[0].text
+
+
+def test_texts_that_are_formulas_are_harmless_in_a_spreadsheet(
+    client: Any, spec: dict[str, Any]
+) -> None:
+    opened(client)
+    keys = ["=HYPERLINK(1)", "+49", "-x", "@sum", "plain", "-3", "\t=1+1"]
+    spec["statistics"] = [{"count": "rows", "by": ["county"], "keys": {"county": keys}}]
+    where = made(client, spec)
+    assert "for spreadsheets" in client.get(where).text
+    exact = list(csv.DictReader(io.StringIO(client.get(f"{where}/table.csv").text)))
+    assert [row["county"] for row in exact] == keys
+    text = client.get(f"{where}/table-for-spreadsheets.csv").content.decode("utf-8-sig")
+    safe = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert [row["county"] for row in safe] == [
+        "'=HYPERLINK(1)", "+49", "'-x", "'@sum", "plain", "-3", "'\t=1+1",
+    ]  # fmt: skip
+    assert [row["value"] for row in safe] == [row["value"] for row in exact]
+
+
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(st.lists(st.text(max_size=6), min_size=1, max_size=5))
+def test_no_cell_for_a_spreadsheet_is_computed(cells: list[str]) -> None:
+    text = for_spreadsheets({"county": cells, "value": ["-1"] * len(cells)})
+    for row in list(csv.reader(io.StringIO(text, newline="")))[1:]:
+        first = row[0].lstrip()[:1]
+        assert first not in "=@" or not first
+        if first and first in "+-":
+            float(row[0])
+        assert row[1] == "-1"
+
+
+# -- the same numbers everywhere
+
+
+def test_page_command_line_and_python_say_the_same(client: Any, spec: dict[str, Any]) -> None:
+    opened(client)
+    answer = client.post("/api/release/preview", json={"spec": written(spec)})
+    said = answer.json()
+    preview = release(load(spec, folder=client.folder), dry_run=True).to_dict()
+    assert said["spent"] == preview["spent"]
+    assert said["remaining"] == preview["remaining"]
+    assert said["spec_hash"] == load(spec).hash
+    path = client.folder / "spec.yaml"
+    path.write_text(
+        client.get(f"/release/spec.yaml?spec={quote(written(spec))}").text, encoding="utf-8"
+    )
+    run = subprocess.run(
+        [sys.executable, "-m", "discreet", "release", str(path), "--dry-run"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for line in said["accuracy"]:
+        assert line in run.stdout
+    page = client.post("/release/look", data={"which": "yaml", "spec": written(spec)}).text
+    assert "off by at most" in page
+    posted = client.post("/release/spec.yaml", data={"spec": written(spec)})
+    assert posted.text == path.read_text(encoding="utf-8")
+
+
+def test_the_kept_spec_runs_on_the_command_line(client: Any, spec: dict[str, Any]) -> None:
+    ledger = opened(client)
+    made(client, spec)
+    (path,) = client.folder.glob("spec-*.yaml")
+    run = subprocess.run(
+        [sys.executable, "-m", "discreet", "release", str(path), "--yes", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(run.stdout)["spent"]["epsilon"] == 0.5
+    assert charges(ledger) == 2
+
+
+def test_a_state_is_a_link(client: Any, spec: dict[str, Any]) -> None:
+    answer = client.post("/release/look", data=form_of(spec) | {"which": "form"})
+    link = re.search(r'id="state-link" href="([^"]+)"', answer.text)
+    assert link is not None
+    again = client.get(link[1].replace("&amp;", "&")).text
+    area = re.compile(r'<textarea class="yaml" id="spec"[^>]*>(.*?)</textarea>', re.S)
+    assert area.search(again)[1] == area.search(answer.text)[1]  # type: ignore[index]
+    long = spec | {"purpose": "x" * 900, "about": {"description": "y" * 9_000}}
+    page = client.post("/release/look", data={"which": "yaml", "spec": written(long)})
+    assert page.status_code == 200
+    assert "state-link" not in page.text
+
+
+def test_form_and_yaml_change_each_other(client: Any, spec: dict[str, Any]) -> None:
+    form = client.post("/api/release/form", json={"spec": written(spec)}).json()["form"]
+    form["budget.epsilon"] = "0.25"
+    text = client.post("/api/release/spec", json={"form": form}).json()["spec"]
+    assert yaml.safe_load(text) == spec | {"budget": {"epsilon": 0.25}}
+    page = client.post("/release/look", data=form | {"which": "form", "add": "yes"}).text
+    assert "Statistic 2" in page
+    page = client.post("/release/look", data=form | {"which": "form", "remove": "1"}).text
+    assert "Statistic 1" not in page
+
+
+def test_a_spec_file_of_the_folder_is_opened_and_a_database_stays_in_it(
+    client: Any, spec: dict[str, Any]
+) -> None:
+    (client.folder / "clinic.yaml").write_text("# why\n" + written(spec), encoding="utf-8")
+    page = client.get("/release?file=clinic.yaml").text
+    assert "# why" in page
+    url = "postgresql://user:hunter2@localhost/x?table=t"
+    (client.folder / "db.yaml").write_text(written(spec | {"source": url}), encoding="utf-8")
+    page = client.get("/release?file=db.yaml").text
+    assert "hunter2" not in page
+    assert "as the file stands" in page
+    answer = client.post("/api/release/preview", json={"spec": written(spec | {"source": url})})
+    assert answer.status_code == 422
+    assert answer.json()["code"] == "policy"
+
+
+# -- uploads, by request
+
+
+def test_an_upload_begins_a_spec(client: Any, spec: dict[str, Any]) -> None:
+    body = (client.folder / "visits.csv").read_bytes()
+    answer = client.post("/release/upload", files={"data": ("../my visits.csv", body)})
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/release?source=my-visits.csv"
+    assert (client.folder / "my-visits.csv").read_bytes() == body
+
+
+def test_a_large_upload_is_refused_before_it_is_read(client: Any, spec: dict[str, Any]) -> None:
+    sent = 0
+
+    def body() -> Any:
+        nonlocal sent
+        yield b'--x\r\nContent-Disposition: form-data; name="data"; filename="a.csv"\r\n\r\na,b\n'
+        for _ in range(200):
+            sent += 2**20
+            yield b"1,2\n" * 2**18
+
+    kind = {"Content-Type": "multipart/form-data; boundary=x"}
+    answer = client.post("/release/upload", content=body(), headers=kind)
+    assert answer.status_code == 413
+    declared = client.post(
+        "/release/upload", content=b"", headers=kind | {"Content-Length": str(200 * 2**20)}
+    )
+    assert declared.status_code == 413
+    assert sorted(path.name for path in client.folder.iterdir()) == ["visits.csv"]
+    assert MOST_BYTES < 200 * 2**20
+
+
+def test_a_refused_upload_is_told_in_the_page(client: Any, spec: dict[str, Any]) -> None:
+    answer = client.post("/release/upload", files={"data": ("a.csv", b"\xff\xfea\0")})
+    assert answer.status_code == 422
+    assert "UTF-8" in answer.text
+    assert client.post("/release/upload", data={"data": "text"}).status_code == 422
+    assert client.post("/release/upload", content=b"x").status_code in (400, 422)
+
+
+# -- nothing breaks
+
+
+odd = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**30), 10**30),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from([[], {}, [[]], "../x", "1e-6", "=1", {"a": None}, [None], "x" * 3000]),
+)
+
+
+def test_no_spec_however_odd_is_a_fault_of_ours(client: Any, spec: dict[str, Any]) -> None:
+    opened(client)
+    keys = [
+        "posterior", "ratio", "difference", "unless_ratio", "profile", "table", "preset", "p", "q",
+        "box", "delta", "confidence", "sided", "all", "groups", "values_known", "counterfactual",
+        "count", "sum", "mean", "quantile", "bounds", "resolution", "at", "by", "keys", "discover",
+        "within", "weight", "name", "rows", "unit", "column", "epsilon", "rho", "account",
+        "purpose", "source", "ledger", "output", "interval", "series", "about", "statistics",
+    ]  # fmt: skip
+
+    def places(part: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        found = [path]
+        items = part.items() if isinstance(part, dict) else ()
+        for key, value in enumerate(part) if isinstance(part, list) else items:
+            found += places(value, (*path, key))
+        return found
+
+    toleranced = {k: v for k, v in spec.items() if k != "budget"} | {"tolerance": {"ratio": 3}}
+    bases = [spec, toleranced]
+
+    @settings(derandomize=True, deadline=None, max_examples=150)
+    @given(st.data())
+    def look(data: st.DataObject) -> None:
+        base = json.loads(json.dumps(data.draw(st.sampled_from(bases))))
+        for _ in range(data.draw(st.integers(1, 2))):
+            path = data.draw(st.sampled_from(places(base)))
+            target: Any = base
+            for key in path[:-1]:
+                target = target[key]
+            value = data.draw(odd)
+            inner = target[path[-1]] if path else target
+            if isinstance(inner, dict):
+                inner[data.draw(st.sampled_from(keys))] = value
+            elif path:
+                target[path[-1]] = value
+        answer = client.post("/api/release/preview", json={"spec": written(base)})
+        assert answer.status_code in (200, 422), (answer.text, written(base))
+        page = client.post("/release/look", data={"which": "yaml", "spec": written(base)})
+        assert page.status_code in (200, 422), page.text
+
+    look()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[", "!!python/object:os.system {}", "&a [*a]", '"\\ud800": 1',
+        "account: !!binary aaaa",
+        "a: " + "[" * 500, "account: 99999999999999999999999999", "? [a]\n: b", "\x00",
+        "account: x\naccount: y", "2026-02-30: 1", "- a\n- b",
+    ],
+)  # fmt: skip
+def test_no_text_however_odd_is_a_fault_of_ours(client: Any, text: str) -> None:
+    for url, body in (
+        ("/api/release/preview", {"spec": text}),
+        ("/api/release/form", {"spec": text}),
+        ("/api/release/spec", {"form": {"rest": text, "statistics.1.yaml": text}}),
+    ):
+        assert client.post(url, json=body).status_code in (200, 422), url
+    for which in ("yaml", "form"):
+        fields = {"which": which, "spec": text, "protect.yaml": text}
+        assert client.post("/release/look", data=fields, headers=HTML).status_code in (200, 422)
+
+
+def test_the_saved_spec_is_private(client: Any, spec: dict[str, Any]) -> None:
+    opened(client)
+    made(client, spec)
+    (path,) = Path(client.folder).glob("spec-*.yaml")
+    assert path.stat().st_mode & 0o177 == 0
