@@ -13,14 +13,24 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import InputError
+from discreet.errors import InputError, InternalError
 from discreet.releases.tables import Table
 
-__all__ = ["RELEASE", "STATEMENT", "hash_of", "prepare", "publish", "store", "stored"]
+__all__ = [
+    "RELEASE",
+    "STATEMENT",
+    "all_or_nothing",
+    "hash_of",
+    "prepare",
+    "publish",
+    "store",
+    "stored",
+]
 
 RELEASE = "release.json"
 STATEMENT = "statement.md"
@@ -43,18 +53,36 @@ def store(output: Path, release_id: str, said: Mapping[str, Any], table: Table, 
     import pyarrow.parquet as pq
 
     whole, hidden = output / f".{release_id}{_WHOLE}", output / f".{release_id}.tmp"
-    shutil.rmtree(hidden, ignore_errors=True)
-    hidden.mkdir()
-    (hidden / "table.csv").write_text(table.to_csv(), encoding="utf-8", newline="")
-    pq.write_table(table.to_arrow(), hidden / "table.parquet")
-    (hidden / RELEASE).write_text(_json(said), encoding="utf-8")
-    (hidden / STATEMENT).write_text(words, encoding="utf-8")
-    for name in _FILES:
-        _synchronise(hidden / name)
-    _synchronise(hidden)
-    hidden.rename(whole)
-    _synchronise(output)
+    with all_or_nothing(hidden, release_id):
+        (hidden / "table.csv").write_text(table.to_csv(), encoding="utf-8", newline="")
+        pq.write_table(table.to_arrow(), hidden / "table.parquet")
+        (hidden / RELEASE).write_text(_json(said), encoding="utf-8")
+        (hidden / STATEMENT).write_text(words, encoding="utf-8")
+        for name in _FILES:
+            _synchronise(hidden / name)
+        _synchronise(hidden)
+        hidden.rename(whole)
+        _synchronise(output)
     return whole
+
+
+@contextmanager
+def all_or_nothing(hidden: Path, release_id: str) -> Iterator[None]:
+    """Make a folder to write in; whatever stops the writing, nothing half-written is left in it."""
+    try:
+        shutil.rmtree(hidden, ignore_errors=True)
+        hidden.mkdir(parents=True)
+        yield
+    except OSError as error:
+        shutil.rmtree(hidden, ignore_errors=True)
+        raise InternalError(
+            f"The files of release {release_id} could not be written to {hidden.parent}: "
+            f"{error.strerror or type(error).__name__}. Nothing was released; its charge stays "
+            "spent. Make room, and run the spec again."
+        ) from None
+    except BaseException:
+        shutil.rmtree(hidden, ignore_errors=True)
+        raise
 
 
 def stored(output: Path) -> dict[str, Path]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ import numpy as np
 
 from discreet.errors import InputError
 from discreet.reading import json_values
+from discreet.releases.outputs import all_or_nothing
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.source import COPY
 
@@ -42,8 +42,7 @@ def write(
 ) -> Path:
     """Write a release, make it durable, and move it into place; return its folder."""
     final, building = output / release_id, output / f".{release_id}.tmp"
-    building.mkdir(parents=True)
-    try:
+    with all_or_nothing(building, release_id):
         _write_table(building, cells, copies)
         text = json.dumps(description, ensure_ascii=False, allow_nan=False, indent=2)
         (building / RELEASE).write_text(text + "\n", encoding="utf-8")
@@ -52,9 +51,6 @@ def write(
             _flush(path)
         building.rename(final)
         _flush(output)
-    except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
-        raise
     return final
 
 
