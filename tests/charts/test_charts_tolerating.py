@@ -1,0 +1,117 @@
+"""Charts that follow a hand: the rows keep the promise, and Vega-Lite can draw them."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+import vl_convert
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.budgets import choose
+from discreet.charts.costing import noisy_counts_data, noisy_counts_spec
+from discreet.charts.tolerating import (
+    ALLOWED,
+    TOLERATED,
+    adversaries_data,
+    adversaries_spec,
+    profile_line_data,
+    profile_line_spec,
+    tolerated,
+    tolerated_data,
+    tolerated_spec,
+)
+from discreet.laws import Geometric
+from discreet.tolerances import PRESETS, Difference, PosteriorUnlessRatio, Ratio, priors
+
+FAST = settings(derandomize=True, deadline=None, max_examples=40)
+boxes = st.one_of(
+    st.builds(lambda p: priors(p=p), st.floats(0.01, 1)),
+    st.just(priors(q=1)),
+    st.just(priors()),
+)
+tolerances = st.one_of(
+    st.builds(PosteriorUnlessRatio, st.floats(0.01, 0.9), st.floats(1.05, 20), boxes),
+    st.builds(Ratio, st.floats(1.05, 20), boxes),
+    st.builds(Difference, st.floats(0.01, 0.9), boxes),
+)
+
+
+@FAST
+@given(tolerances, st.sampled_from([0.05, 0.2, 1.0]))
+def test_what_the_budget_allows_is_tolerated_wherever_both_are_drawn(
+    tolerance: Any, top: float
+) -> None:
+    rows = tolerated_data(choose(tolerance), top)["lines"]
+    asked = {row["before"]: row["after"] for row in rows if row["line"] == TOLERATED}
+    allowed = {row["before"]: row["after"] for row in rows if row["line"] == ALLOWED}
+    assert asked
+    for before, after in asked.items():
+        assert before <= top * (1 + 1e-12)
+        assert allowed[before] <= after * (1 + 1e-12)
+
+
+@FAST
+@given(tolerances)
+def test_no_adversary_has_less_than_the_budget(tolerance: Any) -> None:
+    choice = choose(tolerance)
+    cells = adversaries_data(choice, 6)["cells"]
+    for row in [*cells, *profile_line_data(choice)["profile"]]:
+        if "epsilon" in row and row["epsilon"] < 4:
+            # both are rounded down, each by a few ulps of its own
+            assert row["epsilon"] >= choice.epsilon * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_can_be_drawn(name: str) -> None:
+    choice = choose(PRESETS[name].tolerance)
+    for spec in (
+        tolerated_spec(choice, 0.5, 1.0),
+        profile_line_spec(choice, "ratio"),
+        profile_line_spec(choice, "epsilon"),
+        adversaries_spec(choice, "epsilon", 4),
+        adversaries_spec(choice, "ratio", 4),
+    ):
+        assert "NaN" not in json.dumps(spec, allow_nan=False)
+        drawn = vl_convert.vegalite_to_vega(spec | {"width": 300})
+        # every named data set is there under its name, so that its rows can be exchanged
+        assert set(spec["datasets"]) <= {one["name"] for one in drawn["data"]}
+
+
+def test_only_rows_change_while_a_handle_moves() -> None:
+    one, other = (
+        tolerated_spec(choose(PosteriorUnlessRatio(a, 3, priors(q=1))), 0.5, 1.0)
+        for a in (0.2, 0.3)
+    )
+    assert one.pop("datasets") != other.pop("datasets")
+    assert one == other
+
+
+def test_the_two_touch_at_the_adversary_that_binds() -> None:
+    choice = choose(PosteriorUnlessRatio(0.25, 3, priors(q=1)))
+    (spot,) = tolerated_data(choice)["binding"]
+    assert spot["before"] == pytest.approx(1 / 12, rel=1e-9)
+    assert spot["after"] == pytest.approx(0.25, rel=1e-9)
+    assert "binds" in json.dumps(tolerated(choice).to_dict(validate=False))
+
+
+def test_a_limit_of_priors_and_an_unbounded_budget_have_no_spot() -> None:
+    assert tolerated_data(choose(Ratio(3)))["binding"] == []
+    free = choose(PosteriorUnlessRatio(1.0, 3, priors(q=1)))
+    assert math.isinf(free.epsilon)
+    assert tolerated_data(free)["binding"] == []
+    assert profile_line_data(free)["budget"] == []
+
+
+def test_counts_are_drawn_around_the_truth_on_a_round_axis() -> None:
+    laws = {"A": Geometric(0.5), "B": None}
+    data = noisy_counts_data(laws, 26, 24)
+    assert {row["published"] for row in data["published"] if row["name"] == "B"} == {26}
+    assert data["limit"] == [{"published": 24.5}]
+    spec = noisy_counts_spec(laws, 26, 24)
+    assert vl_convert.vegalite_to_vega(spec | {"width": 300})["data"]
+    scale = json.dumps(spec)
+    assert '"domain": [16.0, 36.0]' in scale
