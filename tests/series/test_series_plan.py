@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -220,3 +221,23 @@ def test_refusals(arguments: dict[str, object], words: str) -> None:
         plan(**arguments)  # type: ignore[arg-type]
     assert caught.value.exit_code == 2
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("mechanism", ["geometric", "gaussian", "laplace"])
+def test_few_bounds_are_asked_for(mechanism: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bisection to 4e-15 takes some fifty; a smooth bound needs far fewer, and no side is lost."""
+    from discreet.series import planning
+
+    asked: list[float] = []
+    ask = planning.bound_of
+
+    def counted(*parts: Any, **how: Any) -> Any:
+        found = ask(*parts, **how)
+        asked.append(found.epsilon_prime)
+        return found
+
+    monkeypatch.setattr(planning, "bound_of", counted)
+    found = plan(12, difference=0.2, mechanism=mechanism)
+    assert len(asked) <= 30
+    assert found.epsilon_prime <= found.tolerated.epsilon_prime
+    assert found.tolerated.epsilon_prime - found.epsilon_prime < 1e-12
