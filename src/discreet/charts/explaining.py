@@ -7,21 +7,25 @@ outlined figures, and labels at the marks, so that nothing hangs on colour alone
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import altair as alt
 
-from discreet.beliefs import Prior, explain
-from discreet.beliefs.belief import Belief
-from discreet.charts.style import COLOURS, FAINT, INK, styled
+from discreet.beliefs import Prior, explain, membership
+from discreet.beliefs.belief import Belief, Bounds, Sided
+from discreet.charts.style import COLOURS, FAINT, INK, bare, styled
+from discreet.errors import InputError
 from discreet.rounding import percent
 
 __all__ = [
     "account_chart",
     "before_after",
     "before_after_data",
+    "before_after_spec",
     "icon_array",
     "icon_data",
+    "icon_spec",
     "released_chart",
 ]
 
@@ -174,3 +178,87 @@ def released_chart(rows: Sequence[Mapping[str, Any]], *, title: str, interval: f
     layered = span.encode(y=y, x=alt.X("low:Q"), x2="high:Q") + point.encode(x=x, y=y)
     chart = layered.properties(width=360, height=alt.Step(17))
     return styled(chart, title, f"intervals hold with probability {interval:g} over the noise")
+
+
+# -- the same for a page, which changes the rows of a shape that was made once
+
+
+@lru_cache(maxsize=256)
+def _icon_shape(labels: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    looks = dict(zip(_KINDS, (COLOURS[0], COLOURS[1], "transparent"), strict=True))
+    lines = dict(zip(_KINDS, (COLOURS[0], COLOURS[1], FAINT), strict=True))
+    domain = [label for _, label in labels]
+    hidden = alt.Axis(labels=False, ticks=False, domain=False, grid=False)
+    key = {"title": None, "sort": domain}
+    chart = (
+        alt.Chart(alt.NamedData(name="figures"), width=230, height=250)
+        .mark_point(shape=_FIGURE, size=150, strokeWidth=1.4, opacity=1)
+        .encode(
+            x=alt.X("column:O", title=None, axis=hidden),
+            y=alt.Y("row:O", title=None, axis=hidden),
+            fill=alt.Fill(
+                "label:N",
+                scale=alt.Scale(domain=domain, range=[looks[kind] for kind, _ in labels]),
+                legend=alt.Legend(orient="bottom", symbolType="square", symbolSize=120, columns=3),
+                **key,
+            ),
+            stroke=alt.Stroke(
+                "label:N",
+                scale=alt.Scale(domain=domain, range=[lines[kind] for kind, _ in labels]),
+                **key,
+            ),
+        )
+    )
+    return bare(chart)
+
+
+def icon_spec(before: int, after: int, of: int = 100) -> dict[str, Any]:
+    """Return a hundred figures as Vega-Lite, for a narrow screen: the key below them."""
+    rows = icon_data(before, after, of)
+    counts = {kind: sum(row["kind"] == kind for row in rows) for kind in _KINDS}
+    names = {kind: f"{count} {kind}" for kind, count in counts.items() if count}
+    drawn = [row | {"label": names[row["kind"]]} for row in rows]
+    return _icon_shape(tuple(names.items())) | {"datasets": {"figures": drawn}}
+
+
+@lru_cache(maxsize=1)
+def _before_after_shape() -> dict[str, Any]:
+    whole = alt.Scale(domain=[0, 1])
+    axis = alt.Axis(format="~%", tickCount=6)
+    x = alt.X("prior:Q", title="belief before", scale=whole, axis=axis)
+    y = alt.Y("upper:Q", title="belief after", scale=whole, axis=axis)
+    low = alt.Y("lower:Q", scale=whole)
+    bounds = alt.Chart(alt.NamedData(name="bounds"))
+    still = [{"prior": 0, "upper": 0}, {"prior": 1, "upper": 1}]
+    nothing = alt.Chart(alt.Data(values=still))
+    marked = alt.Chart(alt.NamedData(name="marked")).encode(x=x, y=y)
+    layers = [
+        nothing.mark_line(color=FAINT, strokeDash=[4, 4]).encode(x=x, y=y),
+        bounds.mark_area(color=COLOURS[0], opacity=0.18).encode(x=x, y=low, y2="upper:Q"),
+        bounds.mark_line(color=COLOURS[0], strokeWidth=2).encode(x=x, y=y),
+        bounds.mark_line(color=COLOURS[0], strokeWidth=2).encode(x=x, y=low),
+        marked.mark_point(filled=True, size=90, color=COLOURS[1], opacity=1),
+    ]
+    return bare(alt.layer(*layers).properties(width="container", height=280))
+
+
+def before_after_spec(belief: Belief, marked: float | None) -> dict[str, Any]:
+    """Return what anyone may come to believe against what they believed before, as Vega-Lite.
+
+    The belief is one that a single bound on the privacy loss settles: in or not, or which of two
+    values.
+    """
+    loss = belief.epsilon_prime
+    if loss is None:
+        raise InputError("membership and value at once have no single bound to draw.")
+    rows = []
+    for p in (0.0, *_PRIORS, 1.0):
+        bounds = Bounds(p, p) if p in (0.0, 1.0) else membership.posterior(loss, p, belief.sided)
+        rows.append({"prior": p, "lower": bounds.lower, "upper": bounds.upper})
+    spots = [] if marked is None else [_spot(loss, marked, belief.sided)]
+    return _before_after_shape() | {"datasets": {"bounds": rows, "marked": spots}}
+
+
+def _spot(loss: float, p: float, sided: Sided) -> Row:
+    upper = 1.0 if p >= 1 else membership.posterior(loss, p, sided).upper
+    return {"prior": p, "upper": upper}

@@ -12,7 +12,7 @@ import altair as alt
 
 from discreet.errors import InputError
 
-__all__ = ["COLOURS", "FAINT", "GRID", "INK", "MUTED", "save", "styled"]
+__all__ = ["COLOURS", "FAINT", "GRID", "INK", "MUTED", "bare", "save", "styled"]
 
 INK = "#24292f"
 MUTED = "#57606a"  # small text: six times as dark as the page
@@ -51,6 +51,13 @@ def styled(chart: Any, title: str, subtitle: str | list[str] | None = None) -> A
         .configure_legend(labelColor=INK, titleColor=INK, titleFontWeight="normal")
         .configure_header(labelColor=INK, titleColor=INK, labelFontSize=12)
     )
+
+
+def bare(chart: Any) -> dict[str, Any]:
+    """Return a chart as Vega-Lite without a title: a page has its own words beside it."""
+    shape: dict[str, Any] = styled(chart, "").to_dict(validate=False)
+    shape.pop("title", None)
+    return shape
 
 
 def save(chart: Any, path: str | Path, *, scale: float = 2.0) -> Path:

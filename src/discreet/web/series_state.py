@@ -1,0 +1,135 @@
+"""A series of releases as the form of a page states it, and the commands that ask the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from discreet.guarantees import ZCDP, ApproxDP, PureDP
+from discreet.series.accuracy import by_budget
+from discreet.web.percents import share
+
+__all__ = ["MECHANISMS", "Noise", "SeriesState"]
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """A way to make a release: its name, the sign of its budget, its Python expression."""
+
+    label: str
+    sign: str
+    python: str
+
+    @property
+    def in_rho(self) -> bool:
+        """Whether the budget is ρ."""
+        return self.sign == "ρ"
+
+
+MECHANISMS: dict[str, Noise] = {
+    "gaussian": Noise("Gaussian noise, ρ each", "ρ", "laws.Gaussian.of_rho({})"),
+    "discrete-gaussian": Noise(
+        "discrete Gaussian noise, ρ each", "ρ", "laws.DiscreteGaussian.of_rho({})"
+    ),
+    "geometric": Noise("geometric noise on a count, ε each", "ε", "laws.Geometric({})"),
+    "laplace": Noise("Laplace noise, ε each", "ε", "laws.Laplace({})"),
+    "randomized-response": Noise(
+        "randomized yes-or-no answers, ε each", "ε", "laws.RandomizedResponse({})"
+    ),
+    "epsilon": Noise("any release that promises ε", "ε", "guarantees.PureDP({})"),
+    "rho": Noise("any release that promises ρ", "ρ", "guarantees.ZCDP({})"),
+}
+
+Mechanism = Literal[
+    "gaussian",
+    "discrete-gaussian",
+    "geometric",
+    "laplace",
+    "randomized-response",
+    "epsilon",
+    "rho",
+]
+
+
+class SeriesState(BaseModel):
+    """What the form of the screen says; probabilities are percentages, as people type them."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    mechanism: Mechanism = "gaussian"
+    budget: float = Field(default=0.01, gt=0, le=1000, allow_inf_nan=False)
+    delta_each: float | None = Field(default=None, ge=0, lt=1, allow_inf_nan=False)
+    per_year: int = Field(default=12, ge=1, le=366)
+    years: int = Field(default=10, ge=1, le=100)
+    before: float = Field(default=50, gt=0, lt=100, allow_inf_nan=False)
+    about: Literal["posterior", "difference"] = "posterior"
+    limit: float = Field(default=90, gt=0, lt=100, allow_inf_nan=False)
+    confidence: float = Field(default=99, gt=0, lt=100, allow_inf_nan=False)
+    sided: Literal["two", "one"] = "two"
+    delta: float | None = Field(default=None, gt=0, lt=1, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, given: Any) -> Any:
+        """A field that was left empty is one that was not given."""
+        if not isinstance(given, dict):
+            return given
+        return {name: value for name, value in given.items() if value not in ("", None)}
+
+    @property
+    def in_rho(self) -> bool:
+        """Whether the budget of each release is ρ."""
+        return MECHANISMS[self.mechanism].in_rho
+
+    @property
+    def releases(self) -> int:
+        """How many releases the whole series has."""
+        return self.per_year * self.years
+
+    def noise(self) -> str | None:
+        """Return the mechanism, or None where only a promise is known."""
+        return None if self.mechanism in ("epsilon", "rho") else self.mechanism
+
+    def each(self) -> Any:
+        """Return what one release is: a mechanism, or a promise."""
+        name = self.noise()
+        if name is not None:
+            return by_budget(name, self.budget)
+        if self.mechanism == "rho":
+            return ZCDP(self.budget)
+        return ApproxDP(self.budget, self.delta_each) if self.delta_each else PureDP(self.budget)
+
+    def horizon_flags(self) -> dict[str, Any]:
+        """Return the flags of `discreet horizon` that ask this."""
+        limit = "posterior_limit" if self.about == "posterior" else "difference_limit"
+        asked = {
+            "mechanism": self.noise(),
+            "rho" if self.in_rho else "epsilon": self.budget,
+            "delta_each": self.delta_each if self.mechanism == "epsilon" else None,
+            "prior": share(self.before),
+            limit: share(self.limit),
+        }
+        return _given(asked | self._surely("delta"))
+
+    def plan_flags(self) -> dict[str, Any]:
+        """Return the flags of `discreet plan` that ask for the budget of each release."""
+        posterior = self.about == "posterior"
+        asked = {
+            "releases": self.releases,
+            self.about: share(self.limit),
+            "prior": share(self.before) if posterior else None,
+            "mechanism": self.noise(),
+            "budget": "rho" if self.mechanism == "rho" else None,
+            "delta_each": self.delta_each if self.mechanism == "epsilon" else None,
+        }
+        return _given(asked | self._surely("delta_total"))
+
+    def _surely(self, total: str) -> dict[str, Any]:
+        sided = None if self.sided == "two" else self.sided
+        return {"confidence": share(self.confidence), "sided": sided, total: self.delta}
+
+
+def _given(asked: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in asked.items() if value is not None}

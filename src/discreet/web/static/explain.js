@@ -1,0 +1,64 @@
+// The screen Explain: the promise and the suspicion go to the server; words and pictures come back.
+import { announce, how, live, rows, state, text } from "/static/discreet.js";
+import { picture } from "/static/pictures.js";
+
+const form = document.getElementById("explain-form");
+const results = document.getElementById("results");
+const numbers = {
+  pure: ["epsilon"], approximate: ["epsilon", "delta"], probabilistic: ["epsilon", "delta"], concentrated: ["rho"],
+};
+
+// Show the numbers that this kind of promise has, and the words for whom they are.
+function arrange() {
+  const wanted = numbers[form.elements.kind.value];
+  for (const part of form.querySelectorAll("[data-number]")) part.hidden = !wanted.includes(part.dataset.number);
+  const audience = form.elements.audience.value;
+  for (const part of document.querySelectorAll("[data-audience]")) part.hidden = part.dataset.audience !== audience;
+}
+
+function facts(id, pairs) {
+  const list = document.getElementById(id);
+  list.replaceChildren(...pairs.flatMap(([topic, words]) => {
+    const name = document.createElement("dt");
+    const said = document.createElement("dd");
+    name.textContent = topic;
+    said.textContent = words;
+    return [name, said];
+  }));
+}
+
+function part(name, lines) {
+  document.getElementById(`${name}-part`).hidden = lines.length === 0;
+  rows(name, lines);
+}
+
+function show(answer) {
+  results.hidden = false;
+  text("headline", answer.headline);
+  text("note", answer.note);
+  for (const [audience, told] of Object.entries(answer.told)) {
+    text(`learned-${audience}`, told.learned);
+    text(`promise-${audience}`, told.promise);
+    text(`always-${audience}`, told.always);
+    facts(`open-${audience}`, told.not_protected);
+  }
+  rows("bounds", answer.lines);
+  rows("others", answer.others);
+  rows("assumptions", answer.assumptions);
+  part("joining", answer.joining);
+  part("confidences", answer.confidences);
+  document.querySelectorAll("[data-published]").forEach((cell, place) => {
+    cell.textContent = answer.published[place];
+  });
+  how("belief-how", answer.how);
+  document.getElementById("me").href = answer.me;
+  document.getElementById("icons-part").hidden = answer.icons === null;
+  if (answer.icons) picture("icons", answer.icons, answer.icons_caption);
+  picture("curve", answer.curve, answer.curve_caption);
+  state(answer.link, answer.yaml);
+  announce(`At most ${answer.headline}, ${answer.note}`);
+}
+
+form.addEventListener("input", arrange);
+arrange();
+live(form, "/api/explain", show, { results: [results] }).send({});

@@ -1,0 +1,34 @@
+// The participant's view: two sliders and a choice; the odds come from the server.
+import { announce, how, live, rows, state, text } from "/static/discreet.js";
+import { picture } from "/static/pictures.js";
+
+const form = document.getElementById("me-form");
+const results = document.getElementById("results");
+
+function slider(id, spoken) {
+  const input = document.getElementById(id);
+  if (!input) return;
+  input.setAttribute("aria-valuetext", spoken);
+  text(`${id}-shown`, spoken);
+}
+
+function show(answer) {
+  results.hidden = false;
+  slider("suspect", answer.suspect_text);
+  text("before", answer.before);
+  text("after", answer.after);
+  text("worry-text", answer.text);
+  text("always", answer.always);
+  picture("icons", answer.icons, answer.icons_caption);
+  how("me-how", answer.how);
+  if (answer.join_icons) {
+    slider("without", answer.without);
+    rows("odds", [[answer.without, answer.joined]]);
+    picture("join-icons", answer.join_icons, answer.join_caption);
+    how("join-how", answer.how_joining);
+  }
+  state(answer.link, null);
+  announce(`From ${answer.before} to at most ${answer.after}`);
+}
+
+live(form, "/api/explain/me", show, { results: [results] }).send({});

@@ -1,0 +1,211 @@
+"""The screen Series: the numbers of the command line, links and files that give them back."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from typer.testing import CliRunner
+
+from discreet.errors import DiscreetError
+from discreet.web.percents import percentage, share
+from discreet.web.series import beliefs, budgets
+from discreet.web.series_state import MECHANISMS, SeriesState
+
+STATES = [
+    SeriesState(),
+    SeriesState(mechanism="geometric", budget=0.1, sided="one"),
+    SeriesState(mechanism="randomized-response", budget=0.2, limit=75, confidence=99.99),
+    SeriesState(mechanism="laplace", budget=0.3, years=1, limit=70),
+    SeriesState(mechanism="discrete-gaussian", budget=0.01, about="difference", limit=40, years=1),
+    SeriesState(mechanism="epsilon", budget=0.05, delta_each=1e-8, delta=1e-6, years=2),
+    SeriesState(mechanism="epsilon", budget=0.1, per_year=1, before=5, limit=12),
+    SeriesState(mechanism="rho", budget=0.01, about="difference", limit=98, confidence=99),
+]
+
+
+def ids(state: SeriesState) -> str:
+    return f"{state.mechanism}-{state.about}"
+
+
+def command(name: str, *arguments: str) -> dict[str, Any]:
+    app = typer.Typer()
+    app.command()(importlib.import_module(f"discreet.cli.{name}").command)
+    result = CliRunner().invoke(app, [*arguments, "--json"])
+    assert result.exception is None, result.exception
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+@pytest.mark.parametrize("state", STATES, ids=ids)
+def test_the_command_reads_the_file_and_says_the_same(
+    state: SeriesState, client: Any, tmp_path: Path
+) -> None:
+    answer, shares = beliefs(state), budgets(state)
+    file = tmp_path / "series.yaml"
+    file.write_text(client.get(answer.yaml).text, encoding="utf-8")
+    said = command("horizon", "--file", str(file))
+    quoted = next(one for one in answer.readings if one.strength == said["strength"])
+    assert quoted.releases == said["releases"]
+    assert answer.headline.startswith(f"{said['releases']:,} ")
+    assert answer.holds_with == said["holds_with"]
+    planned = command("plan", "--file", str(file))
+    same = next(one for one in shares.shares if one.strength == planned["strength"])
+    assert (same.epsilon, same.rho) == tuple(planned["per_release"][k] for k in ("epsilon", "rho"))
+    assert same.sd == planned["accuracy"]["sd"]
+
+
+@pytest.mark.parametrize("state", STATES, ids=ids)
+def test_every_strength_is_the_one_of_its_flag(state: SeriesState) -> None:
+    flags = state.horizon_flags()
+    words = [f"--{key.replace('_', '-')}={value}" for key, value in flags.items()]
+    for one in beliefs(state).readings:
+        said = command("horizon", *words, "--strength", one.strength)
+        assert said["releases"] == one.releases
+        assert said["strength"] == one.strength
+
+
+@pytest.mark.parametrize("state", STATES, ids=ids)
+def test_a_link_brings_the_state_back(state: SeriesState, client: Any) -> None:
+    answer = beliefs(state)
+    assert client.get(answer.link).status_code == 200
+    query = answer.link.partition("?")[2]
+    assert client.get(f"/api/series?{query}").json()["link"] == answer.link
+    kept = dict(part.split("=") for part in query.split("&")) if query else {}
+    assert SeriesState.model_validate(kept) == state
+
+
+@pytest.mark.parametrize("state", STATES, ids=ids)
+def test_the_python_lines_give_the_numbers(state: SeriesState) -> None:
+    for line, wanted in (
+        (beliefs(state).how.python, beliefs(state).headline),
+        (budgets(state).how.python, budgets(state).headline),
+    ):
+        names: dict[str, Any] = {}
+        imports, _, call = line.partition("; ")
+        exec(imports, names)  # noqa: S102  # our own line, which a person is told to run
+        found = eval(call, names)  # noqa: S307
+        if hasattr(found, "budgets"):
+            from discreet.series.planning import shown_down
+
+            assert wanted.endswith(f"= {shown_down(found.budgets[0])}")
+        else:
+            assert wanted.startswith(f"{found.releases:,} ")
+
+
+def test_known_values() -> None:
+    """KSZ Example 4.1 and its tighter readings (formulas: 79, 97, 112)."""
+    state = SeriesState(mechanism="gaussian", budget=0.01, limit=99)
+    assert [one.releases for one in beliefs(state).readings] == [79, 97, 112]
+    promise = SeriesState(mechanism="rho", budget=0.01, limit=99)
+    assert [one.releases for one in beliefs(promise).readings] == [79]
+    year = SeriesState(mechanism="geometric", budget=1, years=1, about="difference", limit=20)
+    found = {one.strength: one.epsilon for one in budgets(year).shares}
+    assert found["exact"] == pytest.approx(0.0901, abs=5e-5)
+
+
+def test_belief_rises_and_the_strengths_are_in_order() -> None:
+    spec = beliefs(SeriesState()).chart
+    rows = spec["datasets"]["belief"]
+    at = {name: {} for name in ("generic", "curve", "exact")}  # type: dict[str, dict[int, float]]
+    for row in rows:
+        at[row["name"]][row["k"]] = row["value"]
+    for values in at.values():
+        line = [values[k] for k in sorted(values)]
+        assert line == sorted(line)
+        assert values[0] == 0.5
+    for k in set(at["generic"]) & set(at["curve"]) & set(at["exact"]):
+        assert at["generic"][k] >= at["curve"][k] >= at["exact"][k]
+    marked = {row["name"]: row["k"] for row in spec["datasets"]["passed"]}
+    assert marked == {one.strength: one.releases for one in beliefs(SeriesState()).readings}
+
+
+def test_long_series_are_cut_and_it_is_said() -> None:
+    long = beliefs(SeriesState(per_year=366, years=100, budget=1e-7))
+    assert any("5,000 of 36,600" in note for note in long.notes)
+    assert long.headline == "more than 10,000 releases"
+    slow = budgets(SeriesState(mechanism="laplace", per_year=366, years=2, budget=0.1))
+    assert [one.strength for one in slow.shares] == ["generic"]
+    assert any("discreet plan" in note for note in slow.notes)
+
+
+def test_what_cannot_be_answered_is_said_in_words(client: Any) -> None:
+    for query in ("budget=nan", "budget=-1", "per_year=0", "mechanism=magic", "before=100"):
+        refused = client.get(f"/api/series?{query}")
+        assert refused.status_code == 422
+        assert set(refused.json()) == {"code", "message"}
+        shown = client.get(f"/series?{query}", headers={"Accept": "text/html"})
+        assert shown.status_code == 422
+        assert "cannot be used" in shown.text
+    impossible = client.get("/api/series/plan?before=50&limit=40")
+    assert impossible.status_code == 422
+    assert impossible.json()["code"] == "tolerance"
+    page = client.get("/series?before=50&limit=40")
+    assert page.status_code == 200  # the first question has an answer
+    assert "no change of belief" in page.text
+
+
+def test_the_page_has_the_numbers_without_script(client: Any) -> None:
+    state = STATES[1]
+    answer, shares = beliefs(state), budgets(state)
+    text = client.get(answer.link).text
+    for words in (
+        answer.headline,
+        shares.headline,
+        *(cell for row in answer.lines for cell in row),
+    ):
+        assert words in text
+    assert 'value="geometric" selected' in text
+
+
+def test_what_is_typed_is_escaped(client: Any) -> None:
+    text = client.get("/series", params={"budget": '"><script>alert(1)</script>'}).text
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;" in text
+
+
+@given(
+    state=st.builds(
+        dict,
+        mechanism=st.sampled_from(sorted(MECHANISMS)),
+        budget=st.floats(1e-12, 1000),
+        delta_each=st.none() | st.floats(0, 0.999999),
+        per_year=st.integers(1, 366),
+        years=st.integers(1, 100),
+        before=st.floats(1e-9, 99.999999),
+        about=st.sampled_from(["posterior", "difference"]),
+        limit=st.floats(1e-9, 99.999999),
+        confidence=st.floats(1e-9, 99.999999),
+        sided=st.sampled_from(["one", "two"]),
+        delta=st.none() | st.floats(1e-300, 0.999999),
+    )
+)
+@settings(max_examples=40, derandomize=True, deadline=None)
+def test_any_state_is_answered_or_refused(state: dict[str, Any]) -> None:
+    try:
+        asked = SeriesState.model_validate(state)
+    except ValidationError:
+        return
+    if asked.mechanism in ("laplace", "discrete-gaussian"):
+        asked = asked.model_copy(update={"per_year": 4, "years": 2})
+    for ask in (beliefs, budgets):
+        try:
+            found = ask(asked)
+        except DiscreetError as error:
+            assert error.exit_code == 2
+        else:
+            json.dumps(found.model_dump(), allow_nan=False)
+
+
+@given(st.floats(1e-6, 100))
+@settings(max_examples=200, derandomize=True, deadline=None)
+def test_percentages_go_there_and_back(percent: float) -> None:
+    assert math.isclose(percentage(share(percent)), percent, rel_tol=1e-15)
