@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from discreet.composition import loss_of, losses_of
 from discreet.composition.gaussian import GaussianLoss
 from discreet.composition.grid import GridLoss
-from discreet.composition.ingredients import Normal, TwoPoints
+from discreet.composition.ingredients import Atoms, DiscreteNormal, Normal, TwoPoints
 from discreet.composition.walk import WalkLoss
 from discreet.errors import GuaranteeError
 from discreet.laws import (
@@ -351,3 +351,22 @@ def test_budgets_too_small_for_the_grid_to_see_are_silent_and_safe(epsilon):
     assert 0 < loss.delta(0.0) <= 12 * epsilon * (1 + 1e-12)
     assert loss.delta(0.0) >= -math.expm1(-epsilon / 2)
     assert loss.epsilon(1e-6) == 0.0
+
+
+@pytest.mark.parametrize("sigma", [0.7, 1.9, 2.0, 3.3, 25.0])
+@pytest.mark.parametrize("tilt", [-1.5, 0.0, 0.5, 1.2, 6.0])
+def test_cumulants_of_discrete_gaussian_noise(sigma: float, tilt: float) -> None:
+    """Against the plain sums: Σ P(n) e^{(λ−½) l(n)} with l(n) = (1 − 2n)/2σ², seven times over."""
+    found = Atoms(DiscreteNormal(sigma, 7)).cumulants(tilt)
+    with mp.workdps(40):
+        s, t = mp.mpf(sigma), mp.mpf(tilt) - mp.mpf(1) / 2
+        reach = range(-math.ceil(30 * sigma) - 10, math.ceil(30 * sigma) + 11)
+        losses = [(1 - 2 * mp.mpf(n)) / (2 * s**2) for n in reach]
+        masses = [mp.exp(-(mp.mpf(n) ** 2) / (2 * s**2)) for n in reach]
+        total = mp.fsum(masses)
+        tilted = [m * mp.exp(t * loss) for m, loss in zip(masses, losses, strict=True)]
+        weight = mp.fsum(tilted)
+        mean = mp.fsum(w * x for w, x in zip(tilted, losses, strict=True)) / weight
+        spread = mp.fsum(w * (x - mean) ** 2 for w, x in zip(tilted, losses, strict=True)) / weight
+        true = (7 * mp.log(weight / total), 7 * mean, 7 * spread)
+    assert found == pytest.approx([float(x) for x in true], rel=1e-11, abs=1e-13)
