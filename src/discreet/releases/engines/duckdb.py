@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -77,7 +78,8 @@ class DuckDB(SQLEngine):
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, spill: Path) -> None:
         self._connection = connection
-        self._spill = spill
+        # Also if a signal cuts in before anyone can close it.
+        self._remove = weakref.finalize(self, shutil.rmtree, spill, ignore_errors=True)
         with self._in_our_words("read the columns of the source"):
             schema = self._arrow(f"from {SOURCE} limit 0").schema
         columns: dict[str, Column] = {entry.name: _kind(entry.type) for entry in schema}
@@ -97,14 +99,14 @@ class DuckDB(SQLEngine):
     def _opened(cls, relation: str | None, table: pa.Table | None = None) -> DuckDB:
         # What does not fit in memory is spilled to a private folder, removed when it is closed.
         spill = Path(tempfile.mkdtemp(prefix="discreet-"))
-        connection = duckdb.connect(
-            config={
-                "temp_directory": str(spill),
-                "preserve_insertion_order": "false",
-                "autoinstall_known_extensions": "false",
-            }
-        )
         try:
+            connection = duckdb.connect(
+                config={
+                    "temp_directory": str(spill),
+                    "preserve_insertion_order": "false",
+                    "autoinstall_known_extensions": "false",
+                }
+            )
             with _in_our_words("open the source"):
                 # A moment with an offset is the same key on every machine.
                 connection.execute("set TimeZone = 'UTC'")
@@ -118,14 +120,13 @@ class DuckDB(SQLEngine):
                     connection.execute(f"create view {SOURCE} as {relation}")
             return cls(connection, spill)
         except BaseException:
-            connection.close()
             shutil.rmtree(spill, ignore_errors=True)
             raise
 
     def close(self) -> None:
         """Let go of the data, and remove what was spilled."""
         self._connection.close()
-        shutil.rmtree(self._spill, ignore_errors=True)
+        self._remove()
 
     def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
         return _in_our_words(doing)
@@ -246,6 +247,8 @@ def _csv(path: Path) -> str:
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             header = next(csv.reader(lines), [])
+    except OSError as error:
+        raise DataError(f"the source cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, csv.Error):
         raise DataError("the header of the source is not CSV in UTF-8.") from None
     if not header or len(set(header)) != len(header) or "" in header:
