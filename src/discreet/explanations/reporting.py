@@ -139,8 +139,11 @@ def _write(folder: Path, texts: Mapping[str, str]) -> tuple[Path, ...]:
         folder.mkdir(exist_ok=True)
         for name, text in texts.items():
             beside = folder / f".{name}.tmp"
-            beside.write_text(text, encoding="utf-8", newline="")
-            os.replace(beside, folder / name)
+            try:
+                beside.write_text(text, encoding="utf-8", newline="")
+                os.replace(beside, folder / name)
+            finally:
+                beside.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"the report cannot be written to {folder}: {error.strerror}.") from None
     return tuple(folder / name for name in sorted(texts))

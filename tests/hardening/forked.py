@@ -1,0 +1,135 @@
+"""Run a function in a child process that may be limited, stopped or killed; tell how it ended.
+
+What is heavy is imported before the fork, so that the child starts at once and faults fall on the
+work and not on imports.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import resource
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import opendp.prelude  # noqa: F401
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import discreet.releases.engines.duckdb
+import discreet.releases.script  # noqa: F401
+from discreet.errors import DiscreetError
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+
+__all__ = ["KEYS", "Ended", "clinic", "forked", "hidden_left", "limited"]
+
+KEYS = {"county": [f"c{i}" for i in range(5)]}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a child ended: its error by name and text, its result, or the signal that ended it."""
+
+    error: str | None = None
+    said: str = ""
+    ours: bool = True
+    code: int | None = None
+    result: Any = None
+
+
+def forked(
+    work: Callable[[], Any], *, signal_after: tuple[int, float] | None = None, seconds: float = 60
+) -> Ended:
+    """Run it in a child; `signal_after` sends a signal after so many seconds."""
+    receive, send = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads that the child never uses
+        child = os.fork()
+    if child == 0:
+        os.close(receive)
+        ended: dict[str, Any] = {}
+        code = 0
+        try:
+            ended["result"] = work()
+        except SystemExit as exit_:
+            code = exit_.code if isinstance(exit_.code, int) else 1
+        except BaseException as error:
+            ended = {
+                "error": type(error).__name__,
+                "said": "".join(traceback.format_exception(error)),
+                "ours": isinstance(error, DiscreetError),
+            }
+        try:
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+            os.write(send, json.dumps(ended).encode()[:60_000])
+        finally:
+            os._exit(code)
+    os.close(send)
+    if signal_after is not None:
+        time.sleep(signal_after[1])
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal_after[0])
+    with os.fdopen(receive, "rb") as pipe:
+        told = pipe.read()
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    return Ended(**json.loads(told), code=code) if told else Ended(ours=False, code=code)
+
+
+def limited(work: Callable[[], Any], most: int) -> Callable[[], Any]:
+    """Return the work with every file limited to so many bytes: a disk that fills up."""
+
+    def run() -> Any:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        return work()
+
+    return run
+
+
+def clinic(folder: Path, rows: int = 4_000) -> dict[str, Any]:
+    """Write a source, open an account, and return the spec of a small release."""
+    table = pa.table(
+        {
+            "person": [f"p{i % (rows // 4)}" for i in range(rows)],
+            "county": [f"c{i % 7}" for i in range(rows)],
+            "cost": [float(i % 90) for i in range(rows)],
+        }
+    )
+    pq.write_table(table, folder / "visits.parquet")
+    Ledger.open(f"sqlite:///{folder / 'ledger.db'}").open_account(
+        "people",
+        unit="person",
+        adjacency="add-remove",
+        filter="pure",
+        cap=PureDP(1000.0),
+        approver="tester",
+        reason="test",
+    )
+    return {
+        "account": "people",
+        "purpose": "test",
+        "source": "visits.parquet",
+        "protect": {"unit": "person", "column": "person", "rows": 2},
+        "budget": {"epsilon": 1.0},
+        "statistics": [
+            {"count": "rows", "by": ["county"], "keys": KEYS},
+            {"sum": "cost", "bounds": [0, 90], "resolution": 0.5, "by": ["county"], "keys": KEYS},
+        ],
+        "ledger": "sqlite:///ledger.db",
+        "output": "out",
+    }
+
+
+def hidden_left(folder: Path) -> list[str]:
+    """Return what was half-written and left."""
+    return sorted(path.name for path in folder.rglob(".*") if not path.name.endswith(".whole"))
