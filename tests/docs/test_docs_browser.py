@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +9,6 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -28,19 +24,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium on this machine"),
 ]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    where = tmp_path_factory.mktemp("browsed")
-    subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--no-strict", "-d", str(where)],
-        cwd=ROOT,
-        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
-        check=True,
-        capture_output=True,
-    )
-    return where
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,54 @@
+"""Lists on the pages are complete: screens, rooms, exit codes, commands, extras."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import discreet
+from discreet import errors
+from discreet.cli import _COMMANDS
+from discreet.web.screens import SCREENS
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def text(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def test_the_page_on_the_page_names_every_screen() -> None:
+    named = re.findall(r"^\| \*\*(\w+)\*\* \|", text("page.md"), re.M)
+    assert named == [screen.name for screen in SCREENS]
+
+
+def test_the_house_has_every_room() -> None:
+    source = Path(discreet.__file__).parent
+    rooms = {path.name for path in source.iterdir() if (path / "__init__.py").exists()}
+    table = text("house.md").split("## The rooms")[1].split("##")[0]
+    assert rooms <= set(re.findall(r"`(\w+)`", table))
+
+
+def test_the_exit_codes_of_the_guide_are_those_of_the_errors() -> None:
+    codes = {int(code) for code in re.findall(r"^\| (\d) \| ", text("guides/engineer.md"), re.M)}
+    assert codes == {0, 1} | {getattr(errors, name).exit_code for name in errors.__all__}
+
+
+def test_commands_that_pages_name_exist() -> None:
+    for page in DOCS.rglob("*.md"):
+        named = set(re.findall(r"`discreet ([a-z]+)", page.read_text(encoding="utf-8")))
+        assert named <= set(_COMMANDS), (page.name, named - set(_COMMANDS))
+
+
+def test_every_page_is_short_and_has_one_title() -> None:
+    for page in DOCS.rglob("*.md"):
+        lines = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S).splitlines()
+        assert sum(line.startswith("# ") for line in lines) == 1, page.name
+        assert len(lines) <= 260, page.name
+
+
+def test_pages_that_the_site_links_to_files_beside_it_are_there() -> None:
+    for page in DOCS.rglob("*.md"):
+        for target in re.findall(r"\]\((\.\./[A-Z]+\.md)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), (page.name, target)
