@@ -96,7 +96,15 @@ def test_every_key_is_on_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch)
     run("assess", "patients.yaml", "--candidate", f"out/{drawn['release_id']}", "--absolute", "0.9")
     run("assess", "patients.yaml", "--epsilon", "1", "--candidates", "2", "--absolute", "0.9")
 
-    assert set(seen) == set(_COMMANDS) - {"serve"}
+    def at_once(folder: Path, *, announce: Any, **_: Any) -> None:
+        announce("http://127.0.0.1:1/?token=x")
+
+    monkeypatch.setattr("discreet.web.serving.serve", at_once)
+    run("serve", "--no-browser")
+
+    assert set(seen) == set(_COMMANDS), (
+        "a new command: run it here, and say on the page what it prints"
+    )
     for command, outputs in seen.items():
         must, may = documented(command)
         everywhere, anywhere = set.intersection(*outputs), set.union(*outputs)
