@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 import discreet
-from discreet import errors
+from discreet import PureDP, errors, explain, worry
 from discreet.cli import _COMMANDS
+from discreet.explanations import sentence
 from discreet.web.screens import SCREENS
 
 ROOT = Path(__file__).parents[2]
@@ -52,3 +53,13 @@ def test_pages_that_the_site_links_to_files_beside_it_are_there() -> None:
     for page in DOCS.rglob("*.md"):
         for target in re.findall(r"\]\((\.\./[A-Z]+\.md)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), (page.name, target)
+
+
+def test_what_the_participant_is_told_is_what_is_said() -> None:
+    quotes = re.findall(r"(?:^> .*\n)+", text("guides/participant.md"), re.M)
+    told = [re.sub(r"\s*\n> |^> ", " ", quote).strip() for quote in quotes]
+    promise = PureDP(0.5)
+    said = sentence(explain(promise, 0.3), "public") + worry(promise, 0.6).text
+    assert len(told) == 3
+    for quote in told:
+        assert quote in said, quote
