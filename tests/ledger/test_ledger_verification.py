@@ -16,10 +16,13 @@ from discreet.errors import InputError, PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.ledger.entries import canonical, digest
-from discreet.ledger.store import FORMAT, REPEATED, Row
+from discreet.ledger.migrations import FORMAT
+from discreet.ledger.migrations import REPEATED as COLUMNS
+from discreet.ledger.store import Row
 from discreet.ledger.verification import recomputed
 
 SAID = {"purpose": "a table", "who": "ci", "spec_hash": "5" * 64}
+REPEATED = COLUMNS[FORMAT]
 Opened = Callable[..., Ledger]
 
 

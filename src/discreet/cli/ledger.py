@@ -1,4 +1,4 @@
-"""`discreet ledger`: open accounts, raise caps, charge, register plans, show and verify."""
+"""`discreet ledger`: open accounts, raise caps, charge, register plans, show, verify, upgrade."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="The account of what was spent: open, grant, charge, plan, show, verify.",
+    help="The account of what was spent: open, grant, charge, plan, show, verify, upgrade.",
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-Url = Annotated[str, typer.Option("--ledger", help="Where it is, e.g. sqlite:///ledger.db.")]
+Url = Annotated[
+    str,
+    typer.Option(
+        "--ledger", help="Where it is: sqlite:///ledger.db, or postgresql://user@host/database."
+    ),
+]
 Name = Annotated[str, typer.Option("--account", help="The population it is charged to.")]
 AnyName = Annotated[str | None, typer.Option("--account", help="One account; else all.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of a table.")]
@@ -250,6 +255,21 @@ def verify(
     emit(payload, lines, as_json)
     if not found.verified:
         raise typer.Exit(1)
+
+
+@app.command()
+def upgrade(ledger: Url, as_json: Json = False) -> None:
+    """Bring a ledger of an older format to the newest; older Discreets refuse it from then on."""
+    from discreet.ledger import Ledger
+
+    book = Ledger.open(ledger)
+    before, after = book.upgrade()
+    found = book.verify()
+    payload = {"spent": None, "remaining": None, "from": before, "to": after} | found.to_dict()
+    said = f"Upgraded from format {before} to {after}."
+    if before == after:
+        said = f"The ledger already has format {after}; nothing was changed."
+    emit(payload, [said, *_chain_lines(found.head, found.problems)], as_json)
 
 
 def _amount(epsilon: float | None, delta: float | None, rho: float | None) -> Amount | None:

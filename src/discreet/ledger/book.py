@@ -31,9 +31,10 @@ from discreet.ledger.chain import (
 )
 from discreet.ledger.entries import BEFORE_THE_FIRST, Entry, checked_id, new_id
 from discreet.ledger.filters import Charge, Chargeable, charges
+from discreet.ledger.migrations import FORMAT
 from discreet.ledger.plans import Plan, PlanPart, Slot, check_total, parts_of
 from discreet.ledger.store import Store
-from discreet.ledger.verification import Sheet, Verification, verify
+from discreet.ledger.verification import Sheet, Verification, verified, verify
 from discreet.ledger.words import line
 
 __all__ = ["Ledger"]
@@ -97,7 +98,7 @@ class Ledger:
             otherwise()
 
         def transaction(connection: Connection) -> _T:
-            if not self._store.laid_out(connection):
+            if not self._store.writable(connection):
                 otherwise()
             return what(Chain(self._store, connection, self._clock))
 
@@ -109,7 +110,7 @@ class Ledger:
             return otherwise
 
         def transaction(connection: Connection) -> _T:
-            there = self._store.laid_out(connection)
+            there = self._store.version(connection) is not None
             return what(Chain(self._store, connection, self._clock)) if there else otherwise
 
         return self._store.read(transaction)
@@ -493,6 +494,14 @@ class Ledger:
         """Return what the chain says of one release: its charge first, then its output."""
         return self._read(lambda chain: chain.all(release_id=release_id), [])
 
+    def runs(self, account: str | Account, spec_hash: str) -> int:
+        """Return how often a spec was released on an account, whether or not it was stored."""
+
+        def count(chain: Chain) -> int:
+            return self._store.runs(chain.connection, _name(account), spec_hash)
+
+        return self._read(count, 0)
+
     def unfinished(self, account: str | Account) -> list[Entry]:
         """Return the reservations and slots without a stored output: spent, and not published."""
         name = self.account(_name(account)).name
@@ -535,3 +544,29 @@ class Ledger:
         compare with a head that was kept elsewhere, such as in a statement.
         """
         return verify(self._store, head)
+
+    def upgrade(self) -> tuple[int, int]:
+        """Bring a ledger of an older format to the newest; return both formats.
+
+        It is verified first, and its entries stay as they are. Older Discreets refuse it from then
+        on, on every host.
+        """
+
+        def write(connection: Connection) -> tuple[int, int]:
+            version = self._store.version(connection)
+            if version is None:
+                raise InputError(f"There is no ledger at {self.url}.")
+            if version < FORMAT:
+                if not verified(self._store, connection).verified:
+                    raise PolicyError(
+                        f"The ledger {self.url} is not what was written, and is not upgraded; run "
+                        "discreet ledger verify."
+                    )
+                self._store.upgrade(connection, version)
+                chain = Chain(self._store, connection, self._clock)
+                chain.append("upgrade", None, {"from": version, "to": FORMAT})
+            return version, FORMAT
+
+        if not self._store.exists():
+            raise InputError(f"There is no ledger at {self.url}.")
+        return self._store.write(write)

@@ -29,8 +29,9 @@ from discreet.ledger.entries import (
     say_moment,
 )
 from discreet.ledger.filters import Chargeable, Filter
+from discreet.ledger.migrations import FORMAT
 from discreet.ledger.plans import Plan
-from discreet.ledger.store import FORMAT, Store
+from discreet.ledger.store import Store
 
 __all__ = ["Chain", "Clock", "ToleranceCheck", "refuse_unknown_account", "refuse_unknown_plan"]
 
@@ -54,7 +55,7 @@ class Chain:
 
     def begin(self) -> None:
         """Lay the tables out and write the first entry, unless that was done."""
-        if not self.store.laid_out(self.connection):
+        if not self.store.writable(self.connection):
             self.store.lay_out(self.connection)
             self.append("begin", None, {"ledger_id": new_id(), "format": FORMAT})
 

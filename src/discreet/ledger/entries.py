@@ -5,7 +5,8 @@ kind, account, what happened, where the account stands after it, and the hash of
 Its hash is SHA-256 of that text. So each hash stands for the whole history up to it, and anyone
 can recompute it with nothing but a SHA-256.
 
-Kinds: `begin` (the ledger itself), `open`, `grant`, `reserve`, `commit`, `charge`, `plan`, `slot`.
+Kinds: `begin` (the ledger itself), `upgrade` (its format), `open`, `grant`, `reserve`, `commit`,
+`charge`, `plan`, `slot`.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ class Entry:
 
     @property
     def kind(self) -> str:
-        """What happened: begin, open, grant, reserve, commit, charge, plan or slot."""
+        """What happened: begin, upgrade, open, grant, reserve, commit, charge, plan or slot."""
         return str(self.said["kind"])
 
     @property

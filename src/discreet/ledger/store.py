@@ -1,8 +1,9 @@
 """The table of entries, and transactions on it, in SQLAlchemy Core.
 
 One append-only table holds the chain; a second, of one row, the version of this layout, so that an
-older Discreet refuses a newer ledger before it reads anything else. What differs between databases
-(how it is made, locked and guarded) is behind `Backend`.
+older Discreet refuses a newer ledger before it reads anything else. Columns beside the text of an
+entry repeat what it says, for looking up; the verification compares them. What differs between
+databases (how one is made, locked and guarded) is behind `Backend`.
 
 A transaction is a function of a connection. If others are in the way, or a server is away for a
 moment, it is rolled back and run again after a random pause, as long as the backend's patience
@@ -16,6 +17,7 @@ writer can have, first looks for the hash of what the last one wrote.
 from __future__ import annotations
 
 import random
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -35,6 +37,7 @@ from sqlalchemy import (
     UniqueConstraint,
     and_,
     exists,
+    func,
     insert,
     inspect,
     select,
@@ -45,12 +48,12 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from discreet.errors import InputError, InternalError, PolicyError
 from discreet.ledger.backend import Backend
 from discreet.ledger.entries import Entry
+from discreet.ledger.migrations import FIRST, FORMAT, REPEATED, migrate
 from discreet.ledger.postgresql import PostgreSQL
 from discreet.ledger.sqlite import SQLite
 
-__all__ = ["FORMAT", "Row", "Store"]
+__all__ = ["Row", "Store"]
 
-FORMAT = 1
 _T = TypeVar("_T")
 _PRODUCTS: dict[str, Callable[[URL], Backend]] = {"sqlite": SQLite, "postgresql": PostgreSQL}
 _HASH = "discreet_hash"
@@ -66,6 +69,7 @@ _entries = Table(
     Column("release_id", String(64)),
     Column("plan_id", String(64)),
     Column("slot", Integer),
+    Column("spec_hash", String(200)),
     Column("body", Text, nullable=False),
     Column("hash", String(64), nullable=False, unique=True),
     # At most one reservation, one slot and one output of a release, whatever a program does.
@@ -73,9 +77,8 @@ _entries = Table(
     Index("discreet_entries_account", "account", "seq"),
     Index("discreet_entries_kind", "account", "kind", "seq"),
     Index("discreet_entries_plan", "plan_id", "seq"),
+    Index("discreet_entries_spec", "account", "spec_hash"),
 )
-# Columns that repeat what the body says, for looking up; the verification compares them.
-REPEATED = ("kind", "account", "release_id", "plan_id", "slot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,17 +185,28 @@ class Store:
             time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  (a pause, not a secret)
             pause = min(0.25, 2 * pause)
 
-    def laid_out(self, connection: Connection) -> bool:
-        """Whether the tables are there; refuse those of a newer Discreet."""
+    def version(self, connection: Connection) -> int | None:
+        """Return the format of the tables, None if there are none; refuse a newer one."""
         if not inspect(connection).has_table(_format.name):
-            return False
+            return None
         version = connection.execute(select(_format.c.version)).scalar()
-        if version != FORMAT:
+        if not isinstance(version, int) or not FIRST <= version <= FORMAT:
             raise PolicyError(
                 f"The ledger {self.url} has format {version!r} and this Discreet knows format "
                 f"{FORMAT}; use the Discreet that wrote it, or a newer one."
             )
-        return True
+        return version
+
+    def writable(self, connection: Connection) -> bool:
+        """Whether the tables are there; refuse those of an older format as well."""
+        version = self.version(connection)
+        if version is not None and version < FORMAT:
+            raise PolicyError(
+                f"The ledger {self.url} has format {version} and this Discreet writes format "
+                f"{FORMAT}; nothing was written. Upgrade it once, with discreet ledger upgrade "
+                f"--ledger {shlex.quote(self.url)}: older Discreets refuse it from then on."
+            )
+        return version is not None
 
     def lay_out(self, connection: Connection) -> None:
         """Make the tables and what guards them."""
@@ -200,9 +214,13 @@ class Store:
         connection.execute(insert(_format).values(version=FORMAT))
         self.backend.guard(connection)
 
+    def upgrade(self, connection: Connection, version: int) -> None:
+        """Bring the tables of an older format to the newest."""
+        migrate(connection, self.backend, version)
+
     def append(self, connection: Connection, entry: Entry, body: str) -> None:
         """Add one row at the end."""
-        said = {name: entry.said.get(name) for name in REPEATED}
+        said = {name: entry.said.get(name) for name in REPEATED[FORMAT]}
         connection.execute(
             insert(_entries).values(seq=entry.seq, body=body, hash=entry.hash, **said)
         )
@@ -233,12 +251,23 @@ class Store:
         )
         return [Entry.read(*row) for row in connection.execute(query)]
 
+    def runs(self, connection: Connection, account: str, spec_hash: str) -> int:
+        """Return how many releases of a spec an account was charged for, or a plan took."""
+        if self.version(connection) == 1:
+            of_account = self.all(connection, account=account)
+            found = [e for e in of_account if e.said.get("spec_hash") == spec_hash]
+            return sum(1 for entry in found if entry.kind != "plan")
+        same = (_entries.c.account == account, _entries.c.spec_hash == spec_hash)
+        query = select(func.count()).where(*same, _entries.c.kind != "plan")
+        return int(connection.execute(query).scalar_one())
+
     def rows(self, connection: Connection) -> Iterator[Row]:
         """Yield every row as stored, in the order of the chain."""
-        columns = [_entries.c[name] for name in REPEATED]
+        names = REPEATED[self.version(connection) or FORMAT]
+        columns = [_entries.c[name] for name in names]
         query = select(_entries.c.seq, _entries.c.body, _entries.c.hash, *columns)
         for seq, body, digest, *repeated in connection.execute(query.order_by(_entries.c.seq)):
-            yield Row(seq, dict(zip(REPEATED, repeated, strict=True)), body, digest)
+            yield Row(seq, dict(zip(names, repeated, strict=True)), body, digest)
 
     @staticmethod
     def _rows() -> Any:

@@ -23,13 +23,14 @@ from discreet.ledger.amounts import Amount
 from discreet.ledger.backend import Damaged
 from discreet.ledger.entries import BEFORE_THE_FIRST, Entry, digest, read_moment
 from discreet.ledger.filters import Charge
+from discreet.ledger.migrations import FIRST, FORMAT
 from discreet.ledger.plans import Part
-from discreet.ledger.store import FORMAT, REPEATED, Row, Store
+from discreet.ledger.store import Row, Store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["Sheet", "Verification", "recomputed", "verify"]
+__all__ = ["Sheet", "Verification", "recomputed", "verified", "verify"]
 
 # What an altered entry may raise while it is read; whichever it is, the entry does not follow.
 _UNREADABLE = (
@@ -103,6 +104,7 @@ class _Fold:
     head: str = BEFORE_THE_FIRST
     hashes: list[str] = field(default_factory=list)
     at: str = ""
+    format: int = 0
     since_head: int | None = None
     accounts: dict[str, Account] = field(default_factory=dict)
     reserved: dict[str, tuple[str, str | None, int | None]] = field(default_factory=dict)
@@ -148,8 +150,8 @@ class _Fold:
             self.wrong("does not have the number of its place: one is missing or was added")
         if said.get("previous") != self.head:
             self.wrong("does not carry the hash of the entry before it")
-        for name in REPEATED:
-            if row.repeated[name] != said.get(name):
+        for name, repeated in row.repeated.items():
+            if repeated != said.get(name):
                 self.wrong(f"has another {name} in its column than in its text")
 
     def follows(self, said: Mapping[str, Any]) -> None:
@@ -160,8 +162,14 @@ class _Fold:
         if (kind == "begin") != (self.count == 1):
             self.wrong("is not where a ledger begins")
         if kind == "begin":
-            if said["format"] != FORMAT:
+            self.format = said["format"]
+            if self.format not in range(FIRST, FORMAT + 1):
                 self.wrong("begins a ledger of another format")
+            return
+        if kind == "upgrade":
+            if said["from"] != self.format or said["to"] not in range(said["from"] + 1, FORMAT + 1):
+                self.wrong("upgrades a ledger of another format")
+            self.format = said["to"]
             return
         name = said["account"]
         if kind == "open":
@@ -229,22 +237,32 @@ def verify(store: Store, head: str | None = None) -> Verification:
     if not store.exists():
         raise InputError(f"There is no ledger at {store.url}.")
 
-    def read(connection: Connection) -> tuple[list[Row], list[str]]:
-        damage = store.backend.damage(connection)
-        return list(store.rows(connection)) if store.laid_out(connection) else [], damage
-
     try:
         # All rows are read before any is recomputed, so that nobody waits for the arithmetic.
-        rows, damage = store.read(read)
+        rows, damage, version = store.read(lambda connection: _read(store, connection))
     except Damaged:
         return Verification(
             False, BEFORE_THE_FIRST, (), ("the database is damaged: it cannot be read as a ledger",)
         )
-    return recomputed(rows, head, damage)
+    return recomputed(rows, head, damage, version)
+
+
+def verified(store: Store, connection: Connection) -> Verification:
+    """Recompute the chain inside a transaction that is under way."""
+    rows, damage, version = _read(store, connection)
+    return recomputed(rows, None, damage, version)
+
+
+def _read(store: Store, connection: Connection) -> tuple[list[Row], list[str], int | None]:
+    version, damage = store.version(connection), store.backend.damage(connection)
+    return [] if version is None else list(store.rows(connection)), damage, version
 
 
 def recomputed(
-    rows: Iterable[Row], head: str | None = None, damage: Iterable[str] = ()
+    rows: Iterable[Row],
+    head: str | None = None,
+    damage: Iterable[str] = (),
+    version: int | None = None,
 ) -> Verification:
     """Recompute a chain from its stored rows."""
     fold = _Fold(expected=head, problems=list(damage))
@@ -252,6 +270,10 @@ def recomputed(
         fold.row(row)
     if fold.count == 0:
         fold.problems.append("the ledger is empty: not even its first entry is there")
+    elif version is not None and fold.format != version:
+        fold.problems.append(
+            f"the tables have format {version}, and the chain says format {fold.format}"
+        )
     if head is not None and fold.since_head is None:
         fold.problems.append(
             f"the head {head} is not in the chain: entries were cut off or written anew"

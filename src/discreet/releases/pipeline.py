@@ -182,7 +182,7 @@ def _preview(plan: Plan, ledger: Ledger, plan_id: str | None, key: str | None) -
         notes.append(str(refusal))
     else:
         remaining = _left(account)
-        if plan_id is None and _runs(ledger, spec):
+        if plan_id is None and ledger.runs(spec.account, spec.hash):
             notes.append(_again(ledger, spec))
         try:
             ledger.check(
@@ -233,14 +233,9 @@ def _left(account: Account) -> dict[str, Any]:
     return parameters(numbers.get("epsilon"), numbers.get("delta"), numbers.get("rho"))
 
 
-def _runs(ledger: Ledger, spec: Spec) -> int:
-    entries = ledger.entries(spec.account)
-    return sum(1 for e in entries if e.said.get("spec_hash") == spec.hash and e.kind != "plan")
-
-
 def _again(ledger: Ledger, spec: Spec) -> str:
     return (
-        f"This spec was already released {_runs(ledger, spec)} time(s) on account "
+        f"This spec was already released {ledger.runs(spec.account, spec.hash)} time(s) on account "
         f"{spec.account!r}; running it again is a new release with new noise and a new charge."
     )
 
@@ -317,7 +312,7 @@ class _Run:
             slot = self._taken(account)
             return slot, slot.entry
         spec = self.spec
-        if _runs(self.ledger, spec):
+        if self.ledger.runs(spec.account, spec.hash):
             self._ask(_again(self.ledger, spec))
         return None, self.ledger.reserve(
             account,
