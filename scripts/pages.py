@@ -92,13 +92,14 @@ def _flags(param: Any, context: Any) -> str:
 
 
 def _options(command: Any, context: Any) -> list[str]:
-    lines = ["| | |", "|---|---|"]
+    lines = ["| option | what it says |", "|---|---|"]
     for param in command.get_params(context):
         if "--help" in param.opts:
             continue
         said = _cell(param.help or "")
         default = param.default
-        if default not in (None, False, True, "", (), []) and not callable(default):
+        told = isinstance(default, str | int | float) and not isinstance(default, bool)
+        if told and default != "":
             said += f" Default: {default}."
         if param.required and param.param_type_name != "argument":
             said += " Needed."
