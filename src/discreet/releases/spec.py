@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -159,9 +160,23 @@ class InFolder(Closed):
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the spec's canonical JSON: the same words, the same hash."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        """SHA-256 of the spec's canonical JSON: the same words, the same hash.
+
+        A password in a URL is left out: the hash is published, and must not help to guess one.
+        """
+        said = {
+            name: _without_password(value) if name in ("ledger", "source") else value
+            for name, value in self.to_dict().items()
+        }
+        text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _without_password(url: Any) -> Any:
+    """Return a URL without its user and any password; anything else as it is."""
+    if not isinstance(url, str) or "://" not in url:
+        return url
+    return re.sub(r"(?<=[?&])password=[^&]*&?", "", re.sub(r"(?<=://)[^/?]*@", "", url))
 
 
 class Spec(InFolder):
