@@ -165,6 +165,8 @@ export async function chart(element, spec) {
     tooltip: false,
   });
   element.append(...kept);
+  // The element itself is the image, and says what it shows; its strokes say nothing.
+  element.querySelectorAll("svg").forEach((part) => part.setAttribute("aria-hidden", "true"));
   mine.view = made.view;
   mine.finalize = () => made.finalize();
   return made.view;
