@@ -18,6 +18,9 @@ WALKED = {
     "ledger.md", "synthetic.md",
 }  # fmt: skip
 
+#: Pages whose indented commands name files that only a reader has; their Python runs all the same.
+SYNOPSIS = {"interchange.md"}
+
 
 def name(page: Path) -> str:
     return page.relative_to(DOCS).as_posix()
@@ -33,7 +36,7 @@ def test_the_page_does_what_it_says(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "100")
-    done = Reader(page).follow()
+    done = Reader(page, synopsis=name(page) in SYNOPSIS).follow()
     assert done or name(page) not in WALKED
 
 

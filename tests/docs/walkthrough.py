@@ -65,6 +65,7 @@ class Reader:
     """Someone who does what a page says."""
 
     page: Path
+    synopsis: bool = False  # its indented commands name files that only a reader has
     done: int = 0
     code: int = 0
     module: types.ModuleType = field(default_factory=lambda: types.ModuleType("page"))
@@ -79,7 +80,7 @@ class Reader:
                 self._python(block)
             elif block.kind == "console":
                 self._console(block)
-            elif block.kind == "typed":
+            elif block.kind == "typed" and not self.synopsis:
                 self._type(block.text, "", block, more="")
         return self.done
 
