@@ -17,8 +17,8 @@ from benchmarks.contest import Contender, Prepared, Size, Task
 TITLE = "Adding up many releases"
 ABOUT = (
     "ε of a plan at δ = 1e-6. The error is ε less the true one: below zero is unsafe, far above "
-    "zero wastes budget. prv-accountant gives bounds within an error that one asks for (0.1 here, its "
-    "documentation's own choice); RDP and zCDP are bounds by moments."
+    "zero wastes budget. prv-accountant gives bounds within an error that one asks for (0.1 here, "
+    "its documentation's own choice); RDP and zCDP are bounds by moments."
 )
 
 DELTA = 1e-6
@@ -48,7 +48,8 @@ def _warm(work: Callable[[], Any]) -> Prepared:
     return Prepared(work)
 
 
-def _forget() -> None:
+def forget() -> None:
+    """Empty our caches: every turn starts from nothing."""
     from discreet.composition import grid, walk
 
     for cached in (grid._window, grid._step, grid._centre, walk._table):
@@ -69,7 +70,7 @@ def _ours(task: str) -> Prepared:
     }[task]()
 
     def work() -> float:
-        _forget()
+        forget()
         loss = loss_of(*parts)
         return loss.delta(0.0) if task == "advantage" else loss.epsilon(DELTA)
 
@@ -167,7 +168,7 @@ def _horizon(strength: str) -> Prepared:
     each = Gaussian.of_rho(0.01)
 
     def work() -> None:
-        _forget()
+        forget()
         horizon(each, 0.5, confidence=0.99, upto=DAYS, strength=strength)
 
     return _warm(work)

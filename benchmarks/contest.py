@@ -2,9 +2,10 @@
 
 A topic's `contenders(size)` returns contenders; those of one task do the same work. Where it has
 `make(size)`, that makes the data first; where it has `conclude(rows, docs)`, that adds what follows
-from the figures. The process of a contender finds it again by topic, task and name, calls `prepare` (imports, connections, a first
-small turn), then times the work. Only this file and the topic are imported there, and at their top
-only the standard library: a peer's environment has nothing else of ours.
+from the figures. The process of a contender finds it again by topic, task and name, calls `prepare`
+(imports, connections, a first small turn), then times the work. Only this file and the topic are
+imported there, and at their top only the standard library: a peer's environment has nothing else
+of ours.
 """
 
 from __future__ import annotations

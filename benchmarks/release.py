@@ -20,7 +20,6 @@ from typing import Any
 from benchmarks import data
 from benchmarks.contest import Contender, Prepared, Size, Task
 from benchmarks.data import GROUPS, LIGHT_LIMIT, LIMIT
-from benchmarks.spark import pipeline_release
 
 TITLE = "A release on one machine"
 ABOUT = (
@@ -28,29 +27,31 @@ ABOUT = (
     "from one Parquet file. The accuracy is the root mean square error where nothing has to be cut."
 )
 _VALUE = "cast(round(least(greatest(cost, 0), 500) * 100) as bigint)"
-_COUNT = (
+PER_PERSON = (
     "select count(*) filter (n > 5) from (select person, count(*) n from '{source}' group by 1)"
 )
-_FLOOR = "select grp, count(*), sum(" + _VALUE + ") from '{source}' group by 1"  # noqa: S608
-_WINDOW = (
+FLOOR = "select grp, count(*), sum(" + _VALUE + ") from '{source}' group by 1"  # noqa: S608
+WINDOW = (
     "select grp, count(*), sum(v) from (select grp, v, row_number() over (partition by "  # noqa: S608
     "person order by r) k from (select person, grp, " + _VALUE + " v, random() r "
     "from '{source}')) where k <= 5 group by 1"
 )
 
 
-def _duckdb(query: str, source: Path) -> Prepared:
+def duckdb_query(query: str, source: Path) -> Prepared:
+    """A query of DuckDB's own over one file."""
     import duckdb
 
     connection = duckdb.connect(config={"preserve_insertion_order": "false"})
     return Prepared(lambda: connection.sql(query.format(source=source)).fetchall())
 
 
-def _query(unit: tuple[str, ...], limit: int) -> Any:
+def question(unit: tuple[str, ...], limit: int, groups: int = GROUPS) -> Any:
+    """Count and clipped sum by public groups, as our engines are asked."""
     from discreet.releases.contributions import Contribution
     from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing
 
-    cells = KeySet(("grp",), tuple((str(i),) for i in range(GROUPS)))
+    cells = KeySet(("grp",), tuple((str(i),) for i in range(groups)))
     rows = limit if unit else None
     bounds = Contribution.of(rows, None, None, adjacency="add-remove", grouped=True)
     cost = Number("cost", 0, 50_000, Fraction(1, 100))
@@ -71,7 +72,7 @@ def noisy(engine: Any, query: Any, limit: int) -> tuple[list[int], list[int]]:
 def accuracy_of(folder: Path, opened: Callable[[Path], Any]) -> str:
     """Say how far off a release of the exact file by an engine of ours is."""
     engine = opened(data.exact(folder))
-    counts, sums = noisy(engine, _query(("person",), LIMIT), LIMIT)
+    counts, sums = noisy(engine, question(("person",), LIMIT), LIMIT)
     engine.close()
     return data.rms(folder, dict(enumerate(counts)), {g: s / 100 for g, s in enumerate(sums)})
 
@@ -82,12 +83,33 @@ def _open(source: Path) -> Any:
     return DuckDB.open(str(source), source)
 
 
-def _ours(folder: Path, source: Path, unit: tuple[str, ...], limit: int) -> Prepared:
+def _ours(
+    source: Path,
+    unit: tuple[str, ...],
+    limit: int,
+    groups: int = GROUPS,
+    judged_in: Path | None = None,
+) -> Prepared:
     engine = _open(source)
-    query = _query(unit, limit)
+    query = question(unit, limit, groups)
     _warm(query)
-    judged = (lambda: accuracy_of(folder, _open)) if unit and limit == LIMIT else None
+    judged = None if judged_in is None else lambda: accuracy_of(judged_in, _open)
     return Prepared(lambda: noisy(engine, query, limit), accuracy=judged, close=engine.close)
+
+
+def bounded(source: Path, groups: int = GROUPS) -> Callable[[], Prepared]:
+    """Our release with at most five rows a person, over so many groups."""
+    return lambda: _ours(source, ("person",), LIMIT, groups)
+
+
+def bounded_by(source: Path, limit: int) -> Prepared:
+    """Our release with so many rows a person."""
+    return _ours(source, ("person",), limit)
+
+
+def many_cells(source: Path, count: int) -> Callable[[], Prepared]:
+    """Our release with so many public cells."""
+    return lambda: _cells(source, count)
 
 
 def _warm(query: Any) -> None:
@@ -161,6 +183,27 @@ def _opendp(folder: Path, source: Path) -> Prepared:
     return Prepared(run, accuracy=accuracy)
 
 
+def pipeline_release(pipeline_dp: Any, backend: Any, rows: Any) -> Any:
+    """The release by PipelineDP, on any backend of its own; `rows` are (person, group, cost)."""
+    accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=1, total_delta=1e-10)
+    engine = pipeline_dp.DPEngine(accountant, backend)
+    parameters = pipeline_dp.AggregateParams(
+        metrics=[pipeline_dp.Metrics.COUNT, pipeline_dp.Metrics.SUM],
+        noise_kind=pipeline_dp.NoiseKind.LAPLACE,
+        max_contributions=LIMIT,
+        min_value=0,
+        max_value=500,
+    )
+    extractors = pipeline_dp.DataExtractors(
+        privacy_id_extractor=lambda row: row[0],
+        partition_extractor=lambda row: row[1],
+        value_extractor=lambda row: row[2],
+    )
+    released = engine.aggregate(rows, parameters, extractors, public_partitions=list(range(GROUPS)))
+    accountant.compute_budgets()
+    return released
+
+
 def _pipelinedp(folder: Path, source: Path) -> Prepared:
     import pipeline_dp
     import pyarrow.parquet as pq
@@ -227,10 +270,13 @@ def contenders(size: Size) -> list[Contender]:
     duck: dict[str, Any] = {"package": "duckdb"}
 
     def floor(name: str, query: str, task: Task, source: Path = heavy) -> Contender:
-        return Contender(task, name, lambda: _duckdb(query, source), **duck)
+        return Contender(task, name, lambda: duckdb_query(query, source), **duck)
 
     def ours(task: Task, unit: tuple[str, ...], limit: int, source: Path = heavy) -> Contender:
-        return Contender(task, "Discreet", lambda: _ours(folder, source, unit, limit), ours=True)
+        judged = folder if unit and limit == LIMIT else None
+        return Contender(
+            task, "Discreet", lambda: _ours(source, unit, limit, judged_in=judged), ours=True
+        )
 
     peers = [
         Contender(
@@ -255,12 +301,12 @@ def contenders(size: Size) -> list[Contender]:
     group_by = "DuckDB, GROUP BY, no privacy"
     listed = [
         ours(bound, person, LIMIT),
-        floor(group_by, _FLOOR, bound),
-        floor(counted, _COUNT, bound),
+        floor(group_by, FLOOR, bound),
+        floor(counted, PER_PERSON, bound),
         Contender(
             bound,
             "DuckDB, row_number over persons, no noise",
-            lambda: _duckdb(_WINDOW, heavy),
+            lambda: duckdb_query(WINDOW, heavy),
             turns=2,
             **duck,
         ),
@@ -273,11 +319,11 @@ def contenders(size: Size) -> list[Contender]:
         ),
         peers[0],
         ours(light, person, LIGHT_LIMIT),
-        floor(counted, _COUNT, light),
+        floor(counted, PER_PERSON, light),
         ours(skew, person, LIMIT, skewed),
-        floor(counted, _COUNT, skew, skewed),
+        floor(counted, PER_PERSON, skew, skewed),
         ours(record, (), LIMIT),
-        floor(group_by, _FLOOR, record),
+        floor(group_by, FLOOR, record),
         ours(less, person, LIMIT, tenth),
         peers[1],
     ]

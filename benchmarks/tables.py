@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.runner import Row
 
-__all__ = ["address", "machine", "replaced", "section", "write_section"]
+__all__ = ["address", "machine", "replaced", "section", "today", "write_section"]
 
 _HEAD = """\
 | task | contender | time | × Discreet | peak memory | accuracy |
@@ -27,6 +27,11 @@ def address(row: Row) -> str:
     plain = re.sub(r"\s+over\s+[\d,²]+|\s+of\s+[\d,²]+", "", row.name.lower())
     words = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
     return f"{row.topic}-{row.task}-{words}"
+
+
+def today() -> str:
+    """Return the day of a measurement."""
+    return date.today().isoformat()
 
 
 def machine() -> str:
@@ -86,7 +91,7 @@ def section(title: str, about: str, rows: Sequence[Row], conclusion: str = "") -
         lines += [_line(row, ours, place == 0) for place, row in enumerate(rivals)]
     versions = _versions(rows)
     against = f" Against: {versions}." if versions else ""
-    lines += ["", f"Measured on {date.today().isoformat()}, {machine()}.{against}"]
+    lines += ["", f"Measured on {today()}, {machine()}.{against}"]
     if conclusion:
         lines += ["", conclusion]
     return "\n".join(lines)

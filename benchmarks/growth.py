@@ -1,0 +1,169 @@
+"""How cost grows: with rows, groups, releases and cells, a chart each.
+
+Every point is a contender like any other: the same work on both sides, in processes of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import accounting, data, release
+from benchmarks.contest import Contender, Prepared, Size, Task
+
+TITLE = "How cost grows"
+ABOUT = (
+    "The same tasks at rising sizes. Rows and groups: count and clipped sum, at most 5 rows a "
+    "person, noise and all. Releases: ε at δ = 1e-6 of so many Laplace releases. Cells: a table "
+    "with so many public cells, noise and all."
+)
+# What is drawn: the axis, and the title of its chart.
+AXES = {
+    "rows": ("rows", "Seconds against rows"),
+    "groups": ("public groups", "Seconds against groups"),
+    "releases": ("releases", "Seconds against releases"),
+    "cells": ("public cells", "Seconds against cells"),
+}
+
+
+def points(size: Size) -> dict[str, list[int]]:
+    """Return the sizes at which each is measured."""
+    rows = size.cut(size.rows)
+    if size.quick:
+        return {"rows": [1000, 2000], "groups": [10, 100], "releases": [10, 100], "cells": [500]}
+    return {
+        "rows": [rows // 40, rows // 20, rows // 10, rows // 5, rows // 2, rows],
+        "groups": [10, 100, 1_000, 10_000, 100_000],
+        "releases": [10, 100, 1_000, 10_000, 100_000],
+        "cells": [1_000, 10_000, 100_000, 500_000],
+    }
+
+
+def _many(releases: int) -> Callable[[], Prepared]:
+    def prepare() -> Prepared:
+        from discreet.composition import loss_of
+        from discreet.laws import Laplace
+
+        def run() -> float:
+            accounting.forget()
+            return loss_of((Laplace(_each(releases)), releases)).epsilon(accounting.DELTA)
+
+        run()
+        return Prepared(run)
+
+    return prepare
+
+
+def _many_pld(releases: int) -> Callable[[], Prepared]:
+    def prepare() -> Prepared:
+        from dp_accounting.pld import privacy_loss_distribution as pld
+
+        def run() -> float:
+            one = pld.from_laplace_mechanism(1 / _each(releases))
+            return float(one.self_compose(releases).get_epsilon_for_delta(accounting.DELTA))
+
+        run()
+        return Prepared(run)
+
+    return prepare
+
+
+def _each(releases: int) -> float:
+    """The ε of one release, smaller where there are many: the whole stays of the same size."""
+    return float(1.0 / releases**0.5)
+
+
+def _sources(size: Size) -> dict[str, dict[int, Path]]:
+    at = points(size)
+    tenth = max(size.cut(size.rows) // 10, 1000)
+    return {
+        "rows": {n: data.heavy(size.data, n) for n in at["rows"]},
+        "groups": {n: data.heavy(size.data, tenth, n) for n in at["groups"]},
+        "cells": {n: data.heavy(size.data, tenth) for n in at["cells"]},
+    }
+
+
+def make(size: Size) -> None:
+    """Make the data."""
+    _sources(size)
+
+
+def contenders(size: Size) -> list[Contender]:
+    """Return every point."""
+    sources = _sources(size)
+    listed: list[Contender] = []
+
+    def add(kind: str, n: int, name: str, prepare: Callable[[], Prepared], **more: Any) -> None:
+        task = Task(f"{kind}-{n}", f"{n:,} {AXES[kind][0]}")
+        listed.append(Contender(task, name, prepare, turns=more.pop("turns", 2), **more))
+
+    def sql(query: str, source: Path) -> Callable[[], Prepared]:
+        return lambda: release.duckdb_query(query, source)
+
+    for n, source in sources["rows"].items():
+        add("rows", n, "Discreet", release.bounded(source), ours=True)
+        add("rows", n, "GROUP BY, no privacy", sql(release.FLOOR, source), package="duckdb")
+        add("rows", n, "count per person", sql(release.PER_PERSON, source), package="duckdb")
+        add("rows", n, "row_number, no noise", sql(release.WINDOW, source), turns=1)
+    for n, source in sources["groups"].items():
+        add("groups", n, "Discreet", release.bounded(source, n), ours=True)
+        add("groups", n, "GROUP BY, no privacy", sql(release.FLOOR, source))
+    for n in points(size)["releases"]:
+        add("releases", n, "Discreet", _many(n), ours=True, repeats=3)
+        add(
+            "releases",
+            n,
+            "dp-accounting, loss distribution",
+            _many_pld(n),
+            package="dp-accounting",
+            turns=1,
+        )
+    for n, source in sources["cells"].items():
+        add("cells", n, "Discreet", release.many_cells(source, n), ours=True, turns=1)
+    return listed
+
+
+def conclude(rows: Sequence[Any], docs: Path | None) -> str:
+    """Draw a chart for each axis, and return the words that show them."""
+    if docs is None:
+        return ""
+    lines = []
+    for kind, (axis, title) in AXES.items():
+        measured = [
+            {"size": int(row.task.split("-")[1]), "seconds": row.seconds, "who": row.name}
+            for row in rows
+            if row.task.startswith(f"{kind}-") and row.seconds is not None
+        ]
+        if not measured:
+            continue
+        draw(measured, axis, title, docs / "images" / f"growth-{kind}.png")
+        lines.append(f"![{title}](images/growth-{kind}.png)")
+    return "\n\n".join(lines)
+
+
+def draw(measured: list[dict[str, Any]], axis: str, title: str, target: Path) -> Path:
+    """Draw seconds against size on logarithmic axes, one line a contender."""
+    import altair as alt
+
+    from discreet.charts.style import COLOURS, save, styled
+
+    names = list(dict.fromkeys(point["who"] for point in measured))
+    base = alt.Chart(alt.Data(values=measured)).encode(
+        x=alt.X("size:Q", scale=alt.Scale(type="log"), title=axis, axis=alt.Axis(format="~s")),
+        y=alt.Y(
+            "seconds:Q", scale=alt.Scale(type="log"), title="seconds", axis=alt.Axis(format="~g")
+        ),
+        color=alt.Color(
+            "who:N",
+            scale=alt.Scale(domain=names, range=list(COLOURS[: len(names)])),
+            sort=names,
+            title=None,
+        ),
+        shape=alt.Shape("who:N", sort=names, title=None, scale=alt.Scale(domain=names)),
+    )
+    drawn = (base.mark_line(strokeWidth=2) + base.mark_point(filled=True, size=60)).properties(
+        width=440, height=280
+    )
+    told = "Both axes are logarithmic: a line rising one for one is cost in proportion"
+    return save(styled(drawn, title, told), target)
