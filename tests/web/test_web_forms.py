@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from discreet.cli.init import TEMPLATE
 from discreet.errors import DiscreetError, SpecError
 from discreet.releases import load
-from discreet.web.forms import form_of, mapping_of, missing, readable, start, written
+from discreet.web.drafts import missing, start
+from discreet.web.forms import form_of, mapping_of, readable, written
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=150)
 
@@ -161,7 +162,7 @@ def test_what_is_wrong_is_said_in_the_words_of_the_spec(field: str, typed: str, 
 def test_a_key_may_hold_a_comma_a_quote_or_a_formula() -> None:
     entry = {"count": "rows", "by": ["x"], "keys": {"x": ["a, b", 'say "c"', "=1+1", "-5"]}}
     form = form_of({"statistics": [entry]})
-    assert form["statistics.1.keys.x"] == '"a, b","say ""c""",=1+1,-5'
+    assert form["statistics.1.keys.x"] == '"a, b", "say ""c""", =1+1, -5'
     assert mapping_of(form)["statistics"] == [entry]
 
 

@@ -148,6 +148,7 @@ def test_a_second_tab_sees_that_the_ledger_has_moved(client: Any, spec: dict[str
     refused = client.post(f"/release/make/{second}")
     assert refused.status_code == 422
     assert "has changed since" in refused.text
+    assert "and release</button>" not in client.get(f"/release/confirm/{second}").text
     assert charges(ledger) == 1
     made(client, spec | {"purpose": "the other tab"})
     assert charges(ledger) == 2

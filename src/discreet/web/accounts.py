@@ -16,9 +16,8 @@ from starlette.responses import Response
 from discreet.errors import DiscreetError, InputError
 from discreet.web.looking import read
 from discreet.web.release_words import amount_words
-from discreet.web.releasing import folder_of
 from discreet.web.screens import How, Problem, page
-from discreet.web.workfolder import Workfolder
+from discreet.web.workfolder import Workfolder, folder_of
 
 if TYPE_CHECKING:
     from discreet.ledger import Amount, Entry, Ledger, Verification

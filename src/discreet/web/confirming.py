@@ -25,14 +25,14 @@ from discreet.web.workfolder import Workfolder
 if TYPE_CHECKING:
     from discreet.releases.spec import Spec
 
-__all__ = ["Confirmations", "Pending"]
+__all__ = ["MOVED", "Confirmations", "Pending", "spec_name"]
 
 MOST = 200
 _UNKNOWN = (
     "This confirmation is not known any more; nothing was spent by it. Go back to the spec, look "
     "at the charge, and confirm it again."
 )
-_MOVED = (
+MOVED = (
     "The ledger has changed since this charge was shown, perhaps from another tab. Nothing was "
     "spent. Look at the charge again."
 )
@@ -108,7 +108,7 @@ def _made(pending: Pending, folder: Workfolder, again: bool) -> str:
 
     spec = pending.spec
     if Ledger.open(spec.ledger_url).head != pending.look.head:
-        raise PolicyError(_MOVED)
+        raise PolicyError(MOVED)
     if pending.look.notices and not again:
         raise PolicyError(
             "This spec was released before; say that a new charge is what you want. Nothing was "

@@ -15,18 +15,19 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Query, Request
-from pydantic import BaseModel, Field
+from fastapi import APIRouter, Depends, Request
 from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse, Response
 
 from discreet.cli.release import accuracy_lines
 from discreet.errors import DiscreetError, InputError
-from discreet.web.confirming import Confirmations, Pending
-from discreet.web.forms import form_of, mapping_of, missing, readable, start, written
+from discreet.web.confirming import MOVED, Confirmations, Pending
+from discreet.web.drafts import missing, start
+from discreet.web.forms import form_of, mapping_of, readable, written
 from discreet.web.links import yaml_file
 from discreet.web.looking import Look, look, read
 from discreet.web.made import DOWNLOADS, SHOWN, download, find_made
+from discreet.web.release_api import for_programs
 from discreet.web.release_words import (
     HOW_ACCURATE,
     HOW_CHARGED,
@@ -35,26 +36,21 @@ from discreet.web.release_words import (
     learned_rows,
     statistics_of,
 )
-from discreet.web.screens import Problem, page
-from discreet.web.workfolder import MOST_BYTES, Workfolder
+from discreet.web.screens import page
+from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
 
 __all__ = ["BODY_LIMITS", "router"]
 
 router = APIRouter()
+router.include_router(for_programs)
 BODY_LIMITS = {"/release/upload": MOST_BYTES + 2**16}
 LONGEST_LINK = 6_000
-_REFUSALS: dict[int | str, dict[str, Any]] = {422: {"model": Problem}}
 _PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
 
 
 def _masked(text: str) -> str:
     """Return a text without the password of any URL in it."""
     return _PASSWORD.sub(r"\1:***@", text)
-
-
-def folder_of(request: Request) -> Workfolder:
-    """Return the folder that the page works in."""
-    return Workfolder(request.app.state.folder)
 
 
 def confirmations_of(request: Request) -> Confirmations:
@@ -370,7 +366,10 @@ def confirm_page(request: Request, name: str) -> Response:
 
 
 def _confirming(request: Request, name: str, pending: Pending, problem: str = "") -> Response:
+    from discreet.ledger import Ledger
+
     shown = pending.look
+    moved = Ledger.open(shown.spec.ledger_url).head != shown.head
     text = written(shown.spec.to_dict())
     state = state_of_text(text) if pending.file is None else State(text, None, pending.file)
     return page(
@@ -380,8 +379,9 @@ def _confirming(request: Request, name: str, pending: Pending, problem: str = ""
         token=name,
         look=shown,
         back=state.link or "/release",
+        over=pending.used or moved,
         text=_masked(text),
-        problem=_masked(problem),
+        problem=_masked(problem or (MOVED if moved else "")),
         **_in_words(shown),
     )
 
@@ -435,116 +435,4 @@ def made_file(request: Request, release_id: str, name: str) -> Response:
         download(made, name),
         media_type=DOWNLOADS[name],
         headers={"Content-Disposition": f'attachment; filename="{release_id}-{name}"'},
-    )
-
-
-# -- for programs
-
-
-class SpecText(BaseModel):
-    """A spec as YAML."""
-
-    spec: str = Field(max_length=2**20)
-
-
-class FormFields(BaseModel):
-    """A spec as the fields of the form."""
-
-    form: dict[str, str]
-
-
-class Drafted(BaseModel):
-    """A spec in both forms, and what is still to be said before it can be looked at."""
-
-    spec: str
-    form: dict[str, str]
-    missing: list[str]
-
-
-class Refused(BaseModel):
-    """Why the account does not take the charge."""
-
-    code: str
-    message: str
-    amounts: dict[str, str]
-
-
-class Previewed(BaseModel):
-    """A dry run: nothing was read but the schema, nothing was spent."""
-
-    spec_hash: str
-    spent: dict[str, float | None]
-    remaining: dict[str, float | bool | None] | None
-    accuracy: list[str]
-    mechanism: str
-    notes: list[str]
-    account: dict[str, Any] | None
-    head: str
-    ready: bool
-    refusal: Refused | None
-    learnable: list[dict[str, float]]
-
-
-class Column(BaseModel):
-    """A column and the kind of its values, from the schema."""
-
-    name: str
-    kind: str
-
-
-class Columns(BaseModel):
-    """The schema of a file in the working folder."""
-
-    source: str
-    columns: list[Column]
-
-
-@router.post("/api/release/spec", responses=_REFUSALS)
-def draft_of_form(sent: FormFields) -> Drafted:
-    """Turn the fields of the form into a spec."""
-    return _drafted(mapping_of(sent.form))
-
-
-@router.post("/api/release/form", responses=_REFUSALS)
-def draft_of_spec(sent: SpecText) -> Drafted:
-    """Turn a spec into the fields of the form."""
-    values = readable(sent.spec)
-    if values is None:
-        raise InputError("the spec is not a YAML mapping with keys such as account and source.")
-    return _drafted(values)
-
-
-def _drafted(values: dict[str, Any]) -> Drafted:
-    return Drafted(spec=written(values), form=form_of(values), missing=missing(values))
-
-
-@router.post("/api/release/preview", responses=_REFUSALS)
-def preview(request: Request, sent: SpecText) -> Previewed:
-    """Run a spec dry: what it would cost, how accurate it would be, whether it fits."""
-    folder = folder_of(request)
-    found = look(folder, read(folder, sent.spec))
-    refusal = found.refusal
-    return Previewed(
-        spec_hash=found.spec.hash,
-        spent=found.said["spent"],
-        remaining=found.said["remaining"],
-        accuracy=[line.strip() for line in accuracy_lines(found.said)],
-        mechanism=found.said["mechanism"],
-        notes=list(found.preview.notes),
-        account=None if found.account is None else found.account.to_dict(),
-        head=found.head,
-        ready=found.ready,
-        refusal=None
-        if refusal is None
-        else Refused(code=refusal.code, message=refusal.message, amounts=dict(refusal.amounts)),
-        learnable=list(found.learnable),
-    )
-
-
-@router.get("/api/release/columns", responses=_REFUSALS)
-def columns(request: Request, source: Annotated[str, Query(max_length=1000)]) -> Columns:
-    """Return the columns of a file in the working folder; no row is read."""
-    found = folder_of(request).columns(source)
-    return Columns(
-        source=source, columns=[Column(name=name, kind=kind) for name, kind in found.items()]
     )

@@ -27,10 +27,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from discreet.errors import DataError, DiscreetError, InputError, PolicyError
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
+
     from discreet.releases.engines.base import Column
     from discreet.releases.spec import Spec
 
-__all__ = ["MOST_BYTES", "DataFile", "Workfolder"]
+__all__ = ["MOST_BYTES", "DataFile", "Workfolder", "folder_of"]
 
 MOST_BYTES = 64 * 2**20
 """The largest upload. A larger file is put into the folder by hand, and named."""
@@ -217,6 +219,11 @@ class Workfolder:
                 raise InputError(f"The upload cannot be stored: {error.strerror}.") from None
             return name
         raise InputError(f"There are too many files called {stem}{suffix}; rename this one.")
+
+
+def folder_of(request: Request) -> Workfolder:
+    """Return the folder that the page works in."""
+    return Workfolder(request.app.state.folder)
 
 
 def _outside(what: str, name: str) -> str:

@@ -48,6 +48,17 @@ function putFields(page) {
   }
 }
 
+// Put the new dry run in place; what was typed into the form that opens an account stays.
+function putLook(page) {
+  const typed = new Map();
+  for (const field of document.querySelectorAll("#look-body input[id]")) typed.set(field.id, field.value);
+  put(page, "look-body");
+  for (const [id, value] of typed) {
+    const field = document.getElementById(id);
+    if (field && !field.value) field.value = value;
+  }
+}
+
 async function show(fields, { shape, fromYaml }) {
   const body = document.getElementById("look-body");
   const fade = window.setTimeout(() => body.classList.add("stale"), 300);
@@ -72,7 +83,7 @@ async function show(fields, { shape, fromYaml }) {
     const text = page.getElementById("spec");
     if (text && text.value) document.getElementById("spec").value = text.value;
   }
-  put(page, "look-body");
+  putLook(page);
   const link = page.getElementById("state-link");
   if (link) {
     window.history.replaceState(null, "", link.getAttribute("href"));
