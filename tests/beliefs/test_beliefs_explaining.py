@@ -184,3 +184,9 @@ def test_events_of_dp_accounting_are_read() -> None:
     with pytest.raises(GuaranteeError) as caught:
         explain(accounting.UnsupportedDpEvent(), 0.5)
     assert caught.value.exit_code == 2
+
+
+def test_priors_whose_product_vanishes_are_refused() -> None:
+    with pytest.raises(InputError, match="together smaller"):
+        Prior(1e-200, 1e-200)
+    assert explain(PureDP(1.0), Prior(1e-300)).posterior is not None

@@ -8,6 +8,7 @@ prior probability pq. A *strong* adversary knows everything but whether the pers
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 
 from discreet.errors import InputError
@@ -40,6 +41,11 @@ class Prior:
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", check_probability("p", self.p))
         object.__setattr__(self, "q", check_probability("q", self.q))
+        if self.pq < sys.float_info.min:
+            raise InputError(
+                f"p = {self.p:g} and q = {self.q:g} are together smaller than what can be computed "
+                "with; a prior this small says that it is ruled out. Give larger ones."
+            )
 
     @property
     def pq(self) -> float:
