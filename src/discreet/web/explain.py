@@ -29,7 +29,7 @@ from discreet.guarantees import Adjacency, Guarantee
 from discreet.web.explain_words import how_belief, how_joining, pair, published, table_rows
 from discreet.web.links import as_yaml, link, yaml_file
 from discreet.web.percents import percentage, share
-from discreet.web.problems import unusable
+from discreet.web.problems import as_typed, unusable
 from discreet.web.promises import KINDS, ExplainState, MeState, PromiseState
 from discreet.web.screens import How, Problem, page
 
@@ -295,7 +295,7 @@ def explain_page(request: Request) -> HTMLResponse:
         status=422 if problem else 200,
         link=found.link,
         yaml=found.yaml,
-        shown=state.model_dump() | typed,
+        shown=as_typed(state.model_dump()) | typed,
         kinds=KINDS,
         answer=found,
         published=published(percentage(prior.p) if prior else 50.0),
@@ -320,7 +320,7 @@ def me_page(request: Request) -> HTMLResponse:
         status=422 if problem else 200,
         link=found.link,
         state=state,
-        shown=state.model_dump() | typed,
+        shown=as_typed(state.model_dump()) | typed,
         promised=str(state.guarantee()),
         answer=found,
         problem=problem,

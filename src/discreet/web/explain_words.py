@@ -13,7 +13,7 @@ from discreet.web.links import link
 from discreet.web.percents import share
 from discreet.web.promises import KINDS, ExplainState, MeState
 from discreet.web.screens import How
-from discreet.web.series_words import command_of
+from discreet.web.series_words import command_of, shown_up
 
 __all__ = [
     "Published",
@@ -59,7 +59,7 @@ def _listed(one: Deployment) -> Published:
         year=one.year,
         unit=one.unit,
         budget=", ".join(f"{signs[name]} = {value:g}" for name, value in numbers.items()),
-        after="no bound" if said["posterior"] is None else frequency(said["posterior"], "up"),
+        after="no bound" if said["posterior"] is None else shown_up(said["posterior"]),
         source=one.source,
         note=one.note,
         link=link("/explain", state),

@@ -117,13 +117,14 @@ class MeState(PromiseState):
     """One participant's own worry about a promise."""
 
     suspect: float = Field(default=30, gt=0, le=100, allow_inf_nan=False)
+    about: Literal["being in", "a value"] = "being in"
     knows: Literal["everyone else", "a hunch"] = "everyone else"
-    value: float = Field(default=100, gt=0, le=100, allow_inf_nan=False)
     without: float = Field(default=10, ge=0, le=100, allow_inf_nan=False)
 
     def prior(self) -> Prior:
-        """Return what they suspect."""
-        return Prior(share(self.suspect), share(self.value))
+        """Return what they suspect: that I am in, or, knowing that, a value of mine."""
+        suspected = share(self.suspect)
+        return Prior(suspected) if self.about == "being in" else Prior(1.0, suspected)
 
     def flags(self) -> dict[str, Any]:
         """Return the flags of `discreet explain` that ask this."""

@@ -19,7 +19,7 @@ from discreet.series import Horizon, Plan, horizon, plan
 from discreet.series.planning import shown_down
 from discreet.web.links import as_yaml, link, yaml_file
 from discreet.web.percents import share
-from discreet.web.problems import unusable
+from discreet.web.problems import as_typed, unusable
 from discreet.web.screens import How, Problem, page
 from discreet.web.series_state import MECHANISMS, SeriesState
 from discreet.web.series_words import (
@@ -337,7 +337,7 @@ def series_page(request: Request) -> HTMLResponse:
         status=422 if problem else 200,
         link=answer.link,
         yaml=answer.yaml,
-        shown=state.model_dump() | typed,
+        shown=as_typed(state.model_dump()) | typed,
         mechanisms=MECHANISMS,
         answer=answer,
         shares=shares,
