@@ -1,0 +1,311 @@
+"""PostgreSQL: a table or view of a server, `postgresql://user@host/database?table=schema.visits`.
+
+Everything happens in one connection and one transaction (repeatable read, so that every pass sees
+the same rows), which is rolled back when the engine is closed: tables, views and functions of the
+release are temporary, and a crash leaves none of them. The role needs to read the table and to make
+temporary tables. Texts are compared byte by byte (collation C), whatever the column's collation.
+
+Numbers. PostgreSQL refuses a cast that overflows, or that comes out as zero and is not; functions
+of the session keep the rule of the dialects instead. The limits, exact:
+
+    2^1024 − 2^970   from here on a number is rounded to infinity
+    2^-1075          up to here it is rounded to zero
+
+Priorities. `random()` is a statistical generator, seeded by the server for each session; a pooled
+session may have been seeded by somebody else. So each draw is hashed together with 64 secret bits
+of this release: whatever the state of the generator was, the priorities look independent.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from decimal import Decimal, localcontext
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+
+import ibis
+
+from discreet.errors import DataError, InputError, SpecError
+from discreet.releases.engines.base import Column
+from discreet.releases.engines.dialects import (
+    BLANKS,
+    INFINITE,
+    NUMERAL,
+    Dialect,
+    Value,
+    unit_interval,
+)
+from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
+
+try:
+    import psycopg
+    from psycopg import sql as parts
+except ImportError:  # pragma: no cover - depends on what is installed
+    raise InputError("A PostgreSQL source needs psycopg; install discreet[postgres].") from None
+
+__all__ = ["PostgreSQL"]
+
+_OLDEST = 140000
+_MEMORY = "256MB"
+
+# Base types by their names in pg_type: how a column is read, what Ibis is told, what a spec is.
+_TYPES: dict[str, tuple[str, str, Column]] = {
+    "int2": ("{}::int8", "int64", "integer"),
+    "int4": ("{}::int8", "int64", "integer"),
+    "int8": ("{}::int8", "int64", "integer"),
+    "float4": ("{}::float4", "float32", "number"),
+    "float8": ("{}::float8", "float64", "number"),
+    "numeric": ("{}::numeric", "decimal", "number"),
+    "bool": ("{}::bool", "boolean", "truth"),
+    "date": ("{}::date", "date", "moment"),
+    "timestamp": ("{}::timestamp", "timestamp", "moment"),
+    "timestamptz": ("{}::timestamptz", "timestamp('UTC')", "moment"),
+    "time": ('{}::text collate "C"', "string", "moment"),
+    "timetz": ('{}::text collate "C"', "string", "moment"),
+    "uuid": ('{}::text collate "C"', "string", "text"),
+    "citext": ('{}::text collate "C"', "string", "text"),
+}
+_TEXT = ('{}::text collate "C"', "string")
+
+
+def _exactly(top: int, bottom: int) -> str:
+    """Return a sum of two powers of two, the second taken away, as a decimal."""
+    with localcontext() as context:
+        context.prec = 1200
+        return format(Decimal(2) ** top - (Decimal(2) ** bottom if bottom else 0), "f")
+
+
+def _string(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+_FUNCTIONS = f"""
+create function pg_temp.float_of(x numeric) returns float8 language sql immutable as $$
+  select case
+    when x = 'NaN' then null
+    when abs(x) >= {_exactly(1024, 970)} then sign(x)::float8 * 'inf'::float8
+    when abs(x) <= {_exactly(-1075, 0)} then 0
+    else x::float8 end $$;
+create function pg_temp.numeral(t text) returns float8 language sql immutable as $$
+  select case
+    when t ~ '[eE]-?0*[1-9][0-9]{{4,}}$' then case  -- beyond a numeric's exponents
+      when t ~ '^-?[0.]*[eE]' or t ~ '[eE]-' then 0
+      when t ~ '^-' then '-inf'::float8 else 'inf'::float8 end
+    else pg_temp.float_of(t::numeric) end $$;
+create function pg_temp.number_of(t text) returns float8 language sql immutable as $$
+  select case
+    when t ~ {_string(NUMERAL)} then pg_temp.numeral(translate(t, {_string("_+" + BLANKS)}, ''))
+    when t ~ {_string(INFINITE)} then case when t ~ '-' then '-inf'::float8 else 'inf'::float8 end
+    end $$;
+create function pg_temp.ratio(x float8, step float8) returns float8 language sql immutable as $$
+  select case when abs(x) < step * 1e-300 then 0 else x / step end $$;
+"""
+
+
+class _Spoken(Dialect):
+    """PostgreSQL's dialect."""
+
+    name: ClassVar[str] = "postgres"
+    numbered: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self._secret = secrets.randbits(63)
+
+    def number(self, value: Value, kind: Column) -> Value:
+        if kind == "text":
+            return _number_of(value)
+        return _float_of(value) if value.type().is_decimal() else value.cast("float64")
+
+    def ratio(self, x: Value, step: float, low: int, high: int) -> Value:
+        # PostgreSQL refuses a quotient that overflows, or that comes out as zero and is not.
+        near = ibis.greatest((low - 1) * step, ibis.least((high + 1) * step, x))
+        return _ratio(near, step) if step >= 1 else near / step
+
+    def draw(self) -> Value:
+        return unit_interval(_hash(ibis.random(), self._secret))
+
+
+# Functions of the session, and one of the server, under the names by which Ibis calls them.
+_called = ibis.udf.scalar.builtin
+_number_of = _called(name="number_of", database="pg_temp", signature=(("string",), "float64"))(
+    lambda text: None
+)
+_float_of = _called(name="float_of", database="pg_temp", signature=(("decimal",), "float64"))(
+    lambda x: None
+)
+_ratio = _called(name="ratio", database="pg_temp", signature=(("float64", "float64"), "float64"))(
+    lambda x, step: None
+)
+_hash = _called(name="hashfloat8extended", signature=(("float64", "int64"), "int64"))(
+    lambda x, seed: None
+)
+
+
+class PostgreSQL(SQLEngine):
+    """One table of a server, opened for one release."""
+
+    able = frozenset({"tables", "nested units"})
+
+    def __init__(self, connection: psycopg.Connection[Any], name: str) -> None:
+        self._connection = connection
+        with self._in_our_words("prepare the session"):
+            self._prepare()
+        oid, relation = self._relation(name)
+        with self._in_our_words("read the columns of the source"):
+            found = connection.execute(_COLUMNS, [oid]).fetchall()
+        read = {column: _read(base, category) for column, base, category in found}
+        view = parts.SQL("create temp view {} as select {} from {}").format(
+            parts.Identifier(SOURCE),
+            parts.SQL(", ").join(
+                parts.SQL(how[0] + " as {}").format(parts.Identifier(c), parts.Identifier(c))
+                for c, how in read.items()
+            ),
+            relation,
+        )
+        with self._in_our_words("read the source (may this role read it?)"):
+            connection.execute(view)
+            connection.execute("set local search_path = pg_catalog, pg_temp")
+        columns: dict[str, Column] = {name: how[2] for name, how in read.items()}
+        schema = ibis.schema({name: how[1] for name, how in read.items()})
+        super().__init__(columns, schema, _Spoken())
+
+    @classmethod
+    def open(cls, source: str) -> PostgreSQL:
+        """Open a source by its URL."""
+        url, table = _apart(source)
+        try:
+            connection = psycopg.connect(url, connect_timeout=20)
+        except psycopg.OperationalError:
+            # Its message may hold the user's password in a wrong place.
+            raise DataError(
+                f"The PostgreSQL server of the source ({_shown(url)}) does not let us in: check "
+                "host, port, user, password and database, and that the server runs."
+            ) from None
+        except psycopg.Error:
+            raise SpecError(
+                "source is not a URL that PostgreSQL understands; write it as "
+                "postgresql://user@host:5432/database?table=schema.visits."
+            ) from None
+        try:
+            return cls(connection, table)
+        except BaseException:
+            connection.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the data: the transaction is rolled back, and nothing of it stays."""
+        self._connection.close()
+
+    def _prepare(self) -> None:
+        connection = self._connection
+        if connection.info.server_version < _OLDEST:
+            raise DataError("The PostgreSQL server of the source is older than 14; update it.")
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        settings = {"TimeZone": "UTC", "DateStyle": "ISO, YMD", "work_mem": _MEMORY}
+        for name, value in settings.items():
+            connection.execute("select set_config(%s, %s, true)", [name, value])
+        try:
+            connection.execute(_FUNCTIONS)
+        except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction):
+            raise DataError(
+                "PostgreSQL does not let this role make temporary tables, which bounding needs; "
+                "grant TEMPORARY on the database to it, and connect to a server that is no standby."
+            ) from None
+
+    def _relation(self, name: str) -> tuple[int, parts.Composable]:
+        """Return a table's number and its whole name."""
+        quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name.split(".", 1))
+        with self._in_our_words("look for the table"):
+            found = self._connection.execute(
+                "select c.oid, n.nspname, c.relname from pg_catalog.pg_class c join "
+                "pg_catalog.pg_namespace n on n.oid = c.relnamespace "
+                "where c.oid = pg_catalog.to_regclass(%s)",
+                [quoted],
+            ).fetchone()
+        if found is None:
+            raise SpecError(
+                f"source: there is no table {name!r} in that database, or its schema is not open "
+                "to this role; write ?table=schema.visits."
+            )
+        return int(found[0]), parts.Identifier(found[1], found[2])
+
+    def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
+        return _in_our_words(doing)
+
+    def _give(self, name: str, schema: ibis.Schema, columns: Sequence[Sequence[Any]]) -> None:
+        types = {"int64": "int8", "float64": "float8", "string": 'text collate "C"'}
+        spec = ", ".join(f'"{column}" {types[str(dtype)]}' for column, dtype in schema.items())
+        # Composed of names of our own.
+        self._run(f"create temp table {name} ({spec}) on commit drop")
+        with self._connection.cursor().copy(f"copy {name} from stdin".encode()) as copy:
+            for row in zip(*columns, strict=True):
+                if not any(isinstance(value, str) and "\0" in value for value in row):
+                    copy.write_row(row)  # a text with a NUL is nowhere in PostgreSQL
+        self._run(f"analyze {name}")
+
+    def _keep(self, name: str, sql: str) -> None:
+        self._run(f"create temp table {name} on commit drop as {sql}")
+
+    def _fetch(self, sql: str) -> Answer:
+        done = self._run(sql)
+        names = [column.name for column in done.description or ()]
+        rows = done.fetchall()
+        return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+
+    def _run(self, sql: str) -> psycopg.Cursor[Any]:
+        return self._connection.execute(sql.encode())
+
+
+_COLUMNS = """
+select a.attname, b.typname, b.typcategory::text
+from pg_catalog.pg_attribute a
+join pg_catalog.pg_type t on t.oid = a.atttypid
+join pg_catalog.pg_type b on b.oid = case when t.typtype = 'd' then t.typbasetype else t.oid end
+where a.attrelid = %s and a.attnum > 0 and not a.attisdropped order by a.attnum
+"""
+
+
+def _read(base: str, category: str) -> tuple[str, str, Column]:
+    if base in _TYPES:
+        return _TYPES[base]
+    # Texts (S) and enumerations (E) are text; what else there is can only tell units apart.
+    return (*_TEXT, "text" if category in ("S", "E") else "other")
+
+
+@contextmanager
+def _in_our_words(doing: str) -> Iterator[None]:
+    """Tell a fault of the engine without its message, which may quote data."""
+    try:
+        yield
+    except psycopg.Error as fault:
+        code = fault.sqlstate or "no code"
+        raise DataError(
+            f"PostgreSQL could not {doing} ({type(fault).__name__}, {code}). Its own message may "
+            "quote data and is not shown; the server's log has it."
+        ) from None
+
+
+def _apart(source: str) -> tuple[str, str]:
+    """Return the URL of the database, and the table."""
+    try:
+        split = urlsplit(source)
+        options = parse_qsl(split.query, keep_blank_values=True)
+    except ValueError:
+        raise SpecError("source is not a URL; a part of it cannot be read.") from None
+    table = dict(options).get("table", "")
+    if not table:
+        raise SpecError(
+            "source: a PostgreSQL database needs its table; write "
+            "postgresql://user@host/database?table=schema.visits."
+        )
+    rest = urlencode([(k, v) for k, v in options if k != "table"], quote_via=quote)
+    return urlunsplit(split._replace(query=rest)), table
+
+
+def _shown(url: str) -> str:
+    """Return host and database, without user, password and options."""
+    found = re.match(r"^[^/]*//(?:[^@/]*@)?([^/?]*)(/[^?]*)?", url)
+    return "".join(part or "" for part in found.groups()) if found else "?"
