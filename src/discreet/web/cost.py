@@ -61,9 +61,8 @@ class Priced(BaseModel):
     yaml: str
 
 
-def answer(asked: Asked, count: Count) -> Priced:
-    """Return what each tolerance of a state costs on one count."""
-    from discreet.charts.costing import noisy_counts_spec
+def answer(asked: Asked, count: Count, *, draw: bool = True) -> Priced:
+    """Return what each tolerance of a state costs on one count; without `draw`, no chart yet."""
     from discreet.laws.geometric import Geometric
 
     names = list(_NAMES[: len(asked.conditions)])
@@ -86,12 +85,18 @@ def answer(asked: Asked, count: Count) -> Priced:
         rows=rows,
         verdict=verdict,
         shown=_shown(count),
-        charts={"counts": noisy_counts_spec(laws, count.count, count.limit)},
+        charts={"counts": _chart(laws, count)} if draw else {},
         how=_how(budgets[0], count),
         spoken="; ".join(said),
         link=link(_HOME, state),
         yaml=link(f"{_HOME}/{_FILE}", state),
     )
+
+
+def _chart(laws: Mapping[str, Any], count: Count) -> dict[str, Any]:
+    from discreet.charts.costing import noisy_counts_spec
+
+    return noisy_counts_spec(laws, count.count, count.limit)
 
 
 def _budget(name: str, condition: Condition, asked: Asked) -> float:
@@ -179,7 +184,7 @@ def _how(epsilon: float, count: Count) -> dict[str, How]:
 
     bounded = math.isfinite(epsilon)
     number = f"{decimal_down(epsilon, 4):.4f}" if bounded else "float('inf')"
-    law = f"discreet.laws.Geometric({number}, {count.rows})"
+    law = f"from discreet.laws import Geometric; Geometric({number}, {count.rows})"
     source = "Ghosh, Roughgarden and Sundararajan 2012; Kazan and Reiter, Definition 1"
     far = 1 if count.limit is None else distance_across(count.count, count.limit)
     return {
@@ -237,7 +242,7 @@ def cost(request: Request) -> Response:
     try:
         asked = read(given, first=_FIRST, budgets=True)
         count = _count(given)
-        found = answer(asked, count)
+        found = answer(asked, count, draw=False)
     except DiscreetError as error:
         problem = str(error)
     return page(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from discreet.errors import InputError
@@ -50,8 +51,22 @@ def serve(
             # The socket listens already: the browser waits until the first answer.
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         warm()
-        with contextlib.suppress(KeyboardInterrupt):
+        with _quiet_end():
             server.run(sockets=[listener])
+
+
+@contextlib.contextmanager
+def _quiet_end() -> Iterator[None]:
+    """Let Ctrl-C be the way to end: the server raises the signal again when it has stopped."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _listener(port: int) -> socket.socket:

@@ -68,11 +68,13 @@ class Answer(BaseModel):
     cost: str
 
 
-def answer(asked: Asked, wanted: float | None = None) -> Answer:
-    """Return what a state comes to; `wanted` is how far the axis of belief before should reach."""
+def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> Answer:
+    """Return what a state comes to; `wanted` is how far the axis of belief before should reach.
+
+    Without `draw` the charts are only named: the page is there before anything can draw.
+    """
     from discreet.budgets import choose
     from discreet.budgets.choice import QUESTION
-    from discreet.charts.tolerating import adversaries_spec, profile_line_spec, tolerated_spec
     from discreet.rounding import decimal_down, percent
 
     mapping = asked.to_mapping()
@@ -80,13 +82,6 @@ def answer(asked: Asked, wanted: float | None = None) -> Answer:
     top, high = axis(asked, wanted)
     bounded = math.isfinite(choice.epsilon)
     shown = f"{decimal_down(choice.epsilon, 4):.4f}" if bounded else "unbounded"
-    charts = {"tolerated": tolerated_spec(choice, top, high)}
-    if any(condition.worry == "both" for condition in asked.conditions) and not asked.delta:
-        charts["map"] = adversaries_spec(choice, "epsilon")
-        charts["ratios"] = adversaries_spec(choice, "ratio")
-    elif any(condition.kind != "posterior" for condition in asked.conditions):
-        charts["ratio"] = profile_line_spec(choice, "ratio", top)
-        charts["epsilon"] = profile_line_spec(choice, "epsilon", top)
     known_in = "posterior_known_in" in choice.implied[0]
     rows = [
         [percent(row["prior"], "up"), percent(row["posterior"], "up", 1)]
@@ -125,7 +120,7 @@ def answer(asked: Asked, wanted: float | None = None) -> Answer:
         ],
         handles=handles(asked, top, high),
         upto=top,
-        charts=charts,
+        charts=_charts(asked, choice, top, high, draw),
         how=_how(asked, mapping, choice, shown),
         spoken=(
             f"epsilon {shown}. Someone at {percent(third['prior'], 'up')} may become at most "
@@ -135,6 +130,28 @@ def answer(asked: Asked, wanted: float | None = None) -> Answer:
         yaml=link(f"{_HOME}/{_FILE}", state),
         cost=link("/cost", state),
     )
+
+
+def _charts(
+    asked: Asked, choice: Any, top: float, high: float, draw: bool
+) -> dict[str, dict[str, Any]]:
+    names = ["tolerated"]
+    if any(condition.worry == "both" for condition in asked.conditions) and not asked.delta:
+        names += ["map", "ratios"]
+    elif any(condition.kind != "posterior" for condition in asked.conditions):
+        names += ["ratio", "epsilon"]
+    if not draw:
+        return {name: {} for name in names}
+    from discreet.charts.tolerating import adversaries_spec, profile_line_spec, tolerated_spec
+
+    specs = {
+        "tolerated": lambda: tolerated_spec(choice, top, high),
+        "map": lambda: adversaries_spec(choice, "epsilon"),
+        "ratios": lambda: adversaries_spec(choice, "ratio"),
+        "ratio": lambda: profile_line_spec(choice, "ratio", top),
+        "epsilon": lambda: profile_line_spec(choice, "epsilon", top),
+    }
+    return {name: specs[name]() for name in names}
 
 
 def _fields(asked: Asked) -> dict[str, str]:
@@ -197,9 +214,11 @@ def _how(asked: Asked, mapping: Mapping[str, Any], choice: Any, shown: str) -> d
     if asked.delta:
         source += "; then δ by the inverse of Theorem 3.9 of Kazan, Sharma, Zhang, Jiang and Yan"
     number = shown if shown != "unbounded" else "float('inf')"
-    promise = f"discreet.PureDP({number})"
+    promise, sure, flags = f"discreet.PureDP({number})", "", ""
     if asked.delta:
         promise = f"discreet.ApproxDP({number}, {asked.delta!r})"
+        sure = f", confidence={asked.confidence!r}, sided={asked.sided!r}"
+        flags = f" --delta {asked.delta!r} --confidence {asked.confidence!r} --sided {asked.sided}"
     return {
         "budget": How(
             what="the budget",
@@ -212,15 +231,14 @@ def _how(asked: Asked, mapping: Mapping[str, Any], choice: Any, shown: str) -> d
             what="what the budget allows at other priors",
             formula="posterior ≤ pq / (pq + e^(−2ε)(1−q)p + e^(−ε)(1−p)), rounded up",
             source="Kazan and Reiter, Theorem 1",
-            python=f"discreet.explain({promise}, discreet.Prior(0.3)).posterior.upper",
-            command=f"discreet explain --epsilon {number} --prior 0.3"
-            + (f" --delta {asked.delta!r}" if asked.delta else ""),
+            python=f"discreet.explain({promise}, discreet.Prior(0.3){sure}).posterior.upper",
+            command=f"discreet explain --epsilon {number} --prior 0.3{flags}",
         ),
         "noise": How(
             what="the noise of a count",
             formula="standard deviation 1/(√2 sinh(ε/2)); exact with probability tanh(ε/2)",
             source="Ghosh, Roughgarden and Sundararajan 2012; Kazan and Reiter, Definition 1",
-            python=f"discreet.laws.Geometric({number}).sd",
+            python=f"from discreet.laws import Geometric; Geometric({number}).sd",
             command=None,
         ),
     }
@@ -252,7 +270,7 @@ def tolerate(request: Request) -> Response:
     asked = Asked()
     try:
         asked = read(given)
-        found = answer(asked, _wanted(given))
+        found = answer(asked, _wanted(given), draw=False)
     except DiscreetError as error:
         problem = str(error)
     return page(
