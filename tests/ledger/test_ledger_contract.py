@@ -156,6 +156,15 @@ def test_a_committed_release_is_finished(opened: Opened) -> None:
     assert ledger.spent("clinic") == Amount.of(epsilon=0.2)
 
 
+def test_a_charge_for_something_without_a_guarantee_is_marked(opened: Opened) -> None:
+    ledger = opened()
+    ledger.reserve("clinic", PureDP(0.1), guaranteed=False, **SAID)
+    ledger.reserve("clinic", PureDP(0.1), **SAID)
+    assert [e.guaranteed for e in ledger.entries("clinic")] == [True, False, True]
+    assert ledger.entries("clinic")[1].to_dict()["guaranteed"] is False
+    assert ledger.verify().verified
+
+
 def test_an_output_is_stored_once(opened: Opened) -> None:
     ledger = opened()
     name = str(ledger.reserve("clinic", PureDP(0.1), **SAID).release_id)

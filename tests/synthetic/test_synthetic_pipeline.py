@@ -546,6 +546,7 @@ def test_no_guarantee_charges_every_candidate_and_says_none(tmp_path):
     entries = json.dumps([entry.to_dict() for entry in ledger.entries("clinic")])
     assert "RR" not in entries
     assert "guarantee: none" in entries
+    assert [e.guaranteed for e in ledger.entries("clinic") if e.kind == "reserve"] == [False]
 
 
 def test_no_guarantee_over_the_cap_draws_nothing(tmp_path):

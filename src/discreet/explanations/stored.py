@@ -25,7 +25,6 @@ __all__ = ["FILES", "Stored", "find", "stored_release"]
 FILES = ("release.json", "statement.md", "table.csv", "table.parquet")
 _PREFIX = "sqlite:///"
 _CHARGES = ("reserve", "charge", "plan")
-_NO_PROMISE = "(guarantee: none;"  # how `assess` says it in the purpose of such a charge
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class Stored:
     @property
     def unpromised(self) -> bool:
         """Whether the account also paid for a file that promises nothing: no bound covers it."""
-        return any(_NO_PROMISE in str(entry.said.get("purpose")) for entry in self.charges)
+        return not all(entry.guaranteed for entry in self.charges)
 
     def total(self) -> Guarantee:
         """Return what everything charged to the account so far promises together."""

@@ -232,13 +232,15 @@ class Ledger:
         tolerance_check: ToleranceCheck | None = None,
         plan_id: str | None = None,
         unit: str | None = None,
+        guaranteed: bool = True,
     ) -> Entry:
         """Charge a release before anything is drawn; durable when this returns.
 
         `tolerance_check` is called with the guarantee of everything charged to the account, this
         release included, and refuses by raising; it may be called again if the ledger was busy.
         With a `plan_id` the release takes the plan's next slot, which must cover the charge, and
-        costs nothing more.
+        costs nothing more. `guaranteed=False` marks a charge for something that carries no
+        guarantee of its own, such as a file chosen among candidates.
         """
         parts = charges(charge)
         if plan_id is not None:
@@ -246,6 +248,8 @@ class Ledger:
             return self._take(plan_id, None, purpose, who, spec_hash, asked).entry
         said = self._said(parts, purpose, who, release_id)
         said["spec_hash"] = line("spec_hash", spec_hash, 200)
+        if not guaranteed:
+            said["guaranteed"] = False
         return self._charged("reserve", _name(account), parts, tolerance_check, unit, said)
 
     def charge(

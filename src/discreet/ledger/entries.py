@@ -161,6 +161,11 @@ class Entry:
         return self.said.get("output_hash")
 
     @property
+    def guaranteed(self) -> bool:
+        """Whether what it is about carries a guarantee; False for a file chosen by looking."""
+        return self.said.get("guaranteed") is not False
+
+    @property
     def cost(self) -> Amount | None:
         """What this entry charged, exactly; None for one that charges nothing."""
         return self._amount(self.said.get("cost"))

@@ -140,7 +140,7 @@ def _chosen(
     with source.opened(asked.source, source.source_path(asked), data) as engine:
         source.check_columns(engine, asked)
         purpose = f"{asked.purpose} (guarantee: none; one of {drawn} candidates)"
-        entry = desk.reserve(charged, purpose=purpose, who=who, confirm=confirm)
+        entry = desk.reserve(charged, purpose=purpose, who=who, confirm=confirm, guaranteed=False)
         counts = source.original_counts(engine, asked, cells)
     found = _searched(asked, cells, counts, epsilons, how)
     law = found.synthesizer

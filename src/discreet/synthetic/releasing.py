@@ -127,6 +127,7 @@ class Desk:
         check: Check | None = None,
         confirm: Confirm | None = None,
         say: Say | None = None,
+        guaranteed: bool = True,
     ) -> Entry:
         """Charge before anything is read; a second run of the same spec must be confirmed."""
         self.account()
@@ -145,6 +146,7 @@ class Desk:
             spec_hash=self.spec.hash,
             tolerance_check=check,
             unit=self.spec.protect.unit,
+            guaranteed=guaranteed,
         )
 
     @property
