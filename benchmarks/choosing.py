@@ -3,7 +3,7 @@
 The only public code for this (Kazan and Reiter's, in R) loops over a grid of 1,000 × 1,000 priors,
 and a grid's answer is too large: it errs on the unsafe side. The same loop stands here in plain
 Python and, where R is there, in R; beside them a grid in NumPy and SciPy's global optimiser,
-neither of which proves anything. The true values are closed forms or, for three profiles, a grid
+neither of which proves anything. The true values are closed forms or, for two profiles, a grid
 refined about its least point at 40 digits until its cells are below 1e-12.
 """
 
@@ -63,7 +63,7 @@ PROFILES: dict[str, tuple[str, str, Callable[[float, float], float], str, float]
         "smooth, not in pq",
         lambda p, q: max(0.3 / (p * q), 3 - 1.5 * p),
         "max(0.3/(p*q), 3 - 1.5*p)",
-        0.26949825036639679524,
+        0.5 * math.log(12 / 7),
     ),
     "interior": (
         "2 + 8*((p-0.4)**2 + (q-0.3)**2)",
