@@ -136,8 +136,9 @@ def measured_here(contender: Contender) -> dict[str, Any]:
         return {
             "seconds": min(seconds) * contender.times,
             "value": float(value) if number else None,
-            "accuracy": prepared.accuracy() if prepared.accuracy else None,
+            # Figures first: the accuracy may be found by more work of the same kind.
             "figures": prepared.figures() if prepared.figures else {},
+            "accuracy": prepared.accuracy() if prepared.accuracy else None,
             "version": _version(contender.package),
         }
     finally:
