@@ -41,10 +41,12 @@ function putFields(page) {
     if (open[place]) part.open = true;
   });
   if (!name) return;
-  const next = specForm.elements.namedItem(name);
-  if (next && next.focus) {
+  // A statistic that was removed takes its button along; the one that adds another is always there.
+  const found = specForm.elements.namedItem(name) || specForm.elements.namedItem("add");
+  const next = found instanceof RadioNodeList ? found[0] : found;
+  if (next) {
     next.focus();
-    if (at !== null && next.setSelectionRange) next.setSelectionRange(at, at);
+    if (at !== null && next.name === name && next.setSelectionRange) next.setSelectionRange(at, at);
   }
 }
 

@@ -1,0 +1,289 @@
+"""Release and Ledger in a browser, as a person would: from a file to a downloaded statement."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+from discreet.web.forms import written
+
+expect = import_module("playwright.sync_api").expect
+pytestmark = pytest.mark.slow
+PERSON = "Zebulon-Quagmire"
+ROWS = "".join(f"{PERSON}-{i},{'north' if i % 3 else 'south'},{i}\n" for i in range(300))
+CSV = f"patient,county,cost\n{ROWS}".encode()
+
+
+def upload(page: Any, name: str, body: bytes) -> None:
+    page.set_input_files("#data", files=[{"name": name, "mimeType": "text/csv", "buffer": body}])
+    page.click("#upload button")
+
+
+def prepared(folder: Path, name: str, *, cap: float = 1.0, **changes: Any) -> str:
+    """Put data, a ledger and an account of that name into the folder; return the spec's link."""
+    (folder / f"{name}.csv").write_bytes(CSV)
+    ledger = Ledger.open(f"sqlite:///{folder / name}.db")
+    terms = {"unit": "person", "adjacency": "add-remove", "approver": "A", "reason": "B"}
+    ledger.open_account(name, filter="pure", cap=PureDP(cap), **terms)
+    spec = {
+        "account": name,
+        "purpose": "monthly open data",
+        "source": f"{name}.csv",
+        "protect": {"unit": "person", "column": "patient", "rows": 1},
+        "budget": {"epsilon": 0.5},
+        "statistics": [
+            {"count": "rows", "by": ["county"], "keys": {"county": ["north", "south", "west"]}}
+        ],
+        "ledger": f"sqlite:///{name}.db",
+        "output": f"out-{name}",
+    } | changes
+    return f"/release?spec={quote(written(spec), safe='')}"
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (375, "dark")])
+def test_from_a_file_to_the_downloads(
+    page_at: Callable[..., Any],
+    accessible: Callable[[Any], None],
+    shoot: Callable[[Any, str], Path],
+    site: Any,
+    width: int,
+    scheme: str,
+) -> None:
+    page = page_at("/release", width, scheme=scheme)
+    step = 0
+
+    def seen(name: str) -> None:
+        nonlocal step
+        step += 1
+        if width > 900 or name in ("ready", "made", "ledger"):
+            accessible(page)
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+        assert PERSON not in page.content()
+        shoot(page, f"release-{width}-{step}-{name}")
+
+    seen("start")
+    upload(page, f"visits {width}.csv", CSV)
+    page.wait_for_url("**/release?source=*")
+    expect(page.locator("#look-body")).to_contain_text("Still to be said")
+    assert page.locator("#look-body .notice").count() == 0  # nothing was typed, nothing is wrong
+    seen("begun")
+    for name, typed in {
+        "account": f"people-{width}",
+        "purpose": "monthly open data",
+        "protect.column": "patient",
+        "protect.rows": "1",
+        "statistics.1.by": "county",
+    }.items():
+        page.fill(f"[name='{name}']", typed)
+    page.press("[name='statistics.1.by']", "Tab")
+    page.fill("[name='statistics.1.keys.county']", "north, south, west")
+    expect(page.locator("#spec")).to_have_value(re.compile(r"county: \[north, south, west\]"))
+    page.wait_for_selector("#approver")
+    seen("opening")
+    page.fill("#cap-epsilon", "3")
+    page.fill("#approver", "A. Curator")
+    page.fill("#reason", "data protection review")
+    page.click("text=Open the account")
+    page.wait_for_selector("text=Go on to the charge")
+    seen("ready")
+    page.click("text=Go on to the charge")
+    page.wait_for_url("**/confirm/*")
+    seen("confirm")
+    page.click("#make button")
+    page.wait_for_url("**/made/*")
+    seen("made")
+    made = page.url
+    assert page.locator("fieldset[disabled] textarea").count() == 1
+    assert page.locator("main form").count() == 0  # nothing on the page can change anything
+    table = page.locator("#main table").last.inner_text()
+    page.reload()
+    assert page.locator("#main table").last.inner_text() == table
+    page.go_back()
+    page.wait_for_url("**/made/*")
+    assert page.url == made
+    files = {}
+    for words in ("Table (CSV)", "Statement", "Report", "Spec (YAML)"):
+        with page.expect_download() as coming:
+            page.get_by_role("link", name=words, exact=True).click()
+        files[words] = Path(coming.value.path()).read_text(encoding="utf-8")
+    assert files["Table (CSV)"].startswith("statistic,county,value")
+    assert "What this release promises" in files["Statement"]
+    assert "<html" in files["Report"]
+    assert f"account: people-{width}" in files["Spec (YAML)"]
+    page.goto(f"{site.url}/ledger")
+    page.click("text=Verify the chain")
+    expect(page.locator("#verified")).to_contain_text("Verified.")
+    seen("ledger")
+
+
+def test_form_and_yaml_change_each_other_while_typing(
+    page_at: Callable[..., Any], site: Any, shoot: Callable[[Any, str], Path]
+) -> None:
+    page = page_at(prepared(site.folder, "sides", cap=0.6))
+    charge = page.locator("#look-body .number strong")
+    expect(charge).to_have_text("ε = 0.5")
+    page.fill("[name='budget.epsilon']", "0.25")
+    expect(charge).to_have_text("ε = 0.25")
+    text = page.input_value("#spec")
+    assert "epsilon: 0.25" in text
+    page.fill("#spec", text.replace("0.25", "0.125"))
+    expect(page.locator("[name='budget.epsilon']")).to_have_value("0.125")
+    expect(charge).to_have_text("ε = 0.125")
+    assert "0.125" in page.url
+    page.fill("#spec", "account: [")
+    expect(page.locator("#look-body .notice")).to_contain_text("not plain YAML")
+    expect(page.locator("[name='budget.epsilon']")).to_have_value("0.125")  # the form stays
+    page.fill("#spec", text)
+    page.select_option("[name='promise']", "tolerance")
+    expect(page.locator("[name='tolerance.posterior']")).to_be_visible()
+    page.fill("[name='tolerance.posterior']", "0.25")
+    page.fill("[name='tolerance.unless_ratio']", "3")
+    expect(page.locator("#look-body")).to_contain_text("Over budget")
+    shoot(page, "release-over-budget")
+    page.click("text=Add a statistic")
+    expect(page.locator("[name='statistics.2.kind']")).to_be_visible()
+    page.focus("[name='statistics.2.kind']")
+    page.keyboard.press("q")  # quantile
+    expect(page.locator("[name='statistics.2.at']")).to_be_visible()
+    expect(page.locator("[name='statistics.2.kind']")).to_be_focused()
+    page.focus("[name='remove'][value='2']")
+    page.keyboard.press("Enter")
+    expect(page.locator("[name='statistics.2.kind']")).to_have_count(0)
+    expect(page.locator("[name='remove']")).to_be_focused()
+
+
+def test_every_kind_of_statistic_has_an_accessible_form(
+    page_at: Callable[..., Any], site: Any, accessible: Callable[[Any], None]
+) -> None:
+    bounds = {"bounds": [0, 500], "resolution": 1}
+    entries = [
+        {"count": "units", "by": ["county"], "keys": {"discover": {"delta": 1e-6}}},
+        {"mean": "cost", **bounds, "weight": 2},
+        {"quantile": "cost", "at": 0.5, **bounds},
+        {"histogram": "cost", "edges": [0, 100, 500]},
+        {"best": "price", "score": "revenue", "of": "cost", "cap": 9, "candidates": [1.0, 2.0]},
+        {"randomized": "county", "answers": ["north", "south"], "keep": 0.75},
+        {"count": "rows", "by": ["county"], "keys": {"county": [" odd"]}},
+    ]
+    link = prepared(
+        site.folder, "kinds", statistics=entries, budget={"epsilon": 0.5, "delta": 1e-5}
+    )
+    page = page_at(link, 375)
+    assert page.locator("#fields fieldset.part").count() == 3 + len(entries)
+    expect(page.locator("[name='statistics.7.yaml']")).to_be_visible()
+    expect(page.locator("#look-body")).to_contain_text("Refused.")  # the account is a pure one
+    accessible(page)
+
+
+def test_without_a_script_the_whole_way_is_the_same(
+    page_at: Callable[..., Any], site: Any, accessible: Callable[[Any], None]
+) -> None:
+    page = page_at(prepared(site.folder, "plain"), javascript=False)
+    page.fill("[name='budget.epsilon']", "0.25")
+    page.press("[name='budget.epsilon']", "Enter")
+    expect(page.locator("#look-body .number strong")).to_have_text("ε = 0.25")
+    page.click("text=Go on to the charge")
+    page.click("#make button")
+    page.wait_for_url("**/made/*")
+    expect(page.locator("h1")).to_have_text("Released")
+
+
+def test_by_keyboard_alone(page_at: Callable[..., Any], site: Any) -> None:
+    page = page_at(prepared(site.folder, "keys"))
+
+    def tab_to(words: str) -> None:
+        for _ in range(80):
+            page.keyboard.press("Tab")
+            if words in page.evaluate("() => document.activeElement.textContent"):
+                return
+        raise AssertionError(f"{words} is not reached by Tab")
+
+    page.locator("#spec").focus()
+    tab_to("Go on to the charge")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/confirm/*")
+    page.locator("h1").click()
+    tab_to("and release")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/made/*")
+
+
+def test_a_second_tab_on_the_same_ledger(
+    page_at: Callable[..., Any], site: Any, shoot: Callable[[Any, str], Path]
+) -> None:
+    link = prepared(site.folder, "tabs")
+    first, second = page_at(link), page_at(link)
+    for page in (first, second):
+        page.click("text=Go on to the charge")
+        page.wait_for_url("**/confirm/*")
+    first.click("#make button")
+    first.wait_for_url("**/made/*")
+    second.click("#make button")
+    expect(second.locator("[role='alert']")).to_contain_text("has changed since")
+    shoot(second, "release-second-tab")
+    assert second.locator("#make").count() == 0  # a charge that is no longer true cannot be made
+    second.get_by_role("link", name="Look at the charge again").click()
+    expect(second.locator("#look-body")).to_contain_text("already released 1 time")
+    second.click("text=Go on to the charge")
+    second.check("[name='again']")
+    second.click("#make button")
+    second.wait_for_url("**/made/*")
+    assert first.url != second.url
+    second.goto(site.url + link)
+    expect(second.locator("#look-body")).to_contain_text("Over budget")
+
+
+def test_hostile_files(
+    page_at: Callable[..., Any],
+    site: Any,
+    tmp_path: Path,
+    shoot: Callable[[Any, str], Path],
+    accessible: Callable[[Any], None],
+) -> None:
+    page = page_at("/release")
+    alerts: list[str] = []
+    page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
+    script = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    upload(page, f"{script}.csv", f'patient,"{script}","=1+1"\n{PERSON},a,b\n'.encode())
+    page.wait_for_url("**/release?source=*")
+    assert page.locator("#columns option").nth(1).get_attribute("value") == script
+    assert page.locator("main img, main script").count() == 0
+    shoot(page, "release-hostile-header")
+    for name, body in (("a.csv", "ö,é\n".encode("latin-1")), ("b.csv", b"\x1f\x8b\x08" + b"0" * 9)):
+        page.goto(f"{site.url}/release")
+        upload(page, name, body)
+        expect(page.locator("[role='alert']").first).not_to_be_empty()
+        accessible(page)
+    shoot(page, "release-refused-file")
+    large = tmp_path / "large.csv"
+    with large.open("wb") as file:
+        file.truncate(200 * 2**20)
+    page.goto(f"{site.url}/release")
+    page.set_input_files("#data", str(large))
+    page.click("#upload button")
+    expect(page.locator("#upload-problem")).to_contain_text("larger than 64 MB")
+    assert not alerts
+    assert PERSON not in page.content()
+
+
+def test_a_change_is_answered_soon(page_at: Callable[..., Any], site: Any) -> None:
+    page = page_at(prepared(site.folder, "soon", cap=100.0))
+    charge = page.locator("#look-body .number strong")
+    times = []
+    for place in range(8):
+        epsilon = f"0.{place + 1}"
+        before = time.perf_counter()
+        page.fill("[name='budget.epsilon']", epsilon)
+        expect(charge).to_have_text(f"ε = {epsilon}")
+        times.append(time.perf_counter() - before)
+    # A pause of a quarter of a second is waited for; the rest is the dry run.
+    assert sorted(times)[4] < 2.0, times
