@@ -17,8 +17,8 @@ help:
 	@echo "make docs    build the documentation into site/"
 	@echo "make clean   remove the environment and everything that was made"
 
-$(VENV)/.ready-demo: pyproject.toml scripts/setup.sh
-	@sh scripts/setup.sh "$(PYTHON)" $(VENV) ".[all]"
+$(VENV)/.ready-demo: pyproject.toml requirements-demo.txt scripts/setup.sh
+	@sh scripts/setup.sh "$(PYTHON)" $(VENV) ".[all]" requirements-demo.txt
 	@touch $@
 
 $(VENV)/.ready-test: pyproject.toml scripts/setup.sh scripts/system.sh

@@ -1,7 +1,9 @@
 #!/bin/sh
-# Make a virtual environment and install the project into it: setup.sh PYTHON VENV WHAT
+# Make a virtual environment and install the project into it: setup.sh PYTHON VENV WHAT [PINS]
+# With PINS, a file of versions and hashes, nothing else is installed; where one of its files does
+# not exist for this machine, WHAT is installed by its ranges instead.
 set -eu
-python=$1 venv=$2 what=$3
+python=$1 venv=$2 what=$3 pins=${4:-}
 
 die() { printf 'setup: %s\n' "$1" >&2; exit 2; }
 
@@ -20,5 +22,14 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
 fi
 
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+pip() { "$venv/bin/python" -m pip install -q --disable-pip-version-check "$@"; }
+
+if [ -n "$pins" ]; then
+    echo "setup: installing what $pins pins into $venv (a few minutes the first time)"
+    if pip --require-hashes -r "$pins" && pip --no-build-isolation --no-deps -e .; then
+        exit 0
+    fi
+    echo "setup: the pinned files cannot be installed here (above is why); installing by ranges." >&2
+fi
 echo "setup: installing $what into $venv (a few minutes the first time)"
-"$venv/bin/python" -m pip install -q --disable-pip-version-check -e "$what"
+pip -e "$what"

@@ -1,0 +1,63 @@
+"""What the demo installs is pinned: every package it asks for, with hashes, and no address."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PINS = (ROOT / "requirements-demo.txt").read_text()
+
+
+def test_every_package_is_pinned_within_its_range_and_hashed() -> None:
+    script = runpy.run_path(str(ROOT / "scripts" / "pin.py"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = [
+        *project["project"]["dependencies"],
+        *script["expanded"]("all", project["project"]["optional-dependencies"]),
+        *project["build-system"]["requires"],
+    ]
+    pinned = dict(re.findall(r"^([A-Za-z0-9._-]+)==(\S+) \\$", PINS, re.MULTILINE))
+    for text in wanted:
+        asked = Requirement(text)
+        version = pinned[canonicalize_name(asked.name)]
+        assert asked.specifier.contains(version, prereleases=True), text
+    entries = re.split(r"^(?=[A-Za-z0-9])", PINS, flags=re.MULTILINE)[1:]
+    assert len(entries) == len(pinned)
+    assert all("--hash=sha256:" in entry for entry in entries)
+
+
+def test_the_pins_do_not_say_where_they_were_looked_up() -> None:
+    assert not re.search(r"https?:|file:|--index|--find|--trusted|/", PINS.split("\n", 1)[1])
+
+
+def test_setup_falls_back_where_a_pin_cannot_be_installed(tmp_path: Path) -> None:
+    """A pip that refuses hashes: the project is installed by its ranges, and that is said."""
+    venv = tmp_path / "venv" / "bin"
+    venv.mkdir(parents=True)
+    (venv / "python").write_text(
+        '#!/bin/sh\necho "$@" >> calls\ncase "$*" in *--require-hashes*) exit 1;; esac\n'
+    )
+    (venv / "python").chmod(0o755)
+    ran = subprocess.run(
+        ["sh", str(ROOT / "scripts" / "setup.sh"), "python3", "venv", ".[all]", "pins.txt"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "apt-get" in ran.stderr:
+        pytest.skip("this Python has no venv")
+    assert ran.returncode == 0, ran.stderr
+    assert "installing by ranges" in ran.stderr
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert "--require-hashes -r pins.txt" in calls[0]
+    assert calls[-1].endswith("-e .[all]")
+    assert len(calls) == 2
