@@ -27,6 +27,7 @@ from decimal import Decimal
 from typing import Any
 
 from discreet.errors import InputError
+from discreet.rounding import decimal_down
 from discreet.tolerances import PRESETS
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Asked",
     "Blank",
     "Condition",
+    "budget_text",
     "parameters",
     "preset_links",
     "read",
@@ -340,6 +342,18 @@ def _number(name: str, text: str, default: float, *, whole: bool = False) -> flo
     if not math.isfinite(value):
         raise InputError(f"{name} is {text[:20]!r}; it must be a number.")
     return value
+
+
+def budget_text(epsilon: float) -> str:
+    """Return a budget as it is shown: rounded down, to four decimals or as many as it needs.
+
+    >>> budget_text(1.29928), budget_text(0.000012345), budget_text(float("inf"))
+    ('1.2992', '0.00001234', 'unbounded')
+    """
+    if math.isinf(epsilon):
+        return "unbounded"
+    digits = max(4, 3 - math.floor(math.log10(epsilon))) if epsilon > 0 else 4
+    return f"{decimal_down(epsilon, digits):.{digits}f}"
 
 
 def preset_links() -> list[tuple[str, Asked, str]]:

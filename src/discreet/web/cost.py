@@ -17,7 +17,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InputError
-from discreet.web.conditions import KINDS, MOST, WORRIES, Asked, Condition, parameters, read
+from discreet.web.conditions import (
+    KINDS,
+    MOST,
+    WORRIES,
+    Asked,
+    Condition,
+    budget_text,
+    parameters,
+    read,
+)
 from discreet.web.links import as_yaml, link, yaml_file
 from discreet.web.screens import How, Problem, page
 
@@ -113,14 +122,13 @@ def _budget(name: str, condition: Condition, asked: Asked) -> float:
 def _rows(laws: Mapping[str, Any], budgets: list[float], count: Count) -> list[list[str]]:
     """The table: a line a measure, a column a tolerance."""
     from discreet.budgets.tradeoff import distance_across
-    from discreet.rounding import decimal_down
 
     found = list(laws.values())
 
     def line(name: str, cell: Any, exact: str) -> list[str]:
         return [name, *(exact if law is None else cell(law) for law in found)]
 
-    shown = ["unbounded" if math.isinf(e) else f"{decimal_down(e, 4):.4f}" for e in budgets]
+    shown = [budget_text(epsilon) for epsilon in budgets]
     rows = [
         ["budget ε", *shown],
         line("standard deviation", lambda law: f"{law.sd:.3g}", "0"),
@@ -180,10 +188,9 @@ def _fields(asked: Asked) -> dict[str, str]:
 
 def _how(epsilon: float, count: Count) -> dict[str, How]:
     from discreet.budgets.tradeoff import distance_across
-    from discreet.rounding import decimal_down
 
     bounded = math.isfinite(epsilon)
-    number = f"{decimal_down(epsilon, 4):.4f}" if bounded else "float('inf')"
+    number = budget_text(epsilon) if bounded else "float('inf')"
     law = f"from discreet.laws import Geometric; Geometric({number}, {count.rows})"
     source = "Ghosh, Roughgarden and Sundararajan 2012; Kazan and Reiter, Definition 1"
     far = 1 if count.limit is None else distance_across(count.count, count.limit)

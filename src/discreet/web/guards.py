@@ -18,6 +18,7 @@ message might hold a data value, so only its kind and place are told.
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import sys
 from collections.abc import Mapping
@@ -144,7 +145,7 @@ class Guard:
     def _refused(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
         """Return status, code and message for a request from the wrong place, or nothing."""
         host = headers.get("host", "")
-        named = host if self.port is not None else host.rsplit(":", 1)[0] or host
+        named = host if self.port is not None else re.sub(r":\d+$", "", host)
         if named not in self._hosts():
             return 421, "host", "This page answers on its own loopback address only."
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")

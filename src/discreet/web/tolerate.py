@@ -22,6 +22,7 @@ from discreet.web.conditions import (
     MOST,
     WORRIES,
     Asked,
+    budget_text,
     parameters,
     preset_links,
     read,
@@ -75,13 +76,13 @@ def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> A
     """
     from discreet.budgets import choose
     from discreet.budgets.choice import QUESTION
-    from discreet.rounding import decimal_down, percent
+    from discreet.rounding import percent
 
     mapping = asked.to_mapping()
     choice = choose(mapping)
     top, high = axis(asked, wanted)
     bounded = math.isfinite(choice.epsilon)
-    shown = f"{decimal_down(choice.epsilon, 4):.4f}" if bounded else "unbounded"
+    shown = budget_text(choice.epsilon)
     known_in = "posterior_known_in" in choice.implied[0]
     rows = [
         [percent(row["prior"], "up"), percent(row["posterior"], "up", 1)]
