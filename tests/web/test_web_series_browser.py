@@ -12,8 +12,8 @@ Open = Callable[..., Any]
 
 
 def drawn(page: Any) -> None:
-    page.wait_for_selector("#belief-chart svg path", timeout=30_000)
-    page.wait_for_function("document.querySelectorAll('.stale').length === 0", timeout=30_000)
+    page.wait_for_selector("#belief-chart svg path", timeout=60_000)
+    page.wait_for_function("() => document.querySelectorAll('.stale').length === 0", timeout=60_000)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -23,5 +23,46 @@ def test_it_is_accessible(
 ) -> None:
     page = page_at("/series", width, scheme=scheme)
     drawn(page)
+    page.locator("summary").first.click()  # with its fields open
     shoot(page, f"series-{width}-{scheme}")
     accessible(page)
+
+
+def test_typing_moves_numbers_address_and_file(page_at: Open) -> None:
+    page = page_at("/series?limit=99")
+    drawn(page)
+    assert page.locator("#headline").inner_text() == "97 releases"
+    page.locator("[name=budget]").fill("0.02")
+    page.wait_for_function(
+        "() => document.getElementById('headline').textContent !== '97 releases'"
+    )
+    page.wait_for_function("() => location.search.includes('budget=0.02')")
+    assert "budget=0.02" in page.locator("#state-yaml").get_attribute("href")
+    shown = page.locator("#headline").inner_text()
+    page.reload()
+    drawn(page)
+    assert page.locator("#headline").inner_text() == shown
+
+
+def test_what_is_refused_is_said_and_the_numbers_fade(page_at: Open) -> None:
+    page = page_at("/series")
+    drawn(page)
+    page.locator("[name=budget]").fill("-1")
+    page.wait_for_function(
+        "() => document.querySelector('[data-problem]').textContent.includes('budget')"
+    )
+    page.wait_for_selector("#belief.stale")
+    page.locator("[name=budget]").fill("0.01")
+    page.wait_for_function("() => document.querySelector('[data-problem]').textContent === ''")
+    drawn(page)
+
+
+def test_by_keyboard_and_without_script_it_is_the_same(page_at: Open) -> None:
+    plain = page_at("/series", javascript=False)
+    plain.locator("[name=limit]").focus()
+    plain.keyboard.press("Control+A")
+    plain.keyboard.type("99")
+    plain.keyboard.press("Enter")
+    plain.wait_for_url("**limit=99**")
+    assert plain.locator("#headline").inner_text() == "97 releases"
+    assert plain.locator("#strengths tbody tr").count() == 3

@@ -29,7 +29,7 @@ def _shape(names: tuple[str, ...], per_year: int, about: str, start: float) -> d
     x = alt.X(
         "years:Q",
         title=f"years, {times}",
-        axis=alt.Axis(format="~g", tickCount=6),
+        axis=alt.Axis(tickCount=6),
         scale=alt.Scale(zero=True, nice=False),
     )
     whole = alt.Scale(domain=[start, 1])
