@@ -13,7 +13,7 @@ help:
 	@echo "make test    set up and run every check (lint, types, imports, tests, doctests, README)"
 	@echo "make soak    kill releases, and cut off their ledger, two hundred times each"
 	@echo "make audit   attack every kind of release, at length"
-	@echo "make bench   measure speed; results in benchmarks/results"
+	@echo "make bench   measure beside peers; tables in docs/benchmarks.md"
 	@echo "make docs    build the documentation into site/"
 	@echo "make clean   remove the environment and everything that was made"
 
