@@ -19,7 +19,10 @@ PAGES = (
     "json", "cli", "extending", "reference/ledger",
 )  # fmt: skip
 
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
 playwright = import_module("playwright.sync_api")
+axe = import_module("axe_playwright_python.sync_playwright")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium on this machine"),
@@ -52,3 +55,14 @@ def test_search_finds_from_disk(browser: Any, site: Path) -> None:
     field.press_sequentially("certified", delay=20)
     page.locator(".md-search-result__item").first.wait_for(timeout=20_000)
     assert page.locator(".md-search-result__item").count() >= 2
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_can_be_read_by_everyone(browser: Any, site: Path, scheme: str) -> None:
+    page = browser.new_context(
+        offline=True, viewport={"width": 1280, "height": 900}, color_scheme=scheme
+    ).new_page()
+    for name in ("index", "start", "guides/participant", "concepts", "extending", "cli"):
+        page.goto((site / f"{name}.html").as_uri())
+        found = axe.Axe().run(page, options={"runOnly": RULES})
+        assert found.violations_count == 0, (name, found.generate_report())
