@@ -22,12 +22,13 @@ from typing import Any, TypeAlias
 
 from discreet import __version__
 from discreet.beliefs.notebook import html_grid
-from discreet.errors import DataError, DiscreetError, InputError, PolicyError, SpecError
+from discreet.errors import DataError, DiscreetError, InputError, PolicyError
 from discreet.guarantees import parameters
 from discreet.ledger import Account, Entry, Ledger, Slot, ToleranceCheck
 from discreet.releases import outputs
 from discreet.releases.drawing import Progress, draw
 from discreet.releases.engines.base import Engine
+from discreet.releases.engines.opening import opened
 from discreet.releases.planning import Plan, plan_of
 from discreet.releases.recovery import Repeat, Say, recover, repeat_of
 from discreet.releases.spec import Spec, load
@@ -132,7 +133,7 @@ def release(
     if key is not None and plan_id is None:
         raise InputError("A key belongs to a slot of a registered plan: name the plan as well.")
     asked = spec if isinstance(spec, Spec) else load(spec, folder=folder)
-    engine = _engine(asked, data)
+    engine = opened(asked.source, asked.path, data)
     try:
         plan = plan_of(asked, engine.columns)
         ledger = Ledger.open(asked.ledger_url)
@@ -154,22 +155,6 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return "unknown"
-
-
-def _engine(spec: Spec, data: Any) -> Engine:
-    from discreet.releases.engines.duckdb import DuckDB
-
-    if data is not None:
-        return DuckDB.of(data)
-    if spec.source is None:
-        raise SpecError("source is missing; name a file, or give the data.")
-    return DuckDB.open(spec.source, spec.path(_file_of(spec.source)))
-
-
-def _file_of(source: str) -> str:
-    if source.startswith("duckdb:///"):
-        return source.removeprefix("duckdb:///").split("?", 1)[0]
-    return source
 
 
 def _preview(plan: Plan, ledger: Ledger, plan_id: str | None, key: str | None) -> Preview:

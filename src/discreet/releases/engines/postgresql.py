@@ -165,7 +165,7 @@ class PostgreSQL(SQLEngine):
             ),
             relation,
         )
-        with self._in_our_words("read the source (may this role read it?)"):
+        with self._in_our_words("read the source"):
             connection.execute(view)
             connection.execute("set local search_path = pg_catalog, pg_temp")
         columns: dict[str, Column] = {name: how[2] for name, how in read.items()}
@@ -220,8 +220,9 @@ class PostgreSQL(SQLEngine):
         quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name.split(".", 1))
         with self._in_our_words("look for the table"):
             found = self._connection.execute(
-                "select c.oid, n.nspname, c.relname from pg_catalog.pg_class c join "
-                "pg_catalog.pg_namespace n on n.oid = c.relnamespace "
+                "select c.oid, n.nspname, c.relname, "
+                "pg_catalog.has_any_column_privilege(c.oid, 'select') from pg_catalog.pg_class c "
+                "join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
                 "where c.oid = pg_catalog.to_regclass(%s)",
                 [quoted],
             ).fetchone()
@@ -229,6 +230,10 @@ class PostgreSQL(SQLEngine):
             raise SpecError(
                 f"source: there is no table {name!r} in that database, or its schema is not open "
                 "to this role; write ?table=schema.visits."
+            )
+        if not found[3]:
+            raise DataError(
+                f"PostgreSQL does not let this role read the table {name!r}; grant SELECT on it."
             )
         return int(found[0]), parts.Identifier(found[1], found[2])
 

@@ -1,0 +1,309 @@
+"""Spark: a table of its catalogue (`spark://health.visits`), or Parquet, a file or a folder.
+
+    spark://visits                      a table, as the session knows it
+    spark://data/visits.parquet         a file or folder, relative to the spec
+    spark:///srv/visits                 the same, absolute
+    spark://s3a://bucket/visits         the same, wherever Spark can read
+
+A name without a slash and not ending in .parquet is a table. The session that is running is used;
+else one is started, on the master that `SPARK_MASTER` or Spark's own configuration names (without
+either, on this machine), and stopped afterwards. A session that is started here writes no log (a
+task that fails would quote values there), opens no page, and keeps what it spills in a private
+folder. Nothing is written to the catalogue: intermediate tables are checkpoints on the executors
+under names of this session alone, gone when it ends, also by a crash. A checkpoint that is lost
+fails the release; it is not drawn again.
+
+Bounding numbers the rows of each unit in a window: one exchange of rows by unit, a sort in each
+partition, and Spark cuts the window short at the bound.
+
+Priorities. `rand()` is a generator for each partition, seeded by Spark for each query. Each draw is
+hashed together with 64 secret bits of this release, so that nothing depends on how Spark seeds.
+A task that is run again draws the same.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import ibis
+import pyarrow as pa
+from ibis.config import Config
+
+from discreet.errors import DataError, InputError, SpecError
+from discreet.releases.engines.base import Column
+from discreet.releases.engines.dialects import (
+    BLANKS,
+    INFINITE,
+    NUMERAL,
+    Dialect,
+    Value,
+    unit_interval,
+)
+from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
+
+try:
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+    from pyspark.sql import DataFrame, SparkSession, functions, types
+except ImportError:  # pragma: no cover - depends on what is installed
+    raise InputError("A Spark source needs PySpark; install discreet[spark].") from None
+
+__all__ = ["Spark"]
+
+_PREFIX = "spark://"
+# Tables of keys up to this size are sent to every executor, so that rows stay where they are.
+_SMALL = 2_000_000
+# A sum of whole numbers below 2^30 passes 2^63 with 2^33 rows, which Spark would refuse.
+_NARROW = 2**30
+
+_SESSION = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.session.timeZone": "UTC",
+}
+_STARTED = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+_SILENT = "status = off\nrootLogger.level = off\n"
+
+
+class _Options(Config):  # type: ignore[misc]
+    """What Ibis's compiler asks of its own Spark backend, which is not loaded here."""
+
+    treat_nan_as_null: bool = False
+
+
+_hash = ibis.udf.scalar.builtin(name="xxhash64", signature=(("float64", "int64"), "int64"))(
+    lambda x, seed: None
+)
+
+
+class _Spoken(Dialect):
+    """Spark's dialect."""
+
+    name: ClassVar[str] = "pyspark"
+    numbered: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self._secret = secrets.randbits(63)
+
+    def number(self, value: Value, kind: Column) -> Value:
+        if kind != "text":
+            return value.cast("float64")
+        written = value.re_search(NUMERAL) | value.re_search(INFINITE)
+        plain = value.translate("_+" + BLANKS, "").try_cast("float64")
+        return ibis.ifelse(written, plain, ibis.null("float64"))
+
+    def text(self, value: Value) -> Value:
+        # A moment with an offset is told in UTC, as the other engines tell it.
+        zoned = value.type().is_timestamp() and value.type().timezone is not None
+        return value.cast("string") + "+00" if zoned else value.cast("string")
+
+    def draw(self) -> Value:
+        return unit_interval(_hash(ibis.random(), self._secret))
+
+    def summable(self, value: Value, size: int) -> Value:
+        return value if size < _NARROW else value.cast("decimal(20, 0)")
+
+
+class Spark(SQLEngine):
+    """One table or folder, opened for one release."""
+
+    able = frozenset({"files", "folders", "tables"})
+
+    def __init__(self, session: SparkSession, frame: DataFrame, end: Callable[[], None]) -> None:
+        self._session = session
+        self._end = end
+        self._kept: list[DataFrame] = []
+        self._views = [SOURCE]
+        if ibis.options.pyspark is None:
+            ibis.options.pyspark = _Options()
+        with self._in_our_words("read the columns of the source"):
+            fields = [(field.name, field.dataType) for field in frame.schema.fields]
+            frame.select(
+                *(_binary(frame[_quoted(name)], dtype).alias(name) for name, dtype in fields)
+            ).createTempView(SOURCE)
+        columns: dict[str, Column] = {name: _kind(dtype)[0] for name, dtype in fields}
+        schema = ibis.schema({name: _kind(dtype)[1] for name, dtype in fields})
+        super().__init__(columns, schema, _Spoken())
+
+    @classmethod
+    def open(cls, source: str, path_of: Callable[[str], Path]) -> Spark:
+        """Open a source by its URL; `path_of` makes a path of the spec absolute."""
+        name = source.removeprefix(_PREFIX)
+        if not name or name.lower().endswith((".csv", ".csv.gz")):
+            raise SpecError(
+                f"source is {source!r}; Spark reads a table (spark://health.visits) or Parquet "
+                "(spark://data/visits.parquet)."
+            )
+        stored = "/" in name or name.lower().endswith(".parquet")
+        if stored and "://" not in name:
+            path = path_of(name)
+            if not path.exists():
+                raise SpecError(f"source is {source!r}; there is no such file or folder ({path}).")
+            name = path.as_uri()
+        session, end = _session()
+        try:
+            with _in_our_words(f"open the source {source!r}; is there such a table or folder?"):
+                frame = session.read.parquet(name) if stored else session.table(name)
+            return cls(session, frame, end)
+        except BaseException:
+            end()
+            raise
+
+    def close(self) -> None:
+        """Let go of the data and of what was stored; stop the session if it was started here."""
+        with _in_our_words("let go of the data"):
+            for frame in self._kept:
+                frame.unpersist()
+            for view in self._views:
+                self._session.catalog.dropTempView(view)
+        self._end()
+
+    def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
+        return _in_our_words(doing)
+
+    def _give(self, name: str, schema: ibis.Schema, columns: Sequence[Sequence[Any]]) -> None:
+        typed = schema.to_pyarrow()
+        arrays = [pa.array(values, t) for values, t in zip(columns, typed.types, strict=True)]
+        frame = self._session.createDataFrame(pa.Table.from_arrays(arrays, schema=typed))
+        if len(columns[0]) <= _SMALL:
+            frame = functions.broadcast(frame)
+        self._shown(frame, name)
+
+    def _keep(self, name: str, sql: str) -> None:
+        frame = self._session.sql(sql).localCheckpoint(eager=True)
+        self._kept.append(frame)
+        self._shown(frame, name)
+
+    def _shown(self, frame: DataFrame, name: str) -> None:
+        frame.createTempView(name)
+        self._views.append(name)
+
+    def _fetch(self, sql: str) -> Answer:
+        return self._session.sql(sql).toArrow().to_pydict()  # type: ignore[no-any-return]
+
+
+def _session() -> tuple[SparkSession, Callable[[], None]]:
+    """Return a session of our own in the Spark that runs, or in one that is started."""
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return _settled(running), lambda: None
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        raise InputError(
+            "Spark needs Java, and there is none: install a Java runtime, 17 or later "
+            "(on Debian or Ubuntu, openjdk-17-jre-headless), or set JAVA_HOME."
+        )
+    folder = Path(tempfile.mkdtemp(prefix="discreet-"))
+    silent = folder / "log4j2.properties"
+    silent.write_text(_SILENT)
+    builder = SparkSession.builder.appName("discreet").config("spark.local.dir", str(folder))
+    master = os.environ.get("SPARK_MASTER")
+    if master:
+        builder = builder.master(master)
+    if not master or master.startswith("local"):
+        for name, value in _STARTED.items():
+            builder = builder.config(name, value)
+
+    def end(session: SparkSession | None = None) -> None:
+        if session is not None:
+            session.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    try:
+        with (
+            _in_our_words("start; are Java 17 or later and the master there?"),
+            _environment("SPARK_SUBMIT_OPTS", f"-Dlog4j2.configurationFile={silent.as_uri()}"),
+        ):
+            session = builder.getOrCreate()
+    except BaseException:
+        end()
+        raise
+    return _settled(session), lambda: end(session)
+
+
+@contextmanager
+def _environment(name: str, added: str) -> Iterator[None]:
+    """Add to a variable for as long as Java is being started, which reads it before all else."""
+    before = os.environ.get(name)
+    os.environ[name] = added if before is None else f"{before} {added}"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+def _settled(running: SparkSession) -> SparkSession:
+    """Return a session with views and settings of its own."""
+    session = running.newSession()
+    for name, value in _SESSION.items():
+        session.conf.set(name, value)
+    if session.sparkContext.master.startswith("local"):
+        tasks = str(2 * session.sparkContext.defaultParallelism)
+        session.conf.set("spark.sql.shuffle.partitions", tasks)
+    return session
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _binary(column: Any, dtype: types.DataType) -> Any:
+    """Return a column whose texts are compared byte by byte."""
+    collation = getattr(dtype, "collation", "UTF8_BINARY")
+    return functions.collate(column, "UTF8_BINARY") if collation != "UTF8_BINARY" else column
+
+
+def _kind(dtype: types.DataType) -> tuple[Column, str]:
+    """Return what a spec is told of a column, and what Ibis is."""
+    if isinstance(dtype, types.DecimalType):
+        return "number", f"decimal({dtype.precision}, {dtype.scale})"
+    if isinstance(dtype, (types.StringType, types.CharType, types.VarcharType)):
+        return "text", "string"
+    return _KINDS.get(type(dtype), ("other", "string"))
+
+
+_KINDS: dict[type[types.DataType], tuple[Column, str]] = {
+    types.ByteType: ("integer", "int8"),
+    types.ShortType: ("integer", "int16"),
+    types.IntegerType: ("integer", "int32"),
+    types.LongType: ("integer", "int64"),
+    types.FloatType: ("number", "float32"),
+    types.DoubleType: ("number", "float64"),
+    types.BooleanType: ("truth", "boolean"),
+    types.DateType: ("moment", "date"),
+    types.TimestampType: ("moment", "timestamp('UTC')"),
+    types.TimestampNTZType: ("moment", "timestamp"),
+}
+
+
+@contextmanager
+def _in_our_words(doing: str) -> Iterator[None]:
+    """Tell a fault of the engine without its message, which may quote data."""
+    try:
+        with warnings.catch_warnings():
+            # PySpark warns of pandas 3 wherever it meets it; nothing goes through pandas here.
+            warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
+            yield
+    except (PySparkException, Py4JError, OSError, pa.ArrowException) as fault:
+        condition = getattr(fault, "getCondition", lambda: None)()
+        told = f"{type(fault).__name__}, {condition}" if condition else type(fault).__name__
+        raise DataError(
+            f"Spark could not {doing} ({told}). Its own message may quote data and is not shown."
+        ) from None

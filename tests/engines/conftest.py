@@ -1,0 +1,131 @@
+"""One contract for every engine: each test runs on DuckDB, on PostgreSQL and on Spark, for real.
+
+`opened` makes an engine out of a table. PostgreSQL is the server that the tests start; Spark is
+started once, on two workers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.releases.engines.base import Engine
+from discreet.releases.engines.duckdb import DuckDB
+
+Opened = Callable[[pa.Table], Engine]
+
+
+def _type_in_postgresql(dtype: pa.DataType) -> str:
+    if pa.types.is_dictionary(dtype):
+        return _type_in_postgresql(dtype.value_type)
+    if pa.types.is_decimal(dtype):
+        return f"numeric({dtype.precision}, {dtype.scale})"
+    known = {
+        "bool": "boolean",
+        "int8": "smallint",
+        "int16": "smallint",
+        "int32": "integer",
+        "int64": "bigint",
+        "uint64": "numeric",
+        "float": "real",
+        "double": "double precision",
+        "string": "text",
+        "date32[day]": "date",
+        "timestamp[us]": "timestamp",
+        "timestamp[us, tz=UTC]": "timestamptz",
+        "list<item: int64>": "bigint[]",
+    }
+    return known[str(dtype)]
+
+
+@pytest.fixture(scope="session")
+def in_postgresql(postgres: Any) -> Iterator[Callable[..., str]]:
+    """Put a table into PostgreSQL; return the source that names it."""
+    import psycopg
+
+    name = postgres.database()
+    connection = psycopg.connect(postgres.url(name), autocommit=True)
+    numbers = itertools.count(1)
+
+    def put(table: pa.Table) -> str:
+        target = f"t{next(numbers)}"
+        columns = ", ".join(
+            '"' + f.name.replace('"', '""') + f'" {_type_in_postgresql(f.type)}'
+            for f in table.schema
+        )
+        connection.execute(f"create table {target} ({columns})")
+        with connection.cursor().copy(f"copy {target} from stdin") as copy:
+            for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+                copy.write_row(row)
+        return f"{postgres.url(name)}?table=public.{target}"
+
+    yield put
+    connection.close()
+    postgres.drop(name)
+
+
+@pytest.fixture(scope="session")
+def spark_running() -> Iterator[Any]:
+    """Start Spark once, on two workers."""
+    spark = pytest.importorskip("discreet.releases.engines.spark")
+    before = os.environ.get("SPARK_MASTER")
+    os.environ["SPARK_MASTER"] = "local[2]"
+    session, end = spark._session()
+    yield session
+    end()
+    os.environ.pop("SPARK_MASTER")
+    if before is not None:
+        os.environ["SPARK_MASTER"] = before
+
+
+def _open_duckdb(request: pytest.FixtureRequest, folder: Path) -> Opened:
+    return DuckDB.of
+
+
+def _open_postgresql(request: pytest.FixtureRequest, folder: Path) -> Opened:
+    put = request.getfixturevalue("in_postgresql")
+    from discreet.releases.engines.postgresql import PostgreSQL
+
+    return lambda table: PostgreSQL.open(put(table))
+
+
+def _open_spark(request: pytest.FixtureRequest, folder: Path) -> Opened:
+    request.getfixturevalue("spark_running")
+    from discreet.releases.engines.spark import Spark
+
+    numbers = itertools.count(1)
+
+    def opened(table: pa.Table) -> Engine:
+        name = f"t{next(numbers)}.parquet"
+        pq.write_table(table, folder / name)
+        return Spark.open(f"spark://{name}", folder.joinpath)
+
+    return opened
+
+
+ENGINES = {"duckdb": _open_duckdb, "postgresql": _open_postgresql, "spark": _open_spark}
+
+
+@pytest.fixture(scope="session", params=ENGINES)
+def opened(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Opened]:
+    """Make an engine out of a table; all are closed at the end."""
+    make = ENGINES[request.param](request, tmp_path_factory.mktemp(request.param))
+    engines: list[Engine] = []
+
+    def kept(table: pa.Table) -> Engine:
+        engine = make(table)
+        engines.append(engine)
+        return engine
+
+    yield kept
+    for engine in engines:
+        engine.close()
