@@ -33,7 +33,6 @@ Form = dict[str, str]
 Values = dict[str, Any]
 
 KINDS = ("count", "sum", "mean", "variance", "quantile", "histogram", "best", "randomized")
-MOST_STATISTICS = 100
 
 _TEXTS = ("account", "purpose", "source", "mechanism", "nulls", "ledger", "output")
 _TOP = (

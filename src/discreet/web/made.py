@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,9 +159,3 @@ def _harmless(text: Any) -> Any:
     except ValueError:
         return f"'{text}"
     return text
-
-
-def as_json(made: Made) -> dict[str, Any]:
-    """Return the stored release without its table, JSON-ready."""
-    kept = {name: value for name, value in made.said.items() if name not in ("table", "spec")}
-    return dict(json.loads(json.dumps(kept, allow_nan=False)))
