@@ -85,7 +85,10 @@ def test_every_key_is_on_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch)
     made = run("release", "small.yaml", "--yes")
     run("ledger", "grant", *clinic, "--epsilon", "1", "--approver", "a", "--reason", "b")
     run("ledger", "charge", *clinic, "--epsilon", "0.1")
-    run("ledger", "plan", *clinic, "--epsilon", "0.1", "--releases", "2", "--purpose", "x")
+    slots = run("ledger", "plan", *clinic, "--epsilon", "0.5", "--releases", "2", "--purpose", "x")
+    taken = ["--plan", slots["plan_id"], "--next", "--key", "2026-11"]
+    first, again = (run("release", "small.yaml", *taken) for _ in range(2))
+    assert first["release_id"] == again["release_id"]
     run("ledger", "show", *LEDGER)
     run("ledger", "verify", *LEDGER)
     run("report", made["release_id"], *LEDGER)
