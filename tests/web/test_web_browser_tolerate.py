@@ -185,9 +185,7 @@ def test_moving_a_budget_moves_the_draws(page_at: Callable[..., Any]) -> None:
     assert page.locator("#counts svg").count() == 1
 
 
-def test_a_step_of_a_drag_is_answered_at_once(
-    page_at: Callable[..., Any], record_property: Callable[[str, object], None]
-) -> None:
+def test_a_step_of_a_drag_is_answered_at_once(page_at: Callable[..., Any]) -> None:
     """From the move of the hand to the new number.
 
     On two quiet cores the median is a third of the tenth of a second that is asked for; the bound
@@ -216,5 +214,4 @@ def test_a_step_of_a_drag_is_answered_at_once(
     page.mouse.up()
     took = page.evaluate("window.took")
     assert len(took) >= 15
-    record_property("median_ms", statistics.median(took))
-    assert statistics.median(took) < 300
+    assert statistics.median(took) < 300, took
