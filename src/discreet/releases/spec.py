@@ -185,7 +185,8 @@ class Spec(InFolder):
     account: str = Field(min_length=1, max_length=100)
     purpose: str = Field(min_length=1, max_length=1000)
     source: str | None = Field(
-        default=None, description="CSV, Parquet, duckdb://, postgresql:// or spark://; none for data given."
+        default=None,
+        description="CSV, Parquet, duckdb://, postgresql:// or spark://; none for data given.",
     )
     protect: Protect
     tolerance: dict[str, Any] | None = Field(
