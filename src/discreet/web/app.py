@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +37,11 @@ def create_app(
     )
     app.state.folder = Path(folder).resolve()
     limits: dict[str, int] = {}
-    present = []
     for screen in SCREENS:
-        if find_spec(f"discreet.web.{screen.module}") is None:
-            continue
         module = import_module(f"discreet.web.{screen.module}")
         app.include_router(module.router)
         # A screen that takes files says how large they may be, by the beginning of the path.
         limits |= getattr(module, "BODY_LIMITS", {})
-        present.append(screen.module)
-    app.state.screens = frozenset(present)
     app.add_api_route("/", _home, include_in_schema=False)
     app.add_api_route("/static/vega.js", _vega, include_in_schema=False)
     app.add_api_route("/static/{name}", _static, include_in_schema=False)

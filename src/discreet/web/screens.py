@@ -70,7 +70,7 @@ def page(
     """Render a template of a screen; `link` is its state as a path, `yaml` where its file is."""
     here = next((one for one in SCREENS if request.url.path.startswith(one.path)), None)
     shared = {
-        "screens": [one for one in SCREENS if one.module in request.app.state.screens],
+        "screens": SCREENS,
         "here": here,
         "version": __version__,
         "vega": vega_version(),
