@@ -143,7 +143,7 @@ def run(
         module.make(size)
     listed: list[Contender] = module.contenders(size)
     if size.quick:
-        listed = [replace(one, turns=1, limit=min(one.limit, 60.0)) for one in listed]
+        listed = [replace(one, turns=1, limit=min(one.limit, 150.0)) for one in listed]
     done: dict[tuple[str, str], Row] = {}
     for key in dict.fromkeys(one.task.key for one in listed):
         rivals = [one for one in listed if one.task.key == key]

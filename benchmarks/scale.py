@@ -9,6 +9,7 @@ a billion rows and ten thousand releases a day.
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -128,8 +129,6 @@ def _ledger(kind: str, releases: int, hands: int) -> Prepared:
         ready.wait()
 
     def close() -> None:
-        import shutil
-
         if server is not None:
             server.remove()
         shutil.rmtree(folder, ignore_errors=True)
@@ -153,7 +152,7 @@ def _verify(releases: int) -> Prepared:
     def run() -> None:
         assert ledger.verify().verified
 
-    return Prepared(run)
+    return Prepared(run, close=lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def _no_postgresql() -> str | None:
