@@ -77,7 +77,15 @@ _STARTED = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-_SILENT = "status = off\nrootLogger.level = off\n"
+# Without an appender Spark would take the configuration for none, and log by its own.
+_SILENT = """status = off
+appender.nowhere.type = Null
+appender.nowhere.name = nowhere
+rootLogger.level = off
+rootLogger.appenderRef.nowhere.ref = nowhere
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = off
+"""
 
 
 class _Options(Config):  # type: ignore[misc]

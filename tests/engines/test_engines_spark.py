@@ -1,0 +1,101 @@
+"""What is Spark's own: tables, nested units, starting and stopping, and silence."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.errors import DataError, InputError
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines.base import Counting, KeySet, Query
+
+spark = pytest.importorskip("discreet.releases.engines.spark")
+
+ONE = Contribution()
+CELLS = KeySet(("k",), (("a",), ("b",)))
+
+
+def test_a_table_of_the_catalogue_is_read_and_no_view_stays(
+    spark_running: Any, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({"k": ["a", "a", "b"], "u": [1, 1, 2]}), tmp_path / "t.parquet")
+    spark_running.sql(f"create table visits using parquet location '{tmp_path}'")
+    try:
+        engine = spark.Spark.open("spark://visits", tmp_path.joinpath)
+        found = engine.measure(Query(("u",), CELLS, ONE, (Counting("n"),)))
+        session = engine._session
+        engine.close()
+        assert found == {"n": [1, 1]}
+        assert [table.name for table in session.catalog.listTables()] == ["visits"]
+    finally:
+        spark_running.sql("drop table visits")
+    with pytest.raises(DataError, match="is there such a table"):
+        spark.Spark.open("spark://visits", tmp_path.joinpath)
+
+
+def test_nested_units_are_refused(spark_running: Any, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"k": ["a"], "u": [[1, 2]]}), tmp_path / "t.parquet")
+    engine = spark.Spark.open("spark://t.parquet", tmp_path.joinpath)
+    assert engine.columns["u"] == "other"
+    with pytest.raises(DataError, match="cannot tell units apart"):
+        engine.measure(Query(("u",), CELLS, ONE, (Counting("n"),)))
+    engine.close()
+
+
+def test_a_broken_file_is_told_without_its_content(spark_running: Any, tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").write_text("a secret that is no Parquet")
+    with pytest.raises(DataError, match="Spark could not") as told:
+        spark.Spark.open("spark://t.parquet", tmp_path.joinpath)
+    assert "secret" not in str(told.value)
+
+
+def test_without_java_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(spark.SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr(spark.shutil, "which", lambda _: None)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(InputError, match="install a Java runtime"):
+        spark._session()
+
+
+_ALONE = """
+import warnings
+from pathlib import Path
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines.base import Counting, KeySet, Query
+from discreet.releases.engines.opening import opened
+engine = opened("spark://t.parquet", Path.cwd().joinpath)
+bounds = Contribution.of(1, 1, 1, adjacency="add-remove", grouped=True)
+cells = KeySet(("k",), (("a",), ("b",)))
+print(engine.measure(Query(("u",), cells, bounds, (Counting("n"),))))
+engine.close()
+"""
+
+
+@pytest.mark.slow
+def test_a_session_of_its_own_is_silent_and_leaves_nothing(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"k": ["a", "a", "b"], "u": ["x", "x", "y"]}), tmp_path / "t.parquet")
+    (tmp_path / "scratch").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", _ALONE],
+        cwd=tmp_path,
+        env=os.environ | {"TMPDIR": str(tmp_path / "scratch"), "SPARK_MASTER": "local[2]"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "{'n': [1, 1]}\n", done.stderr
+    # Java itself says which of its modules are young; Spark says nothing.
+    said = [line for line in done.stderr.splitlines() if "incubator" not in line]
+    assert said == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["scratch", "t.parquet"]
+    left = [path.name for path in (tmp_path / "scratch").iterdir()]
+    assert [name for name in left if not name.startswith("hsperfdata")] == []
