@@ -133,6 +133,24 @@ def test_no_prior_is_worse_than_the_worst(q: float, epsilon: float, p: float) ->
     assert p * q * (high - 1) <= difference * (1 + 1e-9)
 
 
+@fixed
+@given(
+    st.one_of(st.floats(1e-290, 1e-3), st.floats(0.01, 0.99)),
+    st.floats(0.05, 800),
+    st.sampled_from([0.0, 1e-200, 1e-3, 0.4]),
+    st.one_of(st.floats(1e-9, 1e-3), st.floats(0.01, 1)),
+)
+def test_the_worst_is_the_worst_where_a_term_is_dropped(
+    q: float, epsilon: float, delta: float, p: float
+) -> None:
+    point = (epsilon, delta)
+    (_, ratio), (_, difference) = worst_priors(q, point, two_steps(point), 0.01)
+    high = ratio_bounds(Prior(p, q), point, two_steps(point), 0.01, split=0.5)[1]
+    assert high <= ratio * (1 + 1e-9)
+    assert p * q * (high - 1) <= difference * (1 + 1e-9)
+    assert 0 <= difference <= 1
+
+
 def test_curves_are_tighter_than_one_point() -> None:
     from discreet.composition import loss_of
 

@@ -131,6 +131,15 @@ def test_the_tight_conversion_is_a_valid_order_and_beats_the_paper(rho, delta):
         assert mp.log(mp.mpf(zcdp_delta(rho, epsilon))) <= mp.log(mp.mpf(delta)) + mp.mpf("1e-6")
 
 
+@pytest.mark.parametrize("delta", [5e-324, 1e-6, 0.5, 1 - 2**-53])
+@pytest.mark.parametrize("rho", [5e-324, 1e-310, 1e-300, 1e-200])
+def test_the_least_rho_is_no_fault(rho, delta):
+    epsilon = zcdp_epsilon(rho, delta)
+    assert 0 <= epsilon <= zcdp_epsilon(1e-150, delta)
+    assert gaussian_delta(max(rho, 1e-200), epsilon) <= delta * (1 + 1e-9)
+    assert 0 <= zcdp_delta(rho, 1.0) <= 1
+
+
 def test_rho_adds_and_is_read_at_delta():
     found = compose([(ZCDP(0.01), 365)], delta=1e-6)
     assert found.epsilon == pytest.approx(zcdp_epsilon(3.65, 1e-6), rel=1e-12)

@@ -276,6 +276,11 @@ def test_numbers_are_rounded_to_their_side(x: float, figures: int) -> None:
     assert up - down <= 2.1 * abs(x) * 10.0 ** (1 - figures)
 
 
+def test_the_least_number_is_shown() -> None:
+    assert number(5e-324, "up") == "5e-324"
+    assert number(1.25e-320, "up", 2) == "1.3e-320"
+
+
 def test_amounts() -> None:
     assert amount({"epsilon": None, "delta": None, "rho": None}, "up", "nothing") == "nothing"
     assert amount({"epsilon": 1.29929, "rho": None}, "up", "") == "ε = 1.2993"

@@ -167,10 +167,15 @@ def worst_priors(
     each = failure / (4 if check_sided(sided) else 2)
     (e1, d1), (e2, d2) = _point(one, each), _point(two, each)
     beta = math.exp(-e1) * _kept(d1, each)
-    alpha = q + math.exp(-e2) * _kept(d2, each) * (1 - q) - beta
+    total = q + math.exp(-e2) * _kept(d2, each) * (1 - q)  # α + β, at p = 1
+    alpha = total - beta
     at_zero = up(1 / beta) if beta > 0 else math.inf
-    at_one = up(1 / (alpha + beta))
+    at_one = up(1 / total)
     ratio = (0.0, at_zero) if at_zero >= at_one else (1.0, at_one)
     p = 1.0 if alpha <= 0 else min(1.0, (math.sqrt(beta) - beta) / alpha)
-    difference = up(q * p * max(0.0, 1 / (alpha * p + beta) - 1)) if p > 0 else q
-    return ratio, (p, difference)
+    if p > 0:
+        denominator = total if p == 1 else alpha * p + beta
+        difference = up(q * p * max(0.0, 1 / denominator - 1))
+    else:  # β = 0: belief becomes q/α from however small a p
+        difference = up(q / total)
+    return ratio, (p, min(1.0, difference))

@@ -26,6 +26,7 @@ from discreet.rounding import down, up
 __all__ = ["ConcentratedLoss", "zcdp_curve", "zcdp_delta", "zcdp_epsilon", "zcdp_paper_epsilon"]
 
 _TINY = 5e-324
+_LEAST = 1e-300  # a smaller ρ is taken for this one, which promises less: no square of t overflows
 
 
 def _check(rho: float) -> float:
@@ -55,6 +56,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     """
     if _check(rho) == 0 or epsilon < 0:
         return 1.0 if epsilon < 0 else 0.0
+    rho = max(rho, _LEAST)
 
     def stationary(t: float) -> float:
         return (1 + 2 * t) * rho - math.log1p(1 / t) - epsilon
@@ -76,7 +78,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         return 0.0
     if delta == 0:
         return math.inf
-    size = -math.log(delta)
+    rho, size = max(rho, _LEAST), -math.log(delta)
     t = _root(
         lambda x: rho * x * x + math.log1p(x) - size,
         lambda x: 2 * rho * x + 1 / (1 + x),

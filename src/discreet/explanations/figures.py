@@ -7,6 +7,7 @@ what was proved. A prior is shown as it was given.
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 from discreet.explanations.catalogue import catalogue
@@ -125,7 +126,7 @@ def number(x: float, side: Side, figures: int = 4) -> str:
 
 def _scientific(x: float, side: Side, figures: int) -> str:
     power = math.floor(math.log10(abs(x)))
-    mantissa = x / 10.0**power
+    mantissa = float(Decimal(repr(x)).scaleb(-power))  # 10.0**-324 would be 0
     rounded = (decimal_up if side == "up" else decimal_down)(mantissa, figures - 1)
     return f"{rounded:g}e{power:+03d}"
 
