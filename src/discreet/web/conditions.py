@@ -331,6 +331,13 @@ def _condition(given: Mapping[str, str], suffix: str, budgets: bool) -> Conditio
     return Condition(**values)
 
 
+def _schema(name: str) -> dict[str, Any]:
+    """Return what a blank takes, as OpenAPI says it."""
+    if name == "formula":
+        return {"type": "string", "maxLength": 500}
+    return {"type": "number", "minimum": _LEAST.get(name, 1e-4), "maximum": _MOST.get(name, 100.0)}
+
+
 def _number(name: str, text: str, default: float, *, whole: bool = False) -> float:
     text = text.strip().replace(",", ".")
     if not text:
@@ -386,8 +393,14 @@ def _of_preset(name: str) -> Asked:
     return Asked((Condition(**values),))
 
 
-def parameters(*, budgets: bool = False, more: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the query of an endpoint for OpenAPI: every name that `read` looks at."""
+def parameters(
+    *, budgets: bool = False, more: Mapping[str, tuple[dict[str, Any], str]] | None = None
+) -> dict[str, Any]:
+    """Return the query of an endpoint for OpenAPI: every name that `read` looks at.
+
+    `more` maps names that the endpoint reads itself to their schema and what they are.
+    """
+    bare = Condition()
     kinds = [kind for kind in KINDS if budgets or kind != "epsilon"]
     out: list[dict[str, Any]] = []
 
@@ -398,16 +411,19 @@ def parameters(*, budgets: bool = False, more: Mapping[str, str] | None = None) 
 
     for place in range(1, MOST + 1):
         end = _suffix(place)
-        declare(f"kind{end}", {"type": "string", "enum": kinds}, "the kind of sentence")
-        declare(f"worry{end}", {"type": "string", "enum": list(WORRIES)}, "what worries you")
+        # Which further sentences there are is said by their kind; the first is there without one.
+        first = {"default": "posterior"} if place == 1 else {}
+        declare(f"kind{end}", {"type": "string", "enum": kinds} | first, "the kind of sentence")
+        worries = {"type": "string", "enum": list(WORRIES), "default": bare.worry}
+        declare(f"worry{end}", worries, "what worries you")
         for name, (label, _, _) in _BLANKS.items():
             if name == "epsilon" and not budgets:
                 continue
-            kind = "string" if name == "formula" else "number"
-            declare(f"{name}{end}", {"type": kind}, label)
-    declare("delta", {"type": "number"}, "δ, for a promise with a confidence")
-    declare("confidence", {"type": "number"}, "how often it must hold")
+            declare(f"{name}{end}", _schema(name) | {"default": getattr(bare, name)}, label)
+    open_end = {"type": "number", "minimum": 0, "exclusiveMaximum": 1}
+    declare("delta", open_end | {"default": 0}, "δ, for a promise with a confidence")
+    declare("confidence", open_end | {"default": 0.99}, "how often it must hold")
     declare("sided", {"type": "string", "enum": ["one", "two"]}, "increases only, or both ways")
-    for name, about in (more or {}).items():
-        declare(name, {"type": "string"}, about)
+    for name, (schema, about) in (more or {}).items():
+        declare(name, schema, about)
     return {"parameters": out}

@@ -27,6 +27,7 @@ from discreet.web.conditions import (
     parameters,
     read,
 )
+from discreet.web.drafts import release_link
 from discreet.web.links import as_yaml, link, yaml_file
 from discreet.web.screens import How, Problem, page
 
@@ -39,6 +40,7 @@ _SIZES = (10, 100, 1000)
 _NAMES = "ABCD"
 _FIRST = Asked(tuple(Condition("unless", after=25.0, fold=fold) for fold in (1.5, 3.0, 6.0)))
 _MOST_COUNT = 1_000_000_000
+_COUNTED = {"type": "integer", "minimum": 0, "maximum": _MOST_COUNT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Priced(BaseModel):
     spoken: str
     link: str
     yaml: str
+    releases: list[str]
 
 
 def answer(asked: Asked, count: Count, *, draw: bool = True) -> Priced:
@@ -99,7 +102,15 @@ def answer(asked: Asked, count: Count, *, draw: bool = True) -> Priced:
         spoken="; ".join(said),
         link=link(_HOME, state),
         yaml=link(f"{_HOME}/{_FILE}", state),
+        releases=[_release(one, asked) for one in asked.conditions],
     )
+
+
+def _release(condition: Condition, asked: Asked) -> str:
+    """Return the link that takes one of the tolerances, or its budget, to a release."""
+    if condition.kind == "epsilon":
+        return release_link({"budget": {"epsilon": condition.epsilon}})
+    return release_link({"tolerance": condition.to_mapping() | asked.promise()})
 
 
 def _chart(laws: Mapping[str, Any], count: Count) -> dict[str, Any]:
@@ -274,9 +285,9 @@ def cost(request: Request) -> Response:
     openapi_extra=parameters(
         budgets=True,
         more={
-            "count": "the true count",
-            "limit": "the limit that it is compared with",
-            "rows": "how far one person moves a count",
+            "count": (_COUNTED, "the true count"),
+            "limit": (_COUNTED, "the limit that it is compared with"),
+            "rows": (_COUNTED | {"minimum": 1}, "how far one person moves a count"),
         },
     ),
     responses={422: {"model": Problem}},

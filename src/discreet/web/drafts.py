@@ -1,26 +1,71 @@
-"""A spec that is not whole yet: where it begins, and what is still to be said."""
+"""A spec that is not whole yet: where it begins, and what is still to be said.
+
+What was chosen on another screen comes along as its `promise`: a line of YAML, `tolerance: {…}` or
+`budget: {…}`, in the words of a spec.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.web.forms import KINDS
+from discreet.errors import InputError
+from discreet.web.forms import KINDS, readable
+from discreet.web.links import link
 
-__all__ = ["missing", "start"]
+__all__ = ["missing", "promise_of", "release_link", "start"]
+
+_FIRST = {
+    "tolerance": {
+        "posterior": 0.25,
+        "unless_ratio": 3,
+        "values_known": True,
+        "every_output": True,
+    }
+}
+_LONGEST = 4_000
 
 
-def start(source: str) -> dict[str, Any]:
+def release_link(promise: Mapping[str, Any]) -> str:
+    """Return the link that takes a tolerance or a budget to the screen Release.
+
+    >>> release_link({"tolerance": {"ratio": 3.0, "q": 1.0}})
+    '/release?promise=tolerance%3A+%7Bratio%3A+3.0%2C+values_known%3A+true%2C+every_output%3A+true%7D'
+    """
+    import yaml
+
+    lines = []
+    for name, values in promise.items():
+        said = _said(values) if name == "tolerance" else dict(values)
+        text = yaml.safe_dump(said, default_flow_style=True, sort_keys=False, width=10**6)
+        lines.append(f"{name}: {text}")
+    return link("/release", {"promise": "".join(lines).strip()})
+
+
+def _said(tolerance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tolerance with the words of a spec, where it has words: q = 1, and δ = 0."""
+    said = {key: value for key, value in tolerance.items() if key != "q" or value != 1}
+    if "q" not in said and "q" in tolerance:
+        said["values_known"] = True
+    return said if "delta" in tolerance else {**said, "every_output": True}
+
+
+def promise_of(text: str | None) -> dict[str, Any]:
+    """Return the promise that came along from another screen; of nothing, nothing."""
+    if not text:
+        return {}
+    values = readable(text) if len(text) <= _LONGEST else None
+    if values is None or len(values) != 1 or not values.keys() <= {"tolerance", "budget"}:
+        raise InputError("promise must be YAML with one key, tolerance or budget; choose it anew.")
+    return values
+
+
+def start(source: str, promise: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the spec that a file begins with: what can be said without knowing the data."""
     return {
         "source": source,
         "protect": {"unit": "person", "adjacency": "add-remove"},
-        "tolerance": {
-            "posterior": 0.25,
-            "unless_ratio": 3,
-            "values_known": True,
-            "every_output": True,
-        },
+        **(promise or _FIRST),
         "statistics": [{"count": "rows"}],
         "mechanism": "auto",
         "nulls": "drop",

@@ -22,7 +22,7 @@ from starlette.responses import RedirectResponse, Response
 from discreet.cli.release import accuracy_lines
 from discreet.errors import DiscreetError, InputError
 from discreet.web.confirming import MOVED, Confirmations, Pending
-from discreet.web.drafts import missing, start
+from discreet.web.drafts import missing, promise_of, start
 from discreet.web.forms import form_of, mapping_of, readable, written
 from discreet.web.links import yaml_file
 from discreet.web.looking import Look, look, read
@@ -133,20 +133,25 @@ def release_page(
     spec: str | None = None,
     file: str | None = None,
     source: str | None = None,
+    promise: str | None = None,
 ) -> Response:
-    """The screen: with a spec, a spec file of the folder, a file of data, or nothing yet."""
+    """The screen: with a spec, a spec file of the folder, a file of data, or nothing yet.
+
+    A promise that was chosen on another screen begins the spec of a file of data.
+    """
     folder = folder_of(request)
     try:
+        chosen = promise_of(promise)
         if spec is not None:
             return _shown(request, state_of_text(spec))
         if file is not None:
             return _shown(request, state_of_file(folder, file))
         if source is not None:
             folder.screened(source)
-            return _shown(request, state_of_text(written(start(source))))
+            return _shown(request, state_of_text(written(start(source, chosen))))
     except DiscreetError as error:
         return _shown(request, None, problem=str(error))
-    return _shown(request, None)
+    return _shown(request, None, promise=promise)
 
 
 @router.get("/release/look", include_in_schema=False)
@@ -172,6 +177,7 @@ def _shown(
     *,
     problem: str = "",
     opening: dict[str, str] | None = None,
+    promise: str | None = None,
 ) -> Response:
     """Render the screen for a state, with its dry run if it can be had."""
     folder = folder_of(request)
@@ -185,15 +191,19 @@ def _shown(
             problem = str(error)
     if state is not None and state.form is not None:
         columns = _columns(folder, state.form.get("source", ""))
-    link = None if state is None else state.link
+    link = f"/release?{_along(promise)}" if promise else None
+    if state is not None:
+        link = state.link
     query = "" if link is None else link.partition("?")[2]
     return page(
         request,
         "release.html",
         status=422 if problem else 200,
         link=link,
-        yaml=f"/release/spec.yaml?{query}" if query else None,
+        yaml=f"/release/spec.yaml?{query}" if state is not None and query else None,
         state=state,
+        promise=promise,
+        along=_along(promise),
         form=None if state is None else state.form,
         statistics=[] if state is None else statistics_of(state.form or {}),
         files=folder.data(),
@@ -206,6 +216,11 @@ def _shown(
         look=found,
         **_in_words(found),
     )
+
+
+def _along(promise: str | None) -> str:
+    """Return the part of a query that takes a promise along; of none, nothing."""
+    return f"promise={quote(promise, safe='')}" if promise else ""
 
 
 def _looked(folder: Workfolder, state: State) -> tuple[Look | None, list[str]]:
@@ -281,13 +296,19 @@ def spec_yaml_typed(fields: Fields) -> Response:
 
 
 @router.post("/release/upload", include_in_schema=False)
-def upload(request: Request, data: Annotated[UploadFile, Depends(_uploaded)]) -> Response:
+def upload(
+    request: Request,
+    data: Annotated[UploadFile, Depends(_uploaded)],
+    promise: str | None = None,
+) -> Response:
     """Store a file of data in the working folder, and begin a spec for it."""
     try:
+        promise_of(promise)
         name = folder_of(request).receive(data.filename or "", data.file)
     except DiscreetError as error:
-        return _shown(request, None, problem=str(error))
-    return RedirectResponse(f"/release?source={quote(name)}", status_code=303)
+        return _shown(request, None, problem=str(error), promise=promise)
+    more = f"&{_along(promise)}" if promise else ""
+    return RedirectResponse(f"/release?source={quote(name)}{more}", status_code=303)
 
 
 @router.post("/release/open", include_in_schema=False)

@@ -27,6 +27,7 @@ from discreet.web.conditions import (
     preset_links,
     read,
 )
+from discreet.web.drafts import release_link
 from discreet.web.handles import Handle, axis, handles, moved
 from discreet.web.links import as_yaml, link, yaml_file
 from discreet.web.screens import How, Problem, page
@@ -67,6 +68,7 @@ class Answer(BaseModel):
     link: str
     yaml: str
     cost: str
+    release: str
 
 
 def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> Answer:
@@ -130,6 +132,7 @@ def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> A
         link=link(_HOME, state),
         yaml=link(f"{_HOME}/{_FILE}", state),
         cost=link("/cost", state),
+        release=release_link({"tolerance": mapping}),
     )
 
 
@@ -294,11 +297,11 @@ def tolerate(request: Request) -> Response:
     f"/api{_HOME}",
     openapi_extra=parameters(
         more={
-            "upto": "how far the axis of belief before should reach",
-            "handle": "the handle that was moved",
-            "x": "where it was dragged to, belief before",
-            "y": "where it was dragged to, belief after",
-            "steps": "or how many steps the keyboard moved it",
+            "upto": ({"type": "number"}, "how far the axis of belief before should reach"),
+            "handle": ({"type": "string"}, "the handle that was moved, such as after or fold2"),
+            "x": ({"type": "number"}, "where it was dragged to, belief before"),
+            "y": ({"type": "number"}, "where it was dragged to, belief after"),
+            "steps": ({"type": "number"}, "or how many steps the keyboard moved it"),
         }
     ),
     responses={422: {"model": Problem}},

@@ -33,6 +33,13 @@ if (form && results) {
     }));
     rows("costs", answer.rows);
     text("verdict", answer.verdict);
+    document.getElementById("take").replaceChildren(...answer.releases.map((path, place) => {
+      const way = document.createElement("a");
+      way.className = "button";
+      way.href = path;
+      way.textContent = `Release data under ${answer.names[place]}`;
+      return way;
+    }));
     text("shown", answer.shown);
     for (const [name, item] of Object.entries(answer.how)) how(`how-${name}`, item);
     chart(document.getElementById("counts"), answer.charts.counts);

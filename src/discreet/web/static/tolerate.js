@@ -44,6 +44,7 @@ function start() {
     text("certificate", answer.certificate);
     text("noise", answer.noise);
     document.getElementById("to-cost").href = answer.cost;
+    document.getElementById("to-release").href = answer.release;
     const head = document.querySelector("#implied thead tr");
     head.replaceChildren(...answer.implied_header.map((name) => {
       const cell = document.createElement("th");
