@@ -106,3 +106,4 @@ def test_extremes(rho: float) -> None:
     values = [on_the_loss(rho, f, s) for f in (0.5, 1e-9, 1e-300) for s in ("one", "two")]
     assert all(math.isfinite(v) and v > rho for v in values)
     assert on_the_loss(0.0, 0.01) == 0.0
+    assert 5e3 < on_the_loss(5e3, 1.0) < 5e3 * (1 + 1e-12)

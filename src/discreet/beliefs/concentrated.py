@@ -46,6 +46,8 @@ def on_the_loss(rho: float, delta_prime: float, sided: str = "two") -> float:
     for _ in range(100):
         small = math.exp(-bound)
         root = math.sqrt(rho * (size + math.log1p(small)))
+        if root == 0:  # δ' is 1 and e^-ρ too small for a number: the bound is ρ itself
+            break
         step = (rho + 2 * root - bound) / (1 + rho * small / (1 + small) / root)
         bound += step
         if step <= 2e-16 * bound:
