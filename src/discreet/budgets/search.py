@@ -111,6 +111,8 @@ class _OfFunction:
         unknown: Span = (np.full(len(boxes), -math.inf), np.full(len(boxes), math.inf))
         nowhere = np.zeros(len(boxes), dtype=bool)
         low = np.minimum(low, high)
+        # 1/r is rounded to the nearest: one step outward holds the true one.
+        low, high = _just_below(low), np.nextafter(high, math.inf)
         return Enclosure(low, high, unknown, unknown, sign=1), nowhere
 
     def at(self, p: float, q: float) -> float:
@@ -135,8 +137,7 @@ def look(profile: Function, points: int = 96) -> Search:
     p0, p1, q0, q1 = box.p0, box.p1, box.q0, box.q1
     for _ in range(12):
         p, q = np.linspace(p0, p1, points), np.linspace(q0, q1, points)
-        if p0 == 0 or q0 == 0:  # also orders of magnitude, where a lower end is open
-            p, q = (np.concatenate([x, np.geomspace(1e-12, x[-1], points // 2)]) for x in (p, q))
+        p, q = (_and_magnitudes(x, points // 2) if x[0] == 0 else x for x in (p, q))
         p, q = np.repeat(p, len(q)), np.tile(q, len(p))
         w = np.array([W.at(a, b) for a, b in zip(p, q, strict=True)])
         state.offer(_epsilon(w, p, q), p, q)
@@ -146,6 +147,11 @@ def look(profile: Function, points: int = 96) -> Search:
         points = 24
     state.lower = state.upper * (1 - 1e-6)
     return state
+
+
+def _and_magnitudes(line: Array, points: int) -> Array:
+    """Add orders of magnitude to a line that starts at 0, the open end."""
+    return np.concatenate([line, np.geomspace(1e-12, line[-1], points)])
 
 
 def search(expression: Expression, box: Box) -> Search:
@@ -310,11 +316,17 @@ def _epsilon(W: Array, p: Array, q: Array) -> Array:
         return np.where(D <= 0, 0.0, out)
 
 
+def _just_below(w: Array) -> Array:
+    """Return a step down, but where w = 1: that is a ratio of 1, which no rounding made."""
+    return np.where(w < 1, np.nextafter(w, 0.0), w)
+
+
 def _corner_bound(w: Array, boxes: Boxes) -> Array:
     with np.errstate(all="ignore"):
         falls = boxes.q0 * (1 + w) <= w
     p = np.where(falls, boxes.p1, boxes.p0)
-    bound = _epsilon(np.minimum(w, 1.0), p, boxes.q0)
+    # A step up covers the rounding of pq, which C = w − pq may be as small as.
+    bound = _epsilon(np.nextafter(np.minimum(w, 1.0), 2.0), p, boxes.q0)
     return np.asarray(bound * _SLACK)
 
 
@@ -333,7 +345,7 @@ def _offer_points(W: Reciprocal, boxes: Boxes, least: int, state: Search) -> Arr
 def _offer(W: Reciprocal, p: Array, q: Array, state: Search) -> tuple[Array, Array]:
     """Offer these priors; return upper bounds of W and ε_i at each."""
     at, undefined = W.over(Boxes(p, p, q, q), "")
-    epsilon = _epsilon(np.maximum(at.low, 0.0), p, q) / _SLACK
+    epsilon = _epsilon(_just_below(np.maximum(at.low, 0.0)), p, q) / _SLACK
     epsilon = np.where(undefined, math.inf, epsilon)
     state.offer(epsilon, p, q)
     return at.high, epsilon
