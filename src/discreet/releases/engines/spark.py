@@ -223,7 +223,7 @@ def _session() -> tuple[SparkSession, Callable[[], None]]:
     if master:
         builder = builder.master(master)
     if not master or master.startswith("local"):
-        for name, value in _STARTED.items():
+        for name, value in (_STARTED | {"spark.driver.memory": _third_of_memory()}).items():
             builder = builder.config(name, value)
 
     def end(session: SparkSession | None = None) -> None:
@@ -241,6 +241,12 @@ def _session() -> tuple[SparkSession, Callable[[], None]]:
         end()
         raise
     return _settled(session), lambda: end(session)
+
+
+def _third_of_memory() -> str:
+    """Return a third of the machine's memory: Spark's own default of one gigabyte spills early."""
+    megabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    return f"{max(1024, megabytes // 3)}m"
 
 
 @contextmanager
