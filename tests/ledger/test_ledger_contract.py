@@ -156,6 +156,19 @@ def test_a_committed_release_is_finished(opened: Opened) -> None:
     assert ledger.spent("clinic") == Amount.of(epsilon=0.2)
 
 
+def test_what_is_unfinished_may_be_looked_for_among_the_latest_entries(opened: Opened) -> None:
+    ledger = opened()
+    first = ledger.reserve("clinic", PureDP(0.1), **SAID)
+    second = ledger.reserve("clinic", PureDP(0.1), **SAID)
+    third = ledger.reserve("clinic", PureDP(0.1), **SAID)
+    ledger.commit(str(second.release_id), "a" * 64)  # open, three reservations, one output
+    found = [ledger.unfinished("clinic", latest=latest) for latest in (1, 2, 3, 4, 5, 99)]
+    assert found == [[], [third], [third], [first, third], [first, third], [first, third]]
+    for wrong in (0, -1):
+        with pytest.raises(InputError, match="1 or more"):
+            ledger.unfinished("clinic", latest=wrong)
+
+
 def test_a_charge_for_something_without_a_guarantee_is_marked(opened: Opened) -> None:
     ledger = opened()
     ledger.reserve("clinic", PureDP(0.1), guaranteed=False, **SAID)

@@ -506,10 +506,16 @@ class Ledger:
 
         return self._read(count, 0)
 
-    def unfinished(self, account: str | Account) -> list[Entry]:
-        """Return the reservations and slots without a stored output: spent, and not published."""
+    def unfinished(self, account: str | Account, *, latest: int | None = None) -> list[Entry]:
+        """Return the reservations and slots without a stored output: spent, and not published.
+
+        With `latest`, only those among the account's last so many entries, at a cost that does not
+        grow with the ledger.
+        """
         name = self.account(_name(account)).name
-        return self._read(lambda chain: chain.unfinished(name), [])
+        if latest is not None and latest < 1:
+            raise InputError(f"latest is {latest!r}; it must be 1 or more, or left out for all.")
+        return self._read(lambda chain: chain.unfinished(name, latest), [])
 
     def spent(self, account: str | Account) -> Amount:
         """Return what an account has spent, exactly."""

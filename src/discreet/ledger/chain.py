@@ -79,9 +79,9 @@ class Chain:
         """Return the entries whose columns have these values, oldest first."""
         return self.store.all(self.connection, **equal)
 
-    def unfinished(self, account: str) -> list[Entry]:
-        """Return what an account reserved and never stored."""
-        return self.store.unfinished(self.connection, account)
+    def unfinished(self, account: str, latest: int | None = None) -> list[Entry]:
+        """Return what an account reserved and never stored, of all or its latest entries."""
+        return self.store.unfinished(self.connection, account, latest)
 
     def account(self, name: str) -> Account | None:
         """Return an account as it stands, or None if it is not open."""

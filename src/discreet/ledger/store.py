@@ -237,8 +237,13 @@ class Store:
         query = self._rows().where(*self._where(equal)).order_by(_entries.c.seq)
         return [Entry.read(*row) for row in connection.execute(query)]
 
-    def unfinished(self, connection: Connection, account: str) -> list[Entry]:
-        """Return an account's reservations, and slots still to be drawn, without stored output."""
+    def unfinished(
+        self, connection: Connection, account: str, latest: int | None = None
+    ) -> list[Entry]:
+        """Return an account's reservations, and slots still to be drawn, without stored output.
+
+        With `latest`, only among the account's last so many entries: without, all are looked at.
+        """
         done = _entries.alias("done")
         itself = done.c.release_id == _entries.c.release_id
         slot = and_(done.c.plan_id == _entries.c.plan_id, done.c.slot == _entries.c.slot)
@@ -249,6 +254,10 @@ class Store:
             .where(~exists().where(done.c.kind == "commit", slot))
             .order_by(_entries.c.seq)
         )
+        if latest is not None:
+            of_account = select(_entries.c.seq).where(_entries.c.account == account)
+            before = of_account.order_by(_entries.c.seq.desc()).offset(latest).limit(1)
+            query = query.where(_entries.c.seq > func.coalesce(before.scalar_subquery(), 0))
         return [Entry.read(*row) for row in connection.execute(query)]
 
     def runs(self, connection: Connection, account: str, spec_hash: str) -> int:

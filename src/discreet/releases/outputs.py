@@ -30,6 +30,7 @@ __all__ = [
     "publish",
     "store",
     "stored",
+    "synchronise",
 ]
 
 RELEASE = "release.json"
@@ -59,10 +60,10 @@ def store(output: Path, release_id: str, said: Mapping[str, Any], table: Table, 
         (hidden / RELEASE).write_text(_json(said), encoding="utf-8")
         (hidden / STATEMENT).write_text(words, encoding="utf-8")
         for name in _FILES:
-            _synchronise(hidden / name)
-        _synchronise(hidden)
+            synchronise(hidden / name)
+        synchronise(hidden)
         hidden.rename(whole)
-        _synchronise(output)
+        synchronise(output)
     return whole
 
 
@@ -103,7 +104,7 @@ def publish(whole: Path) -> Path:
         if not final.is_dir():
             raise
         # Another run found it stored and recorded, and was first to show it.
-    _synchronise(final.parent)
+    synchronise(final.parent)
     return final
 
 
@@ -120,12 +121,13 @@ def hash_of(folder: Path) -> str:
     """Return SHA-256 over the files of a release, by name."""
     together = hashlib.sha256()
     for name in sorted(_FILES):
-        together.update(name.encode() + b"\0")
-        together.update(hashlib.sha256((folder / name).read_bytes()).digest())
+        with (folder / name).open("rb") as file:
+            together.update(name.encode() + b"\0" + hashlib.file_digest(file, "sha256").digest())
     return together.hexdigest()
 
 
-def _synchronise(path: Path) -> None:
+def synchronise(path: Path) -> None:
+    """Make a file or a folder durable."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -9,16 +9,15 @@ point may lose the release, never the charge; the next run finds what was left (
 
 from __future__ import annotations
 
-import getpass
 import math
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from discreet import __version__
 from discreet.beliefs.notebook import html_grid
@@ -26,19 +25,18 @@ from discreet.errors import DataError, DiscreetError, InputError, PolicyError
 from discreet.guarantees import parameters
 from discreet.ledger import Account, Entry, Ledger, Slot, ToleranceCheck
 from discreet.releases import outputs
+from discreet.releases.caller import Confirm, Say, confirmed, quiet, user
 from discreet.releases.drawing import Progress, draw
 from discreet.releases.engines.base import Engine
 from discreet.releases.engines.opening import opened
 from discreet.releases.planning import Plan, plan_of
-from discreet.releases.recovery import Repeat, Say, recover, repeat_of
+from discreet.releases.recovery import Repeat, recover, repeat_of
 from discreet.releases.spec import Spec, load
 from discreet.releases.statement import SUBJECTS, learnable, statement
 from discreet.releases.tables import Table
 from discreet.rounding import up
 
 __all__ = ["Preview", "Release", "release"]
-
-Confirm: TypeAlias = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,21 +138,10 @@ def release(
         if dry_run:
             return _preview(plan, ledger, plan_id, key)
         return _Run(
-            plan, engine, ledger, confirm, say or _quiet, progress, who or _user(), plan_id, key
+            plan, engine, ledger, confirm, say or quiet, progress, who or user(), plan_id, key
         ).go()
     finally:
         engine.close()
-
-
-def _quiet(_: str) -> None:
-    """Say nothing."""
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"
 
 
 def _preview(plan: Plan, ledger: Ledger, plan_id: str | None, key: str | None) -> Preview:
@@ -341,10 +328,7 @@ class _Run:
 
     def _ask(self, notice: str) -> None:
         self.say(notice)
-        if self.confirm is None or not self.confirm(notice):
-            raise PolicyError(
-                f"{notice} Nothing was spent. Confirm it (--yes) if that is what you want."
-            )
+        confirmed(notice, self.confirm)
 
     def _stored(self, release_id: str, head: str, after: Account, table: Table) -> dict[str, Any]:
         """Return the stored release: everything that a report or a statement is made from."""

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from discreet.errors import PolicyError
 from discreet.ledger import Entry, Ledger, Slot
 from discreet.releases import outputs
+from discreet.releases.caller import Say
 
-__all__ = ["Repeat", "Say", "recover", "repeat_of"]
+__all__ = ["LOOKED_BACK", "Repeat", "left_behind", "recover", "repeat_of"]
 
-Say: TypeAlias = Callable[[str], None]
+LOOKED_BACK = 1_000
+"""So many entries of an account are looked at for releases that were cut off; older ones were told
+by every run since, and `discreet ledger show` lists them all."""
 
 
 def recover(ledger: Ledger, account: str, output: Path, say: Say) -> None:
@@ -37,11 +40,16 @@ def recover(ledger: Ledger, account: str, output: Path, say: Say) -> None:
         ledger.commit(name, outputs.hash_of(whole))
         outputs.publish(whole)
         say(f"Release {name} was cut off after its files were stored; recorded now, and shown.")
-    for entry in ledger.unfinished(account):
-        say(
-            f"Release {entry.release_id} was charged on {entry.at[:19]} and has no files here; it "
-            "was cut off, or is still being made. Its charge stays spent."
-        )
+    for entry in ledger.unfinished(account, latest=LOOKED_BACK):
+        say(left_behind(entry))
+
+
+def left_behind(entry: Entry) -> str:
+    """Say that a release was charged for and has no files."""
+    return (
+        f"Release {entry.release_id} was charged on {entry.at[:19]} and has no files here; it was "
+        "cut off, or is still being made. Its charge stays spent."
+    )
 
 
 def _drawn_again(ledger: Ledger, taken: Entry) -> bool:

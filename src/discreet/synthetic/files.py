@@ -7,9 +7,7 @@ and `statement.md`. All are written to a folder beside it, which is then renamed
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,17 +16,15 @@ import numpy as np
 
 from discreet.errors import InputError
 from discreet.reading import json_values
-from discreet.releases.outputs import all_or_nothing
+from discreet.releases.outputs import RELEASE, STATEMENT, all_or_nothing, synchronise
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.source import COPY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["RELEASE", "hash_of", "read_description", "write"]
+__all__ = ["read_description", "write"]
 
-RELEASE = "release.json"
-STATEMENT = "statement.md"
 _CHUNK = 500_000
 
 
@@ -48,18 +44,10 @@ def write(
         (building / RELEASE).write_text(text + "\n", encoding="utf-8")
         (building / STATEMENT).write_text(statement, encoding="utf-8")
         for path in (*building.iterdir(), building):
-            _flush(path)
+            synchronise(path)
         building.rename(final)
-        _flush(output)
+        synchronise(output)
     return final
-
-
-def hash_of(folder: Path) -> str:
-    """Return SHA-256 over the files of a release, by name: the hash of every release's files."""
-    together = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
-        together.update(path.name.encode() + b"\0" + _file_hash(path))
-    return together.hexdigest()
 
 
 def read_description(candidate: Path) -> dict[str, Any]:
@@ -110,17 +98,3 @@ def _records(cells: Cells, copies: Sequence[NDArray[np.int64]]) -> Iterator[list
                 names[place[cell]] for names, place in zip(levels, at, strict=True)
             ]
             yield columns + ([np.full(rows.size, number)] if len(copies) > 1 else [])
-
-
-def _file_hash(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
-
-
-def _flush(path: Path) -> None:
-    """Make a file or a folder durable."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -23,7 +23,7 @@ from discreet.synthetic.notebook import html_table
 from discreet.synthetic.records import worst_case
 
 if TYPE_CHECKING:
-    from discreet.synthetic.releasing import Confirm, Say
+    from discreet.releases.caller import Confirm, Say
     from discreet.synthetic.spec import SyntheticSpec
 
 __all__ = ["Synthesis", "loaded", "synthesize"]

@@ -8,7 +8,6 @@ releases, so that a crash may lose the file and never the charge; the next run f
 
 from __future__ import annotations
 
-import getpass
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +21,8 @@ from discreet.guarantees import Guarantee, PureDP, parameters
 from discreet.ledger import Account, Entry, Ledger
 from discreet.ledger.accounts import remaining_dict
 from discreet.releases import outputs
+from discreet.releases.caller import Confirm, Say, confirmed, quiet, user
+from discreet.releases.recovery import LOOKED_BACK, left_behind
 from discreet.synthetic import files, wording
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.law import Synthesizer
@@ -33,10 +34,8 @@ if TYPE_CHECKING:
 
     from discreet.synthetic.spec import SyntheticSpec
 
-__all__ = ["Confirm", "Desk", "Say", "budget_of", "law_for"]
+__all__ = ["Desk", "budget_of", "law_for"]
 
-Confirm: TypeAlias = Callable[[str], bool]
-Say: TypeAlias = Callable[[str], None]
 Check: TypeAlias = Callable[[Guarantee], None]
 
 
@@ -132,17 +131,15 @@ class Desk:
         """Charge before anything is read; a second run of the same spec must be confirmed."""
         self.account()
         outputs.prepare(self.output)
-        self._recover(say or _quiet)
+        self._recover(say or quiet)
         notice = self._again()
-        if notice is not None and (confirm is None or not confirm(notice)):
-            raise PolicyError(
-                f"{notice} Nothing was spent. Confirm it (--yes) if that is what you want."
-            )
+        if notice is not None:
+            confirmed(notice, confirm)
         return self.ledger.reserve(
             self.spec.account,
             promise,
             purpose=purpose,
-            who=who or _user(),
+            who=who or user(),
             spec_hash=self.spec.hash,
             tolerance_check=check,
             unit=self.spec.protect.unit,
@@ -181,13 +178,12 @@ class Desk:
         }
         words = wording.statement(self.spec, law, cells, guaranteed=guaranteed)
         where = files.write(self.output, release_id, cells, list(drawn), said, words)
-        self.ledger.commit(release_id, files.hash_of(where))
+        self.ledger.commit(release_id, outputs.hash_of(where))
         return tuple(sorted(where.iterdir()))
 
     def _again(self) -> str | None:
         """Say that the spec was drawn before, if it was."""
-        entries = self.ledger.entries(self.spec.account)
-        runs = sum(entry.said.get("spec_hash") == self.spec.hash for entry in entries)
+        runs = self.ledger.runs(self.spec.account, self.spec.hash)
         if not runs:
             return None
         return (
@@ -197,25 +193,11 @@ class Desk:
 
     def _recover(self, say: Say) -> None:
         """Finish what a crash left: commit whole files, and say what was spent for nothing."""
-        for entry in self.ledger.unfinished(self.spec.account):
+        for entry in self.ledger.unfinished(self.spec.account, latest=LOOKED_BACK):
             name = str(entry.release_id)
             where = self.output / name
-            if (where / files.RELEASE).is_file():
-                self.ledger.commit(name, files.hash_of(where))
+            if (where / outputs.RELEASE).is_file():
+                self.ledger.commit(name, outputs.hash_of(where))
                 say(f"Release {name} was cut off after its files were stored; recorded now.")
             else:
-                say(
-                    f"Release {name} was charged on {entry.at[:19]} and has no files here; it was "
-                    "cut off, or is still being made. Its charge stays spent."
-                )
-
-
-def _quiet(_: str) -> None:
-    """Say nothing."""
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"
+                say(left_behind(entry))
