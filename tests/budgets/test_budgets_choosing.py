@@ -1,0 +1,266 @@
+"""What `choose` does with what it is given: promises, adjacencies, combinations, refusals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import mpmath as mp
+import pytest
+
+from discreet import choose
+from discreet.budgets.choosing import _attained
+from discreet.budgets.search import Search
+from discreet.errors import InputError, ToleranceError
+from discreet.guarantees import Adjacency, ApproxDP, PureDP
+from discreet.tolerances import (
+    AllOf,
+    Box,
+    Counterfactual,
+    Difference,
+    Formula,
+    Function,
+    Groups,
+    Posterior,
+    PosteriorUnlessRatio,
+    Ratio,
+    Table,
+    Tolerance,
+    priors,
+)
+from discreet.tolerances.box import EVERY_PRIOR
+
+
+def inverse(loss: float, delta: float, confidence: float, sided: str) -> float:
+    """The ε whose ε' is `loss`: KSZ Theorem 3.9 turned round, at forty digits."""
+    with mp.workdps(40):
+        failure = 1 - mp.mpf(confidence)
+        d, e = mp.mpf(delta), mp.exp(mp.mpf(loss))
+        left = (failure - d) * e - (d if sided == "two" else 0)
+        return float(mp.log(left / failure))
+
+
+class TestWithDelta:
+    @pytest.mark.parametrize("sided", ["one", "two"])
+    @pytest.mark.parametrize("confidence", [0.9, 0.999])
+    def test_the_budget_is_the_inverse_of_theorem_3_9(self, sided: str, confidence: float) -> None:
+        choice = choose(Ratio(3), delta=1e-5, confidence=confidence, sided=sided)
+        pure = choose(Ratio(3, priors(q=1)))
+        assert choice.loss == pure.epsilon
+        truth = inverse(pure.epsilon, 1e-5, confidence, sided)
+        assert choice.epsilon == pytest.approx(truth, rel=1e-9)
+        assert choice.epsilon <= truth * (1 + 1e-15)
+        assert choice.guarantee == ApproxDP(choice.epsilon, 1e-5)
+        assert choice.confidence == confidence
+        certificate = choice.certificate
+        assert certificate.lower == choice.epsilon < certificate.upper
+        assert certificate.upper == pytest.approx(choice.epsilon, rel=1e-9)
+        assert certificate.method == (
+            "closed form: K&R (14), (25); then the inverse of KSZ Theorem 3.9"
+        )
+
+    def test_only_someone_who_knows_the_value_is_spoken_of(self) -> None:
+        """q = 1: ½ log 3 at every prior becomes log 3."""
+        assert choose(Ratio(3), delta=1e-9).loss == pytest.approx(math.log(3))
+        assert choose(Ratio(3)).loss == pytest.approx(0.5 * math.log(3))
+
+    def test_a_mapping_carries_its_own_promise(self) -> None:
+        said = {"ratio": 3, "delta": 1e-5, "confidence": 0.95, "sided": "one"}
+        stated = choose(Ratio(3), delta=1e-5, confidence=0.95, sided="one")
+        assert choose(said).to_dict() == stated.to_dict()
+        assert choose(said, confidence=0.5, sided="two").to_dict() == stated.to_dict()
+        # What it leaves open is taken from the call.
+        assert choose({"ratio": 3}, delta=1e-5, confidence=0.95, sided="one").to_dict() == (
+            stated.to_dict()
+        )
+        tighter = choose(said, delta=1e-7)
+        assert tighter.guarantee.to_dict()["delta"] == 1e-7
+
+    @pytest.mark.parametrize("delta", [True, "0.1", None, -1e-9, 1.0, 2, math.nan])
+    def test_a_delta_is_a_probability_below_one(self, delta: Any) -> None:
+        with pytest.raises(InputError, match=r"delta is .*probability below 1") as refused:
+            choose(Ratio(3), delta=delta)
+        assert repr(delta) in str(refused.value)
+
+    def test_none_at_all_is_pure(self) -> None:
+        choice = choose(Ratio(3), delta=0)
+        assert choice.guarantee == PureDP(choice.epsilon)
+        assert choice.confidence is None
+
+
+class TestAdjacency:
+    @pytest.mark.parametrize("adjacency", ["replace", "local"])
+    def test_twice_the_budget_at_p_one(self, adjacency: str) -> None:
+        for tolerance in (Formula("max(0.25/(p*q), 3)"), PosteriorUnlessRatio(0.25, 3), Ratio(2)):
+            choice = choose(tolerance, adjacency=adjacency)
+            known_in = choose(replace(tolerance, box=Box(1, 1, 0, 1)))
+            assert choice.epsilon == pytest.approx(2 * known_in.epsilon)
+            assert choice.certificate.lower == 2 * known_in.certificate.lower
+            assert choice.certificate.upper == 2 * known_in.certificate.upper
+            assert choice.binding.p == 1
+            assert choice.guarantee.adjacency is Adjacency.of(adjacency)
+
+    @pytest.mark.parametrize("adjacency", ["replace", "local"])
+    def test_what_it_does_not_protect_is_refused(self, adjacency: str) -> None:
+        with pytest.raises(ToleranceError) as refused:
+            choose(Posterior(0.5, Box(0.1, 0.25, 1, 1)), adjacency=adjacency)
+        said = str(refused.value)
+        assert "p is at most 0.25" in said
+        assert repr(adjacency) in said
+        assert "--q" in said
+        with pytest.raises(ToleranceError) as refused:
+            choose(Counterfactual(3), adjacency=adjacency)
+        said = str(refused.value)
+        assert "counterfactual" in said
+        assert "--adjacency add-remove" in said
+
+    def test_a_counterfactual_stays_as_it_is_with_a_delta(self) -> None:
+        assert choose(Counterfactual(3), delta=1e-6).loss == choose(Counterfactual(3)).epsilon
+
+
+def opaque(p: float, q: float) -> float:
+    return 5 + p
+
+
+class TestCombinations:
+    def test_the_least_binds_and_the_least_upper_end_counts(self) -> None:
+        parts = (Ratio(4), Formula("max(0.25/(p*q), 3)"), Difference(0.4))
+        each = [choose(part) for part in parts]
+        both = choose(AllOf(parts))
+        assert both.epsilon == min(one.epsilon for one in each)
+        assert both.certificate.upper == min(one.certificate.upper for one in each)
+        assert both.certificate.method == min(each, key=lambda one: one.epsilon).certificate.method
+        assert both.certificate.reason is None
+
+    def test_one_part_that_is_not_proved_leaves_the_whole_unproved(self) -> None:
+        both = choose(Ratio(3) & Function(opaque))
+        assert both.epsilon == choose(Ratio(3)).epsilon
+        assert both.certificate.method == "closed form: K&R (14), (25)"
+        assert not both.certificate.certified
+        assert "monotone_p and monotone_q" in both.certificate.reason
+        assert "formula" in both.certificate.reason
+        alone = choose(Function(opaque))
+        assert alone.certificate.method == "looked for, not proved"
+        assert alone.certificate.reason == both.certificate.reason
+
+    def test_half_a_declaration_proves_nothing(self) -> None:
+        for declared in ({"monotone_p": "increasing"}, {"monotone_q": "increasing"}):
+            assert not choose(Function(opaque, **declared)).certificate.certified
+        whole = choose(Function(opaque, monotone_p="increasing", monotone_q="increasing"))
+        assert whole.certificate.certified
+        assert whole.certificate.method == "branch and bound, monotone function"
+        assert whole.binding.attained is False
+        assert (whole.binding.p, whole.binding.q) == (1.0, 0.0)
+
+    def test_the_name_of_the_group_that_binds(self) -> None:
+        choice = choose(Groups((("a", Ratio(4)), ("b", Ratio(2) & Ratio(3)), ("c", Ratio(5)))))
+        assert choice.binding.name == "b"
+        assert choose(Ratio(2)).binding.name is None
+
+    def test_what_else_is_said_is_kept(self) -> None:
+        choice = choose(Ratio(3), sensitivity=4, unit="one visit")
+        assert (choice.sensitivity, choice.unit) == (4, "one visit")
+        assert (choose(Ratio(3)).sensitivity, choose(Ratio(3)).unit) == (1, "one person")
+        tolerance = Ratio(3)
+        assert choose(tolerance).tolerance is tolerance
+        assert choose(" 3 + p ").tolerance == Formula("3 + p")
+
+    def test_a_table_is_the_least_of_its_cells(self) -> None:
+        table = Table(((0, 1, 10), (0.1, 1, 3), (0.5, 1, 2.5), (1, 1, 2.5)), priors(q=1))
+        choice = choose(table)
+        cells = [choose(Ratio(ratio, box)) for box, ratio in table.cells()]
+        least = min(cells, key=lambda cell: cell.epsilon)
+        assert choice.epsilon == least.epsilon
+        assert choice.certificate.upper == min(cell.certificate.upper for cell in cells)
+        assert choice.certificate.method == "closed form on each cell"
+        assert (choice.binding.p, choice.binding.q) == (least.binding.p, least.binding.q)
+        assert choice.binding.attained == least.binding.attained
+        assert choice.naive == pytest.approx(0.5 * math.log(2.5))
+
+
+@dataclass(frozen=True, slots=True)
+class Wish(Tolerance):
+    """A tolerance from outside that says nothing a budget could be found from."""
+
+    box: Box = EVERY_PRIOR
+
+    def to_mapping(self) -> dict[str, Any]:
+        return {}
+
+
+class TestRefusals:
+    def test_no_room_is_said_with_the_prior(self) -> None:
+        with pytest.raises(ToleranceError) as refused:
+            choose(Posterior(math.nextafter(0.25, 1), Box(0.25, 0.25, 1, 1)))
+        said = str(refused.value)
+        assert "p = 0.25, q = 1" in said
+        assert "0" in said
+        assert "--box" in said
+
+    def test_a_shape_without_a_formula(self) -> None:
+        with pytest.raises(InputError, match="not a tolerance that a budget can be chosen for"):
+            choose(Wish())
+
+
+class TestAttained:
+    def test_a_prior_that_is_one_and_binds(self) -> None:
+        at = Search(upper=math.log(3), p=0.5, q=1.0)
+        part = Formula("3 if p < 0.9 else 1")
+        # At (0.2, 1) Theorem 2 gives log(B/(1/r − p)) = log(0.8/(1/3 − 0.2)).
+        epsilon = math.log(0.8 / (1 / 3 - 0.2))
+        assert _attained(part, Search(upper=epsilon, p=0.2, q=1.0))
+        assert not _attained(part, Search(upper=epsilon * (1 - 1e-8), p=0.2, q=1.0))
+        assert not _attained(part, Search(upper=epsilon, p=0.0, q=1.0))
+        assert not _attained(part, Search(upper=math.inf, p=0.5, q=1.0))
+        assert not _attained(part, replace(at, p=0.95))  # a ratio of 1 there
+        outside = Formula("3", Box(0.5, 1, 0, 1))
+        assert not _attained(outside, Search(upper=epsilon, p=0.2, q=1.0))
+
+    def test_a_formula_met_at_its_kink(self) -> None:
+        choice = choose("max(0.25/(p*q), 3)")
+        assert choice.binding.attained
+        assert choice.certificate.method == "branch and bound"
+        assert (choice.binding.p, choice.binding.q) == pytest.approx((1, 1 / 12))
+
+
+class TestWarnings:
+    def said(self, tolerance: Tolerance, part: str) -> list[str]:
+        return [warning for warning in choose(tolerance).warnings if part in warning]
+
+    def test_where_a_ratio_asks_for_nothing(self) -> None:
+        for tolerance in (Ratio(3), PosteriorUnlessRatio(0.25, 3), Ratio(3, Box(0, 0.5, 0, 0.7))):
+            (warning,) = self.said(tolerance, "asks for nothing")
+            assert "33.4 % and more" in warning
+            assert "3 times the prior" in warning
+        exactly = Ratio(4, Box(0.1, 0.5, 0.1, 0.5))
+        assert self.said(exactly, "asks for nothing")
+        assert not self.said(Ratio(3.9, Box(0.1, 0.5, 0.1, 0.5)), "asks for nothing")
+        assert not self.said(Difference(0.2), "asks for nothing")
+        assert len(self.said(Ratio(3) & Ratio(2), "asks for nothing")) == 1
+        assert len(self.said(Difference(0.2) & Ratio(2), "asks for nothing")) == 1
+
+    def test_one_prior_of_being_in(self) -> None:
+        assert self.said(Posterior(0.5, Box(0.1, 0.1, 0, 1)), "one prior")
+        assert not self.said(Ratio(3, Box(1, 1, 0, 1)), "one prior")
+        assert not self.said(Ratio(3, Box(0.1, 0.2, 0, 1)), "one prior")
+        assert not self.said(Counterfactual(3), "one prior")
+
+    def test_unequal_groups(self) -> None:
+        unequal = Groups((("a", Ratio(3)), ("b", Ratio(2))))
+        assert self.said(unequal, "equity")
+        assert not self.said(Groups((("a", Ratio(3)), ("b", Ratio(3)))), "equity")
+        assert not self.said(Groups((("a", Ratio(3)),)), "equity")
+
+    def test_what_bounds_nothing(self) -> None:
+        assert self.said(PosteriorUnlessRatio(1.0, 3), "bounds nothing")
+        assert not self.said(PosteriorUnlessRatio(0.9, 3), "bounds nothing")
+
+    def test_not_certified_says_why(self) -> None:
+        (warning,) = self.said(Function(opaque), "Not certified")
+        assert warning.startswith("Not certified: nothing is known of the function between")
+        assert not self.said(Ratio(3), "Not certified")
+
+    def test_a_proof_that_is_complete_did_not_stop(self) -> None:
+        for tolerance in (Ratio(3), Formula("max(0.25/(p*q), 3)"), Formula("1e-6/(p*q) + 1.00001")):
+            assert not self.said(tolerance, "stopped")
