@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.cli.options import JsonOption
 from discreet.cli.output import emit, table
 from discreet.errors import InputError
 
@@ -58,7 +59,7 @@ def command(
         bool, typer.Option("--yes", help="Draw again if this spec was drawn before: a new charge.")
     ] = False,
     most: Annotated[int, typer.Option(help="How many of the worst cells to list.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Say how sure an intruder could become of each record, and whether that is acceptable.
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.cli.options import JsonOption
 from discreet.cli.output import emit, table
 
 __all__ = ["command"]
@@ -28,9 +29,7 @@ def command(
     chart: Annotated[
         Path | None, typer.Option("--chart", help="Draw promised against seen (PNG, SVG, HTML).")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object on standard output.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Attack the release that FILE describes, on made-up data: nothing is read, nothing charged.
 

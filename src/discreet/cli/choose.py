@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.options import JsonOption
 from discreet.cli.output import emit, table
 from discreet.errors import InputError
 
@@ -78,7 +79,7 @@ def command(
         int | None,
         typer.Option(help="Show Lee and Clifton's epsilon for a public population.", metavar="N"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """From a tolerance to the largest budget that keeps it.
 

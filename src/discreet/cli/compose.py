@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.options import JsonOption
+
 if TYPE_CHECKING:
     from discreet.composition import Composition
 
@@ -44,7 +46,7 @@ def command(
         Path | None, typer.Option(help="Instead: a privacy loss distribution (JSON).")
     ] = None,
     adjacency: Annotated[str, typer.Option(help="add-remove or replace.")] = "add-remove",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """What many releases add up to: one guarantee, the theorem that gave it, and the others."""
     from discreet.cli.output import emit, table

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.options import JsonOption
 from discreet.cli.output import emit, table
 
 __all__ = ["command"]
@@ -16,7 +17,7 @@ def command(
     confidence: Annotated[
         float, typer.Option(help="Where no bound holds for every output.")
     ] = 0.99,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Published budgets, each with its unit and source, read as beliefs for a prior."""
     from discreet.explanations.catalogue import catalogue

@@ -8,6 +8,18 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.files import FILE_HELP, flags_from
+from discreet.cli.options import (
+    AdjacencyOption,
+    JsonOption,
+    MechanismOption,
+    PriorOption,
+    ScaleOption,
+    SensitivityOption,
+    SidedOption,
+    SigmaOption,
+    StrengthOption,
+    UnitOption,
+)
 from discreet.cli.output import emit, table
 
 __all__ = ["command"]
@@ -22,44 +34,32 @@ def command(
         typer.Option(help="δ of the guarantee; with --rho or --mechanism, one point of the curve."),
     ] = None,
     rho: Annotated[float | None, typer.Option(help="ρ of zCDP.")] = None,
-    sigma: Annotated[
-        float | None, typer.Option(help="Standard deviation, with --mechanism.")
-    ] = None,
-    scale: Annotated[float | None, typer.Option(help="Noise scale Δ/ε, with --mechanism.")] = None,
+    sigma: SigmaOption = None,
+    scale: ScaleOption = None,
     probabilistic: Annotated[
         bool, typer.Option("--probabilistic", help="Read (ε, δ) as probabilistic DP.")
     ] = False,
-    mechanism: Annotated[
-        str | None,
-        typer.Option(help="laplace, geometric, gaussian, discrete-gaussian, randomized-response."),
-    ] = None,
+    mechanism: MechanismOption = None,
     times: Annotated[int, typer.Option(help="How often the mechanism is used.")] = 1,
-    prior: Annotated[float | None, typer.Option(help="Prior probability of being in.")] = None,
+    prior: PriorOption = None,
     value_prior: Annotated[
         float, typer.Option(help="Prior probability of the sensitive value, given in.")
     ] = 1.0,
     confidence: Annotated[
         float, typer.Option(help="Where no bound holds for every output.")
     ] = 0.99,
-    sided: Annotated[str, typer.Option(help="two, or one (only increases count).")] = "two",
-    strength: Annotated[
-        str | None,
-        typer.Option(help="generic, curve, exact; default: strongest that survives processing."),
-    ] = None,
+    sided: SidedOption = "two",
+    strength: StrengthOption = None,
     method: Annotated[str | None, typer.Option(help="paper: KSZ's own route for zCDP.")] = None,
-    sensitivity: Annotated[float, typer.Option(help="Sensitivity of the statistic.")] = 1.0,
-    adjacency: Annotated[
-        str | None, typer.Option(help="add-remove (where nothing else is natural), replace, local.")
-    ] = None,
+    sensitivity: SensitivityOption = 1.0,
+    adjacency: AdjacencyOption = None,
     counts_sensitive_only: Annotated[
         bool,
         typer.Option(
             "--counts-sensitive-only", help="The release counts the sensitive ones alone."
         ),
     ] = False,
-    unit: Annotated[str, typer.Option(help="What is protected: 'one person', 'one visit'.")] = (
-        "one person"
-    ),
+    unit: UnitOption = ("one person"),
     people: Annotated[
         int, typer.Option(help="N of 'up to N·δ′ of N beyond the bound'.")
     ] = 1_000_000,
@@ -68,7 +68,7 @@ def command(
         Path | None,
         typer.Option(is_eager=True, callback=flags_from("explain"), help=FILE_HELP),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """From a guarantee and a prior to what an adversary may come to believe."""
     from discreet.beliefs import Prior, explain

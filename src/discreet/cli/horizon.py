@@ -8,6 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.files import FILE_HELP, flags_from
+from discreet.cli.options import (
+    AdjacencyOption,
+    JsonOption,
+    MechanismOption,
+    PriorOption,
+    ScaleOption,
+    SensitivityOption,
+    SeriesMethodOption,
+    SidedOption,
+    SigmaOption,
+    StrengthOption,
+    UnitOption,
+)
 from discreet.cli.output import emit, table
 
 __all__ = ["command"]
@@ -17,52 +30,38 @@ def command(
     epsilon: Annotated[float | None, typer.Option(help="ε of each release.")] = None,
     delta_each: Annotated[float, typer.Option(help="δ of each release, with --epsilon.")] = 0.0,
     rho: Annotated[float | None, typer.Option(help="ρ of each release.")] = None,
-    sigma: Annotated[
-        float | None, typer.Option(help="Standard deviation, with --mechanism.")
-    ] = None,
-    scale: Annotated[float | None, typer.Option(help="Noise scale Δ/ε, with --mechanism.")] = None,
-    mechanism: Annotated[
-        str | None,
-        typer.Option(help="laplace, geometric, gaussian, discrete-gaussian, randomized-response."),
-    ] = None,
+    sigma: SigmaOption = None,
+    scale: ScaleOption = None,
+    mechanism: MechanismOption = None,
     posterior_limit: Annotated[
         float | None, typer.Option(help="Posterior that must not be passed (needs --prior).")
     ] = None,
     difference_limit: Annotated[
         float | None, typer.Option(help="Posterior minus prior, at any prior, not to be passed.")
     ] = None,
-    prior: Annotated[float | None, typer.Option(help="Prior probability of being in.")] = None,
+    prior: PriorOption = None,
     delta: Annotated[
         float | None,
         typer.Option(help="δ of the total, one point of the curve; left out, the best is taken."),
     ] = None,
-    method: Annotated[
-        str | None, typer.Option(help="basic, advanced, tanh or optimal; paper for zCDP.")
-    ] = None,
+    method: SeriesMethodOption = None,
     confidence: Annotated[float, typer.Option(help="With which each bound holds.")] = 0.99,
-    sided: Annotated[str, typer.Option(help="two, or one (only increases count).")] = "two",
-    strength: Annotated[
-        str | None,
-        typer.Option(help="generic, curve, exact; default: strongest that survives processing."),
-    ] = None,
+    sided: SidedOption = "two",
+    strength: StrengthOption = None,
     upto: Annotated[int | None, typer.Option(help="Show the series to so many releases.")] = None,
     cap: Annotated[
         float | None, typer.Option(help="Cap on the sum of ε or ρ: how many releases fit under it.")
     ] = None,
     cap_delta: Annotated[float, typer.Option(help="Cap on the sum of δ, with --cap.")] = 0.0,
     spent: Annotated[float, typer.Option(help="ε or ρ already spent under the cap.")] = 0.0,
-    sensitivity: Annotated[float, typer.Option(help="Sensitivity of the statistic.")] = 1.0,
-    adjacency: Annotated[
-        str | None, typer.Option(help="add-remove (where nothing else is natural), replace, local.")
-    ] = None,
-    unit: Annotated[str, typer.Option(help="What is protected: 'one person', 'one visit'.")] = (
-        "one person"
-    ),
+    sensitivity: SensitivityOption = 1.0,
+    adjacency: AdjacencyOption = None,
+    unit: UnitOption = ("one person"),
     file: Annotated[
         Path | None,
         typer.Option(is_eager=True, callback=flags_from("horizon"), help=FILE_HELP),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """How many releases until an adversary's belief passes a limit."""
     from discreet.cli.guarantee_options import read_subject

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.options import JsonOption
 from discreet.cli.output import emit
 from discreet.errors import InputError
 
@@ -54,9 +55,7 @@ output: out/
 
 def command(
     file: Annotated[Path, typer.Argument(help="Where to write the spec.")] = Path("release.yaml"),
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object on standard output.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Write a commented spec to start from; an existing file is left alone."""
     try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.options import JsonOption
 from discreet.cli.output import emit, table
 from discreet.errors import InputError
 
@@ -31,7 +32,6 @@ Url = Annotated[
 ]
 Name = Annotated[str, typer.Option("--account", help="The population it is charged to.")]
 AnyName = Annotated[str | None, typer.Option("--account", help="One account; else all.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of a table.")]
 Epsilon = Annotated[float | None, typer.Option("--epsilon", help="ε.")]
 Delta = Annotated[float | None, typer.Option("--delta", help="δ.")]
 Rho = Annotated[float | None, typer.Option("--rho", help="ρ of zero-concentrated DP.")]
@@ -68,7 +68,7 @@ def open_(
     period_rho: Annotated[float | None, typer.Option(help="ρ a period, at most.")] = None,
     approver: Approver = None,
     reason: Reason = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Open an account. Its unit, adjacency and filter never change; its cap only by grant."""
     from discreet.ledger import Ledger
@@ -109,7 +109,7 @@ def grant(
     ] = False,
     approver: Approver = None,
     reason: Reason = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Raise a cap by so much; the approver and the reason stand in the chain."""
     from discreet.ledger import Ledger
@@ -142,7 +142,7 @@ def charge(
     who: Who = None,
     release_id: Annotated[str | None, typer.Option(help="Its name elsewhere; once only.")] = None,
     output_hash: Annotated[str | None, typer.Option(help="The hash of what was published.")] = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Charge a release that was made elsewhere."""
     from discreet.ledger import Ledger
@@ -179,7 +179,7 @@ def plan(
     mechanism: Mechanism = None,
     purpose: Annotated[str, typer.Option(help="What it is for.")] = "registered plan",
     who: Who = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Register a series and charge all of it now; its releases then cost nothing more."""
     from discreet.ledger import Ledger
@@ -195,7 +195,7 @@ def plan(
 
 
 @app.command()
-def show(ledger: Url, account: AnyName = None, as_json: Json = False) -> None:
+def show(ledger: Url, account: AnyName = None, as_json: JsonOption = False) -> None:
     """Show what was spent, what is left, every entry, and the head of the chain."""
     from discreet.ledger import Ledger
 
@@ -230,7 +230,7 @@ def verify(
     head: Annotated[
         str | None, typer.Option("--head", help="A hash kept elsewhere: must be in the chain.")
     ] = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Recompute the whole chain; exit 1 if anything in it is not as it was written."""
     from discreet.errors import DiscreetError
@@ -258,7 +258,7 @@ def verify(
 
 
 @app.command()
-def upgrade(ledger: Url, as_json: Json = False) -> None:
+def upgrade(ledger: Url, as_json: JsonOption = False) -> None:
     """Bring a ledger of an older format to the newest; older Discreets refuse it from then on."""
     from discreet.ledger import Ledger
 

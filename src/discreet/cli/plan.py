@@ -8,6 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.files import FILE_HELP, flags_from
+from discreet.cli.options import (
+    AdjacencyOption,
+    JsonOption,
+    MechanismOption,
+    PriorOption,
+    SensitivityOption,
+    SeriesMethodOption,
+    SidedOption,
+    StrengthOption,
+)
 from discreet.cli.output import emit, table
 
 __all__ = ["command"]
@@ -22,7 +32,7 @@ def command(
     ratio: Annotated[
         float | None, typer.Option(help="Largest posterior over prior, at --prior or at any.")
     ] = None,
-    prior: Annotated[float | None, typer.Option(help="Prior probability of being in.")] = None,
+    prior: PriorOption = None,
     delta_total: Annotated[
         float | None,
         typer.Option(
@@ -33,31 +43,21 @@ def command(
     ] = None,
     delta_each: Annotated[float | None, typer.Option(help="δ of each release.")] = None,
     confidence: Annotated[float, typer.Option(help="With which the tolerance is kept.")] = 0.99,
-    sided: Annotated[str, typer.Option(help="two, or one (only increases count).")] = "two",
-    mechanism: Annotated[
-        str | None,
-        typer.Option(help="laplace, geometric, gaussian, discrete-gaussian, randomized-response."),
-    ] = None,
+    sided: SidedOption = "two",
+    mechanism: MechanismOption = None,
     budget: Annotated[
         str | None, typer.Option(help="epsilon or rho, where no mechanism is named.")
     ] = None,
-    sensitivity: Annotated[float, typer.Option(help="Sensitivity of the statistic.")] = 1.0,
-    strength: Annotated[
-        str | None,
-        typer.Option(help="generic, curve, exact; default: strongest that survives processing."),
-    ] = None,
-    method: Annotated[
-        str | None, typer.Option(help="basic, advanced, tanh or optimal; paper for zCDP.")
-    ] = None,
+    sensitivity: SensitivityOption = 1.0,
+    strength: StrengthOption = None,
+    method: SeriesMethodOption = None,
     weight: Annotated[
         list[float] | None, typer.Option(help="Weight of a release; once for each of them.")
     ] = None,
     growth: Annotated[
         float | None, typer.Option(help="Each release gets so many times the one before.")
     ] = None,
-    adjacency: Annotated[
-        str | None, typer.Option(help="add-remove (where nothing else is natural), replace, local.")
-    ] = None,
+    adjacency: AdjacencyOption = None,
     unit: Annotated[str, typer.Option(help="user, or user-period (one user's month).")] = "user",
     period: Annotated[str, typer.Option(help="What a period is: day, month.")] = "period",
     people: Annotated[
@@ -67,7 +67,7 @@ def command(
         Path | None,
         typer.Option(is_eager=True, callback=flags_from("plan"), help=FILE_HELP),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """The largest budget for each of several releases that keeps a tolerance over all of them."""
     from discreet.series import advice_on_delta, plan

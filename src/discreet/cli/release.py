@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.cli.options import JsonOption
 from discreet.cli.output import emit, table
 from discreet.errors import InputError
 
@@ -45,9 +46,7 @@ def command(
             help="Spend nothing; write a script here that makes this release with OpenDP alone.",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object on standard output.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Make the release that FILE describes: charge it, draw it once, store it."""
     from discreet.releases import Preview, Repeat, release

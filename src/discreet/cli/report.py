@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.options import JsonOption
 from discreet.cli.output import emit
 
 __all__ = ["command"]
@@ -22,7 +23,7 @@ def command(
     note: Annotated[
         str | None, typer.Option(help="A note to show on the page; it changes nothing else.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Write the report of a release: HTML, Markdown, JSON, registry YAML and a verifier."""
     from discreet.explanations.reporting import report

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.options import JsonOption
 from discreet.cli.output import emit
 from discreet.errors import InputError
 
@@ -22,7 +23,7 @@ def command(
     folder: Annotated[
         Path, typer.Option(help="The folder that releases are made in.", metavar="DIR")
     ] = Path(),
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """The page: tolerate, cost, series, release, ledger, explain. Ctrl-C ends it.
 

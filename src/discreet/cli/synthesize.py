@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.cli.options import JsonOption
 from discreet.cli.output import emit, table
 from discreet.rounding import percent
 
@@ -21,7 +22,7 @@ def command(
     yes: Annotated[
         bool, typer.Option("--yes", help="Draw again if this spec was drawn before: a new charge.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Draw a differentially private synthetic file, charged before anything is drawn."""
     from discreet.synthetic import synthesize

@@ -1,0 +1,53 @@
+"""Options that several commands share: one wording for one meaning."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+__all__ = [
+    "AdjacencyOption",
+    "JsonOption",
+    "MechanismOption",
+    "PriorOption",
+    "ScaleOption",
+    "SensitivityOption",
+    "SeriesMethodOption",
+    "SidedOption",
+    "SigmaOption",
+    "StrengthOption",
+    "UnitOption",
+]
+
+AdjacencyOption: TypeAlias = Annotated[
+    str | None, typer.Option(help="add-remove (where nothing else is natural), replace, local.")
+]
+JsonOption: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on standard output.")
+]
+MechanismOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="laplace, geometric, gaussian, discrete-gaussian, randomized-response."),
+]
+PriorOption: TypeAlias = Annotated[
+    float | None, typer.Option(help="Prior probability of being in.")
+]
+ScaleOption: TypeAlias = Annotated[
+    float | None, typer.Option(help="Noise scale Δ/ε, with --mechanism.")
+]
+SensitivityOption: TypeAlias = Annotated[float, typer.Option(help="Sensitivity of the statistic.")]
+SeriesMethodOption: TypeAlias = Annotated[
+    str | None, typer.Option(help="basic, advanced, tanh or optimal; paper for zCDP.")
+]
+SidedOption: TypeAlias = Annotated[str, typer.Option(help="two, or one (only increases count).")]
+SigmaOption: TypeAlias = Annotated[
+    float | None, typer.Option(help="Standard deviation, with --mechanism.")
+]
+StrengthOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="generic, curve, exact; default: strongest that survives processing."),
+]
+UnitOption: TypeAlias = Annotated[
+    str, typer.Option(help="What is protected: 'one person', 'one visit'.")
+]
