@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -191,6 +193,79 @@ def test_a_body_without_a_length_is_counted_as_it_arrives(tmp_path: Path) -> Non
     assert answer.json()["code"] == "too-large"
     assert max(seen, default=0) <= BODY_LIMIT
     assert them.post("/api/swallow", content=b"x" * 1000).json() == {"size": 1000}
+
+
+def test_someone_who_leaves_in_the_middle_is_no_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = create_app(tmp_path)
+    sent: list[Any] = []
+    arriving = [{"type": "http.request", "body": b"--x", "more_body": True}]
+
+    async def receive() -> dict[str, Any]:
+        return arriving.pop() if arriving else {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = {
+        "host": "127.0.0.1",
+        "origin": "http://127.0.0.1",
+        "content-type": "multipart/form-data; boundary=x",
+    }
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/release/upload",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    asyncio.run(app(scope, receive, send))
+    assert not sent
+    assert capsys.readouterr().err == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+MARK = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>"
+ASKED = {
+    "/tolerate": ("kind", "worry", "after", "formula", "upto", "delta", "sided", "add", "remove"),
+    "/cost": ("kind", "epsilon", "count", "limit", "rows", "confidence"),
+    "/series": ("mechanism", "budget", "per_year", "before", "about", "delta"),
+    "/explain": ("kind", "epsilon", "unit", "adjacency", "audience", "before", "every"),
+    "/explain/me": ("kind", "rho", "unit", "suspect", "about", "knows", "without"),
+    "/release": ("spec", "file", "source", "promise"),
+    "/release/made/none": ("x",),
+    "/ledger": ("ledger", "file", "account", "head", "verify"),
+}
+
+
+@pytest.mark.parametrize("path", ASKED)
+def test_what_is_asked_is_never_markup(client: Any, path: str) -> None:
+    for name in ASKED[path]:
+        kinds = {"kind": "formula"} if name == "formula" else {}
+        for value in (
+            MARK,
+            f"account: {MARK!r}",
+            f"tolerance: {{profile: {MARK!r}}}",
+            "9" * 40_000,
+        ):
+            answer = client.get(path, params=kinds | {name: value}, headers=HTML)
+            assert answer.status_code in (200, 422), (name, answer.text[:300])
+            assert "<script>alert" not in answer.text, name
+            assert "<img src=x" not in answer.text, name
+            assert "</html>" in answer.text
+            link = answer.headers.get("location", "/")
+            assert link.startswith("/")
+
+
+@pytest.mark.parametrize(
+    "path", ["/tolerate/tolerance.yaml", "/cost/tolerances.yaml", "/release/spec.yaml"]
+)
+def test_the_name_of_a_download_is_ours(client: Any, path: str) -> None:
+    answer = client.get(path, params={"name": 'x"; filename="evil.exe', "spec": "a\r\nX-Evil: 1"})
+    said = answer.headers["content-disposition"]
+    assert re.fullmatch(r'attachment; filename="[a-z]+\.yaml"', said)
+    assert "x-evil" not in answer.headers
 
 
 def test_a_fault_of_ours_tells_its_place_and_no_value(

@@ -27,6 +27,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["BODY_LIMIT", "Guard"]
@@ -126,6 +127,8 @@ class Guard:
         except _TooLarge:
             if not started:
                 await _say(answer, scope, *too_large)
+        except ClientDisconnect:
+            return  # they left in the middle of what they sent: nobody is there to be told
         except Exception as error:
             where = _place(error)
             sys.stderr.write(f"discreet: a fault of ours ({where}) at {scope['path'][:80]!r}\n")

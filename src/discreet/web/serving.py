@@ -42,7 +42,12 @@ def serve(
         app = create_app(home, token, taken)
         address = f"http://127.0.0.1:{taken}/?token={token}"
         options = uvicorn.Config(
-            app, log_level="error", access_log=False, lifespan="off", server_header=False
+            app,
+            log_level="error",
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            timeout_graceful_shutdown=5,  # someone who sends slowly does not keep it from ending
         )
         server = uvicorn.Server(options)
         if announce is not None:
