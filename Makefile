@@ -6,11 +6,12 @@ BIN    := $(VENV)/bin
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 JOBS   ?= 2
 
-.PHONY: demo test lint types contracts tests docs audit soak bench clean help
+.PHONY: demo test lint types contracts tests coverage docs audit soak bench clean help
 
 help:
 	@echo "make demo    set up and run the main job on the bundled example"
 	@echo "make test    set up and run every check (lint, types, imports, tests, doctests, README)"
+	@echo "make coverage run the tests and say what they leave out; fails below the marks"
 	@echo "make soak    kill releases, and cut off their ledger, two hundred times each"
 	@echo "make audit   attack every kind of release, at length"
 	@echo "make bench   measure beside peers; tables in docs/benchmarks.md"
@@ -43,6 +44,13 @@ contracts: $(VENV)/.ready-test
 
 tests: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -n $(JOBS) --durations=10
+
+coverage: $(VENV)/.ready-test
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n $(JOBS)
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage json -q -o .coverage.json
+	$(BIN)/python scripts/marks.py .coverage.json
 
 docs: $(VENV)/.ready-test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
