@@ -212,6 +212,11 @@ def test_a_mechanism_ignores_delta_of_each_and_says_so() -> None:
         ({"releases": 12, "difference": 0.2, "mechanism": "magic"}, "mechanism is"),
         ({"releases": 12, "difference": 0.2, "mechanism": "gaussian", "budget": "epsilon"}, "not"),
         ({"releases": 12, "difference": 0.2, "unit": "house"}, "unit is"),
+        (
+            {"releases": 2, "difference": 0.2, "mechanism": "geometric", "sensitivity": 1.9},
+            "sensitivity is 1.9",
+        ),
+        ({"releases": 2, "difference": 0.2, "delta_total": 0, "delta_each": 1e-8}, "none of each"),
         ({"releases": 12, "difference": math.nan}, "difference is"),
         ({"releases": 2, "difference": 1e-4, "delta_each": 0.004}, "delta alone passes it"),
     ],

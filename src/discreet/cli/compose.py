@@ -210,41 +210,17 @@ def _part(words: dict[str, Any], adjacency: str) -> Any:
 
 def _mechanism(kind: str, name: str, value: float, sensitivity: float | None) -> Any:
     """The named mechanism, from whichever of its parameters was given."""
-    from discreet import laws
+    from discreet.cli.guarantee_options import read_mechanism
     from discreet.errors import InputError
+    from discreet.laws import Exponential
     from discreet.laws.checks import positive
 
-    positive(name, value)
-    size = 1.0 if sensitivity is None else positive("sensitivity", sensitivity)
-    match kind, name:
-        case ("laplace", "epsilon"):
-            return laws.Laplace(value, size)
-        case ("laplace", "scale"):
-            return laws.Laplace(size / value, size)
-        case ("geometric", "epsilon"):
-            return laws.Geometric(value, _whole(size))
-        case ("geometric", "scale"):
-            return laws.Geometric(size / value, _whole(size))
-        case ("gaussian", "sigma"):
-            return laws.Gaussian(value, size)
-        case ("gaussian", "rho"):
-            return laws.Gaussian.of_rho(value, size)
-        case ("discrete-gaussian", "sigma"):
-            return laws.DiscreteGaussian(value, size)
-        case ("discrete-gaussian", "rho"):
-            return laws.DiscreteGaussian.of_rho(value, size)
-        case ("randomized-response", "epsilon"):
-            return laws.RandomizedResponse(value)
-        case ("exponential", "epsilon"):
-            return laws.Exponential(value, size)
     if kind not in _MECHANISMS.split(", "):
         raise InputError(f"mechanism is {kind!r}; it must be one of: {_MECHANISMS}.")
-    takes = {"gaussian": "rho or sigma", "discrete-gaussian": "rho or sigma"}.get(kind, "epsilon")
-    takes += " or scale" if kind in ("laplace", "geometric") else ""
-    raise InputError(f"{kind} noise is given by {takes}, not by {name}.")
-
-
-def _whole(size: float) -> int:
-    from discreet.laws.checks import whole
-
-    return whole("sensitivity", size)  # type: ignore[arg-type]
+    positive(name, value)
+    size = 1.0 if sensitivity is None else positive("sensitivity", sensitivity)
+    if kind != "exponential":
+        return read_mechanism(kind, sensitivity=size, **{name: value})
+    if name != "epsilon":
+        raise InputError(f"{kind} noise is given by epsilon, not by {name}.")
+    return Exponential(value, size)

@@ -7,7 +7,7 @@ from typing import Any
 from discreet.errors import InputError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, ProbabilisticDP, PureDP
 
-__all__ = ["read_subject"]
+__all__ = ["read_mechanism", "read_subject"]
 
 
 def read_subject(
@@ -33,7 +33,14 @@ def read_subject(
     if mechanism is not None:
         if probabilistic:
             raise InputError("--probabilistic reads a guarantee; leave it out with --mechanism.")
-        law = read_mechanism(mechanism, epsilon, rho, sigma, scale, sensitivity)
+        law = read_mechanism(
+            mechanism,
+            epsilon=epsilon,
+            rho=rho,
+            sigma=sigma,
+            scale=scale,
+            sensitivity=sensitivity,
+        )
         if times == 1 and adjacency is None:
             return law, delta
         from discreet.composition import loss_of
@@ -56,26 +63,28 @@ def read_subject(
 
 def read_mechanism(
     name: str,
-    epsilon: float | None,
-    rho: float | None,
-    sigma: float | None,
-    scale: float | None,
+    *,
+    epsilon: float | None = None,
+    rho: float | None = None,
+    sigma: float | None = None,
+    scale: float | None = None,
     sensitivity: float = 1.0,
 ) -> Any:
     """Return the named mechanism; its noise is given in one of the words that it knows."""
     from discreet import laws
+    from discreet.laws.checks import positive
     from discreet.series.accuracy import by_budget, in_rho
 
-    budget = rho if in_rho(name) else epsilon
+    of_rho, of_scale = in_rho(name), name in ("laplace", "geometric")
+    budget = rho if of_rho else epsilon
     if budget is not None:
         return by_budget(name, budget, sensitivity)
-    if sigma is not None and in_rho(name):
+    if sigma is not None and of_rho:
         kind = laws.Gaussian if name == "gaussian" else laws.DiscreteGaussian
         return kind(sigma, sensitivity)
-    if scale is not None and name in ("laplace", "geometric"):
-        if not scale > 0:
-            raise InputError(f"--scale is {scale!r}; it must be positive.")
-        return by_budget(name, sensitivity / scale, sensitivity)
-    words = "--rho or --sigma" if in_rho(name) else "--epsilon"
-    words += " or --scale" if name in ("laplace", "geometric") else ""
-    raise InputError(f"{name} noise is given by {words}.")
+    if scale is not None and of_scale:
+        return by_budget(name, sensitivity / positive("scale", scale), sensitivity)
+    takes = "rho or sigma" if of_rho else "epsilon or scale" if of_scale else "epsilon"
+    given = {"epsilon": epsilon, "rho": rho, "sigma": sigma, "scale": scale}
+    other = [word for word, value in given.items() if value is not None]
+    raise InputError(f"{name} noise is given by {takes}, not by {' and '.join(other)}.")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InputError
+from discreet.laws.checks import whole
 
 if TYPE_CHECKING:
     from discreet.laws import Mechanism
@@ -44,7 +45,7 @@ def by_budget(name: str, budget: float, sensitivity: float = 1) -> Mechanism:
 
     match name:
         case "geometric":
-            return laws.Geometric(budget, int(sensitivity))
+            return laws.Geometric(budget, whole("sensitivity", sensitivity))  # type: ignore[arg-type]
         case "laplace":
             return laws.Laplace(budget, sensitivity)
         case "randomized-response":
