@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from discreet.composition import (
     METHODS,
     compose,
+    loss_of,
     zcdp_curve,
     zcdp_delta,
     zcdp_epsilon,
@@ -201,3 +202,11 @@ def test_bad_input_is_one_sentence_with_exit_code_two(parts, options, words):
         compose(parts, **options)
     assert caught.value.exit_code == 2
     assert "\n" not in str(caught.value)
+
+
+def test_what_is_given_by_mistake_is_named_by_its_kind_and_never_shown():
+    secret = ["a row of somebody's data"]
+    for take in (lambda: compose([secret]), lambda: loss_of(secret)):
+        with pytest.raises(InputError, match="a list is") as caught:
+            take()
+        assert "somebody" not in str(caught.value)

@@ -250,7 +250,9 @@ def before_after_spec(belief: Belief, marked: float | None) -> dict[str, Any]:
     """
     loss = belief.epsilon_prime
     if loss is None:
-        raise InputError("membership and value at once have no single bound to draw.")
+        raise InputError(
+            "membership and value at once have no single bound to draw; choose one worry."
+        )
     rows = []
     for p in (0.0, *_PRIORS, 1.0):
         bounds = Bounds(p, p) if p in (0.0, 1.0) else membership.posterior(loss, p, belief.sided)

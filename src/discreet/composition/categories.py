@@ -53,7 +53,9 @@ class CategoryLoss(GridLoss):
 
 def _only(part: Ingredient) -> Categories:
     if not isinstance(part, Atoms) or not isinstance(part.of, Categories):
-        raise GuaranteeError("this loss is that of randomized response alone.")
+        raise GuaranteeError(
+            "this loss is not that of randomized response alone; use the curve of the whole plan."
+        )
     return part.of
 
 

@@ -190,7 +190,10 @@ def _plan(parts: Iterable[Part | tuple[Part, int]], adjacency: str | None) -> _P
         elif isinstance(of, PureDP | ApproxDP | ZCDP | PrivacyCurve):
             found.append((of, None, k))
         else:
-            raise InputError(f"{of!r} is neither a guarantee nor a mechanism of discreet.laws.")
+            raise InputError(
+                f"a {type(of).__name__} is neither a guarantee nor a mechanism of discreet.laws; "
+                "give those, or pairs of one and how often it is used."
+            )
     if not found:
         raise InputError("there is nothing to compose; give at least one release.")
     neighbours = {guarantee.adjacency for guarantee, _, _ in found}

@@ -63,7 +63,7 @@ def curve_of_event(event: Any) -> PrivacyCurve:
     """Return the privacy curve of a dp-accounting event; refuse what no curve is known for."""
     library = _library()
     if not isinstance(event, library.DpEvent):
-        raise InputError(f"{event!r} is not a DpEvent of dp-accounting.")
+        raise InputError(f"a {type(event).__name__} is not a DpEvent of dp-accounting.")
     leaves = list(_leaves(event, 1, library))
     if any(isinstance(leaf, library.NonPrivateDpEvent) for leaf, _ in leaves):
         raise GuaranteeError("the event holds a NonPrivateDpEvent; nothing can be promised of it.")
@@ -83,7 +83,10 @@ def curve_of_event(event: Any) -> PrivacyCurve:
     if not rhos:
         return loss_of(*plan).curve()
     if any(isinstance(m, RandomizedResponse) for m, _ in plan):
-        raise GuaranteeError("the event mixes randomized response (local) with add-remove zCDP.")
+        raise GuaranteeError(
+            "the event mixes randomized response (local) with add-remove zCDP; read them apart, "
+            "each into a curve of its own."
+        )
     # ρ among others: everything is read as zCDP, a pure ε as ε²/2.
     rhos += [k * (m.rho if isinstance(m, Gaussian) else _epsilon(m) ** 2 / 2) for m, k in plan]
     rho = math.fsum(rhos)

@@ -109,8 +109,8 @@ def _merged(parts: Iterable[Mechanism | tuple[Mechanism, int]]) -> list[tuple[Me
         mechanism, times = part if isinstance(part, tuple) else (part, 1)
         if not isinstance(mechanism, Mechanism):
             raise GuaranteeError(
-                f"{mechanism!r} is not a mechanism of discreet.laws; a promise without its "
-                "mechanism is composed by discreet.compose."
+                f"a {type(mechanism).__name__} is not a mechanism of discreet.laws; a promise "
+                "without its mechanism is composed by discreet.compose."
             )
         counts[mechanism] = counts.get(mechanism, 0) + whole("times", times)
     if not counts:

@@ -214,7 +214,8 @@ class Account:
         cap = self.cap if which == "lifetime" else self.period_cap
         if cap is None:
             raise PolicyError(
-                f"Account {self.name!r} has no {which} cap, so there is none to raise."
+                f"Account {self.name!r} has no {which} cap, so there is none to raise. Its cap "
+                "was decided when it was opened."
             )
         raised = cap.plus(add)
         return (

@@ -126,7 +126,9 @@ class Plan:
             passed += part.times
             if number <= passed:
                 return part.charge
-        raise InputError(f"The plan has {self.slots} slots; there is no slot {number}.")
+        raise InputError(
+            f"The plan has {self.slots} slots; there is no slot {number}. Name one from 1 on."
+        )
 
     def next(self, key: str | None) -> int:
         """Return the number of the slot to use: the key's own, or the next."""
@@ -154,7 +156,8 @@ class Plan:
         """Refuse a release that is another account's, or promises less than its slot."""
         if name != self.account:
             raise PolicyError(
-                f"Plan {self.plan_id} belongs to account {self.account!r}, not to {name!r}."
+                f"Plan {self.plan_id} belongs to account {self.account!r}, not to {name!r}; "
+                "charge that account, or register a plan on this one."
             )
         covers, asked = self.charge(number), charges(charge)
         for one in asked:
@@ -199,7 +202,7 @@ def parts_of(given: Iterable[PlanPart]) -> tuple[Part, ...]:
         else:
             found.append(Part(part if isinstance(part, Charge) else Charge(part)))
     if not found:
-        raise InputError("A plan needs at least one release.")
+        raise InputError("The plan is empty; give at least one release.")
     return tuple(found)
 
 

@@ -169,7 +169,10 @@ def _probabilistic(
 ) -> LossBound:
     """The exceptional events of all releases together: Σε, Σδ."""
     if not all(isinstance(g, ProbabilisticDP) for g, _ in stated):
-        raise GuaranteeError("probabilistic and other guarantees cannot be added up together.")
+        raise GuaranteeError(
+            "probabilistic and other guarantees cannot be added up together; state all of them as "
+            "probabilistic, or all as (ε, δ)."
+        )
     each = [cast("ProbabilisticDP", g) for g, _ in stated]
     epsilon = up(math.fsum(g.epsilon * k for g, (_, k) in zip(each, stated, strict=True)), 2)
     delta = up(math.fsum(g.delta * k for g, (_, k) in zip(each, stated, strict=True)), 2)

@@ -51,7 +51,9 @@ def _names(cap: Guarantee) -> tuple[str, ...]:
             return ("epsilon", "delta")
         case ZCDP():
             return ("rho",)
-    raise GuaranteeError(f"{cap!r} is no cap; give a pure, approximate or zCDP budget.")
+    raise GuaranteeError(
+        f"a {type(cap).__name__} is no cap; give a pure, approximate or zCDP budget."
+    )
 
 
 def _amount(stated: Guarantee, name: str) -> Fraction:

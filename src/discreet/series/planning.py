@@ -259,7 +259,10 @@ def _check_deltas(each: float, total: float | None, failure: float, releases: in
     if total is not None:
         ApproxDP(0.0, total)
         if total == 0 and each > 0:
-            raise InputError(f"delta of the total is 0 and of each release {each:g}; it adds up.")
+            raise InputError(
+                f"delta of the total is 0 and of each release {each:g}; what is given away adds "
+                "up. Give a delta of the total, or none of each."
+            )
         if total >= failure:
             raise InputError(
                 f"delta of the total is {total:g}; a belief bound that fails with probability "
@@ -287,7 +290,10 @@ def _largest(bound: Callable[[float], LossBound], tolerated: float) -> tuple[flo
     while found.epsilon_prime <= tolerated:
         low, kept, high = high, found, 2 * high
         if high > 1e9:
-            raise ToleranceError("no budget within reach passes the tolerance.")
+            raise ToleranceError(
+                "no budget up to 1e9 passes the tolerance, so none is largest; state one that "
+                "excludes something."
+            )
         found = bound(high)
     while kept is None:
         low = high / 2

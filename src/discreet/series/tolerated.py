@@ -56,7 +56,8 @@ class Tolerated:
             )
         if self.epsilon_prime <= 0:
             raise ToleranceError(
-                "the tolerance allows no change of belief at all; no release can keep it."
+                "the tolerance allows no change of belief at all; no release can keep it. Allow "
+                "some, however little."
             )
 
     @property
