@@ -52,7 +52,7 @@ def _shape(names: tuple[str, ...], low: float, high: float) -> dict[str, Any]:
         "published:Q",
         title="published count",
         scale=alt.Scale(domain=[low, high]),
-        axis=alt.Axis(tickCount=7, grid=False),
+        axis=alt.Axis(tickCount=7, tickMinStep=1, grid=False),  # a count has no halves
     )
     dots = (
         alt.Chart(alt.NamedData(name="published"))
@@ -83,7 +83,8 @@ def noisy_counts_spec(
     data = noisy_counts_data(laws, count, limit)
     rows = data["published"] + data["limit"]
     reach = _reach(rows, count)
-    return filled(_shape(tuple(laws), count - reach, count + reach), data)
+    edge = 1.05 * reach  # a value at the end is seen whole
+    return filled(_shape(tuple(laws), count - edge, count + edge), data)
 
 
 def noisy_counts(laws: Mapping[str, Geometric | None], count: int, limit: int | None = None) -> Any:

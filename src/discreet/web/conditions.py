@@ -21,6 +21,7 @@ someone is that the person is in the data is a blank of its own (`known`, p).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
@@ -68,7 +69,8 @@ class Blank:
     label: str
     low: float | None = None
     high: float | None = None
-    step: str = "any"
+    after: str = ""
+    """What of the sentence must stay beside the gap, on the same line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +129,22 @@ class Condition:
 
     def pieces(self, suffix: str = "") -> Iterator[str | Blank]:
         """Yield the sentence as texts and blanks."""
-        for piece in _SENTENCES[self.kind][self.worry if self.kind in _WORRIED else "in"]:
-            yield self._blank(piece[1:], suffix) if piece.startswith("_") else piece
+        said = _SENTENCES[self.kind][self.worry if self.kind in _WORRIED else "in"]
+        glued = ""
+        for place, piece in enumerate(said):
+            if piece.startswith("_"):
+                following = "".join(said[place + 1 : place + 2])
+                found = _BESIDE.match(following)
+                glued = found.group() if found else ""
+                yield replace(self._blank(piece[1:], suffix), after=glued)
+            elif rest := piece.removeprefix(glued):
+                glued = ""
+                yield rest
 
     def sentence(self) -> str:
         """Return the sentence with its blanks filled in."""
-        return "".join(piece if isinstance(piece, str) else piece.value for piece in self.pieces())
+        pieces = self.pieces()
+        return "".join(one if isinstance(one, str) else one.value + one.after for one in pieces)
 
     def _blank(self, name: str, suffix: str) -> Blank:
         value = getattr(self, name)
@@ -220,6 +232,7 @@ _SENTENCES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "epsilon": {"in": ("A budget of ε = ", "_epsilon", ", wherever it comes from.")},
 }  # fmt: skip
+_BESIDE = re.compile(r" %[.,]?|[^\s]+")  # a unit, or what follows without a space
 _WORRIED = frozenset(KINDS) - {"epsilon"}
 _BLANKS: dict[str, tuple[str, float | None, float | None]] = {
     "before": ("belief before, in percent", 0, 100),

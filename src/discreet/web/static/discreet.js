@@ -153,20 +153,27 @@ export async function chart(element, spec) {
   drawn.set(element, mine);
   const embed = await embedder();
   if (drawn.get(element) !== mine) return null;
-  const kept = [...element.querySelectorAll(":scope > .handle")];
+  const drawing = document.createElement("div");
+  drawing.className = shape.width === "container" ? "drawing fluid" : "drawing";
+  element.replaceChildren(drawing);
   // The page behind a chart is the page's own, by day and by night; words and tables beside it say
   // what it shows, so the drawing itself is one image.
   const config = { ...shape.config, background: null, aria: false };
-  const made = await embed(element, { ...shape, config, datasets: mine.latest }, {
+  const made = await embed(drawing, { ...shape, config, datasets: mine.latest }, {
     ast: true,
     actions: false,
     renderer: "svg",
     defaultStyle: false,
     tooltip: false,
   });
-  element.append(...kept);
   // The element itself is the image, and says what it shows; its strokes say nothing.
-  element.querySelectorAll("svg").forEach((part) => part.setAttribute("aria-hidden", "true"));
+  const svg = drawing.querySelector("svg");
+  svg.setAttribute("aria-hidden", "true");
+  if (shape.width !== "container") {
+    const letters = getComputedStyle(element).getPropertyValue("--letters") || 1;
+    svg.style.width = `${svg.viewBox.baseVal.width * letters}px`;
+    drawing.style.width = "100%";
+  }
   mine.view = made.view;
   mine.finalize = () => made.finalize();
   return made.view;

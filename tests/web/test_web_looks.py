@@ -1,0 +1,132 @@
+"""Every screen in its main states: accessible, nothing sideways, from a phone to a wall, on paper.
+
+One page is opened for a state, then looked at by day and by night, wide and narrow, very wide, and
+as it would be printed; pictures of each are kept (see `shoot` in conftest.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+from discreet.web.forms import written
+
+pytestmark = pytest.mark.slow
+UNLESS = "/tolerate?kind=unless&after=25&fold=3"
+SPEC = {
+    "account": "looked-at",
+    "purpose": "monthly open data",
+    "source": "looked.csv",
+    "protect": {"unit": "person", "column": "patient", "rows": 1},
+    "budget": {"epsilon": 0.5},
+    "statistics": [
+        {"count": "rows", "by": ["county"], "keys": {"county": ["north", "south"]}},
+        {"mean": "cost", "bounds": [0, 500], "resolution": 1},
+    ],
+    "ledger": "sqlite:///looked.db",
+    "output": "out-looked",
+}
+OVER = SPEC | {"budget": {"epsilon": 9}}
+STATES = {
+    "tolerate": "/tolerate",
+    "tolerate-profile": f"{UNLESS}&worry=in",
+    "tolerate-map": f"{UNLESS}&worry=both",
+    "tolerate-two": f"{UNLESS}&worry=in&kind2=difference&worry2=value&points2=20&known2=100",
+    "tolerate-refused": "/tolerate?kind=posterior&before=5&after=2",
+    "cost": "/cost",
+    "cost-budgets": "/cost?kind=epsilon&epsilon=0.5&kind2=epsilon&epsilon2=2&count=100&limit=90",
+    "series": "/series",
+    "series-promise": "/series?mechanism=epsilon&budget=0.01&about=difference&limit=20",
+    "series-refused": "/series?budget=-1",
+    "explain": "/explain",
+    "explain-delta": "/explain?kind=approximate&epsilon=2&delta=1e-6&audience=regulator&value=10",
+    "explain-me": "/explain/me?epsilon=0.5",
+    "explain-me-replace": "/explain/me?epsilon=0.5&adjacency=replace",
+    "release": "/release",
+    "release-along": "/release?promise=tolerance%3A%20%7Bratio%3A%203%7D",
+    "release-begun": "/release?source=looked.csv",
+    "release-ready": f"/release?spec={quote(written(SPEC), safe='')}",
+    "release-over": f"/release?spec={quote(written(OVER), safe='')}",
+    "release-unreadable": "/release?spec=account%3A%20%5B",
+    "release-not-made": "/release/made/nothing-of-the-kind",
+    "ledger": "/ledger?ledger=looked.db",
+    "ledger-verified": "/ledger?ledger=looked.db&verify=true",
+    "ledger-unknown": "/ledger?ledger=unknown.db",
+}
+CHARTS = {"tolerate": 1, "cost": 1, "series": 1, "explain": 2, "explain-me-replace": 1}
+
+
+@pytest.fixture
+def looked(site: Any) -> None:
+    """Data, a ledger and an account that the states speak of."""
+    data = site.folder / "looked.csv"
+    if data.exists():
+        return
+    data.write_text("patient,county,cost\n" + "x,north,3\n" * 9, encoding="utf-8")
+    Ledger.open(f"sqlite:///{site.folder / 'looked.db'}").open_account(
+        "looked-at",
+        unit="person",
+        adjacency="add-remove",
+        filter="pure",
+        cap=PureDP(3.0),
+        approver="A. Curator",
+        reason="review",
+    )
+
+
+def drawn(page: Any, name: str) -> None:
+    """Wait until the charts of a screen are there, and no number is faded."""
+    refused = name.endswith("refused")
+    wanted = CHARTS.get(name, CHARTS.get(name.split("-", maxsplit=1)[0], 0))
+    for _ in range(600):
+        if refused or (
+            page.locator(".chart svg").count() >= wanted and not page.locator(".stale").count()
+        ):
+            return
+        page.wait_for_timeout(25)
+    pytest.fail(f"{name} was not drawn")
+
+
+@pytest.mark.usefixtures("looked")
+@pytest.mark.parametrize("name", STATES)
+def test_it_is_accessible_and_fits(
+    page_at: Callable[..., Any],
+    accessible: Callable[[Any], None],
+    shoot: Callable[[Any, str], Path],
+    name: str,
+) -> None:
+    page = page_at(STATES[name])
+    drawn(page, name)
+    shoot(page, f"{name}-1280-light")
+    for part in page.locator("details").all():
+        part.evaluate("part => { part.open = true; }")
+    accessible(page)
+    page.emulate_media(color_scheme="dark")
+    accessible(page)
+    page.set_viewport_size({"width": 375, "height": 812})
+    accessible(page)
+    shoot(page, f"{name}-375-dark")
+    page.emulate_media(color_scheme="light")
+    accessible(page)
+    page.set_viewport_size({"width": 3840, "height": 2160})
+    page.reload()
+    drawn(page, name)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 3840
+    letters = page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)")
+    assert letters >= 24  # as large against the screen as on a desk
+    wide = page.locator("main").bounding_box()
+    assert wide["width"] >= 3840 / 2
+    shoot(page, f"{name}-3840")
+    page.set_viewport_size({"width": 794, "height": 1123})
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.locator("nav").is_hidden()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 794
+    shoot(page, f"{name}-print")
