@@ -49,39 +49,46 @@ def icon_data(before: int, after: int, of: int = 100) -> list[Row]:
     return rows
 
 
-def icon_array(before: int, after: int, of: int = 100, title: str = "") -> Any:
-    """Draw a hundred figures: those marked before, and those that may be marked after."""
+def _named(before: int, after: int, of: int) -> tuple[list[Row], dict[str, str]]:
+    """Return the figures, each with the name of its kind, and the names of the kinds there are."""
     rows = icon_data(before, after, of)
-    hidden = alt.Axis(labels=False, ticks=False, domain=False, grid=False)
-    present = [kind for kind in _KINDS if any(row["kind"] == kind for row in rows)]
+    counts = {kind: sum(row["kind"] == kind for row in rows) for kind in _KINDS}
+    names = {kind: f"{count} {kind}" for kind, count in counts.items() if count}
+    return [row | {"label": names[row["kind"]]} for row in rows], names
+
+
+def _figures(data: Any, names: Mapping[str, str], **legend: Any) -> Any:
+    """Return figures in rows of ten, filled and outlined by their kind."""
     looks = dict(zip(_KINDS, (COLOURS[0], COLOURS[1], "transparent"), strict=True))
     lines = dict(zip(_KINDS, (COLOURS[0], COLOURS[1], FAINT), strict=True))
-    counts = {kind: sum(row["kind"] == kind for row in rows) for kind in present}
-    names = {kind: f"{counts[kind]} {kind}" for kind in present}
-    for row in rows:
-        row["label"] = names[row["kind"]]
+    hidden = alt.Axis(labels=False, ticks=False, domain=False, grid=False)
     domain = list(names.values())
-    chart = (
-        alt.Chart(alt.Data(values=rows), width=230, height=250)
+    key = {"title": None, "sort": domain}
+    return (
+        alt.Chart(data, width=230, height=250)
         .mark_point(shape=_FIGURE, size=150, strokeWidth=1.4, opacity=1)
         .encode(
             x=alt.X("column:O", title=None, axis=hidden),
             y=alt.Y("row:O", title=None, axis=hidden),
             fill=alt.Fill(
                 "label:N",
-                title=None,
-                sort=domain,
-                scale=alt.Scale(domain=domain, range=[looks[kind] for kind in present]),
-                legend=alt.Legend(orient="right", symbolType="square", symbolSize=120),
+                scale=alt.Scale(domain=domain, range=[looks[kind] for kind in names]),
+                legend=alt.Legend(symbolType="square", symbolSize=120, **legend),
+                **key,
             ),
             stroke=alt.Stroke(
                 "label:N",
-                title=None,
-                sort=domain,
-                scale=alt.Scale(domain=domain, range=[lines[kind] for kind in present]),
+                scale=alt.Scale(domain=domain, range=[lines[kind] for kind in names]),
+                **key,
             ),
         )
     )
+
+
+def icon_array(before: int, after: int, of: int = 100, title: str = "") -> Any:
+    """Draw a hundred figures: those marked before, and those that may be marked after."""
+    rows, names = _named(before, after, of)
+    chart = _figures(alt.Data(values=rows), names, orient="right")
     return styled(chart, title or f"At most {after} in {of}, from {before}")
 
 
@@ -184,41 +191,15 @@ def released_chart(rows: Sequence[Mapping[str, Any]], *, title: str, interval: f
 
 
 @lru_cache(maxsize=256)
-def _icon_shape(labels: tuple[tuple[str, str], ...]) -> dict[str, Any]:
-    looks = dict(zip(_KINDS, (COLOURS[0], COLOURS[1], "transparent"), strict=True))
-    lines = dict(zip(_KINDS, (COLOURS[0], COLOURS[1], FAINT), strict=True))
-    domain = [label for _, label in labels]
-    hidden = alt.Axis(labels=False, ticks=False, domain=False, grid=False)
-    key = {"title": None, "sort": domain}
-    chart = (
-        alt.Chart(alt.NamedData(name="figures"), width=230, height=250)
-        .mark_point(shape=_FIGURE, size=150, strokeWidth=1.4, opacity=1)
-        .encode(
-            x=alt.X("column:O", title=None, axis=hidden),
-            y=alt.Y("row:O", title=None, axis=hidden),
-            fill=alt.Fill(
-                "label:N",
-                scale=alt.Scale(domain=domain, range=[looks[kind] for kind, _ in labels]),
-                legend=alt.Legend(orient="bottom", symbolType="square", symbolSize=120, columns=3),
-                **key,
-            ),
-            stroke=alt.Stroke(
-                "label:N",
-                scale=alt.Scale(domain=domain, range=[lines[kind] for kind, _ in labels]),
-                **key,
-            ),
-        )
-    )
-    return bare(chart)
+def _icon_shape(names: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    figures = alt.NamedData(name="figures")
+    return bare(_figures(figures, dict(names), orient="bottom", columns=3))
 
 
 def icon_spec(before: int, after: int, of: int = 100) -> dict[str, Any]:
     """Return a hundred figures as Vega-Lite, for a narrow screen: the key below them."""
-    rows = icon_data(before, after, of)
-    counts = {kind: sum(row["kind"] == kind for row in rows) for kind in _KINDS}
-    names = {kind: f"{count} {kind}" for kind, count in counts.items() if count}
-    drawn = [row | {"label": names[row["kind"]]} for row in rows]
-    return _icon_shape(tuple(names.items())) | {"datasets": {"figures": drawn}}
+    rows, names = _named(before, after, of)
+    return _icon_shape(tuple(names.items())) | {"datasets": {"figures": rows}}
 
 
 @lru_cache(maxsize=1)
