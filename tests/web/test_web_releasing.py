@@ -179,7 +179,7 @@ def test_over_budget_is_shown_with_what_would_fit(client: Any, spec: dict[str, A
         "Spent already",
         "The cap",
         "Left",
-        "0.5-DP",
+        "What would fit",
     ):
         assert words in page
     assert "Go on to the charge" not in page

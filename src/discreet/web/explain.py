@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, Response
 
 from discreet.beliefs import Belief, Prior, explain
 from discreet.errors import DiscreetError
-from discreet.explanations.figures import counted, crowd_for, frequency, level, plain
+from discreet.explanations.figures import amount, counted, crowd_for, frequency, level, plain
 from discreet.explanations.joining import chance_if_joined
 from discreet.explanations.sentences import AUDIENCES, event_of, sentence
 from discreet.explanations.topics import (
@@ -321,7 +321,7 @@ def me_page(request: Request) -> HTMLResponse:
         link=found.link,
         state=state,
         shown=as_typed(state.model_dump()) | typed,
-        promised=str(state.guarantee()),
+        promised=amount(state.guarantee().to_dict(), "up", ""),
         answer=found,
         problem=problem,
     )

@@ -113,7 +113,9 @@ def _charged(account: Account, preview: Preview) -> tuple[Account | None, Refusa
         if preview.plan.tolerated is not None:
             preview.plan.tolerated.check(after.total)
     except OverBudget as error:
-        fits = "nothing as it is" if error.fits is None else str(error.fits.guarantee)
+        fits = "nothing as it is"
+        if error.fits is not None:
+            fits = amount_words(error.fits.guarantee.to_dict(), "down")
         amounts: tuple[tuple[str, str], ...] = (
             ("This release needs", amount_words(error.needs.to_dict("up"), "up")),
             ("Spent already", amount_words(error.spent.to_dict("up"), "up")),
