@@ -67,11 +67,6 @@ class Stored:
         """Return what everything charged to the account so far promises together."""
         return self.account.total
 
-    def total_then(self) -> Guarantee:
-        """Return what everything charged up to this release promised together."""
-        spent = self.entry.spent
-        return self.account.total if spent is None else self.account.promise(spent)
-
 
 def find(release_id: str, *, ledger: str | None = None, output: str | Path | None = None) -> Stored:
     """Find a release by its ledger, by its output folder, or both, and read it.

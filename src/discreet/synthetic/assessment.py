@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
 from discreet.guarantees import finite_or_null
 from discreet.synthetic.cells import Cells, Distances, distances
 from discreet.synthetic.law import Synthesizer, whole
-from discreet.synthetic.notebook import html_table
 from discreet.synthetic.records import (
     Alternatives,
     LogLikelihood,
@@ -145,7 +145,7 @@ class Assessment:
     def _repr_html_(self) -> str:
         rows = [[f"{value:.4g}" for value in self._at(prior).values()] for prior in self.shown]
         header = ["prior", "largest R", "largest RR", "average R"]
-        return html_table(f"{self!r}. {CONFIDENTIAL}", header, rows)
+        return html_grid(f"{self!r}. {CONFIDENTIAL}", header, rows)
 
     def __repr__(self) -> str:
         verdict = {True: "acceptable", False: "not acceptable", None: "no region given"}
@@ -280,7 +280,7 @@ class Search:
     def _repr_html_(self) -> str:
         rows = [[f"{value:g}" for value in row.values()] for row in self.rows]
         header = ["epsilon", "inside", "records outside", "largest R", "distance"]
-        return html_table(f"{self!r}. {CONFIDENTIAL}", header, rows)
+        return html_grid(f"{self!r}. {CONFIDENTIAL}", header, rows)
 
     def __repr__(self) -> str:
         best = "none" if self.epsilon is None else f"{self.epsilon:g}"

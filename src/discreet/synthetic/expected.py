@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
 from discreet.synthetic.binomials import CUT, binomial, log_choose
 from discreet.synthetic.law import prior_weight, whole
-from discreet.synthetic.notebook import html_table
 from discreet.synthetic.records import check_prior
 
 __all__ = ["RiskTable", "expected_risk_increase", "risk_table"]
@@ -142,7 +142,7 @@ class RiskTable:
             for p0, row in zip(self.shares, self.values, strict=True)
         ]
         header = ["p0 \\ ε", *(f"{epsilon:g}" for epsilon in self.epsilons)]
-        return html_table("Expected increase in risk", header, rows)
+        return html_grid("Expected increase in risk", header, rows)
 
     def __repr__(self) -> str:
         return (

@@ -30,10 +30,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
 from discreet.synthetic.binomials import CUT, beta_binomial
 from discreet.synthetic.law import Synthesizer, whole
-from discreet.synthetic.notebook import html_table
 from discreet.synthetic.records import as_counts, law_of
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Posterior:
     def _repr_html_(self) -> str:
         low, high = self.interval()
         figures = [f"{value:.4g}" for value in (self.mean, self.sd, low, high)]
-        return html_table("Posterior of a share", ["mean", "sd", "2.5 %", "97.5 %"], [figures])
+        return html_grid("Posterior of a share", ["mean", "sd", "2.5 %", "97.5 %"], [figures])
 
     def __repr__(self) -> str:
         return f"Posterior(mean={self.mean:.6g}, sd={self.sd:.3g}, n={self.n})"

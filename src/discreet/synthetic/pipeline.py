@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.beliefs.notebook import html_grid
 from discreet.guarantees import PureDP, parameters
 from discreet.lazily import missing
 from discreet.synthetic import source, wording
 from discreet.synthetic.assessment import Search, draw_copies
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.law import Synthesizer
-from discreet.synthetic.notebook import html_table
 from discreet.synthetic.records import worst_case
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Synthesis:
 
     def _repr_html_(self) -> str:
         rows = [[f"{row['prior']:g}", f"{row['posterior']:.4g}"] for row in self._worst_case()]
-        return html_table(repr(self), ["prior", "posterior at most"], rows)
+        return html_grid(repr(self), ["prior", "posterior at most"], rows)
 
     def __repr__(self) -> str:
         what = self.release_id or "not drawn"
