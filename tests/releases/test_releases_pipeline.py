@@ -81,6 +81,17 @@ def test_the_stored_release_says_everything(
         assert needed in words
 
 
+def test_the_statement_says_what_was_taken_as_sensitive(
+    spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
+) -> None:
+    account()
+    plain = _made(spec, people, tmp_path).statement.read_text()
+    worded = spec | {"sensitive": "diagnosis\n  = 'X'", "purpose": "another"}
+    words = _made(worded, people, tmp_path).statement.read_text()
+    assert "sensitive" not in plain
+    assert "- **Taken as sensitive**: diagnosis = 'X'\n" in words
+
+
 def test_values_lie_in_their_intervals_and_cells_in_order(
     spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
 ) -> None:

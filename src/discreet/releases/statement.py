@@ -59,6 +59,7 @@ def statement(said: Mapping[str, Any], total: Guarantee) -> str:
         f"- **This release spends** {_amount(said['spent'])}",
         f"- **Spent so far on account {account}, this included**: {_amount(said['account_spent'])}",
         f"- **Remaining**: {_remaining(said)}",
+        *_sensitive(said),
         f"- **Ledger head** after the charge: `{said['head']}`",
         "",
         "## What may be learned",
@@ -100,6 +101,12 @@ def statement(said: Mapping[str, Any], total: Guarantee) -> str:
 def _columns(unit: Mapping[str, Any]) -> str:
     names = unit.get("column") or []
     return f" ({', '.join(names)})" if names else ""
+
+
+def _sensitive(said: Mapping[str, Any]) -> list[str]:
+    """Return a line for the set S of the papers, as the spec words it, if it does."""
+    words = said["spec"].get("sensitive")
+    return [] if words is None else [f"- **Taken as sensitive**: {' '.join(words.split())}"]
 
 
 def _neighbours(unit: Mapping[str, Any]) -> str:
