@@ -1,0 +1,240 @@
+"""Whole journeys, as a person would make them, with the network cut; each step photographed.
+
+The browser of these tests resolves no name (see `ARGUMENTS` in conftest.py), and a request to any
+other address than the page's own fails the test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from discreet.budgets import choose
+
+expect = import_module("playwright.sync_api").expect
+pytestmark = pytest.mark.slow
+PERSON = "Zebulon-Quagmire"
+ROWS = "".join(f"{PERSON}-{i},{'north' if i % 3 else 'south'}\n" for i in range(300))
+CSV = f"patient,county\n{ROWS}".encode()
+FILES = ("table.csv", "table.parquet", "statement.md", "report.html", "spec.yaml")
+
+
+def until(page: Any, holds: str) -> None:
+    """Wait until an expression holds (Playwright's own waiting needs eval, which is forbidden)."""
+    for _ in range(400):
+        if page.evaluate(holds):
+            return
+        page.wait_for_timeout(25)
+    pytest.fail(f"never: {holds}")
+
+
+def drawn(page: Any) -> Any:
+    """Wait until the charts are there, and no number is faded."""
+    page.wait_for_selector(".chart svg")
+    until(page, "!document.querySelector('.stale')")
+    return page
+
+
+class Keys:
+    """A person without a mouse: Tab to what has these words, type, press Enter."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+
+    def to(self, holds: str) -> None:
+        """Press Tab until an expression about the focused element holds; it must be seen to be."""
+        for _ in range(90):
+            self.page.keyboard.press("Tab")
+            if self.page.evaluate(f"(e => {holds})(document.activeElement)"):
+                outline = "getComputedStyle(document.activeElement).outlineStyle"
+                assert self.page.evaluate(outline) != "none", holds
+                return
+        pytest.fail(f"not reached by Tab: {holds}")
+
+    def fill(self, name: str, text: str) -> None:
+        self.to(f"e.name === '{name}'")
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.type(text)
+
+    def press(self, words: str) -> None:
+        self.to(f"e.textContent.trim().startsWith('{words}')")
+        self.page.keyboard.press("Enter")
+
+
+def downloads(page: Any) -> dict[str, bytes]:
+    """Press every link to a file of a release; return what was stored, by name."""
+    found = {}
+    links = page.locator("a[href*='/release/made/'][download], .files a")
+    for place in range(links.count()):
+        with page.expect_download() as coming:
+            links.nth(place).click()
+        name = coming.value.suggested_filename
+        found[name.split("-", 1)[1]] = Path(coming.value.path()).read_bytes()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme", "named"), [(1280, "light", "day"), (375, "dark", "night")]
+)
+def test_from_a_sentence_to_a_downloaded_statement(
+    page_at: Callable[..., Any],
+    shoot: Callable[[Any, str], Path],
+    site: Any,
+    width: int,
+    scheme: str,
+    named: str,
+) -> None:
+    page = page_at("/", width, scheme=scheme)
+    step = 0
+
+    def seen(what: str) -> None:
+        nonlocal step
+        step += 1
+        shoot(page, f"journey-{width}-{scheme}-{step}-{what}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, what
+        assert PERSON not in page.content(), what
+        assert page.locator("[role=alert]:not(:empty), .notice:not(:empty)").count() == (
+            1 if what == "data" else 0
+        ), what  # nobody is told off, and a tolerance that comes along is said once
+
+    drawn(page)
+    page.wait_for_selector(".handle")
+    seen("tolerate")
+    page.fill("[name=after]", "20")
+    until(page, "document.getElementById('epsilon').innerText === '1.5581'")
+    seen("tolerated")
+    page.get_by_role("link", name="See what that does").click()
+    drawn(page)
+    assert page.locator("#costs tbody td").first.inner_text() == "1.5581"
+    seen("cost")
+    page.get_by_role("link", name="Release data under A").click()
+    page.wait_for_url("**/release?promise=*")
+    expect(page.locator(".notice").first).to_contain_text("Your tolerance comes along")
+    seen("data")
+    name = f"journey-{named}.csv"
+    page.set_input_files("#data", files=[{"name": name, "mimeType": "text/csv", "buffer": CSV}])
+    page.click("#upload button")
+    page.wait_for_url("**source=*")
+    assert page.input_value("[name='tolerance.posterior']") == "0.2"
+    assert page.input_value("[name='tolerance.p']") == "0.05"
+    seen("spec")
+    for field, typed in {
+        "account": f"people-of-the-{named}",
+        "purpose": "monthly open data",
+        "protect.column": "patient",
+        "protect.rows": "1",
+        "statistics.1.by": "county",
+    }.items():
+        page.fill(f"[name='{field}']", typed)
+    page.press("[name='statistics.1.by']", "Tab")
+    page.fill("[name='statistics.1.keys.county']", "north, south")
+    page.get_by_text("Mechanism, nulls, intervals").click()
+    page.fill("[name='ledger']", f"sqlite:///{named}.db")
+    page.wait_for_selector("#approver")
+    expect(page.locator("#spec")).to_have_value(re.compile(f"sqlite:///{named}.db"))
+    page.fill("#cap-epsilon", "1.6")
+    page.fill("#approver", "A. Curator")
+    page.fill("#reason", "data protection review")
+    seen("account")
+    page.click("text=Open the account")
+    page.wait_for_selector("text=Go on to the charge")
+    seen("dry-run")
+    page.click("text=Go on to the charge")
+    page.wait_for_url("**/confirm/*")
+    seen("confirm")
+    page.click("#make button")
+    page.wait_for_url("**/made/*")
+    seen("made")
+    found = downloads(page)
+    assert set(found) >= set(FILES)
+    spec = yaml.safe_load(found["spec.yaml"])
+    kept = choose({"posterior": 0.2, "p": 0.05, "q": 1.0}).epsilon
+    assert choose(spec["tolerance"]).epsilon == kept
+    assert found["table.parquet"][:4] == b"PAR1"
+    assert b"What this release promises" in found["statement.md"]
+    assert not any(PERSON.encode() in body for body in found.values())
+    page.get_by_role("link", name="Ledger", exact=True).click()
+    page.wait_for_url("**/ledger*")
+    seen("ledger")
+
+
+def test_by_keyboard_alone_from_a_sentence_to_a_release(
+    page_at: Callable[..., Any], site: Any, shoot: Callable[[Any, str], Path], tmp_path: Path
+) -> None:
+    data = tmp_path / "typed.csv"
+    data.write_bytes(CSV)
+    page = drawn(page_at("/tolerate"))
+    keys = Keys(page)
+    keys.fill("after", "20")
+    until(page, "document.getElementById('epsilon').innerText === '1.5581'")
+    keys.press("Release data under this")
+    page.wait_for_url("**/release?promise=*")
+    keys.to("e.type === 'file'")
+    with page.expect_file_chooser() as asked:
+        page.keyboard.press("Space")
+    asked.value.set_files(str(data))
+    keys.press("Upload")
+    page.wait_for_url("**source=*")
+    keys.fill("account", "typed-people")
+    keys.fill("purpose", "monthly open data")
+    keys.fill("protect.column", "patient")
+    keys.fill("protect.rows", "1")
+    keys.fill("statistics.1.by", "county")
+    page.keyboard.press("Tab")
+    page.wait_for_selector("[name='statistics.1.keys.county']")
+    page.keyboard.press("Shift+Tab")
+    keys.fill("statistics.1.keys.county", "north, south")
+    page.wait_for_selector("#cap-epsilon")
+    keys.fill("epsilon", "5")
+    keys.fill("approver", "A. Curator")
+    keys.fill("reason", "review")
+    shoot(page, "journey-keyboard-account")
+    keys.press("Open the account")
+    page.wait_for_selector("text=Go on to the charge")
+    keys.press("Go on to the charge")
+    page.wait_for_url("**/confirm/*")
+    keys.press("Charge")
+    page.wait_for_url("**/made/*")
+    keys.to("e.textContent.trim() === 'Statement'")
+    with page.expect_download() as coming:
+        page.keyboard.press("Enter")
+    assert "What this release promises" in Path(coming.value.path()).read_text(encoding="utf-8")
+    shoot(page, "journey-keyboard-made")
+
+
+def test_one_request_is_in_flight_and_the_newest_wins(page_at: Callable[..., Any]) -> None:
+    page = page_at("/tolerate?kind=formula&worry=both&formula=max(0.25/(p*q),3)")
+    drawn(page)
+    held: list[Any] = []
+    page.route("**/api/tolerate?*", lambda route: held.append(route))
+    for fold in ("4", "5", "6"):
+        page.fill("[name=formula]", f"max(0.25/(p*q), {fold})")
+        page.wait_for_timeout(100)
+    assert len(held) == 1  # two more were typed, and wait
+    held[0].continue_()
+    for _ in range(200):
+        if len(held) > 1:
+            break
+        page.wait_for_timeout(25)
+    assert len(held) == 2  # the one in between was never asked
+    assert "%2C+6)" in held[1].request.url or "%2C+6%29" in held[1].request.url
+    held[1].continue_()
+    true = choose({"profile": "max(0.25/(p*q), 6)"}).epsilon
+    shown = f"{int(true * 1e4) / 1e4:.4f}"
+    until(page, f"document.getElementById('epsilon').innerText === '{shown}'")
+    page.wait_for_timeout(100)
+    assert len(held) == 2
+    assert page.input_value("[name=formula]") == "max(0.25/(p*q), 6)"
+
+
+def test_motion_is_reduced_where_it_is_asked_for(page_at: Callable[..., Any]) -> None:
+    page = drawn(page_at("/tolerate", reduced_motion="reduce"))
+    page.evaluate("document.getElementById('results').classList.add('stale')")
+    moves = "getComputedStyle(document.getElementById('results')).transitionDuration"
+    assert page.evaluate(moves) == "0s"
