@@ -11,15 +11,7 @@ import pytest
 import yaml
 
 pytestmark = pytest.mark.slow
-BOTH = "/tolerate?kind=unless&worry=both&after=25&fold=3"
 ONE = "/tolerate?kind=unless&worry=in&after=25&fold=3"
-SCREENS = {
-    "tolerate": "/tolerate",
-    "tolerate-profile": ONE,
-    "tolerate-map": BOTH,
-    "tolerate-two": ONE + "&kind2=difference&worry2=value&points2=20&known2=100",
-    "cost": "/cost",
-}
 
 
 def until(page: Any, holds: str) -> None:
@@ -42,23 +34,6 @@ def settled(page: Any) -> Any:
 
 def epsilon(page: Any) -> float:
     return float(page.locator("#epsilon").inner_text())
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (375, "dark")])
-@pytest.mark.parametrize("name", SCREENS)
-def test_no_violations_and_nothing_sideways(
-    page_at: Callable[..., Any],
-    accessible: Callable[[Any], None],
-    shoot: Callable[[Any, str], Path],
-    name: str,
-    width: int,
-    scheme: str,
-) -> None:
-    page = settled(page_at(SCREENS[name], width, scheme=scheme))
-    for part in page.locator("details").all():
-        part.evaluate("part => { part.open = true; }")
-    accessible(page)
-    shoot(page, f"{name}-{width}-{scheme}")
 
 
 def test_a_handle_is_dragged(

@@ -16,18 +16,6 @@ def drawn(page: Any) -> None:
     page.wait_for_function("() => document.querySelectorAll('.stale').length === 0", timeout=30_000)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 375])
-@pytest.mark.parametrize("path", ["/explain", "/explain/me"])
-def test_it_is_accessible(
-    page_at: Open, accessible: Any, shoot: Any, path: str, width: int, scheme: str
-) -> None:
-    page = page_at(path, width, scheme=scheme)
-    drawn(page)
-    shoot(page, f"{path.strip('/').replace('/', '-')}-{width}-{scheme}")
-    accessible(page)
-
-
 def test_the_kind_of_promise_shows_its_numbers(page_at: Open) -> None:
     page = page_at("/explain")
     drawn(page)

@@ -197,26 +197,6 @@ def test_without_a_script_the_whole_way_is_the_same(
     expect(page.locator("h1")).to_have_text("Released")
 
 
-def test_by_keyboard_alone(page_at: Callable[..., Any], site: Any) -> None:
-    page = page_at(prepared(site.folder, "keys"))
-
-    def tab_to(words: str) -> None:
-        for _ in range(80):
-            page.keyboard.press("Tab")
-            if words in page.evaluate("() => document.activeElement.textContent"):
-                return
-        raise AssertionError(f"{words} is not reached by Tab")
-
-    page.locator("#spec").focus()
-    tab_to("Go on to the charge")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/confirm/*")
-    page.locator("h1").click()
-    tab_to("and release")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/made/*")
-
-
 def test_a_second_tab_on_the_same_ledger(
     page_at: Callable[..., Any], site: Any, shoot: Callable[[Any, str], Path]
 ) -> None:

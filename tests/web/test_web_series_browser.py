@@ -16,18 +16,6 @@ def drawn(page: Any) -> None:
     page.wait_for_function("() => document.querySelectorAll('.stale').length === 0", timeout=60_000)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 375])
-def test_it_is_accessible(
-    page_at: Open, accessible: Any, shoot: Any, width: int, scheme: str
-) -> None:
-    page = page_at("/series", width, scheme=scheme)
-    drawn(page)
-    page.locator("summary").first.click()  # with its fields open
-    shoot(page, f"series-{width}-{scheme}")
-    accessible(page)
-
-
 def test_typing_moves_numbers_address_and_file(page_at: Open) -> None:
     page = page_at("/series?limit=99")
     drawn(page)
