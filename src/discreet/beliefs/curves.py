@@ -76,10 +76,14 @@ def best_rung(
         epsilon = max(0, rung) * step
         return epsilon_prime(epsilon, min(1.0, delta_at(epsilon)), delta_prime, sided)
 
-    odd = times % 2
-    rung = times if hint is None else min(times, round(hint / step))
-    rung -= (rung - odd) % 2
-    value, stride = bound(rung), 2 if hint is not None else 2 * (1 + times // 8)
+    rung, value, stride = times, math.inf, 2 * (1 + times // 8)
+    if hint is not None:
+        near = min(times, round(hint / step))
+        near -= (near - times) % 2
+        value = bound(near)
+        rung, stride = (near, 2) if value < math.inf else (rung, stride)
+    if math.isinf(value):  # no hint, or one too far left to lead anywhere
+        value = bound(rung)
     while stride >= 2:
         for nearer in (rung - stride, rung + stride):
             if -1 <= nearer <= times and (other := bound(nearer)) < value:
