@@ -127,6 +127,13 @@ def test_a_spec_survives_the_form_and_the_yaml(spec: dict[str, Any]) -> None:
     assert load(readable(written(values)) or {}) == after
 
 
+@pytest.mark.parametrize("text", ["\x85", "a\u2028b", " \u2029", "a\nb", "ü"])
+def test_line_breaks_of_any_kind_come_back(text: str) -> None:
+    spec = {"account": text, "output": text, "statistics": [{"count": "rows", "name": text}]}
+    assert mapping_of(form_of(spec)) == spec
+    assert readable(written(spec)) == spec
+
+
 def test_the_template_is_a_form_throughout() -> None:
     spec = yaml.safe_load(TEMPLATE)
     form = form_of(spec)

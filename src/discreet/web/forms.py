@@ -40,6 +40,7 @@ _TOP = (
     "mechanism", "nulls", "interval", "ledger", "output",
 )  # fmt: skip
 _WHOLE = re.compile(r"[+-]?\d{1,300}")
+_BREAKS = re.compile("[\x85\u2028\u2029]")
 _PLACE = re.compile(r"statistics\.(\d{1,3})\.")
 
 
@@ -335,8 +336,15 @@ def written(values: Any) -> str:
             plain = not any(isinstance(item, (dict, list, tuple)) for item in sequence)
             return super().represent_sequence(tag, sequence, flow_style=plain)
 
+        def represent_str(self, data: str) -> Any:
+            # In single quotes the dumper folds these as line breaks, and they come back as spaces.
+            style = '"' if _BREAKS.search(data) else None
+            return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
         def ignore_aliases(self, data: Any) -> bool:
             return True
+
+    Lines.add_representer(str, Lines.represent_str)
 
     return str(
         yaml.dump(
