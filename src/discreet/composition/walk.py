@@ -184,7 +184,7 @@ class WalkLoss(PrivacyLoss):
 
     def _exact_epsilon(self, delta_prime: float, sided: Sided) -> float:
         if not self.exact_proved or self.lost:
-            return super()._exact_epsilon(delta_prime, sided)
+            return super(WalkLoss, self)._exact_epsilon(delta_prime, sided)
         fewer = WalkLoss(self.step, self.times - 1) if self.times > 1 else None
 
         def exposed(m: int) -> float:

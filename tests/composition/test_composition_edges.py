@@ -1,0 +1,245 @@
+"""Composition at its edges: certainty, nothing, infinity, and what the rules do not cover."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.beliefs import explain
+from discreet.composition import compose, filters, loss_of, losses_of, theorems
+from discreet.composition.concentrated import (
+    ConcentratedLoss,
+    zcdp_delta,
+    zcdp_epsilon,
+    zcdp_paper_epsilon,
+)
+from discreet.composition.ingredients import Normal
+from discreet.composition.loss import first_below, newton, settle
+from discreet.composition.transforms import transform
+from discreet.composition.walk import WalkLoss
+from discreet.errors import GuaranteeError, InputError
+from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
+from discreet.laws import (
+    DiscreteGaussian,
+    Exponential,
+    Gaussian,
+    Geometric,
+    Laplace,
+    RandomizedResponse,
+)
+
+STEADY = settings(derandomize=True, deadline=None, max_examples=100)
+LOSSES = [
+    loss_of((Gaussian(2.0), 3)),
+    loss_of((Geometric(0.5), 4)),
+    loss_of((Geometric(0.5, 2), 4)),
+    loss_of((Laplace(0.5), 4)),
+    loss_of((RandomizedResponse(0.5, 4), 4)),
+    loss_of((DiscreteGaussian(2.0), 4)),
+    loss_of(Laplace(0.5), Gaussian(2.0)),
+    loss_of(Exponential(0.5), Laplace(0.5)),
+    ConcentratedLoss(0.1),
+    ConcentratedLoss(0.1, lost=1e-4),
+    WalkLoss(0.5, 4, 1e-4, exact_proved=False, law_known=False),
+]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+class TestEveryLoss:
+    def test_certainty_costs_nothing(self, loss) -> None:
+        assert loss.epsilon(1.0) == 0.0
+        assert loss.quantile(1.0) == 0.0
+        assert loss.delta(0.0) < 1
+
+    def test_nothing_may_fail(self, loss) -> None:
+        lost = loss.delta(math.inf)
+        assert loss.epsilon(0.0) == (loss.largest() if lost == 0 else math.inf)
+        if lost:
+            assert loss.epsilon(lost) == loss.epsilon(lost / 2) == math.inf
+            assert loss.quantile(lost / 2) == math.inf
+        if loss.exact_proved:
+            assert loss.exact_epsilon(1.0) == 0.0
+            assert loss.exact_epsilon(0.0) == loss.largest()
+        else:
+            with pytest.raises(GuaranteeError):
+                loss.exact_epsilon(0.01)
+
+    def test_tails_at_the_ends(self, loss) -> None:
+        assert loss.tail(-math.inf) == 1.0
+        assert loss.tail(-0.5) == 1.0
+        assert loss.tail(math.inf) == loss.delta(math.inf)
+        assert 0 < loss.tail(-0.5, "one") <= 1.0
+        assert loss.tail(-20.0, "one") == pytest.approx(1.0)
+
+    def test_a_quantile_is_where_the_tail_is_low_enough(self, loss) -> None:
+        for failure in (0.3, 0.01):
+            for sided in ("one", "two"):
+                x = loss.quantile(failure, sided)
+                if x >= loss.largest() * (1 - 1e-12):  # no loss is larger, whatever is proved
+                    continue
+                assert loss.tail(x, sided) <= failure * (1 + 1e-9)
+                if x > 1e-6:
+                    assert loss.tail(x * (1 - 1e-4) - 1e-12, sided) > failure * (1 - 1e-3)
+
+    def test_epsilon_and_delta_are_inverse(self, loss) -> None:
+        for delta in (0.05, 1e-3):
+            epsilon = loss.epsilon(delta)
+            assert loss.delta(epsilon) <= delta * (1 + 1e-9)
+            if epsilon > 0:
+                assert loss.delta(epsilon * (1 - 1e-6)) >= delta * (1 - 1e-6)
+
+
+class TestSolvers:
+    @STEADY
+    @given(st.floats(-5, 5), st.floats(0.01, 3))
+    def test_first_below(self, root: float, slope: float) -> None:
+        def falling(x: float) -> float:
+            return -slope * (x - root)
+
+        found = first_below(falling, 0.0, -10.0, 10.0)
+        assert falling(found) <= 0
+        assert found - root <= 1e-14 * max(1, abs(root))
+
+    def test_settle_goes_up_until_it_holds(self) -> None:
+        assert settle(lambda x: 1 / x, 0.5, 2.0) == 2.0
+        found = settle(lambda x: 1 / x, 0.5, 1.9)
+        assert 2.0 <= found < 2.2
+
+    def test_newton_stays_positive(self) -> None:
+        """From far right of the root of a steep function the first step would pass 0."""
+        found = newton(lambda x: (-(x**4), -4 * x**3), math.exp(-16), 0.5)
+        assert found == pytest.approx(2.0, rel=1e-12)
+        found = newton(
+            lambda x: (-x + 100 * (1 - math.exp(x / 100)), -1.0 - math.exp(x / 100)),
+            math.exp(-1e-3),
+            400.0,
+        )
+        assert 0 < found < 1e-3
+
+    def test_there_must_be_something_to_transform(self) -> None:
+        with pytest.raises(ValueError, match="nothing to transform"):
+            transform((), 1.0, np.zeros(3))
+        many = transform([Normal(0.5)] * 16, 1.0, np.linspace(0, 40, 50))
+        one = transform([Normal(8.0)], 1.0, np.linspace(0, 40, 50))
+        # What no longer matters is taken for 0, within the error that is stated.
+        assert (np.abs(many.phi - one.phi) <= 1e-13 + many.size * many.error * 2.0**-53).all()
+
+
+class TestConcentrated:
+    def test_the_ends(self) -> None:
+        assert zcdp_delta(0.0, 0.5) == 0.0
+        assert zcdp_delta(0.0, -0.5) == zcdp_delta(0.3, -0.5) == 1.0
+        assert zcdp_epsilon(0.0, 1e-6) == zcdp_epsilon(0.3, 1.0) == 0.0
+        assert zcdp_epsilon(0.3, 0.0) == math.inf
+        assert zcdp_paper_epsilon(0.0, 0.0) == 0.0
+        assert zcdp_paper_epsilon(0.3, 0.0) == math.inf
+
+    @STEADY
+    @given(st.floats(-9, 2), st.floats(-12, -1))
+    def test_the_paper_rounds_up(self, a: float, b: float) -> None:
+        rho, delta = 10**a, 10**b
+        with mp.workdps(40):
+            truth = mp.mpf(rho) + 2 * mp.sqrt(-mp.mpf(rho) * mp.log(mp.mpf(delta)))
+            found = mp.mpf(zcdp_paper_epsilon(rho, delta))
+            assert truth <= found <= truth * (1 + mp.mpf("1e-13"))
+        assert zcdp_epsilon(rho, delta) <= zcdp_paper_epsilon(rho, delta)
+
+    def test_what_is_lost_adds(self) -> None:
+        loss = ConcentratedLoss(0.1, lost=1e-4)
+        walked = zcdp_delta(0.1, 1.0)
+        assert loss.delta(1.0) == pytest.approx(1e-4 + (1 - 1e-4) * walked, rel=1e-12)
+        assert loss.delta(1.0) >= 1e-4 + (1 - 1e-4) * walked
+        assert loss.epsilon(1e-4 * (1 + 1e-16)) == math.inf
+
+
+class TestCompose:
+    def test_what_cannot_be_met_is_said_with_what_is_lost(self) -> None:
+        with pytest.raises(
+            GuaranteeError, match=r"delta is 1e-07, below the 0\.0003.*larger delta"
+        ):
+            compose([(ApproxDP(0.1, 1e-4), 3)], delta=1e-7)
+
+    def test_only_rho_is_known(self) -> None:
+        found = compose([(ZCDP(0.1), 3)], delta=0.0)
+        assert isinstance(found.guarantee, ZCDP)
+        assert found.guarantee.rho == pytest.approx(0.3)
+        assert found.guarantee.rho >= 0.1 * 3
+        assert math.isinf(found.epsilon)
+
+    def test_probabilistic_enters_as_approximate(self) -> None:
+        one = compose([(ProbabilisticDP(0.1, 1e-8), 3)], delta=1e-6)
+        assert one.epsilon == compose([(ApproxDP(0.1, 1e-8), 3)], delta=1e-6).epsilon
+
+    def test_a_curve_alone(self) -> None:
+        curve = PrivacyCurve("c", lambda e: min(1.0, 0.5 * math.exp(-e)))
+        found = compose([curve], delta=1e-3)
+        assert found.epsilon == pytest.approx(math.log(500), rel=1e-9)
+        assert compose([PrivacyCurve("none", lambda e: 0.0)], delta=1e-3).epsilon == 0.0
+        with pytest.raises(GuaranteeError, match="curve alone"):
+            compose([(curve, 2)], delta=1e-3)
+        with pytest.raises(GuaranteeError):
+            compose([PrivacyCurve("flat", lambda e: 0.5)], delta=1e-3)
+
+    def test_theorems_at_the_ends(self) -> None:
+        everything = [(0.5, 1.0, 2)]
+        assert theorems.given_away(everything) == 1.0
+        assert theorems.given_away([(0.5, 0.0, 2)]) == 0.0
+        with mp.workdps(40):
+            truth = 1 - (1 - mp.mpf(1e-3)) ** 7
+            assert truth <= mp.mpf(theorems.given_away([(0.5, 1e-3, 7)])) <= truth * (1 + 1e-14)
+        assert theorems.worst_case([(0.0, 1e-3, 2)]) is None
+        assert theorems.optimal([(0.0, 1e-3, 2)], 1e-2) == 0.0
+        assert theorems.optimal([(0.0, 1e-3, 2)], 1e-3) is None
+
+    def test_plans(self) -> None:
+        assert losses_of(Gaussian(2.0), []) == []
+        for mechanism in (Gaussian(2.0), Geometric(0.5), Laplace(0.5)):
+            many = losses_of(mechanism, range(1, 41))
+            for k in (1, 40):
+                one = loss_of((mechanism, k))
+                assert many[k - 1].delta(1.0) >= one.delta(1.0) * (1 - 1e-9) - 1e-15
+                assert many[k - 1].delta(1.0) <= one.delta(1.0) * 1.001 + 1e-9
+        with pytest.raises(GuaranteeError, match="not a mechanism"):
+            loss_of(PureDP(1.0))
+
+
+class TestFilters:
+    def test_every_kind_of_promise(self) -> None:
+        assert filters.cost("basic", ProbabilisticDP(0.5, 0.25)) == filters.cost(
+            "basic", ApproxDP(0.5, 0.25)
+        )
+        account = filters.spend(filters.zcdp(1.0, 0.5), ZCDP(0.25))
+        assert account.left == (0.75, 0.5)
+        assert repr(account) == "Filter('zcdp', spent=(0.25, 0.0), cap=(1.0, 0.5))"
+        for cap in (-1.0, math.nan, math.inf, "1"):
+            with pytest.raises(InputError, match="cap on epsilon"):
+                filters.pure(cap)
+
+
+class TestExact:
+    def test_the_largest_number_of_answers(self) -> None:
+        many = loss_of((RandomizedResponse(0.01, 4), 5000))
+        with pytest.raises(GuaranteeError, match="Use the curve"):
+            many.exact_epsilon(0.01)
+        few = loss_of((RandomizedResponse(0.5, 4), 3))
+        assert few.exact_epsilon(1e-290) == few.largest()
+        assert explain(RandomizedResponse(0.5, 4), 0.5, strength="exact").holds_with == 0.99
+
+    def test_a_walk_that_hardly_ever_steps_back(self) -> None:
+        """e^{-ε} below the least double: P(D = d) by log Γ, checked at forty digits."""
+        loss = WalkLoss(700.0, 5)
+        for rung in (5, 3):
+            with mp.workdps(40):
+                e = mp.mpf(700)
+                q = 1 / (1 + mp.exp(e))
+                truth = sum(
+                    mp.binomial(5, d) * q**d * (1 - q) ** (5 - d)
+                    for d in range(6)
+                    if (5 - 2 * d) >= rung
+                )
+            assert loss.tail((rung - 0.5) * 700.0, "one") == pytest.approx(float(truth), rel=1e-9)
