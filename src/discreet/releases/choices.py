@@ -25,33 +25,26 @@ from typing import Any
 
 from discreet.errors import SpecError
 from discreet.releases import questions as asked
-from discreet.releases.contributions import Contribution
-from discreet.releases.engines.base import Bins, Field, Labels, Measure, Number, Steps, Tally
-from discreet.releases.statistics import (
+from discreet.releases.compiling import (
     Answer,
     Compiled,
     Measured,
     Noisy,
+    OfRows,
     Part,
     number_of,
     resolution_of,
 )
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines.base import Bins, Field, Labels, Measure, Number, Steps, Tally
 
 __all__ = ["BestOf", "QuantileOf", "best_of", "quantile_of"]
 
 _MOST = 10_001
 
 
-class _Choice:
-    @property
-    def counts_units(self) -> bool:
-        """Rows are counted."""
-        return False
-
-    @property
-    def extra(self) -> tuple[str, ...]:
-        """No column of its own."""
-        return ()
+class _Choice(OfRows):
+    """What statistics that choose share."""
 
     def numbers(self, part: str, measured: Measured) -> list[int]:
         """No noise goes on numbers."""

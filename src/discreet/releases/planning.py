@@ -14,13 +14,14 @@ from typing import Any
 
 from discreet.errors import BudgetExceeded, DataError, PolicyError, SpecError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
+from discreet.releases.compiling import Compiled, Noisy, Part
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Column, KeySet, Labels
 from discreet.releases.keys import cells_of
 from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
 from discreet.releases.questions import Discover
 from discreet.releases.spec import Spec
-from discreet.releases.statistics import Compiled, Noisy, Part, compiled
+from discreet.releases.statistics import compiled
 
 __all__ = ["KEYS", "Plan", "Planned", "Tolerated", "plan_of"]
 

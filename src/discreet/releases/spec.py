@@ -33,7 +33,7 @@ from discreet.errors import PolicyError, SpecError
 from discreet.reading import text_of, yaml_values
 from discreet.releases.questions import STATISTICS, Statistic, default_name, kind_of
 
-__all__ = ["About", "Budget", "Protect", "Series", "Spec", "json_schema", "load"]
+__all__ = ["About", "Budget", "Protect", "Series", "Spec", "json_schema", "load", "written"]
 
 _TAGS = frozenset({*STATISTICS, "discover", "public", "str", "tuple[str, ...]"})
 _WEIGHTS = frozenset({"weights", "survey_weight", "survey_weights", "sampling_weight", "pweight"})
@@ -233,13 +233,23 @@ class Spec(InFolder):
 
 def load(source: str | Path | Mapping[str, Any], *, folder: str | Path | None = None) -> Spec:
     """Read a spec from a YAML file or a mapping; refuse with one sentence what breaks a rule."""
+    return _validated(*written(source, folder, "account and source"))
+
+
+def written(
+    source: str | Path | Mapping[str, Any], folder: str | Path | None, keys: str
+) -> tuple[dict[str, Any], Path]:
+    """Return a spec as it was written, and the folder that its paths are relative to.
+
+    `keys` names two of the keys of such a spec, for what is none.
+    """
     if isinstance(source, Mapping):
-        return _validated(dict(source), Path(folder) if folder else Path.cwd())
+        return dict(source), Path(folder) if folder else Path.cwd()
     path = Path(source)
     mapping = yaml_values(text_of(path, "the spec", SpecError), f"the spec {path}", SpecError)
     if not isinstance(mapping, dict):
-        raise SpecError(f"the spec {path} must be a mapping with keys such as account and source.")
-    return _validated(mapping, Path(folder) if folder else path.resolve().parent)
+        raise SpecError(f"the spec {path} must be a mapping with keys such as {keys}.")
+    return mapping, Path(folder) if folder else path.resolve().parent
 
 
 def _validated(mapping: dict[str, Any], folder: Path) -> Spec:

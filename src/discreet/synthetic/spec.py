@@ -28,10 +28,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from discreet.errors import PolicyError, SpecError
-from discreet.reading import text_of, yaml_values
 from discreet.releases.keys import keys_from_file
 from discreet.releases.questions import Keys, key_text
-from discreet.releases.spec import About, Budget, InFolder, Names, Protect
+from discreet.releases.spec import About, Budget, InFolder, Names, Protect, written
 from discreet.synthetic.cells import Cells
 
 __all__ = ["SyntheticSpec", "json_schema", "load"]
@@ -125,13 +124,7 @@ def load(
     source: str | Path | Mapping[str, Any], *, folder: str | Path | None = None
 ) -> SyntheticSpec:
     """Read a spec from a YAML file or a mapping; refuse with one sentence what breaks a rule."""
-    if isinstance(source, Mapping):
-        return _validated(dict(source), Path(folder) if folder else Path.cwd())
-    path = Path(source)
-    mapping = yaml_values(text_of(path, "the spec", SpecError), f"the spec {path}", SpecError)
-    if not isinstance(mapping, dict):
-        raise SpecError(f"the spec {path} must be a mapping with keys such as account and columns.")
-    return _validated(mapping, Path(folder) if folder else path.resolve().parent)
+    return _validated(*written(source, folder, "account and columns"))
 
 
 def _validated(mapping: dict[str, Any], folder: Path) -> SyntheticSpec:
