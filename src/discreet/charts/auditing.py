@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import InputError
+import altair as alt
 
-try:
-    from discreet.charts.style import COLOURS, FAINT, INK, styled
-except ModuleNotFoundError:
-    raise InputError("Charts need Altair; install discreet[charts].") from None
+from discreet.charts.style import COLOURS, FAINT, INK, styled
 
 if TYPE_CHECKING:
     from discreet.auditing import Audit
@@ -26,9 +23,7 @@ _WIDTH = 420
 
 def promised_against_seen(audit: Audit) -> Any:
     """Draw each test and the beliefs of the worst pair: promised as a frame, seen inside it."""
-    import altair as alt
-
-    chart = alt.vconcat(_tests(alt, audit), _beliefs(alt, audit), spacing=28)
+    chart = alt.vconcat(_tests(audit), _beliefs(audit), spacing=28)
     verdict = "no fault was found" if audit.passed else "the promise is broken"
     return styled(
         chart.properties(description=f"Promised against seen in an audit: {verdict}."),
@@ -41,7 +36,7 @@ def promised_against_seen(audit: Audit) -> Any:
     )
 
 
-def _tests(alt: Any, audit: Audit) -> Any:
+def _tests(audit: Audit) -> Any:
     rows = [
         {
             "test": f"{test.pair}: {test.view}",
@@ -71,7 +66,7 @@ def _tests(alt: Any, audit: Audit) -> Any:
     return (bars + ticks).properties(width=_WIDTH)
 
 
-def _beliefs(alt: Any, audit: Audit) -> Any:
+def _beliefs(audit: Audit) -> Any:
     """Posterior, difference and ratio at several priors, for the pair that went furthest."""
 
     def reach(belief: Any) -> tuple[bool, float, float]:
@@ -79,7 +74,7 @@ def _beliefs(alt: Any, audit: Audit) -> Any:
 
     belief = max(audit.beliefs, key=reach)
     priors = belief.to_dict()["priors"]
-    panels = [_panel(alt, priors, name) for name in ("posterior", "difference", "ratio")]
+    panels = [_panel(priors, name) for name in ("posterior", "difference", "ratio")]
     return alt.hconcat(*panels).properties(
         title=alt.TitleParams(
             f"Beliefs, pair “{belief.pair}”: promised (frame), certain (bar), estimated (line)",
@@ -91,7 +86,7 @@ def _beliefs(alt: Any, audit: Audit) -> Any:
     )
 
 
-def _panel(alt: Any, priors: list[dict[str, Any]], name: str) -> Any:
+def _panel(priors: list[dict[str, Any]], name: str) -> Any:
     rows = [
         {"prior": f"{entry['prior']:.0%}", "what": what, "low": span[0], "high": span[1]}
         for entry in priors

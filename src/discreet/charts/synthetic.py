@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import numpy as np
 
-from discreet.errors import InputError
+from discreet.charts.style import styled
 
 if TYPE_CHECKING:
     from discreet.synthetic.assessment import Assessment, Search
@@ -26,24 +27,14 @@ _VERDICTS = ["yes", "no"]
 _WIDTH, _HEIGHT = 420, 300
 
 
-def _altair() -> Any:
-    try:
-        import altair
-    except ModuleNotFoundError:
-        raise InputError("Charts need Altair; install discreet[charts].") from None
-    return altair
-
-
 def _finished(
     chart: Any, title: str, description: str, subtitle: str | None = None, **size: int
 ) -> Any:
     """Give a chart its size, its description and the look of all charts."""
-    from discreet.charts.style import styled
-
     return styled(chart.properties(description=description, **size), title, subtitle)
 
 
-def _budget(alt: Any, values: Sequence[float]) -> Any:
+def _budget(values: Sequence[float]) -> Any:
     """Colour and shape for budgets: ordered, readable without colour."""
     order = [f"{value:g}" for value in sorted(set(values), reverse=True)]
     return alt.Color("epsilon:N", title="ε", sort=order, scale=alt.Scale(scheme="viridis"))
@@ -51,7 +42,6 @@ def _budget(alt: Any, values: Sequence[float]) -> Any:
 
 def risk_against_utility(runs: Sequence[Run], *, p0: float) -> Any:
     """R of one record against U, one point a pair (D, D*): Figures 1 and 2 of M&R."""
-    alt = _altair()
     rows = [
         {
             "epsilon": f"{run.epsilon:g}",
@@ -67,7 +57,7 @@ def risk_against_utility(runs: Sequence[Run], *, p0: float) -> Any:
         .encode(
             x=alt.X("U:Q", title="U: digits of squared error lost (0 = none)"),
             y=alt.Y("R:Q", title="R: belief in the true value, from 50 %", scale={"zero": False}),
-            color=_budget(alt, [run.epsilon for run in runs]),
+            color=_budget([run.epsilon for run in runs]),
             shape=alt.Shape(
                 "record:N", scale=alt.Scale(domain=_ANSWERS, range=["circle", "square"])
             ),
@@ -94,7 +84,6 @@ def relative_against_absolute(runs: Sequence[Run], *, p0: float, priors: int = 1
 
     The line is straight (RR = R + (1 − R) e^Λ), so its two ends are the whole of it.
     """
-    alt = _altair()
     rows = []
     for number, run in enumerate(runs):
         growth = float(np.exp(run.shift))
@@ -115,7 +104,7 @@ def relative_against_absolute(runs: Sequence[Run], *, p0: float, priors: int = 1
         .encode(
             x=alt.X("R:Q", title="R: belief in the true value"),
             y=alt.Y("RR:Q", title="RR: belief over prior", scale={"zero": False}),
-            color=_budget(alt, [run.epsilon for run in runs]),
+            color=_budget([run.epsilon for run in runs]),
             strokeDash=alt.StrokeDash(
                 "record:N", scale=alt.Scale(domain=_ANSWERS, range=[[1, 0], [3, 3]])
             ),
@@ -136,7 +125,6 @@ def risk_map(
     assessment: Assessment, *, priors: Sequence[float] | None = None, most: int = 40
 ) -> Any:
     """R of the riskiest cells (down) over the intruder's priors (across). Confidential."""
-    alt = _altair()
     w = np.linspace(0.02, 0.98, 25) if priors is None else np.asarray(priors, dtype=np.float64)
     found = assessment.risk
     worst = np.argsort(-np.where(found.at_risk, found.shift, -np.inf), kind="stable")
@@ -191,7 +179,6 @@ def risk_map(
 
 def frontier(result: Search) -> Any:
     """The largest R among the candidates of each budget against their distance. Confidential."""
-    alt = _altair()
     rows = [
         {
             "epsilon": f"{row['epsilon']:g}",
