@@ -1,24 +1,46 @@
-"""ρ of Gaussian noise, continuous or discrete: ρ = Δ²/2σ² (Bun and Steinke 2016, Prop. 1.6;
-Canonne, Kamath and Steinke 2020, Thm 4).
+"""What Gaussian noise, continuous or discrete, has in common.
+
+Notation. σ the parameter of the noise, Δ the L2 sensitivity of what it goes on, ρ = Δ²/2σ².
+
+Law: both are ρ-zCDP (Bun and Steinke 2016, Prop. 1.6; Canonne, Kamath and Steinke 2020, Thm 4).
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Self
 
+from discreet.guarantees import ZCDP
 from discreet.laws.checks import positive
 from discreet.rounding import up
 
-__all__ = ["rho_of", "sigma_of"]
+__all__ = ["OfSigma"]
 
 
-def sigma_of(rho: float, sensitivity: float) -> float:
-    """Return the least σ that is ρ-zCDP, rounded up."""
-    positive("rho", rho)
-    return up(positive("sensitivity", sensitivity) / math.sqrt(2 * rho), 4)
+@dataclass(frozen=True, slots=True)
+class OfSigma:
+    """Noise that is given by its σ, and private by its ρ."""
 
+    sigma: float
+    sensitivity: float = 1.0
 
-def rho_of(sigma: float, sensitivity: float) -> float:
-    """Return Δ²/2σ², to the nearest."""
-    ratio = sensitivity / sigma
-    return ratio * ratio / 2
+    def __post_init__(self) -> None:
+        positive("sigma", self.sigma)
+        positive("sensitivity", self.sensitivity)
+
+    @classmethod
+    def of_rho(cls, rho: float, sensitivity: float = 1.0) -> Self:
+        """Return the least noise that is ρ-zCDP; σ is rounded up."""
+        positive("rho", rho)
+        return cls(up(positive("sensitivity", sensitivity) / math.sqrt(2 * rho), 4), sensitivity)
+
+    @property
+    def rho(self) -> float:
+        """ρ = Δ²/2σ², to the nearest."""
+        ratio = self.sensitivity / self.sigma
+        return ratio * ratio / 2
+
+    def guarantee(self) -> ZCDP:
+        """ρ-zCDP, ρ rounded up."""
+        return ZCDP(up(self.rho, 4))

@@ -18,10 +18,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from discreet.errors import InputError
-from discreet.guarantees import ZCDP
-from discreet.laws.checks import positive, probability
-from discreet.laws.concentrated import rho_of, sigma_of
-from discreet.rounding import up
+from discreet.laws.checks import probability
+from discreet.laws.concentrated import OfSigma
 
 __all__ = ["DiscreteGaussian"]
 
@@ -39,30 +37,13 @@ def _normaliser(sigma: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussian:
+class DiscreteGaussian(OfSigma):
     """Discrete Gaussian noise of parameter `sigma` for integer statistics.
 
     >>> d = DiscreteGaussian(3.0)
     >>> round(d.sd, 9), round(d.prob_exact, 4)
     (3.0, 0.133)
     """
-
-    sigma: float
-    sensitivity: float = 1.0
-
-    def __post_init__(self) -> None:
-        positive("sigma", self.sigma)
-        positive("sensitivity", self.sensitivity)
-
-    @classmethod
-    def of_rho(cls, rho: float, sensitivity: float = 1.0) -> DiscreteGaussian:
-        """Return the least noise that is ρ-zCDP; σ is rounded up."""
-        return cls(sigma_of(rho, sensitivity), sensitivity)
-
-    @property
-    def rho(self) -> float:
-        """ρ = Δ²/2σ²."""
-        return rho_of(self.sigma, self.sensitivity)
 
     @property
     def normaliser(self) -> float:
@@ -82,10 +63,6 @@ class DiscreteGaussian:
     def prob_exact(self) -> float:
         """Probability that the released value is the true one."""
         return 1 / self.normaliser
-
-    def guarantee(self) -> ZCDP:
-        """ρ-zCDP, ρ rounded up."""
-        return ZCDP(up(self.rho, 4))
 
     def _weight(self, n: int) -> float:
         return math.exp(-n * n / (2 * self.sigma * self.sigma))

@@ -16,39 +16,20 @@ import math
 from dataclasses import dataclass
 
 from discreet.errors import InputError
-from discreet.guarantees import ZCDP
-from discreet.laws.checks import positive, probability
-from discreet.laws.concentrated import rho_of, sigma_of
+from discreet.laws.checks import probability
+from discreet.laws.concentrated import OfSigma
 from discreet.laws.normal import tail, upper_point
-from discreet.rounding import up
 
 __all__ = ["Gaussian"]
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian:
+class Gaussian(OfSigma):
     """Gaussian noise of standard deviation `sigma`.
 
     >>> round(Gaussian(10.0).rho, 9)
     0.005
     """
-
-    sigma: float
-    sensitivity: float = 1.0
-
-    def __post_init__(self) -> None:
-        positive("sigma", self.sigma)
-        positive("sensitivity", self.sensitivity)
-
-    @classmethod
-    def of_rho(cls, rho: float, sensitivity: float = 1.0) -> Gaussian:
-        """Return the least noise that is ρ-zCDP; σ is rounded up."""
-        return cls(sigma_of(rho, sensitivity), sensitivity)
-
-    @property
-    def rho(self) -> float:
-        """ρ = Δ²/2σ²."""
-        return rho_of(self.sigma, self.sensitivity)
 
     @property
     def sd(self) -> float:
@@ -59,10 +40,6 @@ class Gaussian:
     def prob_exact(self) -> float:
         """Zero: a continuous value is never exact."""
         return 0.0
-
-    def guarantee(self) -> ZCDP:
-        """ρ-zCDP, ρ rounded up."""
-        return ZCDP(up(self.rho, 4))
 
     def tail(self, t: float) -> float:
         """P(N ≥ t), which is P(N ≤ −t), for any t."""
