@@ -25,7 +25,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 from discreet.errors import GuaranteeError, InputError
 from discreet.rounding import up
@@ -35,6 +35,7 @@ __all__ = [
     "Adjacency",
     "ApproxDP",
     "Guarantee",
+    "Named",
     "PrivacyCurve",
     "ProbabilisticDP",
     "PureDP",
@@ -43,21 +44,26 @@ __all__ = [
 ]
 
 
-class Adjacency(StrEnum):
+class Named(StrEnum):
+    """One of a few things that have names."""
+
+    @classmethod
+    def of(cls, name: str) -> Self:
+        """Return the one of that name, or say which names there are."""
+        try:
+            return cls(name)
+        except ValueError:
+            known = ", ".join(one.value for one in cls)
+            what = cls.__name__.lower()
+            raise InputError(f"{what} is {name!r}; it must be one of: {known}.") from None
+
+
+class Adjacency(Named):
     """Which data sets are neighbours."""
 
     ADD_REMOVE = "add-remove"
     REPLACE = "replace"
     LOCAL = "local"
-
-    @classmethod
-    def of(cls, name: str) -> Adjacency:
-        """Return the adjacency of that name, or say which names there are."""
-        try:
-            return cls(name)
-        except ValueError:
-            known = ", ".join(a.value for a in cls)
-            raise InputError(f"adjacency is {name!r}; it must be one of: {known}.") from None
 
 
 def _check(name: str, value: float, *, low: float = 0.0, high: float = math.inf) -> float:

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, Literal
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
-from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
+from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, Named, PureDP
 from discreet.ledger.amounts import Amount
 from discreet.ledger.filters import Charge, Chargeable, Filter, charges
 
@@ -45,7 +44,7 @@ class OverBudget(BudgetExceeded):
         self.needs, self.spent, self.cap, self.left, self.fits = needs, spent, cap, left, fits
 
 
-class Period(StrEnum):
+class Period(Named):
     """A stretch of the calendar, in UTC."""
 
     DAY = "day"
@@ -53,15 +52,6 @@ class Period(StrEnum):
     MONTH = "month"
     QUARTER = "quarter"
     YEAR = "year"
-
-    @classmethod
-    def named(cls, name: str) -> Period:
-        """Return the period of that name, or say which names there are."""
-        try:
-            return cls(name)
-        except ValueError:
-            known = ", ".join(p.value for p in cls)
-            raise InputError(f"period is {name!r}; it must be one of: {known}.") from None
 
     def holding(self, moment: datetime) -> str:
         """Name the period that holds a moment, e.g. `2026-11` for a month."""
@@ -107,7 +97,7 @@ class Account:
             raise InputError(f"unit is {unit!r}; it must be one of: {', '.join(UNITS)}.")
         if (period is None) != (period_cap is None):
             raise InputError("A period and a period cap come together: give both or neither.")
-        rule, neighbours = Filter.named(filter), Adjacency.of(adjacency)
+        rule, neighbours = Filter.of(filter), Adjacency.of(adjacency)
         for limit in (cap, period_cap):
             stated = getattr(limit, "adjacency", neighbours)
             if stated != neighbours:
@@ -122,7 +112,7 @@ class Account:
             filter=rule,
             cap=None if cap is None else rule.limit(cap),
             spent=rule.zero,
-            period=None if period is None else Period.named(period),
+            period=None if period is None else Period.of(period),
             period_cap=None if period_cap is None else rule.limit(period_cap),
             period_spent=None if period_cap is None else rule.zero,
         )
@@ -258,10 +248,10 @@ class Account:
             name=name,
             unit=terms["unit"],
             adjacency=Adjacency.of(terms["adjacency"]),
-            filter=Filter.named(terms["filter"]),
+            filter=Filter.of(terms["filter"]),
             cap=amount("cap"),
             spent=spent,
-            period=None if terms["period"] is None else Period.named(terms["period"]),
+            period=None if terms["period"] is None else Period.of(terms["period"]),
             period_cap=amount("period_cap"),
             period_now=standing.get("period_now"),
             period_spent=amount("period_spent"),

@@ -187,7 +187,7 @@ def refuse_unknown_account(
     filter: str = "pure",  # noqa: A002  (the users' word)
 ) -> NoReturn:
     """Refuse an account that is not open, with the command that opens it."""
-    caps = " ".join(f"--{c} {c.upper()}" for c in Filter.named(filter).coordinates)
+    caps = " ".join(f"--{c} {c.upper()}" for c in Filter.of(filter).coordinates)
     raise PolicyError(
         f"Account {name!r} is not open in {url}. Open it first: discreet ledger open "
         f"--ledger {shlex.quote(url)} --account {shlex.quote(name)} --unit {unit} "

@@ -13,7 +13,6 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
-from enum import StrEnum
 from typing import Any, TypeAlias
 
 from discreet.composition.filters import cost
@@ -23,6 +22,7 @@ from discreet.guarantees import (
     Adjacency,
     ApproxDP,
     Guarantee,
+    Named,
     PrivacyCurve,
     ProbabilisticDP,
     PureDP,
@@ -102,21 +102,12 @@ def _numbers(guarantee: Guarantee) -> tuple[float, ...]:
     return tuple(getattr(guarantee, name) for name in names if hasattr(guarantee, name))
 
 
-class Filter(StrEnum):
+class Filter(Named):
     """The rule by which an account adds up, fixed when it is opened."""
 
     PURE = "pure"
     BASIC = "basic"
     ZCDP = "zcdp"
-
-    @classmethod
-    def named(cls, name: str) -> Filter:
-        """Return the filter of that name, or say which names there are."""
-        try:
-            return cls(name)
-        except ValueError:
-            known = ", ".join(f.value for f in cls)
-            raise InputError(f"filter is {name!r}; it must be one of: {known}.") from None
 
     @property
     def coordinates(self) -> tuple[str, ...]:
