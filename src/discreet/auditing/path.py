@@ -32,7 +32,7 @@ from discreet.releases.spec import Budget, Spec
 from discreet.releases.statistics import compiled
 from discreet.releases.tables import VALUES, Table
 
-__all__ = ["PRIORITY", "Replay", "Seen", "columns_of", "opened", "raised", "trial"]
+__all__ = ["PRIORITY", "Replay", "Seen", "columns_of", "key_calls", "opened", "raised", "trial"]
 
 PRIORITY = "_audit_priority"
 

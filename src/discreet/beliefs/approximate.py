@@ -25,7 +25,7 @@ from discreet.errors import GuaranteeError, ToleranceError
 from discreet.guarantees import ApproxDP
 from discreet.rounding import up
 
-__all__ = ["epsilon_prime", "largest_epsilon", "refuse_too_small"]
+__all__ = ["epsilon_prime", "largest_epsilon", "largest_epsilon_at", "refuse_too_small"]
 
 _MARGIN = 64 * 2.0**-52
 

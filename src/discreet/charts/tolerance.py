@@ -23,6 +23,7 @@ from discreet.tolerances import PosteriorUnlessRatio, Ratio, priors
 __all__ = [
     "figure_1",
     "figure_2",
+    "figure_2_rows",
     "figure_3",
     "figure_4",
     "figure_5",

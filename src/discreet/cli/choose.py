@@ -16,6 +16,8 @@ from discreet.errors import InputError
 if TYPE_CHECKING:
     from discreet.budgets import Choice
 
+__all__ = ["command"]
+
 
 def command(
     ratio: Annotated[

@@ -12,6 +12,8 @@ from discreet.cli.options import JsonOption
 if TYPE_CHECKING:
     from discreet.composition import Composition
 
+__all__ = ["command"]
+
 _WORDS = ("epsilon", "delta", "rho", "sigma", "scale", "times", "mechanism", "sensitivity")
 _MECHANISMS = "laplace, geometric, gaussian, discrete-gaussian, randomized-response, exponential"
 

@@ -12,6 +12,8 @@ from discreet.cli.options import JsonOption
 from discreet.cli.output import emit
 from discreet.errors import InputError
 
+__all__ = ["command"]
+
 
 def command(
     port: Annotated[

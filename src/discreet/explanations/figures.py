@@ -17,6 +17,7 @@ __all__ = [
     "Side",
     "amount",
     "chance",
+    "counted",
     "crowd_for",
     "decimals",
     "frequency",

@@ -27,6 +27,7 @@ __all__ = [
     "library_text",
     "markdown",
     "mechanism_rows",
+    "table",
     "unit_text",
 ]
 

@@ -34,6 +34,7 @@ from discreet.rounding import percent
 __all__ = [
     "AUDIENCES",
     "Audience",
+    "check_audience",
     "crowd_for",
     "event_of",
     "frequency",

@@ -20,7 +20,7 @@ from discreet.explanations.figures import chance, counted, crowd_for, frequency,
 from discreet.explanations.sentences import event_of
 from discreet.guarantees import Adjacency
 
-__all__ = ["Icons", "Knows", "Worry", "worry"]
+__all__ = ["Icons", "Knows", "Worry", "answer", "worry"]
 
 Knows: TypeAlias = Literal["everyone else", "a hunch"]
 _FIGURES = 100

@@ -92,8 +92,7 @@ class Geometric:
 
     def half_width(self, confidence: float = 0.95) -> int:
         """Smallest whole t with P(|N| ≤ t) ≥ confidence."""
-        if not 0 < confidence < 1:
-            raise InputError(f"confidence is {confidence!r}; it must lie between 0 and 1.")
+        probability("confidence", confidence)
         rate = self.epsilon / self.sensitivity
         guess = math.log(2 / ((1 - confidence) * (1 + math.exp(-rate)))) / rate - 1
         t = max(0, math.floor(guess) - 1)

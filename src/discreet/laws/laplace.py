@@ -77,8 +77,7 @@ class Laplace:
 
     def half_width(self, confidence: float = 0.95) -> float:
         """The t with P(|N| ≤ t) = confidence."""
-        if not 0 < confidence < 1:
-            raise InputError(f"confidence is {confidence!r}; it must lie between 0 and 1.")
+        probability("confidence", confidence)
         return -self.scale * math.log1p(-confidence)
 
     def prob_crosses(self, distance: float) -> float:

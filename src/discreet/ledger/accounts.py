@@ -21,7 +21,7 @@ from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, Named, Pur
 from discreet.ledger.amounts import Amount
 from discreet.ledger.filters import Charge, Chargeable, Filter, charges
 
-__all__ = ["NO_CAP", "UNITS", "Account", "OverBudget", "Period"]
+__all__ = ["NO_CAP", "UNITS", "Account", "OverBudget", "Period", "remaining_dict"]
 
 UNITS = ("person", "record", "partition")
 NO_CAP = "no lifetime cap: what is spent is counted, and nothing limits it"

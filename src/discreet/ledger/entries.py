@@ -29,6 +29,7 @@ __all__ = [
     "BEFORE_THE_FIRST",
     "Entry",
     "canonical",
+    "checked_id",
     "digest",
     "new_id",
     "read_moment",

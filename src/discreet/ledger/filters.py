@@ -31,7 +31,7 @@ from discreet.laws import Exponential
 from discreet.ledger.amounts import EXACT, ZERO, Amount, exact, exact_ratio, float_down
 from discreet.ledger.words import line
 
-__all__ = ["Charge", "Chargeable", "Filter"]
+__all__ = ["Charge", "Chargeable", "Filter", "charges"]
 
 EXPONENTIAL = "exponential"
 _ROOT = Context(prec=40, rounding=ROUND_FLOOR, Emax=9_999, Emin=-9_999)

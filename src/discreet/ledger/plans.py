@@ -25,7 +25,7 @@ from discreet.ledger.entries import Entry
 from discreet.ledger.filters import Charge, Chargeable, Filter, charges
 from discreet.ledger.words import line
 
-__all__ = ["Part", "Plan", "PlanPart", "Slot"]
+__all__ = ["Part", "Plan", "PlanPart", "Slot", "check_total", "composed", "parts_of"]
 
 PlanPart: TypeAlias = "Part | Guarantee | Charge | tuple[Guarantee | Charge, int]"
 

@@ -35,9 +35,11 @@ __all__ = [
     "Randomized",
     "Statistic",
     "Sum",
+    "Threshold",
     "Variance",
     "Within",
     "default_name",
+    "key_text",
     "kind_of",
 ]
 

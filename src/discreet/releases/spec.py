@@ -33,7 +33,18 @@ from discreet.errors import PolicyError, SpecError
 from discreet.reading import text_of, yaml_values
 from discreet.releases.questions import STATISTICS, Statistic, default_name, kind_of
 
-__all__ = ["About", "Budget", "Protect", "Series", "Spec", "json_schema", "load", "written"]
+__all__ = [
+    "About",
+    "Budget",
+    "Closed",
+    "InFolder",
+    "Protect",
+    "Series",
+    "Spec",
+    "json_schema",
+    "load",
+    "written",
+]
 
 _TAGS = frozenset({*STATISTICS, "discover", "public", "str", "tuple[str, ...]"})
 _WEIGHTS = frozenset({"weights", "survey_weight", "survey_weights", "sampling_weight", "pweight"})

@@ -32,6 +32,7 @@ __all__ = [
     "Number",
     "Power",
     "Variable",
+    "children",
     "evaluate",
     "is_constant",
     "parse",

@@ -41,7 +41,15 @@ from discreet.tolerances.shapes import (
 )
 from discreet.tolerances.table import Table
 
-__all__ = ["Promise", "from_mapping", "from_yaml", "promise_of", "to_yaml"]
+__all__ = [
+    "Promise",
+    "from_mapping",
+    "from_yaml",
+    "load_yaml",
+    "promise_of",
+    "read_text",
+    "to_yaml",
+]
 
 _SHAPES = {
     "ratio", "posterior", "difference", "unless_ratio", "profile", "table", "preset",

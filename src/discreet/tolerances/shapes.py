@@ -49,6 +49,7 @@ __all__ = [
     "PosteriorUnlessRatio",
     "Ratio",
     "Tolerance",
+    "check_ratio",
     "leaves",
     "priors",
 ]
