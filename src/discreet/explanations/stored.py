@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InputError, PolicyError
 from discreet.reading import json_values
+from discreet.releases.outputs import FILES, hash_together
 
 if TYPE_CHECKING:
     from discreet.guarantees import Guarantee
     from discreet.ledger import Account, Entry, Ledger
 
-__all__ = ["FILES", "Stored", "find", "stored_release"]
+__all__ = ["Stored", "find", "stored_release"]
 
-FILES = ("release.json", "statement.md", "table.csv", "table.parquet")
 _PREFIX = "sqlite:///"
 _CHARGES = ("reserve", "charge", "plan")
 
@@ -137,14 +137,6 @@ def _verified(ledger: Ledger) -> None:
             f"The ledger {ledger.url} is not what it was when it was written ({problems[0]}); "
             "nothing is reported from it. Restore it, and run discreet ledger verify."
         )
-
-
-def hash_together(hashes: Mapping[str, str]) -> str:
-    """Return the one hash of a release, from those of its files, as the ledger keeps it."""
-    together = hashlib.sha256()
-    for name in sorted(hashes):
-        together.update(name.encode() + b"\0" + bytes.fromhex(hashes[name]))
-    return together.hexdigest()
 
 
 def _hash(path: Path) -> str:

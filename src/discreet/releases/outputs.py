@@ -22,10 +22,12 @@ from discreet.errors import InputError, InternalError
 from discreet.releases.tables import Table
 
 __all__ = [
+    "FILES",
     "RELEASE",
     "STATEMENT",
     "all_or_nothing",
     "hash_of",
+    "hash_together",
     "prepare",
     "publish",
     "store",
@@ -35,7 +37,7 @@ __all__ = [
 
 RELEASE = "release.json"
 STATEMENT = "statement.md"
-_FILES = ("table.csv", "table.parquet", RELEASE, STATEMENT)
+FILES = ("table.csv", "table.parquet", RELEASE, STATEMENT)
 _WHOLE = ".whole"
 
 
@@ -59,7 +61,7 @@ def store(output: Path, release_id: str, said: Mapping[str, Any], table: Table, 
         pq.write_table(table.to_arrow(), hidden / "table.parquet")
         (hidden / RELEASE).write_text(_json(said), encoding="utf-8")
         (hidden / STATEMENT).write_text(words, encoding="utf-8")
-        for name in _FILES:
+        for name in FILES:
             synchronise(hidden / name)
         synchronise(hidden)
         hidden.rename(whole)
@@ -119,10 +121,18 @@ def _json(said: Mapping[str, Any]) -> str:
 
 def hash_of(folder: Path) -> str:
     """Return SHA-256 over the files of a release, by name."""
-    together = hashlib.sha256()
-    for name in sorted(_FILES):
+    hashes = {}
+    for name in FILES:
         with (folder / name).open("rb") as file:
-            together.update(name.encode() + b"\0" + hashlib.file_digest(file, "sha256").digest())
+            hashes[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return hash_together(hashes)
+
+
+def hash_together(hashes: Mapping[str, str]) -> str:
+    """Return the one hash of a release, from those of its files, as the ledger keeps it."""
+    together = hashlib.sha256()
+    for name in sorted(hashes):
+        together.update(name.encode() + b"\0" + bytes.fromhex(hashes[name]))
     return together.hexdigest()
 
 
