@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ import pytest
 
 from discreet.errors import DataError, InputError
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines.base import Counting, KeySet, Query
+from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing
+from discreet.releases.engines.duckdb import DuckDB
 
 spark = pytest.importorskip("discreet.releases.engines.spark")
 
@@ -38,6 +41,54 @@ def test_a_table_of_the_catalogue_is_read_and_no_view_stays(
         spark_running.sql("drop table visits")
     with pytest.raises(DataError, match="is there such a table"):
         spark.Spark.open("spark://visits", tmp_path.joinpath)
+
+
+def test_workers_and_windows_keep_the_same_rows(spark_running: Any, tmp_path: Path) -> None:
+    """With priorities given, both ways of bounding give DuckDB's integers."""
+    drawn = random.Random(7)  # noqa: S311
+    rows = 5_000
+    table = pa.table(
+        {
+            "k": [drawn.choice("ab") for _ in range(rows)],
+            "u": pa.array([drawn.choice([None, *range(-300, 300)]) for _ in range(rows)]),
+            "priority": [drawn.random() for _ in range(rows)],
+            "v": [drawn.uniform(-1, 12) for _ in range(rows)],
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    value = Number("v", 0, 100, Fraction(1, 10))
+    bounds = Contribution(rows=3, groups=3, rows_per_group=3)
+    query = Query(("u",), CELLS, bounds, (Counting("n"), Summing("s", value)), priority="priority")
+    with_duckdb = DuckDB.of(table)
+    expected = with_duckdb.measure(query)
+    with_duckdb.close()
+    for workers in (True, False):
+        engine = spark.Spark.open("spark://t.parquet", tmp_path.joinpath)
+        assert engine._workers_sort()
+        engine._sorting = workers
+        assert engine.measure(query) == expected
+        used = [view for view in engine._views if view.startswith("_best")]
+        assert bool(used) is workers
+        engine.close()
+
+
+def test_workers_without_libraries_are_not_asked(
+    spark_running: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacking(most: int) -> Any:
+        def kept(batches: Any) -> Any:
+            import a_library_that_is_not_there  # noqa: F401
+
+            yield from batches
+
+        return kept
+
+    pq.write_table(pa.table({"k": ["a", "a"], "u": [1, 1]}), tmp_path / "t.parquet")
+    monkeypatch.setattr(spark, "_looking_back", lacking)
+    engine = spark.Spark.open("spark://t.parquet", tmp_path.joinpath)
+    assert engine.measure(Query(("u",), CELLS, ONE, (Counting("n"),))) == {"n": [1, 0]}
+    assert engine._sorting is False
+    engine.close()
 
 
 def test_nested_units_are_refused(spark_running: Any, tmp_path: Path) -> None:
@@ -70,7 +121,8 @@ _ALONE = """
 import warnings
 from pathlib import Path
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines.base import Counting, KeySet, Query
+from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing
+from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.engines.opening import opened
 engine = opened("spark://t.parquet", Path.cwd().joinpath)
 bounds = Contribution.of(1, 1, 1, adjacency="add-remove", grouped=True)

@@ -10,7 +10,7 @@ why that is exact and leaves no tie to the data. What needs more than 31 bits is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -49,6 +49,7 @@ CODE = "_code"
 _WIDEST = 31
 
 Table: TypeAlias = Any
+Best: TypeAlias = Callable[[Table, str, int], Table | None]
 Value: TypeAlias = Any
 
 
@@ -160,8 +161,14 @@ def kept_rows(
     reading: Reading,
     keys: Table | None,
     materialize: Materialize,
+    best: Best | None = None,
 ) -> Table:
-    """Return the rows that count: cell and fields, after bounding."""
+    """Return the rows that count: cell and fields, after bounding.
+
+    `best` is an engine's own way to keep the best rows of each unit, for the plainest case: one
+    column of units, everything else in one integer beside it, and only the rows limited. It may
+    return None.
+    """
     if not query.unit:
         return _rows(source, query, reading, keys, unit=False)
     rows = _rows(source, query, reading, keys, unit=True)
@@ -186,7 +193,10 @@ def kept_rows(
         return kept_of(rows).select(GROUP, *fields)
     beside = [] if GROUP in bits else [GROUP]
     packed = rows.select(*units, *beside, **{PRIORITY: _packed(rows, bits)})
-    return _unpacked(kept_of(packed), bits, beside)
+    kept = None
+    if best is not None and not beside and len(units) == 1:
+        kept = best(packed, units[0], contribution.rows)
+    return _unpacked(kept_of(packed) if kept is None else kept, bits, beside)
 
 
 def _packed(rows: Table, bits: Mapping[str, int]) -> Value:

@@ -12,7 +12,7 @@ of the session keep the rule of the dialects instead. The limits, exact:
     2^-1075          up to here it is rounded to zero
 
 Priorities. `random()` is a statistical generator, seeded by the server for each session; a pooled
-session may have been seeded by somebody else. So each draw is hashed together with 64 secret bits
+session may have been seeded by somebody else. So each draw is hashed together with 63 secret bits
 of this release: whatever the state of the generator was, the priorities look independent.
 """
 

@@ -80,6 +80,13 @@ class SQLEngine(ABC):
         """Return the sums by a way that is quicker for these data, if the engine has one."""
         return None
 
+    def _best(self, rows: Table, unit: str, most: int) -> Table | None:
+        """Return the `most` best rows of each unit by a way of the engine's own, if it has one.
+
+        `rows` has the unit and one integer, the least of which are the best.
+        """
+        return None
+
     @property
     def columns(self) -> Mapping[str, Column]:
         """The columns and their types, read from the schema alone."""
@@ -108,7 +115,7 @@ class SQLEngine(ABC):
             quick = self._quicker(query, keys, sums, cells)
             if quick is not None:
                 return quick
-        kept = expressions.kept_rows(self._source, query, self._reading, keys, self._stored)
+        kept = self._kept_rows(query, keys)
         if len(tallies) + bool(sums) > 1:
             kept = self._stored(kept)
         if sums:
@@ -122,6 +129,11 @@ class SQLEngine(ABC):
                 counts[code][place] = int(count)
             answers[tally.name] = counts
         return answers
+
+    def _kept_rows(self, query: Query, keys: Table) -> Table:
+        return expressions.kept_rows(
+            self._source, query, self._reading, keys, self._stored, self._best
+        )
 
     def _summed(self, kept: Table, query: Query, sums: list[str], cells: int) -> dict[str, Any]:
         expression = expressions.measured(kept, query, self._reading)
@@ -150,7 +162,7 @@ class SQLEngine(ABC):
         # The texts stay in the engine: the query below only needs how many there are.
         cells = KeySet(by, ((),) * size)
         query = Query(unit, cells, contribution.once_per_group(), (Counting("_units"),))
-        kept = expressions.kept_rows(self._source, query, self._reading, keys, self._stored)
+        kept = self._kept_rows(query, keys)
         found = Found(by, tuple(self._summed(kept, query, ["_units"], size)["_units"]))
         self._found[id(found)] = keys
         return found
