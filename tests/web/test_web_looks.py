@@ -59,7 +59,14 @@ STATES = {
     "ledger-verified": "/ledger?ledger=looked.db&verify=true",
     "ledger-unknown": "/ledger?ledger=unknown.db",
 }
-CHARTS = {"tolerate": 1, "cost": 1, "series": 1, "explain": 2, "explain-me-replace": 1}
+CHARTS = {
+    "tolerate": 1,
+    "tolerate-map": 3,
+    "cost": 1,
+    "series": 1,
+    "explain": 2,
+    "explain-me-replace": 1,
+}
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ const sliders = new Map();
 let view = null;
 let dragged = null;
 let height = 0;  // where the hand took a handle
+let resting = 0;
 let owed = 0;  // steps of the keyboard that were not sent yet
 
 if (form && results) start();
@@ -70,9 +71,13 @@ function start() {
       await chart(document.getElementById("ratio"), ratio);
       await chart(document.getElementById("largest"), epsilon);
     }
+    // A map has hundreds of fields, and would hold up the hand: it is drawn when the hand rests.
+    window.clearTimeout(resting);
     if (map) {
-      await chart(document.getElementById("ratios"), ratios);
-      await chart(document.getElementById("map"), map);
+      resting = window.setTimeout(() => {
+        chart(document.getElementById("ratios"), ratios);
+        chart(document.getElementById("map"), map);
+      }, 80);
     }
   }
 
