@@ -255,7 +255,9 @@ def _advanced(
         return _nothing(name)
     if delta is None:
         nearest = -math.log(delta_prime - spent)
-        size, _ = lowest_between(lambda x: bound(spent + math.exp(-x)), nearest, nearest + 300)
+        # Where δ is given away, anything much smaller on top of it is no number of its own.
+        farthest = min(300 + nearest, 30 - math.log(spent)) if spent > 0 else 300 + nearest
+        size, _ = lowest_between(lambda x: bound(spent + math.exp(-x)), nearest, farthest)
         delta = spent + math.exp(-size)
     epsilon = theorem(triples, delta)
     if epsilon is None:
