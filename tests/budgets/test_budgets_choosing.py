@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 import mpmath as mp
 import pytest
 
-from discreet import choose
+from discreet import Prior, choose
+from discreet.budgets import lee_clifton
 from discreet.budgets.choosing import _attained
+from discreet.budgets.one_prior import range_for_posterior
 from discreet.budgets.search import Search
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency, ApproxDP, PureDP
@@ -264,3 +268,84 @@ class TestWarnings:
     def test_a_proof_that_is_complete_did_not_stop(self) -> None:
         for tolerance in (Ratio(3), Formula("max(0.25/(p*q), 3)"), Formula("1e-6/(p*q) + 1.00001")):
             assert not self.said(tolerance, "stopped")
+
+    @pytest.mark.parametrize(
+        ("epsilon", "width", "stopped"),
+        [(0.5, 0.9e-6, False), (0.5, 1.5e-6, True), (3.0, 2e-6, False), (3.0, 4e-6, True)],
+    )
+    def test_a_proof_that_stopped_short(self, epsilon: float, width: float, stopped: bool) -> None:
+        """A millionth of ε, or of 1 where ε is smaller, is what a complete proof leaves."""
+        whole = choose(Ratio(3))
+        short = replace(
+            whole,
+            guarantee=PureDP(epsilon),
+            certificate=replace(whole.certificate, lower=epsilon, upper=epsilon + width),
+        )
+        assert any("stopped" in warning for warning in short.warnings) is stopped
+
+
+class TestShown:
+    def test_a_notebook_shows_each_thing_beside_its_name(self) -> None:
+        choice = choose(Formula("max(0.25/(p*q), 3)"))
+        html = choice._repr_html_()
+        assert f"<caption>{escape(repr(choice))}</caption>" in html
+        rows = dict(re.findall("<tr><th>(.*?)</th><td>(.*?)</td></tr>", html))
+        assert rows["tolerance"] == escape(str(choice.tolerance))
+        assert rows["proof"] == "branch and bound"
+        assert rows["noise of a count"] == f"{choice.noise['sd']:.3g}"
+        believed = [
+            re.fullmatch(r"(\d+)% → at most ([\d.]+) %", x) for x in rows["belief"].split("; ")
+        ]
+        for row, said in zip(choice.implied, believed, strict=True):
+            assert float(said[1]) == pytest.approx(100 * row["prior"])
+            shown = float(said[2])
+            assert 100 * row["posterior"] <= shown * (1 + 1e-12) < 100 * row["posterior"] + 0.1001
+        warned = choose(Ratio(3))
+        assert f"<th>warning</th><td>{escape(warned.warnings[0])}</td>" in warned._repr_html_()
+
+    def test_a_line_says_where_it_binds(self) -> None:
+        assert repr(choose(Ratio(3))) == (
+            "Choice(epsilon=0.549306, binding p=1 q=0, in the limit, closed form: K&R (14), (25))"
+        )
+
+    def test_beliefs_follow_the_adjacency(self) -> None:
+        replaced = choose(Ratio(3), adjacency="replace")
+        at = replaced.posterior_at(Prior(1.0, 0.3))
+        # odds of a value grow by at most e^ε: 0.3·3/(0.3·3 + 0.7)
+        assert at == pytest.approx(0.9 / 1.6)
+        assert replaced.posterior_at(Prior(1.0, 1.0)) == 1.0
+
+    def test_where_an_opaque_function_binds(self) -> None:
+        choice = choose(Function(opaque, Box(0.2, 0.5, 0.1, 0.4)))
+        assert choice.certificate.certified is False
+        assert choice.binding.q == 0.1
+        assert choice.binding.p in (0.2, 0.5)
+        assert choice.binding.attained is True
+
+
+class TestSmallBudgets:
+    @pytest.mark.parametrize("x", [1e-4, 1e-7, 1e-10])
+    @pytest.mark.parametrize("a", [1e-3, 0.25, 0.9])
+    def test_a_kink_keeps_its_digits(self, x: float, a: float) -> None:
+        choice = choose(PosteriorUnlessRatio(a, 1 + x))
+        with mp.workdps(40):
+            r, b = mp.mpf(1 + x), mp.mpf(a)
+            truth = mp.log((r - b) / (1 - b)) / 2
+            assert truth * (1 - mp.mpf("1e-13")) <= mp.mpf(choice.epsilon) <= truth
+
+    @pytest.mark.parametrize("p", [1e-9, 1e-3, 0.3])
+    def test_a_posterior_from_a_small_prior_keeps_its_digits(self, p: float) -> None:
+        for a in (2 * p, 0.999):
+            found = range_for_posterior(p, 1.0, a)
+            with mp.workdps(40):
+                odds = mp.mpf(a) / (1 - mp.mpf(a)) * (1 - mp.mpf(p)) / mp.mpf(p)
+                truth = mp.log(odds)
+                assert mp.mpf(found.lower) <= truth <= mp.mpf(found.upper)
+                assert found.upper - found.lower <= 1e-13 * max(1.0, found.upper)
+
+    def test_messages_say_which_and_what(self) -> None:
+        with pytest.raises(InputError, match=r"posterior is 0\.2; .* 1/population = 0\.25,"):
+            lee_clifton(4, 0.2)
+        for name in ("sensitivity", "contrast"):
+            with pytest.raises(InputError, match=f"^{name} is -1; it must be positive"):
+                lee_clifton(4, 0.5, **{name: -1})
