@@ -178,6 +178,22 @@ class TestSlopeBound:
         if clear < -1e-12:
             assert not proved
 
+    @STEADY
+    @given(one_box(), st.floats(0.01, 3), st.floats(-2, 2), st.floats(-2, 2))
+    def test_it_proves_up_to_the_last_w_and_no_further(self, box, target, a, b) -> None:
+        p0, p1, q0, q1 = box
+        u = math.exp(-target)
+        # Both slopes of G are linear in the other prior, so they are largest at an end.
+        along_p = max(abs(q + u * u * (1 - q) - u - a) for q in (q0, q1)) * (p1 - p0) / 2
+        along_q = max(abs(p * (1 - u * u) - b) for p in (p0, p1)) * (q1 - q0) / 2
+        last = least_share((p0 + p1) / 2, (q0 + q1) / 2, u) - along_p - along_q
+
+        def proved(w: float) -> bool:
+            return bool(steps._slope_bound(np.array([w]), boxes(box), flat(a, a, b, b), target)[0])
+
+        assert proved(last - 1e-12)
+        assert not proved(last + 1e-12)
+
     def test_an_unknown_slope_proves_nothing(self) -> None:
         point = boxes((0.5, 0.5, 0.5, 0.5))
         unknown = flat(-math.inf, math.inf, -math.inf, math.inf)
