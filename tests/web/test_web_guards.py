@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 import warnings
 from pathlib import Path
 from typing import Any
@@ -220,7 +221,11 @@ def test_someone_who_leaves_in_the_middle_is_no_fault(
         "query_string": b"",
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
     }
-    asyncio.run(app(scope, receive, send))
+    # In a thread of its own: a browser of other tests may keep a loop running in this one.
+    knocking = threading.Thread(target=lambda: asyncio.run(app(scope, receive, send)))
+    knocking.start()
+    knocking.join(30)
+    assert not knocking.is_alive()
     assert not sent
     assert capsys.readouterr().err == ""
     assert list(tmp_path.iterdir()) == []
