@@ -126,7 +126,7 @@ def test_no_clipping(monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Au
 def test_a_cap_shared_between_persons(
     monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]
 ) -> None:
-    def first_of_the_group(rows: Any, unit: Any, contribution: Any, materialize: Any) -> Any:
+    def first_of_the_group(rows: Any, *others: Any, **more: Any) -> Any:
         numbered = rows.mutate(_place=ibis.row_number().over(group_by="_group"))
         return numbered.filter(numbered["_place"] < 6).drop("_place")
 
@@ -207,8 +207,8 @@ def test_a_threshold_for_one_row_where_a_person_has_eight(
 def test_sums_in_doubles(monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]) -> None:
     right = expressions._aggregates
 
-    def in_doubles(table: Any, query: Any, columns: Any) -> Any:
-        sums = right(table, query, columns)
+    def in_doubles(table: Any, query: Any, columns: Any, reading: Any) -> Any:
+        sums = right(table, query, columns, reading)
         fields = expressions.fields_of(query)
         for measure in query.measures:
             if isinstance(measure, Summing):

@@ -9,8 +9,10 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import math
 import os
 import resource
+import signal
 import sys
 import time
 import traceback
@@ -49,13 +51,22 @@ class Ended:
 def forked(
     work: Callable[[], Any], *, signal_after: tuple[int, float] | None = None, seconds: float = 60
 ) -> Ended:
-    """Run it in a child; `signal_after` sends a signal after so many seconds."""
+    """Run it in a child; `signal_after` sends a signal after so many seconds.
+
+    The child is ended after `seconds`. What draws charts cannot run in it: their library keeps
+    threads, which a fork leaves behind.
+    """
     receive, send = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # threads that the child never uses
         child = os.fork()
     if child == 0:
         os.close(receive)
+        # A thread of a library that the parent had and the child has not must not hang the tests.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        # A shell starts what runs in its background with Ctrl-C switched off.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.alarm(math.ceil(seconds))
         ended: dict[str, Any] = {}
         code = 0
         try:

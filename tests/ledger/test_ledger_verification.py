@@ -196,7 +196,8 @@ def test_edits_by_hand_are_detected_in_every_column_of_every_entry(
     with hand.past_the_guards():
         for seq, (before,) in enumerate(hand.execute(look), 1):
             # As long as it was: columns have widths, and a server keeps to them.
-            value = "x" + str(before or "")[1:]
+            text = str(before or "")
+            value = ("y" if text.startswith("x") else "x") + text[1:]
             hand.execute(edit, value=value, seq=seq)
             assert any("entry" in problem for problem in full.verify().problems)
             hand.execute(edit, value=before, seq=seq)
