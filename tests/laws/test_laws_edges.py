@@ -52,6 +52,17 @@ class TestEveryLaw:
         assert law.prob_within(2) == pytest.approx(1 - 2 * law.tail(3 if _whole(law) else 2))
         assert law.tail(-3) == pytest.approx(1 - law.tail(4 if _whole(law) else 3))
 
+    def test_the_spread_is_that_of_its_own_tails(self, law) -> None:
+        """E N² is Σ (2m − 1) P(|N| ≥ m) over whole numbers, else ∫ 2t P(|N| ≥ t) dt."""
+        far = 40 * law.sd
+        if _whole(law):
+            square = math.fsum((2 * m - 1) * 2 * law.tail(m) for m in range(1, math.ceil(far)))
+            assert law.prob_exact == pytest.approx(1 - 2 * law.tail(1), rel=1e-12)
+        else:
+            square = float(mp.quad(lambda t: 4 * t * law.tail(float(t)), [0, far / 8, far]))
+            assert law.prob_exact == 0
+        assert law.sd == pytest.approx(math.sqrt(square), rel=1e-9)
+
 
 def _whole(law) -> bool:
     return isinstance(law, Geometric | DiscreteGaussian)
@@ -76,3 +87,24 @@ def test_wide_discrete_noise_is_nearly_continuous() -> None:
 def test_a_share_of_answers_is_one(share: float) -> None:
     with pytest.raises(InputError, match="share"):
         RandomizedResponse(1.0).sd_of_share(100, share)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1e-4])
+@pytest.mark.parametrize("ulps", [1, 2, 5])
+def test_a_quantile_at_the_last_doubles_below_one(epsilon: float, ulps: int) -> None:
+    """There the law itself is known to half a step of doubles only; the quantile to no less."""
+    law, prob = Geometric(epsilon), 1 - ulps * 2.0**-53
+    found = law.quantile(prob)
+    assert law.cdf(found - 1) < prob <= law.cdf(found)
+    with mp.workdps(40):
+        rate, step = mp.mpf(epsilon), mp.mpf(2) ** -53
+        latest, soonest = (
+            -mp.log((ulps + half) * step * (1 + mp.exp(-rate))) / rate for half in (-0.5, 0.5)
+        )
+    assert soonest - 2 <= found <= latest + 1
+
+
+def test_a_report_is_exact_as_often_as_true() -> None:
+    """Warner's coin: 3 to 1 at ε = log 3; among K categories e^ε against K − 1."""
+    assert RandomizedResponse(math.log(3)).prob_exact == pytest.approx(0.75, rel=1e-15)
+    assert RandomizedResponse(1.0, 5).prob_exact == pytest.approx(math.e / (math.e + 4), rel=1e-15)
