@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 
@@ -29,7 +30,8 @@ from discreet.errors import (
 )
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.releases import outputs
+from discreet.releases import outputs, recovery
+from discreet.releases.engines.opening import opened
 from discreet.synthetic import (
     Synthesizer,
     assess,
@@ -41,6 +43,8 @@ from discreet.synthetic import (
 )
 from discreet.synthetic.assessment import Assessment, Search, draw_copies
 from discreet.synthetic.pipeline import Synthesis
+from discreet.synthetic.source import original_counts
+from discreet.synthetic.spec import load
 
 PLANTED = "Zyx-Planted-Secret"
 # No candidate at ε ≤ 1 can leave it, whatever is drawn: RR ≤ e^ε < 3.
@@ -95,6 +99,11 @@ def folder_of(
     path = tmp_path / "spec.yaml"
     path.write_text(yaml.safe_dump(words(**changes), sort_keys=False))
     return path
+
+
+def counted(spec, data=None) -> np.ndarray:
+    with closing(opened(spec.source, spec.path, data)) as engine:
+        return original_counts(engine, spec, spec.cells())
 
 
 def ledger_of(tmp_path: Path) -> Ledger:
@@ -193,6 +202,71 @@ def test_what_a_crash_left_is_finished_by_the_next_run(tmp_path, monkeypatch):
     assert done.output_hash == outputs.hash_of(where)
 
 
+@pytest.mark.parametrize("step", ["draw", "store", "commit", "publish"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_file_is_shown_once_it_is_recorded_wherever_a_run_is_cut_off(
+    tmp_path, monkeypatch, step, when
+):
+    path, out = folder_of(tmp_path), tmp_path / "out"
+
+    class Cut(BaseException):
+        pass
+
+    def cut_off(real):
+        def fatal(*given, **named):
+            if when == "after":
+                real(*given, **named)
+            raise Cut
+
+        return fatal
+
+    place = {"draw": synthesize.__globals__, "commit": Ledger}.get(step, outputs)
+    with monkeypatch.context() as patched:
+        if isinstance(place, dict):
+            patched.setitem(place, "draw_copies", cut_off(place["draw_copies"]))
+        else:
+            patched.setattr(place, step, cut_off(getattr(place, step)))
+        with pytest.raises(Cut):
+            synthesize(path)
+    ledger = ledger_of(tmp_path)
+    entries = ledger.entries("clinic")
+    (charged,) = [entry for entry in entries if entry.kind == "reserve"]
+    recorded = [entry.release_id for entry in entries if entry.kind == "commit"]
+    shown = [place.name for place in out.iterdir() if not place.name.startswith(".")]
+    assert set(shown) <= set(recorded) <= {charged.release_id}
+    said = []
+    made = synthesize(path, confirm=lambda _: True, say=said.append)
+    kept = step in ("commit", "publish") or (step, when) == ("store", "after")
+    finished = {str(charged.release_id), made.release_id} if kept else {made.release_id}
+    assert {place.name for place in out.iterdir()} == finished
+    for name in finished:
+        recorded = ledger.about(name)[-1]
+        assert recorded.kind == "commit"
+        assert recorded.output_hash == outputs.hash_of(out / name)
+    assert ledger.spent("clinic").to_dict()["epsilon"] == 40.0
+
+
+def test_a_run_that_shows_its_files_meanwhile_is_not_in_the_way_of_another(tmp_path, monkeypatch):
+    path = folder_of(tmp_path)
+    hash_of = outputs.hash_of
+    with monkeypatch.context() as cut:
+        cut.setattr(outputs, "publish", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            synthesize(path)
+    (whole,) = outputs.stored(tmp_path / "out").values()
+
+    def after_the_other_has_shown_it(folder):
+        if folder == whole:
+            outputs.publish(whole)
+        return hash_of(folder)
+
+    monkeypatch.setattr(outputs, "hash_of", after_the_other_has_shown_it)
+    said = []
+    recovery.recover(ledger_of(tmp_path), "clinic", tmp_path / "out", said.append)
+    assert said == []
+    assert [place.name for place in (tmp_path / "out").iterdir()] == [whole.name[1:27]]
+
+
 def test_over_budget_is_refused_before_anything_is_read(tmp_path):
     path = folder_of(tmp_path, cap=30.0)
     synthesize(path)
@@ -238,27 +312,18 @@ def test_add_remove_costs_the_same(tmp_path):
 
 
 def test_a_person_with_many_records_counts_only_as_allowed(tmp_path):
-    from discreet.synthetic import source
-    from discreet.synthetic.spec import load
-
     folder_of(tmp_path)
     protect = {"unit": "person", "column": "id", "rows": 2, "adjacency": "replace"}
     spec = load(words(source=None, protect=protect), folder=tmp_path)
     many = pa.concat_tables([people(3)] * 50)
     made = synthesize(spec, data=many, dry_run=True)
     assert made.synthesizer == Synthesizer.of(20.0, n_synthetic=300, cells=9, records=2)
-    with source.opened(None, None, many) as engine:
-        assert source.original_counts(engine, spec, spec.cells()).sum() == 6
+    assert counted(spec, many).sum() == 6
 
 
 @pytest.mark.parametrize("kind", ["csv", "duckdb", "arrow", "pandas", "polars"])
 def test_every_source_gives_the_same_counts(tmp_path, kind):
-    from discreet.synthetic import source
-    from discreet.synthetic.spec import load
-
-    spec = load(folder_of(tmp_path))
-    with source.opened(spec.source, source.source_path(spec)) as engine:
-        expected = source.original_counts(engine, spec, spec.cells())
+    expected = counted(load(folder_of(tmp_path)))
     assert expected.sum() == 400
     data, name = people(), None
     if kind == "csv":
@@ -278,9 +343,43 @@ def test_every_source_gives_the_same_counts(tmp_path, kind):
     elif kind == "polars":
         data = import_module("polars").from_arrow(data)
     spec = load(words(source=name), folder=tmp_path)
-    given = None if name else data
-    with source.opened(spec.source, source.source_path(spec), given) as engine:
-        np.testing.assert_array_equal(source.original_counts(engine, spec, spec.cells()), expected)
+    np.testing.assert_array_equal(counted(spec, None if name else data), expected)
+
+
+def test_a_table_of_a_server_is_synthesized_and_assessed(tmp_path, postgres, postgres_url):
+    """The way of a release, on the server where the rows are; levels of every type are matched."""
+    import psycopg
+
+    path = folder_of(tmp_path)
+    columns = [people()[name].to_pylist() for name in ("id", "sex", "pregnant", "age")]
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("create table people (id int, sex text, pregnant text, age text)")
+        with connection.cursor().copy("copy people from stdin") as copy:
+            for row in zip(*columns, strict=True):
+                copy.write_row(row)
+    source = f"{postgres_url}?table=public.people"
+    served = tmp_path / "served.yaml"
+    served.write_text(yaml.safe_dump(words(source=source)))
+    np.testing.assert_array_equal(counted(load(served)), counted(load(path)))
+    made = synthesize(served)
+    assert made.release_id
+    password = postgres_url.split("://")[1].split("@")[0].partition(":")[2]
+    assert password
+    for file in [*made.files, tmp_path / "ledger.db"]:
+        assert password.encode() not in file.read_bytes()
+    judged = assess(served, tmp_path / "out" / made.release_id)
+    assert judged.risk.records.sum() == 400
+    np.testing.assert_array_equal(
+        judged.risk.shift, assess(path, tmp_path / "out" / made.release_id).risk.shift
+    )
+
+
+@pytest.mark.parametrize("source", ["mysql://host/people", "https://host/people.csv"])
+def test_a_source_without_an_engine_names_those_there_are(tmp_path, source):
+    path = folder_of(tmp_path, source=source)
+    for action in (synthesize, lambda spec: assess(spec, epsilons=[1], region=REGION)):
+        with pytest.raises(SpecError, match=r"postgresql://.*spark://"):
+            action(path)
 
 
 def test_levels_from_a_file(tmp_path):
@@ -344,7 +443,7 @@ def test_missing_values_are_dropped_or_refused(tmp_path):
         "output": str(tmp_path / "out"),
     }
     assert synthesize(spec, data=data).release_id
-    with pytest.raises(DataError, match="missing values"):
+    with pytest.raises(DataError, match=r"missing values .* the charge of \w{26} stays spent\.$"):
         synthesize(spec | {"nulls": "refuse"}, data=data)
 
 
@@ -547,6 +646,16 @@ def test_no_guarantee_charges_every_candidate_and_says_none(tmp_path):
     assert "RR" not in entries
     assert "guarantee: none" in entries
     assert [e.guaranteed for e in ledger.entries("clinic") if e.kind == "reserve"] == [False]
+
+
+def test_a_tolerance_speaks_of_candidates_as_well(tmp_path):
+    """It is about everything charged to the account, and all candidates are charged."""
+    path = folder_of(tmp_path, budget=None, tolerance={"ratio": 3})  # together at most log 3
+    asked = {"epsilons": [0.2], "region": REGION, "no_guarantee": True}
+    with pytest.raises(BudgetExceeded, match="everything charged"):
+        assess(path, candidates=6, **asked)
+    assert [entry.kind for entry in ledger_of(tmp_path).entries("clinic")] == ["open"]
+    assert assess(path, candidates=5, **asked).release_id
 
 
 def test_no_guarantee_over_the_cap_draws_nothing(tmp_path):

@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ __all__ = [
     "store",
     "stored",
     "synchronise",
+    "written",
 ]
 
 RELEASE = "release.json"
@@ -51,22 +52,31 @@ def prepare(output: Path) -> None:
         raise InputError(f"the output folder {output} cannot be written to; check its permissions.")
 
 
-def store(output: Path, release_id: str, said: Mapping[str, Any], table: Table, words: str) -> Path:
-    """Write the files of a release, whole and on disk; return their folder, still hidden."""
-    import pyarrow.parquet as pq
-
+def store(output: Path, release_id: str, write: Callable[[Path], None]) -> Path:
+    """Let `write` fill a folder with the files of a release; return it whole, still hidden."""
     whole, hidden = output / f".{release_id}{_WHOLE}", output / f".{release_id}.tmp"
     with all_or_nothing(hidden, release_id):
-        (hidden / "table.csv").write_text(table.to_csv(), encoding="utf-8", newline="")
-        pq.write_table(table.to_arrow(), hidden / "table.parquet")
-        (hidden / RELEASE).write_text(_json(said), encoding="utf-8")
-        (hidden / STATEMENT).write_text(words, encoding="utf-8")
+        write(hidden)
         for name in FILES:
             synchronise(hidden / name)
         synchronise(hidden)
         hidden.rename(whole)
         synchronise(output)
     return whole
+
+
+def written(said: Mapping[str, Any], table: Table, words: str) -> Callable[[Path], None]:
+    """Return what writes a release of statistics: its table, what it says of itself, its words."""
+
+    def write(folder: Path) -> None:
+        import pyarrow.parquet as pq
+
+        (folder / "table.csv").write_text(table.to_csv(), encoding="utf-8", newline="")
+        pq.write_table(table.to_arrow(), folder / "table.parquet")
+        (folder / RELEASE).write_text(_json(said), encoding="utf-8")
+        (folder / STATEMENT).write_text(words, encoding="utf-8")
+
+    return write
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from typing import Any
 
 from discreet import __version__
 from discreet.beliefs.notebook import html_grid
-from discreet.errors import DataError, DiscreetError, InputError, PolicyError
+from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.guarantees import parameters
 from discreet.ledger import Account, Entry, Ledger, Slot, ToleranceCheck
 from discreet.releases import outputs
@@ -30,7 +30,7 @@ from discreet.releases.drawing import Progress, draw
 from discreet.releases.engines.base import Engine
 from discreet.releases.engines.opening import opened
 from discreet.releases.planning import Plan, plan_of
-from discreet.releases.recovery import Repeat, recover, repeat_of
+from discreet.releases.recovery import Repeat, charged_for, recover, repeat_of
 from discreet.releases.spec import Spec, load
 from discreet.releases.statement import SUBJECTS, learnable, statement
 from discreet.releases.tables import Table
@@ -242,20 +242,19 @@ class _Run:
         if slot is not None and slot.stored:
             return self._repeated(slot)
         release_id = str(entry.release_id)
-        try:
+        left = (
+            f"the charge of {release_id} stays spent"
+            if slot is None
+            else f"slot {slot.number} of the plan may be drawn again"
+        )
+        with charged_for(left):
             table = draw(self.plan, self.engine, progress=self.progress)
-        except DataError as error:
-            left = (
-                f"the charge of {release_id} stays spent"
-                if slot is None
-                else f"slot {slot.number} of the plan may be drawn again"
-            )
-            raise DataError(f"{error} Nothing was released; {left}.") from None
         after = self.ledger.account(self.spec.account)
         said = self._stored(release_id, entry.hash, after, table)
         if slot is not None:
             said["series"] = {"plan_id": slot.plan_id, "slot": slot.number, "of": slot.of}
-        whole = outputs.store(self.output, release_id, said, table, statement(said, after.total))
+        files = outputs.written(said, table, statement(said, after.total))
+        whole = outputs.store(self.output, release_id, files)
         try:
             self.ledger.commit(release_id, outputs.hash_of(whole))
         except PolicyError:

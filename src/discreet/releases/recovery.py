@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import PolicyError
+from discreet.errors import DataError, PolicyError
 from discreet.ledger import Entry, Ledger, Slot
 from discreet.releases import outputs
 from discreet.releases.caller import Say
 
-__all__ = ["LOOKED_BACK", "Repeat", "left_behind", "recover", "repeat_of"]
+__all__ = ["LOOKED_BACK", "Repeat", "charged_for", "recover", "repeat_of"]
 
 LOOKED_BACK = 1_000
 """So many entries of an account are looked at for releases that were cut off; older ones were told
@@ -37,19 +38,27 @@ def recover(ledger: Ledger, account: str, output: Path, say: Say) -> None:
             shutil.rmtree(whole, ignore_errors=True)
             say(f"Release {name} was cut off, and its slot was drawn again since; it is removed.")
             continue
-        ledger.commit(name, outputs.hash_of(whole))
+        try:
+            digest = outputs.hash_of(whole)
+        except FileNotFoundError:
+            continue  # it was not cut off: the run that makes it was about to show it, and has
+        ledger.commit(name, digest)
         outputs.publish(whole)
         say(f"Release {name} was cut off after its files were stored; recorded now, and shown.")
     for entry in ledger.unfinished(account, latest=LOOKED_BACK):
-        say(left_behind(entry))
+        say(
+            f"Release {entry.release_id} was charged on {entry.at[:19]} and has no files here; it "
+            "was cut off, or is still being made. Its charge stays spent."
+        )
 
 
-def left_behind(entry: Entry) -> str:
-    """Say that a release was charged for and has no files."""
-    return (
-        f"Release {entry.release_id} was charged on {entry.at[:19]} and has no files here; it was "
-        "cut off, or is still being made. Its charge stays spent."
-    )
+@contextmanager
+def charged_for(left: str) -> Iterator[None]:
+    """Tell with a fault of the data, found after the charge, what is left of that charge."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{error} Nothing was released; {left}.") from None
 
 
 def _drawn_again(ledger: Ledger, taken: Entry) -> bool:

@@ -2,13 +2,13 @@
 
 `OUTPUT/RELEASE_ID/` holds `table.csv` and `table.parquet` (one row a synthetic record, sorted by
 cell, with a `copy` column if there are several), `release.json` (what an analyst and `assess` need)
-and `statement.md`. All are written to a folder beside it, which is then renamed.
+and `statement.md`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,38 +16,30 @@ import numpy as np
 
 from discreet.errors import InputError
 from discreet.reading import json_values
-from discreet.releases.outputs import RELEASE, STATEMENT, all_or_nothing, synchronise
+from discreet.releases.outputs import RELEASE, STATEMENT
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.source import COPY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["read_description", "write"]
+__all__ = ["read_description", "written"]
 
 _CHUNK = 500_000
 
 
-def write(
-    output: Path,
-    release_id: str,
-    cells: Cells,
-    copies: Sequence[NDArray[np.int64]],
-    description: dict[str, Any],
-    statement: str,
-) -> Path:
-    """Write a release, make it durable, and move it into place; return its folder."""
-    final, building = output / release_id, output / f".{release_id}.tmp"
-    with all_or_nothing(building, release_id):
-        _write_table(building, cells, copies)
-        text = json.dumps(description, ensure_ascii=False, allow_nan=False, indent=2)
-        (building / RELEASE).write_text(text + "\n", encoding="utf-8")
-        (building / STATEMENT).write_text(statement, encoding="utf-8")
-        for path in (*building.iterdir(), building):
-            synchronise(path)
-        building.rename(final)
-        synchronise(output)
-    return final
+def written(
+    cells: Cells, copies: Sequence[NDArray[np.int64]], said: dict[str, Any], words: str
+) -> Callable[[Path], None]:
+    """Return what writes a synthetic release: its records, what it says of itself, its words."""
+
+    def write(folder: Path) -> None:
+        _write_table(folder, cells, copies)
+        text = json.dumps(said, ensure_ascii=False, allow_nan=False, indent=2)
+        (folder / RELEASE).write_text(text + "\n", encoding="utf-8")
+        (folder / STATEMENT).write_text(words, encoding="utf-8")
+
+    return write
 
 
 def read_description(candidate: Path) -> dict[str, Any]:

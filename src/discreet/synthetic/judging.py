@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ import numpy as np
 
 from discreet.errors import InputError
 from discreet.guarantees import PureDP, parameters
+from discreet.releases.engines.opening import opened
 from discreet.synthetic import files, source
 from discreet.synthetic.assessment import Assessment, Search, assess_counts, search
 from discreet.synthetic.cells import Cells
@@ -102,11 +104,11 @@ def _one(
         if not how.keys() & {"synthesizer", "log_likelihood", "epsilon"}:
             how["synthesizer"] = _described(path, cells)
         file = path / "table.parquet" if path.is_dir() else path
-        with source.opened(str(file), file.resolve()) as engine:
-            counted = source.candidate_counts(engine, cells)
+        found = opened(str(file), lambda name: Path(name).resolve())
     else:
-        with source.opened(None, None, candidate) as engine:
-            counted = source.candidate_counts(engine, cells)
+        found = opened(None, Path, candidate)
+    with closing(found) as engine:
+        counted = source.candidate_counts(engine, cells)
     return assess_counts(_counted(asked, cells, data), counted, region=region, cells=cells, **how)
 
 
@@ -131,17 +133,22 @@ def _chosen(
     who: str | None,
 ) -> Search | Synthesis:
     """Charge every candidate, draw them all, and write the chosen one without a guarantee."""
-    from discreet.synthetic.releasing import Desk, law_for
+    from discreet.releases.recovery import charged_for
+    from discreet.synthetic.releasing import Desk, budget_of, law_for
 
     laws = [law_for(asked, epsilon, cells) for epsilon in epsilons]
     total = _all_of([law.epsilon for law in laws], how["candidates"])
     charged = PureDP(total, adjacency=asked.protect.adjacency)  # type: ignore[arg-type]
     drawn, desk = len(laws) * how["candidates"], Desk.of(asked)
-    with source.opened(asked.source, source.source_path(asked), data) as engine:
+    _, check = budget_of(asked)
+    with closing(opened(asked.source, asked.path, data)) as engine:
         source.check_columns(engine, asked)
         purpose = f"{asked.purpose} (guarantee: none; one of {drawn} candidates)"
-        entry = desk.reserve(charged, purpose=purpose, who=who, confirm=confirm, guaranteed=False)
-        counts = source.original_counts(engine, asked, cells)
+        entry = desk.reserve(
+            charged, purpose=purpose, who=who, check=check, confirm=confirm, guaranteed=False
+        )
+        with charged_for(f"the charge of {entry.release_id} stays spent"):
+            counts = source.original_counts(engine, asked, cells)
     found = _searched(asked, cells, counts, epsilons, how)
     law = found.synthesizer
     if found.chosen is None or law is None:
@@ -177,7 +184,7 @@ def _searched(
 
 
 def _counted(asked: SyntheticSpec, cells: Cells, data: Any) -> NDArray[np.int64]:
-    with source.opened(asked.source, source.source_path(asked), data) as engine:
+    with closing(opened(asked.source, asked.path, data)) as engine:
         source.check_columns(engine, asked)
         return source.original_counts(engine, asked, cells)
 

@@ -1,6 +1,6 @@
 """From one spec to a charged synthetic file.
 
-    spec ──> reserve ──> count (engine) ──> draw (exact) ──> write ──> commit
+    spec ──> reserve ──> count (engine) ──> draw (exact) ──> files ──> commit ──> shown
 
 Each file is drawn once, after its charge. What is counted stays in memory, and no number of it
 leaves but the drawn file: the description holds what the spec says and nothing that was read.
@@ -9,6 +9,7 @@ leaves but the drawn file: the description holds what the spec says and nothing 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.beliefs.notebook import html_grid
 from discreet.guarantees import PureDP, parameters
 from discreet.lazily import missing
+from discreet.releases.engines.opening import opened
 from discreet.synthetic import source, wording
 from discreet.synthetic.assessment import Search, draw_copies
 from discreet.synthetic.cells import Cells
@@ -110,6 +112,7 @@ def synthesize(
     which is a new, charged file; without it such a run is refused.
     """
     asked = loaded(spec, folder)
+    from discreet.releases.recovery import charged_for
     from discreet.synthetic.releasing import Desk, budget_of, law_for
 
     cells = asked.cells()
@@ -117,7 +120,7 @@ def synthesize(
     law = law_for(asked, epsilon, cells)
     promise = law.guarantee(asked.protect.adjacency)
     spent, desk = parameters(epsilon=law.epsilon), Desk.of(asked)
-    with source.opened(asked.source, source.source_path(asked), data) as engine:
+    with closing(opened(asked.source, asked.path, data)) as engine:
         source.check_columns(engine, asked)
         if dry_run:
             left, notes = desk.preview()
@@ -125,7 +128,8 @@ def synthesize(
         entry = desk.reserve(
             promise, purpose=asked.purpose, who=who, check=check, confirm=confirm, say=say
         )
-        counts = source.original_counts(engine, asked, cells)
+        with charged_for(f"the charge of {entry.release_id} stays spent"):
+            counts = source.original_counts(engine, asked, cells)
     written = desk.publish(entry, law, cells, draw_copies(law, counts), promise)
     return Synthesis(
         entry.release_id, law, promise, cells, asked.n, spent, desk.remaining(), written

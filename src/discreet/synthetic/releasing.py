@@ -1,9 +1,10 @@
 """The charge and the files of a synthetic release, in the order of every release.
 
-    recover ──> ask ──> reserve ──> (count, draw) ──> write ──> commit
+    recover ──> ask ──> reserve ──> (count, draw) ──> files ──> commit ──> shown
 
-The charge is durable before a row is read. Files appear whole or not at all, in the layout of other
-releases, so that a crash may lose the file and never the charge; the next run finds what was left.
+The charge is durable before a row is read. Files are shown whole and recorded or not at all, in the
+layout of other releases: a crash may lose the file, never the charge; the next run finds what was
+left.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from discreet.ledger import Account, Entry, Ledger
 from discreet.ledger.accounts import remaining_dict
 from discreet.releases import outputs
 from discreet.releases.caller import Confirm, Say, confirmed, quiet, user
-from discreet.releases.recovery import LOOKED_BACK, left_behind
+from discreet.releases.recovery import recover
 from discreet.synthetic import files, wording
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.law import Synthesizer
@@ -131,7 +132,7 @@ class Desk:
         """Charge before anything is read; a second run of the same spec must be confirmed."""
         self.account()
         outputs.prepare(self.output)
-        self._recover(say or quiet)
+        recover(self.ledger, self.spec.account, self.output, say or quiet)
         notice = self._again()
         if notice is not None:
             confirmed(notice, confirm)
@@ -161,7 +162,7 @@ class Desk:
         *,
         guaranteed: bool = True,
     ) -> tuple[Path, ...]:
-        """Write the files of a reserved release and commit them; `promise` is what was charged."""
+        """Store the files of a reserved release, commit and show them; `promise` was charged."""
         account, release_id = self.account(), str(entry.release_id)
         spent = account.spent.floats("up")
         said = {
@@ -177,9 +178,10 @@ class Desk:
             **wording.describe(self.spec, law, cells, guaranteed=guaranteed),
         }
         words = wording.statement(self.spec, law, cells, guaranteed=guaranteed)
-        where = files.write(self.output, release_id, cells, list(drawn), said, words)
-        self.ledger.commit(release_id, outputs.hash_of(where))
-        return tuple(sorted(where.iterdir()))
+        write = files.written(cells, list(drawn), said, words)
+        whole = outputs.store(self.output, release_id, write)
+        self.ledger.commit(release_id, outputs.hash_of(whole))
+        return tuple(sorted(outputs.publish(whole).iterdir()))
 
     def _again(self) -> str | None:
         """Say that the spec was drawn before, if it was."""
@@ -190,14 +192,3 @@ class Desk:
             f"This spec was already drawn {runs} time(s) on account {self.spec.account!r}; "
             "drawing again is a new file with a new charge."
         )
-
-    def _recover(self, say: Say) -> None:
-        """Finish what a crash left: commit whole files, and say what was spent for nothing."""
-        for entry in self.ledger.unfinished(self.spec.account, latest=LOOKED_BACK):
-            name = str(entry.release_id)
-            where = self.output / name
-            if (where / outputs.RELEASE).is_file():
-                self.ledger.commit(name, outputs.hash_of(where))
-                say(f"Release {name} was cut off after its files were stored; recorded now.")
-            else:
-                say(left_behind(entry))

@@ -61,7 +61,8 @@ class SyntheticSpec(InFolder):
     account: str = Field(min_length=1, max_length=100)
     purpose: str = Field(min_length=1, max_length=900)
     source: str | None = Field(
-        default=None, description="CSV, Parquet, or duckdb:///file.db?table=t; none for data given."
+        default=None,
+        description="CSV, Parquet, duckdb://, postgresql:// or spark://; none for data given.",
     )
     protect: Protect
     tolerance: dict[str, Any] | None = None
