@@ -286,3 +286,11 @@ def test_a_glance_stops_where_it_is_told_to() -> None:
     assert {1, 78, 79, 200} <= {step.k for step in some.series}
     with pytest.raises(InputError, match="most is 0"):
         horizon(ZCDP(0.01), upto=5, most=0)
+
+
+@pytest.mark.parametrize("each", [Laplace(0.1), Laplace(1.0), DAILY_NOISE, Geometric(0.05)])
+def test_a_search_that_is_pointed_somewhere_finds_what_one_from_nothing_finds(each: Any) -> None:
+    found = horizon(each, 0.5, posterior_limit=0.9, upto=150, most=12)
+    for step in found.series:
+        alone = bound_of([(each, step.k)], 0.01).epsilon_prime
+        assert step.epsilon_prime == pytest.approx(alone, rel=1e-7)

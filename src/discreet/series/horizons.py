@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
 from typing import Any, cast
@@ -147,9 +147,16 @@ def horizon(
     adjacency_of(each, adjacency)
     failure = failure_of(confidence)
 
+    best: dict[int, float] = {}
+
     def after(k: int, hint: float | None = None) -> LossBound:
         how = (each, k, failure, sided, strength, delta, method)
-        return _after(*how) if most is not None else _after.__wrapped__(*how, hint)
+        if most is None:
+            return _after.__wrapped__(*how, _Hint(hint))
+        bound = _after(*how, _Hint(_pointed_to(best, k)))
+        if bound.point is not None:
+            best[k] = bound.point[0]
+        return bound
 
     def passes(step: Step) -> bool:
         over = posterior_limit is not None and cast("float", step.posterior) > posterior_limit
@@ -216,6 +223,23 @@ def _check_whole(**numbers: int | None) -> None:
             raise InputError(f"{name} is {number!r}; it must be a whole number, 1 or more.")
 
 
+@dataclass(frozen=True, slots=True)
+class _Hint:
+    """An ε near the best point of a curve; it shortens a search, and all hints count as equal."""
+
+    epsilon: float | None = field(compare=False)
+
+
+def _pointed_to(best: dict[int, float], k: int) -> float | None:
+    """Where the best points after other numbers of releases point to: a power of k through two."""
+    near = sorted(best, key=lambda other: abs(math.log(other / k)))[:2]
+    if len(near) < 2 or not all(best[other] > 0 for other in near):
+        return None
+    one, two = near
+    power = math.log(best[two] / best[one]) / math.log(two / one)
+    return best[one] * math.pow(k / one, min(2.0, max(0.0, power)))
+
+
 @lru_cache(maxsize=4096)
 def _after(
     each: Part,
@@ -225,11 +249,12 @@ def _after(
     strength: Strength | None,
     delta: float | None,
     method: str | None,
-    hint: float | None = None,
+    hint: _Hint,
 ) -> LossBound:
     """The bound after k releases; it hangs on no prior and no limit, so those may be moved."""
+    found = hint.epsilon
     return bound_of(
-        [(each, k)], failure, sided, strength=strength, delta=delta, method=method, hint=hint
+        [(each, k)], failure, sided, strength=strength, delta=delta, method=method, hint=found
     )
 
 

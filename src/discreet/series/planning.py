@@ -170,10 +170,16 @@ def plan(
             return [(PureDP(x * w, adjacency=where), k) for w, k in split.counted()]
         return [(ApproxDP(x * w, spent, adjacency=where), k) for w, k in split.counted()]
 
+    last: list[float] = []
+
     def bound(x: float) -> LossBound:
-        return bound_of(
-            parts(x), failure, sided, strength=strength, delta=delta_total, method=method
+        # The best point of the curve moves with the budget: the last one points to the next.
+        hint = last[1] * x / last[0] if last else None
+        found = bound_of(
+            parts(x), failure, sided, strength=strength, delta=delta_total, method=method, hint=hint
         )
+        last[:] = [] if found.point is None else [x, found.point[0]]
+        return found
 
     x, found = _largest(bound, tolerated.epsilon_prime)
     budgets = tuple(x * w for w in split.weights)

@@ -115,9 +115,17 @@ def _look(state: SeriesState, strength: str, **how: Any) -> Horizon:
         sided=state.sided,
         strength=strength,  # type: ignore[arg-type]
         delta=state.delta,
-        most=_SLOW.get(state.mechanism, _POINTS),
         **how,
     )
+
+
+def _strengths(state: SeriesState) -> tuple[str, ...]:
+    """Name the strengths that the releases have; one that falls back on another costs as much."""
+    from discreet.composition import loss_of
+
+    if state.noise() is None:
+        return STRENGTHS[:1]
+    return STRENGTHS if loss_of((state.each(), state.releases)).exact_proved else STRENGTHS[:2]
 
 
 @lru_cache(maxsize=64)
@@ -128,10 +136,12 @@ def beliefs(state: SeriesState) -> SeriesAnswer:
     shown = min(state.releases, _SHOWN_MOST)
     found: dict[str, tuple[Horizon, Horizon]] = {}
     slow = state.budget < _SLOW_BELOW.get(state.mechanism, 0.0)
-    for strength in STRENGTHS if state.noise() and not slow else STRENGTHS[:1]:
-        until = _look(state, strength, ceiling=_SEARCHED_MOST)
+    points = _SLOW.get(state.mechanism, _POINTS)
+    for strength in STRENGTHS[:1] if slow else _strengths(state):
+        # When the limit is passed needs no steps on the way there; the picture does.
+        until = _look(state, strength, most=2, ceiling=_SEARCHED_MOST)
         if until.strength == strength:
-            found[strength] = until, _look(state, strength, upto=shown)
+            found[strength] = until, _look(state, strength, most=points, upto=shown)
     start = share(state.before) if state.about == "posterior" else 0.0
     rows = [
         {"name": name, "k": step.k, "value": value, "passes": step.k == until.releases}
@@ -234,7 +244,7 @@ def budgets(state: SeriesState) -> Budgets:
     flags = state.plan_flags()
     found: dict[str, Plan] = {}
     slow = state.mechanism in _SLOW and state.releases > _SLOW_PLAN_MOST
-    for strength in STRENGTHS if state.noise() else STRENGTHS[:1]:
+    for strength in _strengths(state):
         if slow:
             break
         one = plan(**flags, strength=strength)  # type: ignore[arg-type]
