@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from importlib import import_module
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 dp_event = import_module("dp_accounting.dp_event")
 
 from discreet.composition import loss_of, zcdp_epsilon  # noqa: E402
-from discreet.composition.events import curve_of_event, dp_sgd_curve  # noqa: E402
+from discreet.composition.events import curve_of_event, dp_sgd_curve, event_values  # noqa: E402
 from discreet.errors import GuaranteeError, InputError  # noqa: E402
 from discreet.laws import Gaussian, Geometric, Laplace, RandomizedResponse  # noqa: E402
 
@@ -120,3 +121,68 @@ def test_bad_events_are_refused(event):
 def test_bad_dp_sgd_is_refused(arguments):
     with pytest.raises(InputError):
         dp_sgd_curve(*arguments)
+
+
+def test_gaussian_noise_among_zcdp_enters_with_its_rho():
+    """Gaussian noise with σ = 2 is ⅛-zCDP: 0.5 + 4 · 0.125 = 1."""
+    parts = [dp_event.ZCDpEvent(0.5, 0.0), Many(dp_event.GaussianDpEvent(2.0), 4)]
+    curve = curve_of_event(dp_event.ComposedDpEvent(parts))
+    assert curve.at(zcdp_epsilon(1.0, 1e-6)).delta == pytest.approx(1e-6, rel=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.4])
+def test_sampled_laplace_noise_has_the_amplified_curve(share):
+    """Sampling takes δ(ε') to share · δ(ε) at e^ε' = 1 + share (e^ε − 1) (Balle et al. 2018)."""
+    budget = 1.5
+    event = dp_event.PoissonSampledDpEvent(share, dp_event.LaplaceDpEvent(1 / budget))
+    curve = curve_of_event(event)
+    for before in (0.1, 0.7, 1.4):
+        amplified = math.log1p(share * math.expm1(before))
+        truth = share * -math.expm1((before - budget) / 2)
+        assert truth <= curve.at(amplified).delta <= truth * 1.001 + 1e-6
+
+
+def test_sampled_and_unsampled_noise_together():
+    sampled = dp_event.PoissonSampledDpEvent(0.1, dp_event.GaussianDpEvent(2.0))
+    curve = curve_of_event(dp_event.ComposedDpEvent([sampled, dp_event.GaussianDpEvent(3.0)]))
+    alone, unsampled = loss_of((Gaussian(3.0), 1)), loss_of((Gaussian(3.0), 1), (Gaussian(2.0), 1))
+    for epsilon in (0.1, 0.5, 1.0):
+        assert alone.delta(epsilon) < curve.at(epsilon).delta < unsampled.delta(epsilon)
+
+
+def test_a_release_that_never_happened_costs_nothing():
+    never = Many(dp_event.GaussianDpEvent(1.0), 0)
+    assert curve_of_event(never).at(0.0).delta == 0.0
+    once = curve_of_event(dp_event.ComposedDpEvent([never, dp_event.LaplaceDpEvent(2.0)]))
+    truth = -math.expm1((0.2 - 0.5) / 2)
+    assert truth <= once.at(0.2).delta <= truth * (1 + 1e-6)
+
+
+def test_local_answers_among_zcdp_are_refused():
+    parts = [dp_event.ZCDpEvent(0.5, 0.0), dp_event.RandomizedResponseDpEvent(0.5, 2)]
+    with pytest.raises(GuaranteeError, match="read them apart"):
+        curve_of_event(dp_event.ComposedDpEvent(parts))
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0, -0.1, math.nan])
+def test_an_answer_is_neither_always_true_nor_all_chance(noise):
+    with pytest.raises(InputError, match="noise_parameter must lie between 0 and 1"):
+        curve_of_event(dp_event.RandomizedResponseDpEvent(noise, 2))
+
+
+@pytest.mark.parametrize("share", [0.0, 1.1, -0.1, math.nan])
+def test_a_sample_is_a_share_of_everyone(share):
+    event = dp_event.PoissonSampledDpEvent(share, dp_event.GaussianDpEvent(1.0))
+    with pytest.raises(InputError, match="sampling_probability"):
+        curve_of_event(event)
+
+
+def test_only_events_have_values():
+    with pytest.raises(InputError, match="a str is not a DpEvent"):
+        event_values("GaussianDpEvent")
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    with pytest.raises(InputError, match=r"install discreet\[accounting\]"):
+        dp_sgd_curve(0.1, 1.0, 10)
