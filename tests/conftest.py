@@ -1,3 +1,3 @@
 """What tests of every room may ask for."""
 
-pytest_plugins = ["servers"]
+pytest_plugins = ["servers", "browsers"]

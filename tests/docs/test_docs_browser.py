@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+from browsers import RULES, WAIT, accessible
+
 PAGES = (
     "index", "start", "guides/curator", "guides/participant", "concepts", "papers", "comparison",
     "json", "cli", "extending", "reference/ledger",
 )  # fmt: skip
 
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-
-playwright = import_module("playwright.sync_api")
-axe = import_module("axe_playwright_python.sync_playwright")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium on this machine"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as tools:
-        found = tools.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield found
-        found.close()
+pytestmark = pytest.mark.slow
 
 
 def test_pages_fit_a_phone_and_ask_nothing_of_the_network(browser: Any, site: Path) -> None:
@@ -53,7 +33,7 @@ def test_search_finds_from_disk(browser: Any, site: Path) -> None:
     field = page.locator("input.md-search__input")
     field.click()
     field.press_sequentially("certified", delay=20)
-    page.locator(".md-search-result__item").first.wait_for(timeout=20_000)
+    page.locator(".md-search-result__item").first.wait_for(timeout=1000 * WAIT)
     assert page.locator(".md-search-result__item").count() >= 2
 
 
@@ -64,5 +44,4 @@ def test_pages_can_be_read_by_everyone(browser: Any, site: Path, scheme: str) ->
     ).new_page()
     for name in ("index", "start", "guides/participant", "concepts", "extending", "cli"):
         page.goto((site / f"{name}.html").as_uri())
-        found = axe.Axe().run(page, options={"runOnly": RULES})
-        assert found.violations_count == 0, (name, found.generate_report())
+        accessible(page, RULES[:-1], colours=scheme == "dark")

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from stories import Made
 
+from browsers import accessible
 from discreet.explanations.reporting import report
 
-CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-
-playwright = import_module("playwright.sync_api")
-axe = import_module("axe_playwright_python.sync_playwright")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium on this machine"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as tools:
-        found = tools.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield found
-        found.close()
+pytestmark = pytest.mark.slow
 
 
 def opened(browser: Any, made: Made, **context: Any) -> tuple[Any, list[str]]:
@@ -53,15 +32,13 @@ def test_no_violations_no_requests_no_sideways_scrolling(
     )
     assert len(asked) == 1  # the file itself
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    found = axe.Axe().run(page, options={"runOnly": RULES})
-    assert found.violations_count == 0, found.generate_report()
+    accessible(page)
 
 
 def test_no_violations_for_any_kind_of_release(browser: Any, any_release: Made) -> None:
     page, asked = opened(browser, any_release, viewport={"width": 1280, "height": 900})
     assert len(asked) == 1
-    found = axe.Axe().run(page, options={"runOnly": RULES})
-    assert found.violations_count == 0, found.generate_report()
+    accessible(page)
 
 
 def test_page_one_is_seen_without_scrolling(browser: Any, any_release: Made) -> None:

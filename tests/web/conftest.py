@@ -8,19 +8,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # the network is cut
-]  # fmt: skip
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+import browsers
+
 TOKEN = "a-token-for-tests"  # noqa: S105
 
 
@@ -83,17 +77,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     listener.close()
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """The system's Chromium, headless."""
-    if not CHROMIUM.exists():
-        pytest.skip("there is no Chromium on this machine")
-    with import_module("playwright.sync_api").sync_playwright() as tools:
-        found = tools.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield found
-        found.close()
-
-
 @pytest.fixture
 def page_at(browser: Any, site: Site) -> Iterator[Callable[..., Any]]:
     """Open a path of the site: `page_at("/tolerate", 375, scheme="dark", javascript=False)`.
@@ -122,6 +105,7 @@ def page_at(browser: Any, site: Site) -> Iterator[Callable[..., Any]]:
             java_script_enabled=javascript,
             **options,
         )
+        context.set_default_timeout(1000 * browsers.WAIT)
         context.add_cookies([dict(cookie) for cookie in site.cookies])
         contexts.append(context)
         page = context.new_page()
@@ -145,13 +129,11 @@ def page_at(browser: Any, site: Site) -> Iterator[Callable[..., Any]]:
 
 
 @pytest.fixture
-def accessible() -> Callable[[Any], None]:
-    """Check a page with axe-core: no violation of any rule."""
+def accessible() -> Callable[..., None]:
+    """Check a page with axe-core, and that nothing of it lies sideways."""
 
-    def check(page: Any) -> None:
-        axe = import_module("axe_playwright_python.sync_playwright")
-        found = axe.Axe().run(page, options={"runOnly": RULES})
-        assert found.violations_count == 0, found.generate_report()
+    def check(page: Any, *, colours: bool = False) -> None:
+        browsers.accessible(page, colours=colours)
         width = page.viewport_size["width"]
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -166,7 +148,7 @@ def shoot(tmp_path: Path) -> Callable[[Any, str], Path]:
         folder = Path(os.environ.get("DISCREET_SHOTS") or tmp_path / "shots")
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{name}.png"
-        page.screenshot(path=str(path), full_page=True)
+        browsers.picture(page, path)
         return path
 
     return take

@@ -10,17 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
+from browsers import until
+
 pytestmark = pytest.mark.slow
 ONE = "/tolerate?kind=unless&worry=in&after=25&fold=3"
-
-
-def until(page: Any, holds: str) -> None:
-    """Wait until an expression holds (Playwright's own waiting needs eval, which is forbidden)."""
-    for _ in range(200):
-        if page.evaluate(holds):
-            return
-        page.wait_for_timeout(25)
-    pytest.fail(f"never: {holds}")
 
 
 def settled(page: Any) -> Any:
@@ -161,10 +154,10 @@ def test_moving_a_budget_moves_the_draws(page_at: Callable[..., Any]) -> None:
 
 
 def test_a_step_of_a_drag_is_answered_at_once(page_at: Callable[..., Any]) -> None:
-    """From the move of the hand to the new number.
+    """From the move of the hand to the new number: each step has its own answer.
 
-    On two quiet cores the median is a third of the tenth of a second that is asked for; the bound
-    here leaves room for a machine that is busy with other tests.
+    How soon it comes is for `benchmarks/page.py` to measure, on a quiet machine (a third of the
+    tenth of a second that is asked for); the bound here is for a machine busy with other tests.
     """
     page = settled(page_at(ONE))
     handle = page.get_by_role("slider", name="Belief after, at most")
@@ -183,10 +176,8 @@ def test_a_step_of_a_drag_is_answered_at_once(page_at: Callable[..., Any]) -> No
     )
     page.mouse.move(x, y)
     page.mouse.down()
-    for step in range(1, 31):
-        page.mouse.move(x, y - 2 * step)
-        page.wait_for_timeout(120)
+    for step in range(1, 16):
+        page.mouse.move(x, y - 4 * step)
+        until(page, f"window.took.length >= {step}")
     page.mouse.up()
-    took = page.evaluate("window.took")
-    assert len(took) >= 15
-    assert statistics.median(took) < 300, took
+    assert statistics.median(page.evaluate("window.took")) < 2_000

@@ -12,8 +12,8 @@ Open = Callable[..., Any]
 
 
 def drawn(page: Any) -> None:
-    page.wait_for_selector("#icons svg path", timeout=30_000)
-    page.wait_for_function("() => document.querySelectorAll('.stale').length === 0", timeout=30_000)
+    page.wait_for_selector("#icons svg path")
+    page.wait_for_function("() => document.querySelectorAll('.stale').length === 0")
 
 
 def test_the_kind_of_promise_shows_its_numbers(page_at: Open) -> None:

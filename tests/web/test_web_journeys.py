@@ -1,12 +1,13 @@
 """Whole journeys, as a person would make them, with the network cut; each step photographed.
 
-The browser of these tests resolves no name (see `ARGUMENTS` in conftest.py), and a request to any
+The browser of these tests resolves no name (see `ARGUMENTS` in browsers.py), and a request to any
 other address than the page's own fails the test.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
+from browsers import WAIT, until
 from discreet.budgets import choose
 
 expect = import_module("playwright.sync_api").expect
@@ -23,15 +25,6 @@ PERSON = "Zebulon-Quagmire"
 ROWS = "".join(f"{PERSON}-{i},{'north' if i % 3 else 'south'}\n" for i in range(300))
 CSV = f"patient,county\n{ROWS}".encode()
 FILES = ("table.csv", "table.parquet", "statement.md", "report.html", "spec.yaml")
-
-
-def until(page: Any, holds: str) -> None:
-    """Wait until an expression holds (Playwright's own waiting needs eval, which is forbidden)."""
-    for _ in range(400):
-        if page.evaluate(holds):
-            return
-        page.wait_for_timeout(25)
-    pytest.fail(f"never: {holds}")
 
 
 def drawn(page: Any) -> Any:
@@ -214,23 +207,28 @@ def test_one_request_is_in_flight_and_the_newest_wins(page_at: Callable[..., Any
     drawn(page)
     held: list[Any] = []
     page.route("**/api/tolerate?*", lambda route: held.append(route))
-    for fold in ("4", "5", "6"):
+
+    def asked(times: int) -> None:
+        """Wait until it was asked so often, and a little longer: it is not asked more often."""
+        end = time.monotonic() + WAIT
+        while len(held) < times and time.monotonic() < end:
+            page.wait_for_timeout(25)
+        page.wait_for_timeout(150)
+        assert len(held) == times
+
+    page.fill("[name=formula]", "max(0.25/(p*q), 4)")
+    asked(1)
+    for fold in ("5", "6"):
         page.fill("[name=formula]", f"max(0.25/(p*q), {fold})")
-        page.wait_for_timeout(100)
-    assert len(held) == 1  # two more were typed, and wait
+        asked(1)  # two more were typed, and wait
     held[0].continue_()
-    for _ in range(200):
-        if len(held) > 1:
-            break
-        page.wait_for_timeout(25)
-    assert len(held) == 2  # the one in between was never asked
+    asked(2)  # the one in between was never asked
     assert "%2C+6)" in held[1].request.url or "%2C+6%29" in held[1].request.url
     held[1].continue_()
     true = choose({"profile": "max(0.25/(p*q), 6)"}).epsilon
     shown = f"{int(true * 1e4) / 1e4:.4f}"
     until(page, f"document.getElementById('epsilon').innerText === '{shown}'")
-    page.wait_for_timeout(100)
-    assert len(held) == 2
+    asked(2)
     assert page.input_value("[name=formula]") == "max(0.25/(p*q), 6)"
 
 

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
+from browsers import until
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.web.forms import written
@@ -91,20 +92,19 @@ def drawn(page: Any, name: str) -> None:
     """Wait until the charts of a screen are there, and no number is faded."""
     refused = name.endswith("refused")
     wanted = CHARTS.get(name, CHARTS.get(name.split("-", maxsplit=1)[0], 0))
-    for _ in range(600):
-        if refused or (
-            page.locator(".chart svg").count() >= wanted and not page.locator(".stale").count()
-        ):
-            return
-        page.wait_for_timeout(25)
-    pytest.fail(f"{name} was not drawn")
+    if not refused:
+        until(
+            page,
+            f"document.querySelectorAll('.chart svg').length >= {wanted}"
+            " && !document.querySelector('.stale')",
+        )
 
 
 @pytest.mark.usefixtures("looked")
 @pytest.mark.parametrize("name", STATES)
 def test_it_is_accessible_and_fits(
     page_at: Callable[..., Any],
-    accessible: Callable[[Any], None],
+    accessible: Callable[..., None],
     shoot: Callable[[Any, str], Path],
     name: str,
 ) -> None:
@@ -115,12 +115,12 @@ def test_it_is_accessible_and_fits(
         part.evaluate("part => { part.open = true; }")
     accessible(page)
     page.emulate_media(color_scheme="dark")
-    accessible(page)
+    accessible(page, colours=True)
     page.set_viewport_size({"width": 375, "height": 812})
     accessible(page)
     shoot(page, f"{name}-375-dark")
     page.emulate_media(color_scheme="light")
-    accessible(page)
+    accessible(page, colours=True)
     page.set_viewport_size({"width": 3840, "height": 2160})
     page.reload()
     drawn(page, name)

@@ -12,8 +12,8 @@ Open = Callable[..., Any]
 
 
 def drawn(page: Any) -> None:
-    page.wait_for_selector("#belief-chart svg path", timeout=60_000)
-    page.wait_for_function("() => document.querySelectorAll('.stale').length === 0", timeout=60_000)
+    page.wait_for_selector("#belief-chart svg path")
+    page.wait_for_function("() => document.querySelectorAll('.stale').length === 0")
 
 
 def test_typing_moves_numbers_address_and_file(page_at: Open) -> None:

@@ -1,0 +1,73 @@
+"""The system's Chromium, for tests that look at pages: one for all tests of a worker.
+
+Loaded as a plugin by `tests/conftest.py`, so any test may ask for
+
+    browser        Chromium, headless, in which no name of the network is found
+
+Waiting ends when what is waited for is there. The limits below only say when a test has failed, and
+are long enough for a machine that is busy with other tests.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # the network is cut
+]  # fmt: skip
+WAIT = 90.0
+RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+COLOURS = ["color-contrast", "link-in-text-block"]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Give the system's Chromium; its pages wait with patience."""
+    if not CHROMIUM.exists():
+        pytest.skip("there is no Chromium on this machine")
+    playwright = import_module("playwright.sync_api")
+    playwright.expect.set_options(timeout=1000 * WAIT)
+    with playwright.sync_playwright() as tools:
+        found = tools.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+def picture(page: Any, path: Path) -> None:
+    """Keep a picture of the whole page, packed in a hurry: half the time goes into packing."""
+    session = page.context.new_cdp_session(page)
+    size = session.send("Page.getLayoutMetrics")["cssContentSize"]
+    asked = {"captureBeyondViewport": True, "optimizeForSpeed": True, "clip": size | {"scale": 1}}
+    found = session.send("Page.captureScreenshot", asked)
+    session.detach()
+    path.write_bytes(base64.b64decode(found["data"]))
+
+
+def until(page: Any, holds: str) -> None:
+    """Wait until an expression holds (Playwright's own waiting needs eval, which is forbidden)."""
+    end = time.monotonic() + WAIT
+    while not page.evaluate(holds):
+        if time.monotonic() > end:
+            pytest.fail(f"never: {holds}")
+        page.wait_for_timeout(25)
+
+
+def accessible(page: Any, rules: tuple[str, ...] = RULES, *, colours: bool = False) -> None:
+    """Check a page with axe-core: no violation of any rule, or of those about colours alone.
+
+    Those are all that the scheme of a page, light or dark, can change.
+    """
+    axe = import_module("axe_playwright_python.sync_playwright")
+    about: object = {"type": "rule", "values": COLOURS} if colours else list(rules)
+    found = axe.Axe().run(page, options={"runOnly": about, "resultTypes": ["violations"]})
+    assert found.violations_count == 0, (page.url, found.generate_report())
