@@ -108,7 +108,16 @@ class TestFormulas:
         assert Formula("exp(1000*p)").ratio_at(1.0, 1.0) == math.inf
 
     @pytest.mark.parametrize(
-        "text", ["sqrt(p - 1)", "log(p - 1)", "(p - 1)**0.5", "min(1/(p - q), 2)", "1/(p - q)"]
+        "text",
+        [
+            "sqrt(p - 1)",
+            "log(p - 1)",
+            "(p - 1)**0.5",
+            "min(1/(p - q), 2)",
+            "1/(p - q)",
+            "min(exp(2000*p) - exp(2000*q), 2)",
+            "2 if exp(2000*p) - exp(2000*q) < 1 else 3",
+        ],
     )
     def test_no_value_is_refused_with_the_prior(self, text: str) -> None:
         with pytest.raises(FormulaError) as refused:
@@ -146,6 +155,11 @@ class TestFormulas:
             "3/(1 + p)",
             "(2 if p*q < 0.3 else 3)*max(p, 1)",
             "max(2 + p, sqrt(1 + q)**2)",
+            "exp(p)/sqrt(q)",
+            "min(p, q)/max(1, p)",
+            "(2 if p < 0.5 else 3)/(1 + q)",
+            "max(log(2 + p), log(3 + q))",
+            "max(3 - p, 4 - q)/(2 - q)",
             "-1*p + 4",
         ],
     )
@@ -155,6 +169,22 @@ class TestFormulas:
         for p in (0.1, 0.5, 1.0):
             for q in (0.2, 0.9):
                 assert evaluate(inverse, p, q) == pytest.approx(1 / evaluate(e, p, q))
+
+    def test_at_one_prior_there_is_one_piece(self) -> None:
+        e = parse("2 + p*q")
+        assert pieces(e, Box(0.5, 0.5, 0.25, 0.25)) == [(e, Box(0.5, 0.5, 0.25, 0.25))]
+
+    def test_a_condition_on_both_priors_stays(self) -> None:
+        """It changes along no axis, so no cut decides it, and `not` turns what is left of it."""
+        e = parse("2 if not (p < 0.3 or p + q < 1) else 3")
+        found = pieces(e, Box())
+        assert {(piece.p0, piece.p1) for _, piece in found} == {(0, 0.3), (0.3, 1), (0.3, 0.3)}
+        for p, q in ((0.2, 0.9), (0.3, 0.6), (0.3, 0.9), (0.7, 0.2), (0.7, 0.4)):
+            assert {
+                evaluate(part, p, q)
+                for part, piece in found
+                if piece.p0 < p < piece.p1 or p == piece.p0 == piece.p1
+            } == {evaluate(e, p, q)}
 
     def test_the_reciprocal_of_nothing(self) -> None:
         assert evaluate(reciprocal(parse("0/(p + 1)")), 0.5, 0.5) == math.inf
@@ -194,6 +224,8 @@ class TestShapes:
     def test_a_function_without_a_number(self) -> None:
         with pytest.raises(ToleranceError, match=r"no number at p = 0\.5, q = 0\.25"):
             Function(lambda p, q: math.nan).ratio_at(0.5, 0.25)
+        with pytest.raises(ToleranceError, match="no number at p = 0, q = 1"):
+            Function(lambda p, q: q / p).ratio_at(0.0, 1.0)
         with pytest.raises(ToleranceError, match="cannot be written to a file"):
             Function(lambda p, q: 3).to_mapping()
 
