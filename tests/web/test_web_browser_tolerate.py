@@ -79,6 +79,39 @@ def test_by_keyboard_alone(page_at: Callable[..., Any]) -> None:
     until(page, "document.getElementById('announcer').innerText.includes('epsilon')")
 
 
+def test_a_handle_of_the_map_is_dragged_and_moved_by_the_keyboard(
+    page_at: Callable[..., Any],
+) -> None:
+    page = settled(page_at(ONE.replace("worry=in", "worry=both")))
+    handle = page.get_by_role("slider", name="Growth of belief at most, on the map")
+    handle.wait_for()
+    assert handle.get_attribute("aria-valuetext") == "at most 3-fold"
+    handle.scroll_into_view_if_needed()
+    box = handle.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(1, 11):
+        page.mouse.move(x - 6 * step, y + 6 * step)
+    page.mouse.up()
+    until(page, "+document.querySelector('[name=fold]').value > 3.5")
+    settled(page)
+    folds = page.locator("[name=fold]").input_value()
+    # The handle of the curve says the same, and the one on the map comes to rest where it was left.
+    said = f"at most {folds}-fold"
+    curve = page.get_by_role("slider", name="Growth of belief at most", exact=True)
+    until(page, f"document.querySelectorAll('[aria-valuetext=\"{said}\"]').length === 2")
+    assert curve.get_attribute("aria-valuetext") == said
+    left = handle.bounding_box()
+    assert abs(left["x"] - box["x"] + 60) < 60
+    assert abs(left["y"] - box["y"] - 60) < 60
+    handle.focus()
+    page.keyboard.press("ArrowUp")
+    more = f"{float(folds) + 0.1:g}"
+    until(page, f"document.querySelector('[name=fold]').value === '{more}'")
+    until(page, f"document.activeElement.getAttribute('aria-valuetext') === 'at most {more}-fold'")
+
+
 def test_typing_changes_the_curve_and_an_unfinished_number_keeps_the_last(
     page_at: Callable[..., Any],
 ) -> None:

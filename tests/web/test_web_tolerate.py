@@ -16,7 +16,7 @@ from discreet.budgets import choose
 from discreet.errors import DiscreetError
 from discreet.tolerances import PRESETS, from_mapping
 from discreet.web.conditions import KINDS, WORRIES, Asked, Condition, preset_links, read
-from discreet.web.handles import axis, handles, moved
+from discreet.web.handles import axis, edges, handles, map_handles, moved
 from discreet.web.links import link
 from discreet.web.tolerate import answer
 
@@ -182,18 +182,19 @@ def test_a_formula_is_text_and_nothing_else(client: Any) -> None:
 @given(
     conditions(),
     st.sampled_from(["after", "before", "fold", "points"]),
+    st.sampled_from(["", "map."]),
     st.floats(-0.5, 1.5),
     st.floats(-0.5, 1.5),
 )
 def test_wherever_a_handle_is_dragged_there_is_a_budget(
-    condition: Condition, name: str, x: float, y: float
+    condition: Condition, blank: str, where: str, x: float, y: float
 ) -> None:
-    asked = Asked((condition,))
-    if name not in {one.name for one in handles(asked, *axis(asked))}:
+    asked, name = Asked((condition,)), where + blank
+    if name not in {one.name for one in (*handles(asked, *axis(asked)), *map_handles(asked))}:
         return
     after = moved(asked, name, (x, y), 0, None)
     assert choose(after.to_mapping()).epsilon > 0
-    others = [one for one in condition.used() if one != name]
+    others = [one for one in condition.used() if one != blank]
     for other in others:
         assert getattr(after.conditions[0], other) == getattr(condition, other)
 
@@ -204,14 +205,15 @@ def test_a_handle_lands_where_the_hand_was(condition: Condition, x: float, y: fl
     asked = Asked((condition,))
     top, high = axis(asked)
     for handle in handles(asked, top, high):
-        hand = (x * top, handle.y) if handle.across else (handle.x, y * high)
+        across = handle.along == "across"
+        hand = (x * top, handle.y) if across else (handle.x, y * high)
         after = moved(asked, handle.name, hand, 0, top)
         back = next(one for one in handles(after, top, high) if one.name == handle.name)
         kept = getattr(after.conditions[0], handle.name)
         if handle.name == "fold":
             assert kept == pytest.approx(min(100, max(1.1, handle.y / hand[0])), abs=0.051)
         elif 0.2 < kept < 99 and not _at_its_end(condition, handle.name, kept):
-            where, there = (back.x, hand[0]) if handle.across else (back.y, hand[1])
+            where, there = (back.x, hand[0]) if across else (back.y, hand[1])
             assert where == pytest.approx(there, abs=0.00051)
 
 
@@ -233,6 +235,43 @@ def test_every_handle_is_on_the_chart(asked: Asked) -> None:
         assert 0 <= handle.x <= top * (1 + 1e-9), handle
         assert 0 <= handle.y <= high * (1 + 1e-9), handle
         assert handle.text
+    for handle in map_handles(asked):
+        assert 0 <= handle.x <= 1, handle
+        assert 0 <= handle.y <= 1, handle
+
+
+@FAST
+@given(conditions(), st.floats(0.05, 0.95))
+def test_a_handle_of_the_map_lands_where_the_hand_was(condition: Condition, x: float) -> None:
+    asked = Asked((condition,))
+    for handle in map_handles(asked):
+        ways = {"across": (x, handle.y), "up": (handle.x, x), "diagonal": (x, x)}
+        hand = ways[handle.along]
+        blank = handle.name.removeprefix("map.")
+        after = moved(asked, handle.name, hand, 0, None)
+        kept = getattr(after.conditions[0], blank)
+        ends = {"fold": (1.11, 99.9), "before": (0.2, condition.after - 0.2)}
+        low, high = ends.get(blank, (0.2, 99))
+        if not low < kept < high or (condition.worry == "value" and blank == "before"):
+            continue
+        back = next(one for one in map_handles(after) if one.name == handle.name)
+        # A blank has one decimal, and a fold is one over what the map shows.
+        near = 0.05 / kept if blank == "fold" else 0.0006
+        assert back.x * back.y == pytest.approx(hand[0] * hand[1], rel=near, abs=0.0006)
+
+
+def test_what_lies_on_a_line_of_the_map() -> None:
+    asked = Asked((Condition("unless", "both", after=25, fold=4),))
+    after, fold = map_handles(asked)
+    # The fold takes over from the belief after where 4 pq = 25 %, and is certainty at 4 pq = 1.
+    assert after.x * after.y == pytest.approx(0.25 / 4)
+    assert fold.x * fold.y == pytest.approx(1 / 4)
+    assert edges(asked) == pytest.approx([0.0625, 0.25])
+    assert {one.along for one in (after, fold)} == {"diagonal"}
+    known = Asked((Condition("difference", "value", points=20, known=80),))
+    (points,) = map_handles(known)
+    assert (points.along, points.x, points.y) == ("up", 0.8, 1.0)  # 80 % of the way is certainty
+    assert not edges(known)
 
 
 def test_the_keyboard_moves_a_handle(client: Any) -> None:

@@ -13,6 +13,7 @@ same as Altair charts.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from copy import copy
 from functools import lru_cache
 from typing import Any
@@ -256,27 +257,45 @@ def profile_line(choice: Choice, key: str = "ratio", top: float = 1.0) -> Any:
 # -- both priors at once
 
 
-def adversaries_data(choice: Choice, points: int = 24) -> dict[str, list[Row]]:
+def adversaries_data(
+    choice: Choice, points: int = 24, edges: Sequence[float] = ()
+) -> dict[str, list[Row]]:
     """Return the least r* and the largest ε at each adversary (p, q), cut off at 100 and 4.
 
-    Adversaries that no condition speaks of have no row.
+    Adversaries that no condition speaks of have no row; a condition that fixes p or q is a strip.
+    `edges` are values of pq along which a line is drawn.
     """
     parts = [part for _, part, _ in _curves(choice)]
     middles = [(i + 0.5) / points for i in range(points)]
+    places = [(p, q) for p in middles for q in middles]
+    for box in (part.box for part in parts):
+        # A strip is drawn over the field; where both are fixed it is one cell.
+        if box.p_fixed or box.q_fixed:
+            places += [
+                (p, q)
+                for p in ([box.p1] if box.p_fixed else middles)
+                for q in ([box.q1] if box.q_fixed else middles)
+            ]
     half = 0.5 / points
     rows: list[Row] = []
-    for p in middles:
-        for q in middles:
-            asked = [part.ratio_at(p, q) for part in parts if part.box.contains(p, q)]
-            if not asked:
-                continue
-            ratio = min(asked)
-            largest = min(epsilon_for_ratio(p, q, ratio), _TOP_EPSILON)
-            row = {"p0": p - half, "p1": p + half, "q0": q - half, "q1": q + half}
-            rows.append(row | {"ratio": min(ratio, _TOP_RATIO), "epsilon": largest})
+    for p, q in places:
+        asked = [part.ratio_at(p, q) for part in parts if part.box.contains(p, q)]
+        if not asked:
+            continue
+        ratio = min(asked)
+        largest = min(epsilon_for_ratio(p, q, ratio), _TOP_EPSILON)
+        (p0, p1), (q0, q1) = ((max(0.0, x - half), min(1.0, x + half)) for x in (p, q))
+        row = {"p0": p0, "p1": p1, "q0": q0, "q1": q1}
+        rows.append(row | {"ratio": min(ratio, _TOP_RATIO), "epsilon": largest})
     bound = choice.binding
     spot = [] if math.isinf(choice.epsilon) else [{"p0": bound.p, "q0": bound.q, "label": "binds"}]
-    return {"cells": rows, "spot": spot}
+    # From (pq, 1) to (1, pq), evenly in log p: a hyperbola as steep as it is flat.
+    lines = [
+        {"edge": str(place), "p0": edge ** (1 - i / 40), "q0": edge ** (i / 40)}
+        for place, edge in enumerate(edges)
+        for i in range(41)
+    ]
+    return {"cells": rows, "spot": spot, "edges": lines}
 
 
 @lru_cache(maxsize=4)
@@ -285,7 +304,7 @@ def _adversaries_shape(key: str) -> dict[str, Any]:
         "ratio": ("r*", "log", 1.0, _TOP_RATIO),
         "epsilon": ("largest ε", "linear", 0.0, _TOP_EPSILON),
     }[key]
-    unit, plain = alt.Scale(domain=[0, 1]), alt.Axis(grid=False, format="~%", tickCount=5)
+    unit, plain = alt.Scale(domain=[0, 1]), alt.Axis(grid=False, format="~%", values=[0, 0.5, 1])
     cells = (
         alt.Chart(alt.NamedData(name="cells"))
         .mark_rect(stroke=None)
@@ -305,17 +324,24 @@ def _adversaries_shape(key: str) -> dict[str, Any]:
             ),
         )
     )
+    edges = (
+        alt.Chart(alt.NamedData(name="edges"))
+        .mark_line(color=COLOURS[1], strokeWidth=2, strokeDash=[6, 4], clip=True)
+        .encode(x="p0:Q", y="q0:Q", detail="edge:N", order="p0:Q")
+    )
     spot = alt.Chart(alt.NamedData(name="spot")).encode(x="p0:Q", y="q0:Q")
     ring = spot.mark_point(size=160, strokeWidth=3, color=COLOURS[1], opacity=1)
     # The adversary that binds stands where it is darkest.
     word = spot.mark_text(dx=-12, dy=-10, align="right", color="white", fontWeight=600)
-    chart = (cells + ring + word.encode(text="label:N")).properties(width="container", height=300)
-    return bare(chart)
+    chart = cells + edges + ring + word.encode(text="label:N")
+    return bare(chart.properties(width="container", height=300))
 
 
-def adversaries_spec(choice: Choice, key: str = "epsilon", points: int = 24) -> dict[str, Any]:
+def adversaries_spec(
+    choice: Choice, key: str = "epsilon", points: int = 24, edges: Sequence[float] = ()
+) -> dict[str, Any]:
     """Return r* or the largest ε over both priors as Vega-Lite, a heat map."""
-    return filled(_adversaries_shape(key), adversaries_data(choice, points))
+    return filled(_adversaries_shape(key), adversaries_data(choice, points, edges))
 
 
 def adversaries(choice: Choice, key: str = "epsilon", points: int = 48) -> Any:

@@ -1,33 +1,45 @@
-"""Handles on the curve: where each stands, what it says aloud, and what moving it changes.
+"""Handles on the curve and on the map: where each stands, what it says aloud, what it changes.
 
-A handle belongs to one blank of one condition. The chart has belief before across and belief after
-up, both as probabilities; a handle moves along one of the two. The browser tells where a handle was
-dragged to, or how many steps it was moved by the keyboard, and the state that follows is made here.
+A handle belongs to one blank of one condition. The curve has belief before across and belief after
+up, both as probabilities; a handle moves along one of the two. The map has p across and q up; what
+a condition tolerates changes there along lines of equal pq, and a handle stands on such a line:
+
+| blank  | its line on the map     | which is where                                        |
+|--------|-------------------------|-------------------------------------------------------|
+| after  | pq = after/fold         | the fold takes over from the belief after             |
+| fold   | pq = 1/fold             | so many times the belief before is already certainty  |
+| points | pq = 1 − points         | so many points more are already certainty             |
+| before | p = before              | the one belief that the condition speaks of           |
+
+Where both p and q are free the handle moves along the diagonal, else along the one that is free.
+The browser tells where a handle was dragged to, or how many steps it was moved by the keyboard, and
+the state that follows is made here.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from discreet.errors import InputError
 from discreet.web.conditions import Asked, Condition
 
-__all__ = ["Handle", "axis", "handles", "moved"]
+__all__ = ["Handle", "axis", "edges", "handles", "map_handles", "moved"]
 
 # How far the axis of belief before may reach; that of belief after reaches further.
 _REACHES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _FARTHEST_FOLD = 100.0
+_MAP = "map."  # how the name of a handle on the map begins
 
 
 class Handle(BaseModel):
-    """A slider on the chart."""
+    """A slider on a chart."""
 
     name: str
     label: str
-    across: bool
+    along: Literal["across", "up", "diagonal"]
     x: float
     y: float
     low: float
@@ -66,16 +78,73 @@ def _needed(condition: Condition) -> float:
 
 
 def handles(asked: Asked, top: float, high: float) -> list[Handle]:
-    """Return the handles of all conditions on a chart that reaches to `top` and `high`."""
-    found: list[Handle] = []
-    for place, condition in enumerate(asked.conditions, 1):
+    """Return the handles of all conditions on a curve that reaches to `top` and `high`."""
+    return _named(asked, [_of(condition, top, high) for condition in asked.conditions])
+
+
+def map_handles(asked: Asked) -> list[Handle]:
+    """Return the handles of all conditions on the map of p and q."""
+    return _named(asked, [_on_map(condition) for condition in asked.conditions])
+
+
+def edges(asked: Asked) -> list[float]:
+    """Return the values of pq along which the handles of the map that move both ways stand."""
+    return [one.x * one.y for one in map_handles(asked) if one.along == "diagonal"]
+
+
+def _named(asked: Asked, found: list[list[Handle]]) -> list[Handle]:
+    out: list[Handle] = []
+    for place, ones in enumerate(found, 1):
         end = "" if place == 1 else str(place)
         which = f", condition {place}" if len(asked.conditions) > 1 else ""
-        found += [
+        out += [
             one.model_copy(update={"name": one.name + end, "label": one.label + which})
-            for one in _of(condition, top, high)
+            for one in ones
         ]
-    return found
+    return out
+
+
+def _on_map(condition: Condition) -> list[Handle]:
+    """The handles of one condition on the map; those of the curve say what is spoken."""
+    spoken = {one.name: one for one in _of(condition, 1.0, 1.0)}
+    lines = {
+        "after": condition.after / 100 / max(condition.fold, 1.0),
+        "fold": 1 / max(condition.fold, 1.0),
+        "points": 1 - condition.points / 100,
+    }
+    out = []
+    for blank in condition.used():
+        handle = spoken.get(blank)
+        if handle is None or (blank == "after" and condition.kind == "posterior"):
+            continue
+        if blank == "before":
+            x, y = (
+                (_event_prior(condition), condition.before / 100)
+                if condition.worry == "value"
+                else (condition.before / 100, 0.5 if condition.worry == "both" else 1.0)
+            )
+            along = "up" if condition.worry == "value" else "across"
+        else:
+            along, x, y = _along(condition, min(1.0, lines[blank]))
+        label = f"{handle.label}, on the map"
+        out.append(
+            handle.model_copy(
+                update={"name": _MAP + blank, "label": label, "along": along, "x": x, "y": y}
+            )
+        )
+    return out
+
+
+def _along(condition: Condition, product: float) -> tuple[str, float, float]:
+    """How a handle moves on the map, and the place with this pq on its way."""
+    match condition.worry:
+        case "in":
+            return "across", product, 1.0
+        case "value":
+            p = _event_prior(condition)
+            return "up", p, min(1.0, product / p)
+        case _:
+            return "diagonal", product**0.5, product**0.5
 
 
 def _of(condition: Condition, top: float, high: float) -> list[Handle]:
@@ -89,7 +158,7 @@ def _of(condition: Condition, top: float, high: float) -> list[Handle]:
                 Handle(
                     name="before",
                     label="Belief before",
-                    across=True,
+                    along="across",
                     x=before,
                     y=0.0,
                     low=0.0,
@@ -112,7 +181,7 @@ def _of(condition: Condition, top: float, high: float) -> list[Handle]:
                 Handle(
                     name="points",
                     label="Growth of belief at most",
-                    across=False,
+                    along="up",
                     x=x,
                     y=y,
                     low=0.0,
@@ -129,7 +198,7 @@ def _after(condition: Condition, x: float, after: float, high: float) -> Handle:
     return Handle(
         name="after",
         label="Belief after, at most",
-        across=False,
+        along="up",
         x=x,
         y=min(after, high),
         low=0.0,
@@ -150,7 +219,7 @@ def _fold(condition: Condition, above: float, top: float, high: float) -> list[H
         Handle(
             name="fold",
             label="Growth of belief at most",
-            across=True,
+            along="across",
             x=y / fold,
             y=y,
             low=1.0,
@@ -165,14 +234,20 @@ def moved(
     asked: Asked, name: str, place: tuple[float, float] | None, steps: int, wanted: float | None
 ) -> Asked:
     """Return the state after a handle was dragged to a place, or moved by steps of the keyboard."""
-    top, high = axis(asked, wanted)
-    handle = next((one for one in handles(asked, top, high) if one.name == name), None)
+    on_map = name.startswith(_MAP)
+    known = map_handles(asked) if on_map else handles(asked, *axis(asked, wanted))
+    handle = next((one for one in known if one.name == name), None)
     if handle is None:
         raise InputError("there is no such handle; its condition may have changed.")
     number = int(name[-1]) if name[-1].isdigit() else 1
-    blank = name.rstrip("0123456789")
+    blank = name.removeprefix(_MAP).rstrip("0123456789")
     condition = asked.conditions[number - 1]
-    value = _stepped(blank, handle, steps) if place is None else _dragged(condition, handle, place)
+    if place is None:
+        value = _stepped(blank, handle, steps)
+    elif on_map:
+        value = _dragged_on_map(condition, blank, place)
+    else:
+        value = _dragged(condition, handle, place)
     blanks: dict[str, Any] = {blank: _kept(condition, blank, value)}
     changed = replace(condition, **blanks)
     rest = list(asked.conditions)
@@ -204,6 +279,19 @@ def _dragged(condition: Condition, handle: Handle, place: tuple[float, float]) -
             return 100 * x / max(scale, 1e-9)
         case _:
             return 100 * y
+
+
+def _dragged_on_map(condition: Condition, blank: str, place: tuple[float, float]) -> float:
+    x, y = (min(1.0, max(1e-6, part)) for part in place)
+    match blank:
+        case "before":
+            return 100 * (y if condition.worry == "value" else x)
+        case "fold":
+            return 1 / (x * y)
+        case "points":
+            return 100 * (1 - x * y)
+        case _:
+            return 100 * x * y * condition.fold
 
 
 def _kept(condition: Condition, blank: str, value: float) -> float:

@@ -28,7 +28,7 @@ from discreet.web.conditions import (
     read,
 )
 from discreet.web.drafts import release_link
-from discreet.web.handles import Handle, axis, handles, moved
+from discreet.web.handles import Handle, axis, edges, handles, map_handles, moved
 from discreet.web.links import as_yaml, link, yaml_file
 from discreet.web.screens import How, Problem, page
 
@@ -61,6 +61,7 @@ class Answer(BaseModel):
     question: str
     assumptions: list[list[str]]
     handles: list[Handle]
+    map_handles: list[Handle]
     upto: float
     charts: dict[str, dict[str, Any]]
     how: dict[str, How]
@@ -111,7 +112,7 @@ def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> A
         certified=proof.certified,
         implied_header=header,
         implied=rows,
-        noise=(
+        noise=_unbroken(
             f"A count gets noise with a standard deviation of {noise['sd']:.2f}; it stays exact "
             f"{100 * noise['prob_exact']:.0f} % of the time, and 95 % are within "
             f"±{noise['half_width_95']}."
@@ -122,6 +123,7 @@ def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> A
             [name.replace("_", " "), text] for name, text in choice.assumptions.to_dict().items()
         ],
         handles=handles(asked, top, high),
+        map_handles=map_handles(asked) if _mapped(asked) else [],
         upto=top,
         charts=_charts(asked, choice, top, high, draw),
         how=_how(asked, mapping, choice, shown),
@@ -136,11 +138,16 @@ def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> A
     )
 
 
+def _mapped(asked: Asked) -> bool:
+    """Whether both priors are free somewhere, so that there is a map to show."""
+    return any(condition.worry == "both" for condition in asked.conditions) and not asked.delta
+
+
 def _charts(
     asked: Asked, choice: Any, top: float, high: float, draw: bool
 ) -> dict[str, dict[str, Any]]:
     names = ["tolerated"]
-    if any(condition.worry == "both" for condition in asked.conditions) and not asked.delta:
+    if _mapped(asked):
         names += ["map", "ratios"]
     elif any(condition.kind != "posterior" for condition in asked.conditions):
         names += ["ratio", "epsilon"]
@@ -151,7 +158,7 @@ def _charts(
     specs = {
         "tolerated": lambda: tolerated_spec(choice, top, high),
         "map": lambda: adversaries_spec(choice, "epsilon"),
-        "ratios": lambda: adversaries_spec(choice, "ratio"),
+        "ratios": lambda: adversaries_spec(choice, "ratio", edges=edges(asked)),
         "ratio": lambda: profile_line_spec(choice, "ratio", top),
         "epsilon": lambda: profile_line_spec(choice, "epsilon", top),
     }
@@ -188,11 +195,16 @@ def _binding(choice: Any) -> str:
     if choice.binding.name:
         who += f" ({choice.binding.name})"
     if not choice.binding.attained:
-        return f"In the limit, {who}."
+        return _unbroken(f"In the limit, {who}.")
     from discreet.beliefs import Prior
 
     after = percent(choice.posterior_at(Prior(p, q)), "up", 1)
-    return f"{who[0].upper()}{who[1:]}: they may become {after} sure."
+    return _unbroken(f"{who[0].upper()}{who[1:]}: they may become {after} sure.")
+
+
+def _unbroken(words: str) -> str:
+    """Keep a number and its percent sign on one line."""
+    return words.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _chance(share: float) -> str:
@@ -298,9 +310,9 @@ def tolerate(request: Request) -> Response:
     openapi_extra=parameters(
         more={
             "upto": ({"type": "number"}, "how far the axis of belief before should reach"),
-            "handle": ({"type": "string"}, "the handle that was moved, such as after or fold2"),
-            "x": ({"type": "number"}, "where it was dragged to, belief before"),
-            "y": ({"type": "number"}, "where it was dragged to, belief after"),
+            "handle": ({"type": "string"}, "the handle that was moved, such as after or map.fold2"),
+            "x": ({"type": "number"}, "where it was dragged to: belief before, on the map p"),
+            "y": ({"type": "number"}, "where it was dragged to: belief after, on the map q"),
             "steps": ({"type": "number"}, "or how many steps the keyboard moved it"),
         }
     ),

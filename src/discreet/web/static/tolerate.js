@@ -1,16 +1,13 @@
 // Tolerate: the sentence and the curve change one another, through the server.
 import { announce, chart, how, live, rows, state, text } from "/static/discreet.js";
 import { reshaping } from "/static/conditions.js";
+import { rack } from "/static/handles.js";
 
 const form = document.getElementById("asked");
 const results = document.getElementById("results");
-const stage = document.getElementById("draggable");
-const sliders = new Map();
-let view = null;
-let dragged = null;
-let height = 0;  // where the hand took a handle
+const profile = document.getElementById("profile");
 let resting = 0;
-let owed = 0;  // steps of the keyboard that were not sent yet
+let mapped = 0;  // when the map was drawn last
 
 if (form && results) start();
 
@@ -21,8 +18,11 @@ function start() {
     if (axis) axis.value = "";
     speaking.send({});
   });
-  const speaking = live(form, "/api/tolerate", render, { results: [results] });
-  window.addEventListener("resize", () => placed());
+  const speaking = live(form, "/api/tolerate", render, { results: [results, profile] });
+  const send = (extra) => speaking.send(extra);
+  const [curve, field] = [["draggable", "tolerated"], ["draggable-map", "ratios"]].map(
+    ([stage, picture]) => rack(document.getElementById(stage), document.getElementById(picture), send),
+  );
   speaking.send({});
 
   function render(answer, superseded, extra) {
@@ -62,125 +62,23 @@ function start() {
 
   async function drawn(answer) {
     const { tolerated, ratio, epsilon, map, ratios } = answer.charts;
-    document.getElementById("profile").hidden = !ratio && !map;
+    profile.hidden = !ratio && !map;
     document.getElementById("lines").hidden = !ratio;
     document.getElementById("maps").hidden = !map;
-    view = await chart(document.getElementById("tolerated"), tolerated) || view;
-    placed(answer.handles);
+    curve.placed(answer.handles, await chart(document.getElementById("tolerated"), tolerated));
     if (ratio) {
       await chart(document.getElementById("ratio"), ratio);
       await chart(document.getElementById("largest"), epsilon);
     }
-    // A map has hundreds of fields, and would hold up the hand: it is drawn when the hand rests.
     window.clearTimeout(resting);
-    if (map) {
-      resting = window.setTimeout(() => {
-        chart(document.getElementById("ratios"), ratios);
-        chart(document.getElementById("map"), map);
-      }, 80);
-    }
-  }
-
-  // -- handles: where a value stands in pixels is all that is known here
-
-  function pixels() {
-    const drawing = document.querySelector("#tolerated svg");
-    if (!view || !drawing) return null;
-    const box = drawing.getBoundingClientRect();
-    const frame = stage.getBoundingClientRect();
-    const shrunk = box.width / drawing.viewBox.baseVal.width;
-    const [right, down] = view.origin();
-    const edge = view.padding();
-    return {
-      x: view.scale("x"), y: view.scale("y"), shrunk,
-      left: box.left - frame.left + (edge.left + right) * shrunk,
-      top: box.top - frame.top + (edge.top + down) * shrunk,
-    };
-  }
-
-  function placed(list) {
-    const at = pixels();
-    if (!at) return;
-    const wanted = list || [...sliders.values()].map((slider) => slider.item);
-    const names = new Set(wanted.map((item) => item.name));
-    for (const [name, slider] of sliders) {
-      if (!names.has(name)) { slider.element.remove(); sliders.delete(name); }
-    }
-    for (const item of wanted) {
-      const slider = sliders.get(item.name) || made(item);
-      slider.item = item;
-      const { element } = slider;
-      element.setAttribute("aria-label", item.label);
-      element.setAttribute("aria-orientation", item.across ? "horizontal" : "vertical");
-      element.setAttribute("aria-valuemin", item.low);
-      element.setAttribute("aria-valuemax", item.high);
-      element.setAttribute("aria-valuenow", item.value);
-      element.setAttribute("aria-valuetext", item.text);
-      element.classList.toggle("across", item.across);
-      element.classList.toggle("down", !item.across);
-      if (dragged === item.name) continue;  // it is where the hand is
-      element.style.left = `${at.left + at.x(item.x) * at.shrunk}px`;
-      element.style.top = `${at.top + at.y(item.y) * at.shrunk}px`;
-    }
-  }
-
-  function made(item) {
-    const element = document.createElement("div");
-    element.className = "handle";
-    element.tabIndex = 0;
-    element.setAttribute("role", "slider");
-    const slider = { element, item };
-    sliders.set(item.name, slider);
-    stage.append(element);
-
-    element.addEventListener("pointerdown", (event) => {
-      element.setPointerCapture(event.pointerId);
-      element.focus();
-      dragged = slider.item.name;
-      height = slider.item.y;
-      event.preventDefault();
-    });
-    element.addEventListener("pointermove", (event) => {
-      if (dragged !== slider.item.name) return;
-      const at = pixels();
-      const frame = stage.getBoundingClientRect();
-      const [low, high] = slider.item.across ? at.x.range() : at.y.range();
-      const keep = (value) => Math.min(Math.max(value, Math.min(low, high)), Math.max(low, high));
-      const along = slider.item.across
-        ? keep((event.clientX - frame.left - at.left) / at.shrunk)
-        : keep((event.clientY - frame.top - at.top) / at.shrunk);
-      let { x } = slider.item;
-      let y = height;
-      if (slider.item.across) {
-        element.style.left = `${at.left + along * at.shrunk}px`;
-        x = at.x.invert(along);
-      } else {
-        element.style.top = `${at.top + along * at.shrunk}px`;
-        y = at.y.invert(along);
-      }
-      speaking.send({ handle: slider.item.name, x, y });
-    });
-    const dropped = () => {
-      if (dragged !== slider.item.name) return;
-      dragged = null;
-      speaking.send({});
-    };
-    element.addEventListener("pointerup", dropped);
-    element.addEventListener("pointercancel", dropped);
-    element.addEventListener("keydown", (event) => {
-      const steps = {
-        ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1,
-        PageUp: 10, PageDown: -10, Home: -1000, End: 1000,
-      }[event.key];
-      if (steps === undefined) return;
-      event.preventDefault();
-      owed += steps;
-      speaking.send({
-        handle: slider.item.name,
-        steps: () => { const all = owed; owed = 0; return all; },
-      });
-    });
-    return slider;
+    if (!map) return;
+    // A map has hundreds of fields, and would hold up the hand: it follows a few times a second.
+    const wait = Math.max(0, Math.min(80, mapped + 250 - performance.now()));
+    resting = window.setTimeout(async () => {
+      mapped = performance.now();
+      field.placed(answer.map_handles, await chart(document.getElementById("ratios"), ratios));
+      chart(document.getElementById("map"), map);
+    }, wait);
   }
 }
 
