@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 
 from discreet.web import create_app
-from discreet.web.guards import BODY_LIMIT
+from discreet.web.guards import ADDRESS_LIMIT, BODY_LIMIT
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -174,6 +174,13 @@ def test_bodies_are_bounded(client: Any) -> None:
     assert answer.status_code == 413
     assert answer.json()["code"] == "too-large"
     assert client.post("/api/tolerate", content=b"x").status_code == 405
+
+
+def test_addresses_are_bounded(client: Any) -> None:
+    answer = client.get("/release?spec=" + "x" * ADDRESS_LIMIT, headers={"Accept": "text/html"})
+    assert answer.status_code == 414
+    assert f"longer than {ADDRESS_LIMIT:,} characters" in answer.text
+    assert client.get("/release?spec=" + "x" * (ADDRESS_LIMIT - 100)).status_code == 422
 
 
 def test_a_body_without_a_length_is_counted_as_it_arrives(tmp_path: Path) -> None:

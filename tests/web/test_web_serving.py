@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import signal
@@ -47,6 +48,10 @@ def test_the_command_prints_its_address_serves_and_ends_quietly(tmp_path: Path) 
             assert "What may be learned" in page.text
         stranger = httpx.get(told["url"].split("?")[0], timeout=60)
         assert stranger.status_code == 403
+        long = http.client.HTTPConnection("127.0.0.1", int(told["url"].split(":")[2].split("/")[0]))
+        long.request("GET", "/release?spec=" + "x" * 200_000)  # said in words, not by hanging up
+        assert long.getresponse().status == 414
+        long.close()
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate(timeout=60)
     assert running.returncode == 0

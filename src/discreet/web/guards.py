@@ -9,7 +9,7 @@ So each request is checked, before anything of ours runs:
   them (CSRF). A plain link from elsewhere is let through as far as the token.
 - The token of the printed address is exchanged once for a cookie (HttpOnly, SameSite=Strict) and
   is worth nothing afterwards; without the cookie nothing but style sheets and scripts is served.
-- The body has an upper size, counted while it arrives.
+- The address has an upper length, and the body an upper size, counted while it arrives.
 
 Every answer, also a refusal, carries the policy below. An unexpected exception ends here: its
 message might hold a data value, so only its kind and place are told.
@@ -30,9 +30,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["BODY_LIMIT", "Guard"]
+__all__ = ["ADDRESS_LIMIT", "BODY_LIMIT", "Guard"]
 
 BODY_LIMIT = 1_000_000
+ADDRESS_LIMIT = 64_000
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _SAFE = ("GET", "HEAD", "OPTIONS")
 # Vega draws with attributes and with the style object of an element, which a policy without
@@ -151,6 +152,9 @@ class Guard:
         named = host if self.port is not None else re.sub(r":\d+$", "", host)
         if named not in self._hosts():
             return 421, "host", "This page answers on its own loopback address only."
+        if len(scope["path"]) + len(scope["query_string"]) > ADDRESS_LIMIT:
+            longest = f"This address is longer than {ADDRESS_LIMIT:,} characters."
+            return 414, "too-long", f"{longest} A spec of this length belongs in a file."
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         own = {f"http://{host}"}
         if origin is not None and origin not in own:

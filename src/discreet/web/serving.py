@@ -36,6 +36,7 @@ def serve(
 
         from discreet.web.app import create_app
         from discreet.web.assets import warm
+        from discreet.web.guards import BODY_LIMIT
 
         token = secrets.token_urlsafe(24)
         taken = listener.getsockname()[1]
@@ -47,6 +48,8 @@ def serve(
             access_log=False,
             lifespan="off",
             server_header=False,
+            # An address that is much too long is read to its end, so that it can be answered.
+            h11_max_incomplete_event_size=BODY_LIMIT,
             timeout_graceful_shutdown=5,  # someone who sends slowly does not keep it from ending
         )
         server = uvicorn.Server(options)
