@@ -7,7 +7,6 @@ work and not on imports.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import json
 import math
 import os
@@ -46,14 +45,16 @@ class Ended:
     ours: bool = True
     code: int | None = None
     result: Any = None
+    seconds: float = 0.0  # of the processor
 
 
 def forked(
-    work: Callable[[], Any], *, signal_after: tuple[int, float] | None = None, seconds: float = 60
+    work: Callable[[], Any], *, signal_after: tuple[int, float] | None = None, seconds: float = 180
 ) -> Ended:
-    """Run it in a child; `signal_after` sends a signal after so many seconds.
+    """Run it in a child; `signal_after` sends a signal after so many seconds of the processor.
 
-    The child is ended after `seconds`. What draws charts cannot run in it: their library keeps
+    Those are the same share of the work whatever else the machine does. The child is ended after
+    `seconds`, of the clock. What draws charts cannot run in it: their library keeps
     threads, which a fork leaves behind.
     """
     receive, send = os.pipe()
@@ -87,14 +88,25 @@ def forked(
             os._exit(code)
     os.close(send)
     if signal_after is not None:
-        time.sleep(signal_after[1])
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(child, signal_after[0])
+        while not _ended(child) and _used(child) < signal_after[1]:
+            time.sleep(0.0005)
+        os.kill(child, signal_after[0])  # it is not yet waited for, and so still there
     with os.fdopen(receive, "rb") as pipe:
         told = pipe.read()
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    return Ended(**json.loads(told), code=code) if told else Ended(ours=False, code=code)
+    _, status, used = os.wait4(child, 0)
+    code, took = os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
+    if not told:
+        return Ended(ours=False, code=code, seconds=took)
+    return Ended(**json.loads(told), code=code, seconds=took)
+
+
+def _ended(child: int) -> bool:
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _used(child: int) -> float:
+    """Return the seconds of the processor that a child has used so far."""
+    return time.clock_gettime(~child << 3 | 2)  # as clock_getcpuclockid(3) makes it
 
 
 def limited(work: Callable[[], Any], most: int) -> Callable[[], Any]:

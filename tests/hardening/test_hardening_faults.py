@@ -15,7 +15,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -333,10 +332,9 @@ def test_signals_at_seeded_moments(
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     monkeypatch.setattr("tempfile.tempdir", None)
     run = ["release", str(tmp_path / "spec.yaml"), "--yes"]
-    start = time.monotonic()
     ended = forked(lambda: _main(*run))
     assert ended.code == 0
-    takes = time.monotonic() - start
+    takes = ended.seconds
     draw = random.Random(kind)  # noqa: S311
     stopped = 0
     for _ in range(8):
@@ -383,7 +381,7 @@ def test_a_terminal_is_left_as_it_was(tmp_path: Path) -> None:
                 break
             heard += more
     finally:
-        code = running.wait(30)
+        code = running.wait(120)
         os.close(parent)
     if code == 0:
         pytest.skip("it was done before the signal came")

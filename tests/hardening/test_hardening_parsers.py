@@ -63,13 +63,13 @@ junk = st.recursive(
 @contextmanager
 def only_ours(seconds: float = 10.0) -> Iterator[None]:
     """Let through success and our own errors, if they come in time and on one line."""
-    start = time.monotonic()
+    start = time.process_time()
     try:
         yield
     except DiscreetError as error:
         assert "\n" not in str(error)
         assert len(str(error)) < 3_000
-    assert time.monotonic() - start < seconds
+    assert time.process_time() - start < seconds
 
 
 # -- YAML made to cost time or memory, or to be something else
@@ -140,12 +140,12 @@ def test_hostile_yaml_is_refused_soon(
 ) -> None:
     path = tmp_path / "hostile.yaml"
     path.write_text(HOSTILE[kind], encoding="utf-8")
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(InputError) as caught:
         reader(path)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 3_000
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_aliases_that_share_a_list_are_fine() -> None:
