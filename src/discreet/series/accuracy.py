@@ -43,6 +43,7 @@ def by_budget(name: str, budget: float, sensitivity: float = 1) -> Mechanism:
     """
     from discreet import laws
 
+    in_rho(name)  # refuses other names
     match name:
         case "geometric":
             return laws.Geometric(budget, whole("sensitivity", sensitivity))  # type: ignore[arg-type]
@@ -52,10 +53,8 @@ def by_budget(name: str, budget: float, sensitivity: float = 1) -> Mechanism:
             return laws.RandomizedResponse(budget)
         case "gaussian":
             return laws.Gaussian.of_rho(budget, sensitivity)
-        case "discrete-gaussian":
+        case _:  # discrete-gaussian: no other name is left
             return laws.DiscreteGaussian.of_rho(budget, sensitivity)
-    in_rho(name)
-    raise InputError(f"mechanism {name!r} has no budget.")
 
 
 @dataclass(frozen=True, slots=True)
