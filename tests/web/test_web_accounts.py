@@ -99,3 +99,75 @@ def test_the_ledger_of_a_spec_is_found_by_the_spec(client: Any, ledger: Ledger) 
     assert said["head"] == ledger.head
     assert client.get("/ledger?file=clinic.yaml", headers=HTML).status_code == 200
     assert client.get("/api/ledger").status_code == 422
+
+
+# -- a grant
+
+MORE = {
+    "ledger": "ledger.db",
+    "account": "people",
+    "epsilon": "0.5",
+    "approver": "A. <i>Lead</i>",
+    "reason": "another year",
+}
+
+
+def test_a_cap_is_raised_once_and_only_after_it_was_shown(client: Any, ledger: Ledger) -> None:
+    before = len(ledger.entries())
+    shown = client.get("/ledger/grant", params=MORE)
+    assert shown.status_code == 200
+    assert len(ledger.entries()) == before
+    for words in ("Raise the cap to ε = 1.5", "A. &lt;i&gt;Lead&lt;/i&gt;", "another year"):
+        assert words in shown.text
+    assert f'name="head" value="{ledger.head}"' in shown.text
+    yes = MORE | {"head": ledger.head}
+    made = client.post("/ledger/grant", data=yes, follow_redirects=False)
+    assert (made.status_code, made.headers["location"]) == (303, "/ledger?ledger=ledger.db")
+    assert "cap raised by ε = 0.5" in client.get(made.headers["location"], headers=HTML).text
+    again = client.post("/ledger/grant", data=yes)
+    assert again.status_code == 422
+    assert "has changed since" in again.text
+    assert [entry.kind for entry in ledger.entries()[before:]] == ["grant"]
+    account = next(one for one in ledger.accounts() if one.name == "people")
+    assert account.cap is not None
+    assert account.cap.to_dict("down")["epsilon"] == 1.5
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"approver": " "}, "someone with a name"),
+        ({"reason": ""}, "someone with a name"),
+        ({"epsilon": ""}, "a number above 0"),
+        ({"epsilon": "0"}, "a number above 0"),
+        ({"epsilon": "-1"}, "a number above 0"),
+        ({"epsilon": "inf"}, "finite"),
+        ({"epsilon": "much"}, "must be a number"),
+        ({"rho": "1"}, "does not fit the filter"),
+        ({"account": "nobody"}, "Choose an account"),
+        ({"account": "visits", "epsilon": "", "rho": "1"}, "no lifetime cap"),
+        ({"ledger": "../ledger.db"}, "ledger"),
+        ({"ledger": ""}, "Name a ledger"),
+    ],
+)
+def test_a_grant_that_cannot_be_is_said_in_words(
+    client: Any, ledger: Ledger, change: dict[str, str], word: str
+) -> None:
+    head, given = ledger.head, MORE | change
+    for answer in (
+        client.get("/ledger/grant", params=given),
+        client.post("/ledger/grant", data=given | {"head": head}),
+    ):
+        assert answer.status_code == 422
+        assert word in answer.text
+    assert ledger.head == head
+
+
+def test_a_grant_comes_from_the_page_alone(client: Any, ledger: Ledger) -> None:
+    head = ledger.head
+    yes = MORE | {"head": head}
+    for origin in ("https://elsewhere.example", "null"):
+        answer = client.post("/ledger/grant", data=yes, headers={"Origin": origin})
+        assert answer.status_code == 403
+    assert client.post("/ledger/grant", data=MORE).status_code == 422  # nothing was shown
+    assert ledger.head == head

@@ -1,7 +1,7 @@
 """The screen Ledger: every account, every entry, what is spent and left, and whether it is sound.
 
-It reads and never writes. A ledger is a file in the working folder, by its name, or the one that a
-spec file in the folder names.
+A ledger is a file in the working folder, by its name, or the one that a spec file in the folder
+names. Everything here reads; the one thing that a person may write is a grant (`granting`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InputError
-from discreet.web.looking import read
+from discreet.web.granting import router as grants
+from discreet.web.looking import named_ledger
 from discreet.web.release_words import amount_words
 from discreet.web.screens import How, Problem, page
-from discreet.web.workfolder import Workfolder, folder_of
+from discreet.web.workfolder import folder_of
 
 if TYPE_CHECKING:
     from discreet.ledger import Amount, Entry, Ledger, Verification
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["router"]
 
 router = APIRouter()
+router.include_router(grants)
 SHOWN = 500
 _REFUSALS: dict[int | str, dict[str, Any]] = {422: {"model": Problem}}
 _KINDS = {
@@ -80,6 +82,7 @@ class Standing(BaseModel):
     unit: str
     adjacency: str
     filter: str
+    coordinates: list[str]
     spent: str
     cap: str
     left: str
@@ -106,21 +109,6 @@ class Verified(BaseModel):
     since_head: int | None
 
 
-def _ledger(folder: Workfolder, name: str | None, file: str | None) -> tuple[str, Ledger]:
-    """Return a ledger of the folder and what it is called."""
-    from discreet.ledger import Ledger
-
-    if file is not None:
-        spec = read(folder, folder.spec_text(file), from_file=True)
-        return file, Ledger.open(spec.ledger_url)
-    if name is None:
-        raise InputError("Name a ledger of the working folder, such as ledger.db.")
-    plain = name.removeprefix("sqlite:///")
-    if not folder.inside(plain, "ledger").is_file():
-        raise InputError(f"There is no ledger {plain[:200]!r} in the working folder.")
-    return plain, Ledger.open(folder.ledger_url(plain))
-
-
 def sheet(name: str, ledger: Ledger, account: str | None = None) -> Sheet:
     """Return a ledger as it stands, or one account of it."""
     accounts = [one for one in ledger.accounts() if account in (None, one.name)]
@@ -134,6 +122,7 @@ def sheet(name: str, ledger: Ledger, account: str | None = None) -> Sheet:
             unit=one.unit,
             adjacency=one.adjacency.value,
             filter=one.filter.value,
+            coordinates=[] if one.cap is None else list(one.filter.coordinates),
             spent=amount_words(one.spent.to_dict("up"), "up"),
             cap=_limit(one.cap),
             left=_limit(one.remaining),
@@ -154,12 +143,21 @@ def _limit(amount: Amount | None) -> str:
     return "no limit" if amount is None else amount_words(amount.to_dict("down"), "down")
 
 
+def _what(entry: Entry) -> str:
+    from discreet.ledger import Amount
+
+    words = _KINDS.get(entry.kind, entry.kind)
+    if entry.kind != "grant":
+        return words
+    return f"{words} by {amount_words(Amount.restored(entry.said['add']).to_dict('up'), 'up')}"
+
+
 def _line(entry: Entry, stored: set[str | None]) -> Line:
     said = entry.said
     return Line(
         seq=entry.seq,
         when=entry.at[:19].replace("T", " "),
-        what=_KINDS.get(entry.kind, entry.kind),
+        what=_what(entry),
         account=entry.account or "",
         cost="" if entry.cost is None else amount_words(entry.cost.to_dict("up"), "up"),
         release_id=entry.release_id or entry.plan_id or "",
@@ -188,7 +186,7 @@ def ledger_page(
         ledger = known[0]
     try:
         if ledger is not None or file is not None:
-            name, book = _ledger(folder, ledger, file)
+            name, book = named_ledger(folder, ledger, file)
             if verify:
                 found = book.verify(head.strip() if head and head.strip() else None)
             shown = sheet(name, book, account or None)
@@ -222,7 +220,7 @@ def ledger_sheet(
     request: Request, ledger: Name = None, file: Name = None, account: Name = None
 ) -> Sheet:
     """Return the accounts and entries of a ledger in the working folder."""
-    name, book = _ledger(folder_of(request), ledger, file)
+    name, book = named_ledger(folder_of(request), ledger, file)
     return sheet(name, book, account)
 
 
@@ -231,7 +229,7 @@ def ledger_verified(
     request: Request, ledger: Name = None, file: Name = None, head: Name = None
 ) -> Verified:
     """Recompute the chain of a ledger; with `head`, look also for that hash in it."""
-    _, book = _ledger(folder_of(request), ledger, file)
+    _, book = named_ledger(folder_of(request), ledger, file)
     found = book.verify(head)
     return Verified(
         verified=found.verified,

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BudgetExceeded, PolicyError, SpecError
+from discreet.errors import BudgetExceeded, InputError, PolicyError, SpecError
 from discreet.reading import yaml_values
 from discreet.web.release_words import amount_words
 from discreet.web.workfolder import Workfolder
 
 if TYPE_CHECKING:
-    from discreet.ledger import Account
+    from discreet.ledger import Account, Ledger
     from discreet.releases import Preview, Spec
 
-__all__ = ["Look", "Refusal", "look", "read"]
+__all__ = ["Look", "Refusal", "look", "named_ledger", "read"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,21 @@ def read(folder: Workfolder, text: str, *, from_file: bool = False) -> Spec:
     spec = load(values, folder=folder.root)
     folder.confine(spec, from_file=from_file)
     return spec
+
+
+def named_ledger(folder: Workfolder, name: str | None, file: str | None) -> tuple[str, Ledger]:
+    """Return a ledger of the folder, by its own name or by the spec file that names it."""
+    from discreet.ledger import Ledger
+
+    if file is not None:
+        spec = read(folder, folder.spec_text(file), from_file=True)
+        return file, Ledger.open(spec.ledger_url)
+    if name is None:
+        raise InputError("Name a ledger of the working folder, such as ledger.db.")
+    plain = name.removeprefix("sqlite:///")
+    if not folder.inside(plain, "ledger").is_file():
+        raise InputError(f"There is no ledger {plain[:200]!r} in the working folder.")
+    return plain, Ledger.open(folder.ledger_url(plain))
 
 
 def look(folder: Workfolder, spec: Spec) -> Look:

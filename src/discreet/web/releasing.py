@@ -24,7 +24,7 @@ from discreet.errors import DiscreetError, InputError
 from discreet.web.confirming import MOVED, Confirmations, Pending
 from discreet.web.drafts import missing, promise_of, start
 from discreet.web.forms import form_of, mapping_of, readable, written
-from discreet.web.links import yaml_file
+from discreet.web.links import link, yaml_file
 from discreet.web.looking import Look, look, read
 from discreet.web.made import DOWNLOADS, SHOWN, download, find_made
 from discreet.web.release_api import for_programs
@@ -37,6 +37,7 @@ from discreet.web.release_words import (
     statistics_of,
 )
 from discreet.web.screens import page
+from discreet.web.sending import Fields, amounts_of
 from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
 
 __all__ = ["BODY_LIMITS", "router"]
@@ -62,12 +63,6 @@ def confirmations_of(request: Request) -> Confirmations:
     return found
 
 
-async def _fields(request: Request) -> dict[str, str]:
-    """Return what a form sent, texts only."""
-    form = await request.form(max_files=0, max_fields=5_000)
-    return {name: value for name, value in form.items() if isinstance(value, str)}
-
-
 async def _uploaded(request: Request) -> AsyncIterator[UploadFile]:
     """Return the one file that a form sent; what does not fit in memory waits on disk."""
     # Not a parameter of FastAPI: its parser would tell a body beyond the bound as a broken one.
@@ -76,9 +71,6 @@ async def _uploaded(request: Request) -> AsyncIterator[UploadFile]:
         if not isinstance(data, UploadFile):
             raise InputError("Choose a file to upload.")
         yield data
-
-
-Fields = Annotated[dict[str, str], Depends(_fields)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +206,7 @@ def _shown(
         problem=_masked(problem),
         opening=opening or {},
         look=found,
+        ledger="/ledger" if state is None else _ledger_link(state),
         **_in_words(found),
     )
 
@@ -321,8 +314,7 @@ def open_account(request: Request, fields: Fields) -> Response:
     spec = read(folder, _text(folder, state), from_file=state.file is not None)
     try:
         found = look(folder, spec)
-        given = {name: fields.get(name, "").strip() for name in ("epsilon", "delta", "rho")}
-        amounts = {name: _amount(name, text) for name, text in given.items() if text}
+        amounts = amounts_of(fields)
         if bool(amounts) == bool(fields.get("no_cap")):
             raise InputError("Give the account a lifetime cap, or say that it has none.")
         Ledger.open(spec.ledger_url).open_account(
@@ -340,13 +332,6 @@ def open_account(request: Request, fields: Fields) -> Response:
     if link is None:
         return _shown(request, state)
     return RedirectResponse(f"{link}#look", status_code=303)
-
-
-def _amount(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{name} is {text[:40]!r}; it must be a number.") from None
 
 
 def _sent(folder: Workfolder, fields: dict[str, str]) -> State:
@@ -437,6 +422,7 @@ def made_page(request: Request, release_id: str) -> Response:
         made=made,
         said=said,
         again=state.link,
+        ledger=_ledger_link(state),
         shown=SHOWN,
         spent=amount_words(said.get("spent"), "up"),
         account_spent=amount_words(said.get("account_spent"), "up"),
@@ -444,6 +430,12 @@ def made_page(request: Request, release_id: str) -> Response:
         how_learned=HOW_LEARNED,
         learned=learned_rows(said.get("learnable") or ()),
     )
+
+
+def _ledger_link(state: State) -> str:
+    """Return where the ledger of a release is shown, if it is a file; else where one is chosen."""
+    name = (state.form or {}).get("ledger", "")
+    return link("/ledger", {"ledger": name.removeprefix("sqlite:///")} if "sqlite:" in name else {})
 
 
 @router.get("/release/made/{release_id}/{name}", include_in_schema=False)
