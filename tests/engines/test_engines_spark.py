@@ -75,16 +75,16 @@ def test_workers_and_windows_keep_the_same_rows(spark_running: Any, tmp_path: Pa
 def test_workers_without_libraries_are_not_asked(
     spark_running: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lacking(most: int) -> Any:
-        def kept(batches: Any) -> Any:
+    def lacking(places: int) -> Any:
+        def divided(batches: Any) -> Any:
             import a_library_that_is_not_there  # noqa: F401
 
             yield from batches
 
-        return kept
+        return divided
 
     pq.write_table(pa.table({"k": ["a", "a"], "u": [1, 1]}), tmp_path / "t.parquet")
-    monkeypatch.setattr(spark, "_looking_back", lacking)
+    monkeypatch.setattr(spark.workers, "parted", lacking)
     engine = spark.Spark.open("spark://t.parquet", tmp_path.joinpath)
     assert engine.measure(Query(("u",), CELLS, ONE, (Counting("n"),))) == {"n": [1, 0]}
     assert engine._sorting is False
@@ -133,13 +133,15 @@ engine.close()
 
 
 @pytest.mark.slow
-def test_a_session_of_its_own_is_silent_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_session_of_its_own_is_silent_and_leaves_nothing(
+    spark_settings: dict[str, str], tmp_path: Path
+) -> None:
     pq.write_table(pa.table({"k": ["a", "a", "b"], "u": ["x", "x", "y"]}), tmp_path / "t.parquet")
     (tmp_path / "scratch").mkdir()
     done = subprocess.run(
         [sys.executable, "-c", _ALONE],
         cwd=tmp_path,
-        env=os.environ | {"TMPDIR": str(tmp_path / "scratch"), "SPARK_MASTER": "local[2]"},
+        env=os.environ | spark_settings | {"TMPDIR": str(tmp_path / "scratch")},
         capture_output=True,
         text=True,
         check=False,

@@ -14,10 +14,11 @@ under names of this session alone, gone when it ends, also by a crash. A checkpo
 fails the release; it is not drawn again.
 
 Bounding. Rows are exchanged once, by unit. In the plainest case (units are whole numbers, only
-their rows are limited) each partition is sorted by NumPy in Spark's Python workers and looked back
-over, as DuckDB does for all rows at once; a window in Spark takes half as long again, since it
-compares whole rows. Elsewhere, and where the workers lack NumPy or PyArrow, the rows of each unit
-are numbered in a window, a sort in each partition, and Spark cuts the window short at the bound.
+their rows are limited) Spark's Python workers do it with NumPy (`workers`): they divide the rows by
+unit, exchange them in blocks, sort what arrives and look back over it, as DuckDB does for all rows
+at once. Elsewhere, and where the workers lack NumPy or PyArrow, the rows of each unit are numbered
+in a window, a sort in each partition, and Spark cuts the window short at the bound; this takes
+several times as long, since Spark moves and compares row by row.
 
 Priorities. `rand()` is a generator for each partition, seeded by Spark for each query. Each draw is
 hashed together with 63 secret bits of this release, so that nothing depends on how Spark seeds.
@@ -42,6 +43,7 @@ import pyarrow as pa
 from ibis.config import Config
 
 from discreet.errors import DataError, InputError, SpecError
+from discreet.releases.engines import workers
 from discreet.releases.engines.base import Column
 from discreet.releases.engines.bounding import PRIORITY
 from discreet.releases.engines.dialects import (
@@ -56,12 +58,16 @@ from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
 
 try:
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.cloudpickle import register_pickle_by_value
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession, functions, types
 except ImportError:  # pragma: no cover - depends on what is installed
     raise InputError("A Spark source needs PySpark; install discreet[spark].") from None
 
 __all__ = ["Spark"]
+
+# Spark's workers have nothing of this package: functions are sent to them whole, not by name.
+register_pickle_by_value(workers)
 
 _PREFIX = "spark://"
 # Tables of keys up to this size are sent to every executor, so that rows stay where they are.
@@ -207,13 +213,11 @@ class Spark(SQLEngine):
     def _best(self, rows: Any, unit: str, most: int) -> Any | None:
         if not rows[unit].type().is_integer() or not self._workers_sort():
             return None
-        frame = self._session.sql(self._sql(rows))
-        partitions = int(self._session.conf.get("spark.sql.shuffle.partitions", "200"))
-        # A number of partitions keeps Spark from dividing one, and with it a unit, afterwards.
-        exchanged = frame.repartition(partitions, unit)
+        places = int(self._session.conf.get("spark.sql.shuffle.partitions", "200"))
         name = self._name("_best")
         with self._in_our_words("bound the rows"):
-            self._shown(exchanged.mapInArrow(_looking_back(most), f"{PRIORITY} bigint"), name)
+            frame = self._session.sql(self._sql(rows)).select(unit, PRIORITY)
+            self._shown(_bounded(frame, places, most), name)
         return ibis.table({PRIORITY: "int64"}, name=name)
 
     def _workers_sort(self) -> bool:
@@ -221,9 +225,8 @@ class Spark(SQLEngine):
         if self._sorting is None:
             try:
                 with self._in_our_words("sort in its Python workers"):
-                    probe = self._session.range(1)
-                    probe = probe.mapInArrow(_looking_back(1), f"{PRIORITY} bigint")
-                    self._sorting = probe.count() == 1
+                    probe = self._session.sql("select 1L as unit, 1L as rank")
+                    self._sorting = _bounded(probe, 1, 1).count() == 1
             except (DataError, ImportError):
                 self._sorting = False
         return self._sorting
@@ -236,27 +239,13 @@ class Spark(SQLEngine):
         return self._session.sql(sql).toArrow().to_pydict()  # type: ignore[no-any-return]
 
 
-def _looking_back(most: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return what a worker does: of (unit, integer), the integers of each unit's `most` least."""
-
-    def kept(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import numpy
-        import pyarrow
-
-        columns = [(batch.column(0), batch.column(batch.num_columns - 1)) for batch in batches]
-        if not columns:
-            return
-        units, ranks = (
-            numpy.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
-            for parts in zip(*columns, strict=True)
-        )
-        order = numpy.lexsort((ranks, units))
-        units, ranks = units[order], ranks[order]
-        first = numpy.ones(len(units), dtype=bool)
-        first[most:] = units[most:] != units[:-most]
-        yield pyarrow.RecordBatch.from_arrays([pyarrow.array(ranks[first])], ["_priority"])
-
-    return kept
+def _bounded(frame: DataFrame, places: int, most: int) -> DataFrame:
+    """Return, of rows with a unit and a rank, the `most` least ranks of each unit."""
+    blocks = frame.mapInArrow(workers.parted(places), workers.BLOCKS)
+    # Both take a number of partitions, which keeps Spark from dividing one, and with it a unit,
+    # afterwards. Spark 4.0 has only the second: there some partitions get two places, some none.
+    exchange = getattr(blocks, "repartitionById", blocks.repartition)
+    return exchange(places, "place").mapInArrow(workers.looking_back(most), f"{PRIORITY} bigint")
 
 
 def _session() -> tuple[SparkSession, Callable[[], None]]:

@@ -1,0 +1,124 @@
+"""What Spark's Python workers do to bound: divide rows by unit, and keep each unit's best.
+
+Rows come as two columns, the unit and its rank: one integer, the least of which are the best (its
+lowest bits carry the cell and the values). They are exchanged by unit in blocks of bytes:
+
+    parted            batches of (unit, rank)  →  (place, units, ranks), a row a place and batch
+    looking_back      all rows of one place    →  the ranks that are kept
+
+so that Spark writes, sends and reads a few blocks for each batch in place of every row.
+
+These functions are sent to the workers as they stand here: those need NumPy and PyArrow, and
+nothing of this package. Both are imported inside, since the driver may have no use for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from discreet.releases.engines.bounding import PRIORITY
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+__all__ = ["BLOCKS", "least", "looking_back", "parted"]
+
+BLOCKS = "place int, units binary, ranks binary"
+"""The columns of the blocks, for Spark."""
+
+# Twelve bits are left to the rank: of a unit's rows one pair in 4,096 has to be sorted again.
+_WIDEST = 52
+
+
+def parted(places: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return what divides batches of (unit, rank) among so many places, by unit."""
+
+    def divided(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import numpy as np
+        import pyarrow as pa
+
+        for batch in batches:
+            units, ranks = (column.to_numpy() for column in batch.columns)
+            # The upper half of the product depends on every bit of the unit.
+            mixed = units.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
+            place = (mixed % np.uint64(places)).astype(np.min_scalar_type(places - 1))
+            order = place.argsort(kind="stable")
+            ends = np.bincount(place, minlength=places).cumsum()
+            blocks = (
+                [part.tobytes() for part in np.split(column[order], ends[:-1])]
+                for column in (units.astype(np.int64), ranks)
+            )
+            columns = [pa.array(range(places), pa.int32()), *map(pa.array, blocks)]
+            yield pa.RecordBatch.from_arrays(columns, ["place", "units", "ranks"])
+
+    return divided
+
+
+def looking_back(most: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return what keeps, of all blocks of a place, the `most` least ranks of each unit."""
+
+    def kept(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import numpy as np
+        import pyarrow as pa
+
+        blocks: tuple[list[Any], list[Any]] = ([], [])
+        for batch in batches:
+            for parts, column in zip(blocks, batch.columns[1:], strict=True):
+                parts += [np.frombuffer(block.as_buffer(), np.int64) for block in column]
+        if blocks[0]:
+            units, ranks = (np.concatenate(parts) for parts in blocks)
+            yield pa.RecordBatch.from_arrays([pa.array(least(units, ranks, most))], [PRIORITY])
+
+    return kept
+
+
+def least(
+    units: np.ndarray[Any, np.dtype[np.int64]],
+    ranks: np.ndarray[Any, np.dtype[np.int64]],
+    most: int,
+) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return the `most` least ranks of each unit.
+
+    Unit, the upper bits of the rank, and the row's place are put into one 64-bit number, since
+    NumPy sorts plain numbers many times faster than pairs. After the sort a row is kept if the row
+    `most` places before it belongs to another unit. Rows that agree in the unit and in the bits of
+    the rank that had room are few; they are put in order by the whole rank.
+    """
+    import numpy as np
+
+    def wide(bits: int) -> np.uint64:
+        return np.uint64(bits)
+
+    def from_zero(numbers: Any) -> tuple[Any, int]:
+        # As unsigned numbers, which wrap around, so that every difference fits.
+        moved = numbers.view(np.uint64) - np.int64(numbers.min()).view(np.uint64)
+        return moved, int(moved.max()).bit_length()
+
+    count = len(units)
+    if count <= most:
+        return ranks
+    places = (count - 1).bit_length()
+    who, width = from_zero(units)
+    if width + places > _WIDEST:
+        order = who.argsort()
+        sorted_ = who[order]
+        who = np.zeros(count, np.uint64)
+        np.cumsum(sorted_[1:] != sorted_[:-1], out=who[1:])
+        ranks, width = ranks[order], int(who[-1]).bit_length()
+    offset, length = from_zero(ranks)
+    room = min(length, 64 - width - places)
+    keys = (who << wide(room)) | (offset >> wide(length - room))
+    keys = np.sort((keys << wide(places)) | np.arange(count, dtype=np.uint64))
+    ranks = ranks[keys & wide((1 << places) - 1)]
+    keys >>= wide(places)
+    if length > room:
+        same = np.zeros(count + 1, dtype=bool)
+        same[1:-1] = keys[1:] == keys[:-1]
+        (tied,) = np.nonzero(same[1:] | same[:-1])
+        ranks[tied] = ranks[tied][np.lexsort((ranks[tied], keys[tied]))]
+    keys >>= wide(room)
+    first = np.ones(count, dtype=bool)
+    first[most:] = keys[most:] != keys[:-most]
+    return ranks[first]

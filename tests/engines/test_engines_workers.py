@@ -1,0 +1,157 @@
+"""What Spark's Python workers run, as plain functions: against a count by hand, and by itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from discreet.releases.engines.bounding import PRIORITY
+from discreet.releases.engines.workers import least, looking_back, parted
+
+WHOLE = np.iinfo(np.int64)
+ENDS = (WHOLE.min, WHOLE.min + 1, -1, 0, 1, WHOLE.max - 1, WHOLE.max)
+wide = st.integers(int(WHOLE.min), int(WHOLE.max))
+near = st.integers(-3, 3)
+ends = st.sampled_from([int(end) for end in ENDS])
+rows_of_units = st.one_of(
+    *(
+        st.lists(st.tuples(units, ranks), min_size=1, max_size=60)
+        for units in (near, wide, ends)
+        for ranks in (near, wide, ends)
+    )
+)
+
+
+def _by_hand(rows: list[tuple[int, int]], most: int) -> list[int]:
+    ranks: dict[int, list[int]] = defaultdict(list)
+    for unit, rank in rows:
+        ranks[unit].append(rank)
+    return sorted(rank for of_unit in ranks.values() for rank in sorted(of_unit)[:most])
+
+
+def _columns(rows: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    units, ranks = zip(*rows, strict=True)
+    return np.array(units, np.int64), np.array(ranks, np.int64)
+
+
+@settings(derandomize=True, deadline=None, max_examples=400)
+@given(rows_of_units, st.integers(1, 8))
+@example([(7, rank) for rank in range(50, 0, -1)], 3)  # one unit has everything
+@example([(unit, 0) for unit in range(9)], 2)  # all ranks are the same
+@example([(-1, 4), (-1, 4), (-1, 4), (-2, 4)], 2)  # ties within a unit
+@example([(5, 2), (6, 1)], 90)  # more than there are
+@example([(int(WHOLE.min), int(WHOLE.max)), (int(WHOLE.max), int(WHOLE.min))] * 3, 2)
+def test_each_unit_keeps_its_least(rows: list[tuple[int, int]], most: int) -> None:
+    assert sorted(least(*_columns(rows), most).tolist()) == _by_hand(rows, most)
+
+
+@pytest.mark.parametrize("spread", [1, 2**20, 2**40])
+@pytest.mark.parametrize("finest", [2**6, 2**40, 2**62])
+def test_many_rows_of_units_near_and_far_apart(spread: int, finest: int) -> None:
+    """Enough rows that ranks lose their lower bits in the key, and some then tie in it.
+
+    Sorted by pairs, which is what the key replaces.
+    """
+    draw = np.random.default_rng(20261116)
+    count, most = 60_000, 4
+    units = draw.integers(-3_000, 3_000, count) * spread
+    units[: count // 3] = 17 * spread  # one has a third of all
+    ranks = draw.integers(-finest, finest, count) + (draw.integers(0, 2, count) << 40)
+    order = np.lexsort((ranks, units))
+    of, sorted_ = units[order], ranks[order]
+    before = np.r_[np.ones(most, bool), of[most:] != of[:-most]]
+    assert sorted(least(units, ranks, most).tolist()) == sorted(sorted_[before].tolist())
+
+
+def _batch(units: list[int], ranks: list[int], dtype: pa.DataType) -> pa.RecordBatch:
+    arrays = [pa.array(units, dtype), pa.array(ranks, pa.int64())]
+    return pa.RecordBatch.from_arrays(arrays, ["unit", "rank"])
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(-100, 100), wide), max_size=30), min_size=1, max_size=4
+    ),
+    st.sampled_from([1, 2, 7, 300]),
+    st.sampled_from([pa.int8(), pa.int32(), pa.int64()]),
+)
+def test_a_unit_goes_to_one_place_and_loses_nothing(
+    batches: list[list[tuple[int, int]]], places: int, dtype: pa.DataType
+) -> None:
+    given_batches = [
+        _batch([row[0] for row in rows], [row[1] for row in rows], dtype) for rows in batches
+    ]
+    blocks = list(parted(places)(iter(given_batches)))
+    rows = [row for batch in batches for row in batch]
+    kept: list[int] = []
+    seen: dict[int, int] = {}
+    for place in range(places):
+        mine = [block.filter(pa.array(np.equal(block["place"], place))) for block in blocks]
+        for block in mine:
+            for units in block["units"]:
+                for unit in np.frombuffer(units.as_py(), np.int64).tolist():
+                    assert seen.setdefault(unit, place) == place
+        for batch in looking_back(2)(iter(mine)):
+            assert batch.schema.names == [PRIORITY]
+            kept += batch[PRIORITY].to_pylist()
+    assert sorted(kept) == _by_hand(rows, 2)
+
+
+def test_places_are_evenly_filled() -> None:
+    """Units that count up, or by a power of two, fill eight places alike."""
+    for step in (1, 8, 1024, -1, 2**32):
+        units = [i * step for i in range(8_000)]
+        (block,) = parted(8)(iter([_batch(units, units, pa.int64())]))
+        sizes = [len(part.as_py()) // 8 for part in block["units"]]
+        assert sum(sizes) == 8_000
+        assert min(sizes) > 800, (step, sizes)
+        assert max(sizes) < 1_200, (step, sizes)
+
+
+def test_nothing_is_made_of_nothing() -> None:
+    assert list(parted(3)(iter([]))) == []
+    assert list(looking_back(3)(iter([]))) == []
+
+
+def test_a_missing_rank_is_not_taken_for_a_number() -> None:
+    batch = pa.RecordBatch.from_arrays(
+        [pa.array([1, 2], pa.int64()), pa.array([1, None], pa.int64())], ["unit", "rank"]
+    )
+    with pytest.raises(pa.ArrowInvalid):
+        list(parted(2)(iter([batch])))
+
+
+_ELSEWHERE = """
+import pickle, sys
+sys.path[:0] = [{packages!r}]
+import numpy as np, pyarrow as pa
+divide, keep = pickle.load(sys.stdin.buffer)
+numbers = pa.array([1, 2, 1, 1], pa.int64())
+batch = pa.RecordBatch.from_arrays([numbers, pa.array([3, 4, 1, 2], pa.int64())], ["u", "r"])
+print([out.column(0).to_pylist() for out in keep(divide(iter([batch])))])
+print([name for name in sys.modules if name.split(".")[0] == "discreet"])
+"""
+
+
+def test_the_functions_travel_without_the_package() -> None:
+    """A worker that has NumPy and PyArrow, and nothing of ours, can run what it is sent."""
+    pytest.importorskip("discreet.releases.engines.spark")
+    from pyspark import cloudpickle
+
+    packages = str(Path(np.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", _ELSEWHERE.format(packages=packages)],
+        input=cloudpickle.dumps((parted(1), looking_back(2))),
+        capture_output=True,
+        check=False,
+    )
+    assert done.stdout.decode().split("\n")[:2] == ["[[1, 2, 4]]", "[]"], done.stderr
