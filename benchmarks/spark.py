@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -44,6 +45,8 @@ def session(folder: Path, **more: str) -> Any:
     from pyspark.sql import SparkSession
 
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    # Workers run in the contender's own environment; else whatever `python3` is would be taken.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_DIRS", str(folder / "spark"))
     builder = SparkSession.builder.appName("bench")
     for name, value in (_OPTIONS | more).items():
