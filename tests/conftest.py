@@ -1,3 +1,3 @@
 """What tests of every room may ask for."""
 
-pytest_plugins = ["servers", "browsers"]
+pytest_plugins = ["servers", "browsers", "sharing"]
