@@ -7,7 +7,6 @@ started once, on two workers.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,11 @@ from discreet.releases.engines.base import Engine
 from discreet.releases.engines.duckdb import DuckDB
 
 Opened = Callable[[pa.Table], Engine]
+# Two workers; and a Java that compiles in a hurry, since what is compiled here runs a few times.
+SPARK = {
+    "SPARK_MASTER": "local[2]",
+    "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 
 
 def _type_in_postgresql(dtype: pa.DataType) -> str:
@@ -72,17 +76,21 @@ def in_postgresql(postgres: Any) -> Iterator[Callable[..., str]]:
 
 
 @pytest.fixture(scope="session")
+def spark_settings() -> dict[str, str]:
+    """Give the environment that Spark is started in by tests."""
+    return SPARK
+
+
+@pytest.fixture(scope="session")
 def spark_running() -> Iterator[Any]:
     """Start Spark once, on two workers."""
     spark = pytest.importorskip("discreet.releases.engines.spark")
-    before = os.environ.get("SPARK_MASTER")
-    os.environ["SPARK_MASTER"] = "local[2]"
-    session, end = spark._session()
-    yield session
-    end()
-    os.environ.pop("SPARK_MASTER")
-    if before is not None:
-        os.environ["SPARK_MASTER"] = before
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in SPARK.items():
+            patch.setenv(name, value)
+        session, end = spark._session()
+        yield session
+        end()
 
 
 def _open_duckdb(request: pytest.FixtureRequest, folder: Path) -> Opened:

@@ -63,9 +63,11 @@ def _rule(rows: list[Row], R: int, G: int, c: int) -> set[int]:
 
 
 @pytest.mark.slow
-@settings(derandomize=True, deadline=None, max_examples=2)
-@given(st.lists(worlds(), min_size=12, max_size=12))
+@settings(derandomize=True, deadline=None, max_examples=1)
+@given(st.lists(worlds(), min_size=24, max_size=24).filter(lambda found: max(map(len, found)) > 9))
 def test_every_engine_keeps_what_the_rule_keeps(opened: Opened, found: list[list[Row]]) -> None:
+    # Queries are dear on a cluster, so that all worlds are in one; the first that Hypothesis makes,
+    # with one row in each, is left out.
     rows = [(w, *row) for w, world in enumerate(found) for row in world]
     table = pa.table(
         {
