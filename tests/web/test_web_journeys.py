@@ -24,6 +24,8 @@ pytestmark = pytest.mark.slow
 PERSON = "Zebulon-Quagmire"
 ROWS = "".join(f"{PERSON}-{i},{'north' if i % 3 else 'south'}\n" for i in range(300))
 CSV = f"patient,county\n{ROWS}".encode()
+# Steps whose accessibility nothing but a journey comes by (see test_web_looks.py for the rest).
+CHECKED = ("spec", "account", "dry-run", "confirm", "made", "ledger")
 FILES = ("table.csv", "table.parquet", "statement.md", "report.html", "spec.yaml")
 
 
@@ -77,6 +79,7 @@ def downloads(page: Any) -> dict[str, bytes]:
 )
 def test_from_a_sentence_to_a_downloaded_statement(
     page_at: Callable[..., Any],
+    accessible: Callable[..., None],
     shoot: Callable[[Any, str], Path],
     site: Any,
     width: int,
@@ -90,6 +93,8 @@ def test_from_a_sentence_to_a_downloaded_statement(
         nonlocal step
         step += 1
         shoot(page, f"journey-{width}-{scheme}-{step}-{what}")
+        if what in CHECKED and (width > 900 or what in ("dry-run", "made", "ledger")):
+            accessible(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, what
         assert PERSON not in page.content(), what
         assert page.locator("[role=alert]:not(:empty), .notice:not(:empty)").count() == (
@@ -116,6 +121,8 @@ def test_from_a_sentence_to_a_downloaded_statement(
     page.wait_for_url("**source=*")
     assert page.input_value("[name='tolerance.posterior']") == "0.2"
     assert page.input_value("[name='tolerance.p']") == "0.05"
+    expect(page.locator("#look-body")).to_contain_text("Still to be said")
+    assert page.locator("#look-body .notice").count() == 0  # nothing was typed, nothing is wrong
     seen("spec")
     for field, typed in {
         "account": f"people-of-the-{named}",
@@ -144,9 +151,21 @@ def test_from_a_sentence_to_a_downloaded_statement(
     page.click("#make button")
     page.wait_for_url("**/made/*")
     seen("made")
+    made = page.url
+    assert page.locator("fieldset[disabled] textarea").count() == 1
+    assert page.locator("main form").count() == 0  # nothing on the page can change anything
+    table = page.locator("#main table").last.inner_text()
+    page.reload()
+    assert page.locator("#main table").last.inner_text() == table
+    page.go_back()
+    page.wait_for_url("**/made/*")
+    assert page.url == made
     found = downloads(page)
     assert set(found) >= set(FILES)
+    assert found["table.csv"].startswith(b"statistic,county,value")
+    assert b"<html" in found["report.html"]
     spec = yaml.safe_load(found["spec.yaml"])
+    assert spec["account"] == f"people-of-the-{named}"
     kept = choose({"posterior": 0.2, "p": 0.05, "q": 1.0}).epsilon
     assert choose(spec["tolerance"]).epsilon == kept
     assert found["table.parquet"][:4] == b"PAR1"
@@ -155,6 +174,8 @@ def test_from_a_sentence_to_a_downloaded_statement(
     page.get_by_role("link", name="Ledger", exact=True).click()
     page.wait_for_url("**/ledger*")
     seen("ledger")
+    page.click("text=Verify the chain")
+    expect(page.locator("#verified")).to_contain_text("Verified.")
 
 
 def test_by_keyboard_alone_from_a_sentence_to_a_release(

@@ -1,8 +1,10 @@
-"""Release and Ledger in a browser, as a person would: from a file to a downloaded statement."""
+"""Release in a browser: form and YAML, without a script, two tabs, hostile files.
+
+The whole way, from a file to the downloads, is in test_web_journeys.py.
+"""
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -47,82 +49,6 @@ def prepared(folder: Path, name: str, *, cap: float = 1.0, **changes: Any) -> st
         "output": f"out-{name}",
     } | changes
     return f"/release?spec={quote(written(spec), safe='')}"
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (375, "dark")])
-def test_from_a_file_to_the_downloads(
-    page_at: Callable[..., Any],
-    accessible: Callable[[Any], None],
-    shoot: Callable[[Any, str], Path],
-    site: Any,
-    width: int,
-    scheme: str,
-) -> None:
-    page = page_at("/release", width, scheme=scheme)
-    step = 0
-
-    def seen(name: str) -> None:
-        nonlocal step
-        step += 1
-        if width > 900 or name in ("ready", "made", "ledger"):
-            accessible(page)
-        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
-        assert PERSON not in page.content()
-        shoot(page, f"release-{width}-{step}-{name}")
-
-    seen("start")
-    upload(page, f"visits {width}.csv", CSV)
-    page.wait_for_url("**/release?source=*")
-    expect(page.locator("#look-body")).to_contain_text("Still to be said")
-    assert page.locator("#look-body .notice").count() == 0  # nothing was typed, nothing is wrong
-    seen("begun")
-    for name, typed in {
-        "account": f"people-{width}",
-        "purpose": "monthly open data",
-        "protect.column": "patient",
-        "protect.rows": "1",
-        "statistics.1.by": "county",
-    }.items():
-        page.fill(f"[name='{name}']", typed)
-    page.press("[name='statistics.1.by']", "Tab")
-    page.fill("[name='statistics.1.keys.county']", "north, south, west")
-    expect(page.locator("#spec")).to_have_value(re.compile(r"county: \[north, south, west\]"))
-    page.wait_for_selector("#approver")
-    seen("opening")
-    page.fill("#cap-epsilon", "3")
-    page.fill("#approver", "A. Curator")
-    page.fill("#reason", "data protection review")
-    page.click("text=Open the account")
-    page.wait_for_selector("text=Go on to the charge")
-    seen("ready")
-    page.click("text=Go on to the charge")
-    page.wait_for_url("**/confirm/*")
-    seen("confirm")
-    page.click("#make button")
-    page.wait_for_url("**/made/*")
-    seen("made")
-    made = page.url
-    assert page.locator("fieldset[disabled] textarea").count() == 1
-    assert page.locator("main form").count() == 0  # nothing on the page can change anything
-    table = page.locator("#main table").last.inner_text()
-    page.reload()
-    assert page.locator("#main table").last.inner_text() == table
-    page.go_back()
-    page.wait_for_url("**/made/*")
-    assert page.url == made
-    files = {}
-    for words in ("Table (CSV)", "Statement", "Report", "Spec (YAML)"):
-        with page.expect_download() as coming:
-            page.get_by_role("link", name=words, exact=True).click()
-        files[words] = Path(coming.value.path()).read_text(encoding="utf-8")
-    assert files["Table (CSV)"].startswith("statistic,county,value")
-    assert "What this release promises" in files["Statement"]
-    assert "<html" in files["Report"]
-    assert f"account: people-{width}" in files["Spec (YAML)"]
-    page.goto(f"{site.url}/ledger")
-    page.click("text=Verify the chain")
-    expect(page.locator("#verified")).to_contain_text("Verified.")
-    seen("ledger")
 
 
 def test_form_and_yaml_change_each_other_while_typing(
