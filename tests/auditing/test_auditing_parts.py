@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -332,12 +333,19 @@ class TestCommand:
         assert json.loads(result.stdout)["passed"] is True
         assert [path.name for path in tmp_path.iterdir()] == ["spec.yaml"]
 
+    @pytest.fixture
+    def briefly(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One draw of priorities a data set: what the command says of it is all that is tested."""
+        monkeypatch.setattr("discreet.auditing.audit", partial(audit, draws=1))
+
+    @pytest.mark.usefixtures("briefly")
     def test_draws_a_chart(self, run: Any, tmp_path: Path) -> None:
         result = run("--chart", str(tmp_path / "audit.svg"), "--failure-probability", "1e-6")
         assert result.exit_code == 0, result.output
         assert "promised" in (tmp_path / "audit.svg").read_text()
         assert "proves nothing" in result.stdout
 
+    @pytest.mark.usefixtures("briefly")
     def test_a_fault_is_exit_code_1(self, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         from discreet.releases import drawing
 
