@@ -169,6 +169,23 @@ def test_what_is_unfinished_may_be_looked_for_among_the_latest_entries(opened: O
             ledger.unfinished("clinic", latest=wrong)
 
 
+def test_a_slot_is_finished_by_the_output_of_any_of_its_draws(opened: Opened) -> None:
+    ledger = opened()
+    plan = ledger.register_plan(
+        "clinic", [(PureDP(0.1), 3)], PureDP(0.3), purpose="monthly", who="me"
+    )
+    alone = ledger.reserve("clinic", PureDP(0.1), **SAID)
+    lost, drawn = (ledger.next_slot(plan, "2026-01") for _ in range(2))
+    assert lost.number == drawn.number == 1
+    begun = ledger.next_slot(plan, "2026-02")
+    assert ledger.unfinished("clinic") == [alone, lost.entry, drawn.entry, begun.entry]
+    ledger.commit(drawn.release_id, "a" * 64)
+    assert ledger.unfinished("clinic") == [alone, begun.entry]
+    # The plan, a reservation, three takings, an output: looked at from the newest.
+    found = [ledger.unfinished("clinic", latest=latest) for latest in (1, 2, 3, 4, 5)]
+    assert found == [[], [begun.entry], [begun.entry], [begun.entry], [alone, begun.entry]]
+
+
 def test_a_charge_for_something_without_a_guarantee_is_marked(opened: Opened) -> None:
     ledger = opened()
     ledger.reserve("clinic", PureDP(0.1), guaranteed=False, **SAID)

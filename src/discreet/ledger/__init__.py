@@ -10,7 +10,8 @@
 `amounts` is the exact arithmetic, `filters` the three rules of adding up, `accounts` what an
 account is, `entries` what the chain is made of, `plans` the series charged in full beforehand,
 `store`, `backend`, `sqlite` and `postgresql` the database, `migrations` its layouts, `chain` one
-transaction on it, `verification` the check of it all, and `book` the ledger itself.
+transaction on it, `decisions` what is refused or written in one, `verification` the check of it
+all, and `book` the ledger itself.
 """
 
 from __future__ import annotations

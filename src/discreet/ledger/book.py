@@ -4,14 +4,14 @@
 
 `reserve` adds the charge to the account and writes it down before it returns; only then may noise
 be drawn. `commit` records the hash of the stored output. A crash in between loses the release and
-keeps the charge. Everything that is decided (what was spent, whether a cap or a tolerance would be
-passed) is decided inside the one writing transaction.
+keeps the charge. Here words are checked and transactions are begun; everything that is decided
+(what was spent, whether a cap or a tolerance would be passed) is decided inside the one writing
+transaction (`decisions`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal, NoReturn, TypeVar
@@ -20,6 +20,7 @@ from sqlalchemy import Connection
 
 from discreet.errors import InputError, PolicyError
 from discreet.guarantees import Guarantee
+from discreet.ledger import decisions
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.chain import (
@@ -29,6 +30,7 @@ from discreet.ledger.chain import (
     refuse_unknown_account,
     refuse_unknown_plan,
 )
+from discreet.ledger.decisions import Asked
 from discreet.ledger.entries import BEFORE_THE_FIRST, Entry, checked_id, new_id
 from discreet.ledger.filters import Charge, Chargeable, charges
 from discreet.ledger.migrations import FORMAT
@@ -57,16 +59,6 @@ def _approved(approver: str | None, reason: str | None, what: str) -> dict[str, 
 
 def _name(account: str | Account) -> str:
     return account.name if isinstance(account, Account) else account
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What a release asks of an account, or of a slot."""
-
-    account: str
-    charge: tuple[Charge, ...]
-    unit: str | None
-    tolerance_check: ToleranceCheck | None
 
 
 class Ledger:
@@ -153,14 +145,7 @@ class Ledger:
 
         def write(connection: Connection) -> Account:
             chain = Chain(self._store, connection, self._clock)
-            chain.begin()
-            if chain.account(name) is not None:
-                raise PolicyError(
-                    f"Account {name!r} is already open in {self.url}; its unit, adjacency and "
-                    "filter never change. To raise its cap use discreet ledger grant."
-                )
-            chain.append("open", account, {"terms": account.terms(), **approved})
-            return account
+            return decisions.opened(chain, account, approved)
 
         self._store.create()
         return self._store.write(write)
@@ -244,13 +229,14 @@ class Ledger:
         """
         parts = charges(charge)
         if plan_id is not None:
-            asked = _Asked(_name(account), parts, unit, tolerance_check)
+            asked = Asked(_name(account), parts, unit, tolerance_check)
             return self._take(plan_id, None, purpose, who, spec_hash, asked).entry
         said = self._said(parts, purpose, who, release_id)
         said["spec_hash"] = line("spec_hash", spec_hash, 200)
         if not guaranteed:
             said["guaranteed"] = False
-        return self._charged("reserve", _name(account), parts, tolerance_check, unit, said)
+        asked = Asked(_name(account), parts, unit, tolerance_check)
+        return self._charged("reserve", asked, said)
 
     def charge(
         self,
@@ -269,7 +255,8 @@ class Ledger:
         said = self._said(parts, purpose, who, release_id)
         if output_hash is not None:
             said["output_hash"] = line("output_hash", output_hash, 200)
-        return self._charged("charge", _name(account), parts, tolerance_check, unit, said)
+        asked = Asked(_name(account), parts, unit, tolerance_check)
+        return self._charged("charge", asked, said)
 
     @staticmethod
     def _said(
@@ -282,26 +269,11 @@ class Ledger:
             "who": line("who", who, 200),
         }
 
-    def _charged(
-        self,
-        kind: str,
-        name: str,
-        parts: tuple[Charge, ...],
-        tolerance_check: ToleranceCheck | None,
-        unit: str | None,
-        said: dict[str, Any],
-    ) -> Entry:
-        def write(chain: Chain) -> Entry:
-            before = chain.needed(name)
-            before.require(unit=unit)
-            if chain.found(release_id=said["release_id"]) is not None:
-                raise PolicyError(
-                    f"Release {said['release_id']!r} was already charged; a second draw is a new "
-                    "release with a charge of its own."
-                )
-            return chain.spend(kind, before, parts, tolerance_check, said)
-
-        return self._write(write, self._no_account(name))
+    def _charged(self, kind: str, asked: Asked, said: dict[str, Any]) -> Entry:
+        return self._write(
+            lambda chain: decisions.charged(chain, kind, asked, said),
+            self._no_account(asked.account),
+        )
 
     def commit(self, release_id: str, output_hash: str) -> Entry:
         """Record the hash of a stored output; a second time with the same hash changes nothing.
@@ -311,35 +283,9 @@ class Ledger:
         """
         line("output_hash", output_hash, 200)
 
-        def write(chain: Chain) -> Entry:
-            found = chain.all(release_id=release_id)
-            if not found or found[0].kind not in ("reserve", "slot"):
-                self._not_reserved(release_id)
-            first, *rest = found
-            if rest and rest[0].output_hash == output_hash:
-                return rest[0]
-            if rest:
-                raise PolicyError(
-                    f"Release {release_id!r} already has a stored output with another hash; a "
-                    "release is drawn once. Discard this one."
-                )
-            facts: dict[str, Any] = {"release_id": release_id, "output_hash": output_hash}
-            if first.kind == "slot":
-                plan = chain.plan(str(first.plan_id))
-                if first.slot in plan.outputs:
-                    raise PolicyError(
-                        f"Slot {first.slot} of plan {plan.plan_id} already has a stored output; "
-                        "a slot is published once. Discard this one."
-                    )
-                facts |= {"plan_id": plan.plan_id, "slot": first.slot}
-            return chain.append("commit", chain.needed(str(first.account)), facts)
-
-        return self._write(write, partial(self._not_reserved, release_id))
-
-    def _not_reserved(self, release_id: str) -> NoReturn:
-        raise PolicyError(
-            f"Release {release_id!r} was not reserved in {self.url}; an output without a charge is "
-            "not recorded. Discard it."
+        return self._write(
+            lambda chain: decisions.stored(chain, release_id, output_hash),
+            partial(decisions.refuse_unreserved, self.url, release_id),
         )
 
     # -- plans
@@ -408,7 +354,7 @@ class Ledger:
         """
         asked = None
         if account is not None and charge is not None:
-            asked = _Asked(_name(account), charges(charge), unit, tolerance_check)
+            asked = Asked(_name(account), charges(charge), unit, tolerance_check)
         return self._take(plan_id, idempotency_key, purpose, who, spec_hash, asked)
 
     def _take(
@@ -418,7 +364,7 @@ class Ledger:
         purpose: str,
         who: str,
         spec_hash: str | None,
-        asked: _Asked | None,
+        asked: Asked | None,
     ) -> Slot:
         said: dict[str, Any] = {
             "plan_id": plan_id,
@@ -430,29 +376,10 @@ class Ledger:
         if key is not None:
             said["idempotency_key"] = line("idempotency_key", key, 200)
 
-        def write(chain: Chain) -> Slot:
-            plan = chain.plan(plan_id)
-            number = plan.next(key)
-            covers, account = plan.charge(number), chain.needed(plan.account)
-            stored = plan.stored(number)
-            if stored is not None:
-                return Slot(plan_id, number, plan.slots, covers, stored, plan.outputs[number])
-            self._covered(chain, plan, number, asked)
-            taken = {"slot": number, "release_id": new_id(), **said}
-            entry = chain.append("slot", account, taken)
-            return Slot(plan_id, number, plan.slots, covers, entry)
-
-        return self._write(write, partial(refuse_unknown_plan, self.url, plan_id))
-
-    @staticmethod
-    def _covered(chain: Chain, plan: Plan, number: int, asked: _Asked | None) -> None:
-        if asked is None:
-            return
-        account = chain.needed(plan.account)
-        account.require(unit=asked.unit)
-        plan.cover(account, number, asked.account, asked.charge)
-        if asked.tolerance_check is not None:
-            asked.tolerance_check(account.total)
+        return self._write(
+            lambda chain: decisions.taken(chain, plan_id, key, said, asked),
+            partial(refuse_unknown_plan, self.url, plan_id),
+        )
 
     def check(
         self,
@@ -468,20 +395,10 @@ class Ledger:
 
         Returns the account as the release would leave it.
         """
-        asked = _Asked(_name(account), charges(charge), unit, tolerance_check)
-
-        def read(chain: Chain) -> Account:
-            before = chain.needed(asked.account)
-            if plan_id is None:
-                before.require(unit=unit)
-                return chain.afford(before, asked.charge, tolerance_check)[1]
-            plan = chain.plan(plan_id)
-            number = plan.next(idempotency_key)
-            if number not in plan.outputs:
-                self._covered(chain, plan, number, asked)
-            return before
-
-        found = self._read(read, None)
+        asked = Asked(_name(account), charges(charge), unit, tolerance_check)
+        found = self._read(
+            lambda chain: decisions.foreseen(chain, asked, plan_id, idempotency_key), None
+        )
         if found is None:
             refuse_unknown_account(self.url, asked.account)
         return found

@@ -40,7 +40,9 @@ from sqlalchemy import (
     func,
     insert,
     inspect,
+    or_,
     select,
+    tuple_,
 )
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
@@ -245,19 +247,28 @@ class Store:
         With `latest`, only among the account's last so many entries: without, all are looked at.
         """
         done = _entries.alias("done")
-        itself = done.c.release_id == _entries.c.release_id
-        slot = and_(done.c.plan_id == _entries.c.plan_id, done.c.slot == _entries.c.slot)
-        query = (
-            self._rows()
-            .where(_entries.c.account == account, _entries.c.kind.in_(("reserve", "slot")))
-            .where(~exists().where(done.c.kind == "commit", itself))
-            .where(~exists().where(done.c.kind == "commit", slot))
-            .order_by(_entries.c.seq)
-        )
+        since: Any = 0
         if latest is not None:
             of_account = select(_entries.c.seq).where(_entries.c.account == account)
             before = of_account.order_by(_entries.c.seq.desc()).offset(latest).limit(1)
-            query = query.where(_entries.c.seq > func.coalesce(before.scalar_subquery(), 0))
+            since = func.coalesce(before.scalar_subquery(), 0)
+        itself = and_(done.c.kind == "commit", done.c.release_id == _entries.c.release_id)
+        # Looked up once for all slots (for each anew, a plan would cost the square of its length),
+        # and no further back than they are: an output is stored after its slot was taken.
+        stored = select(done.c.plan_id, done.c.slot).where(
+            done.c.account == account,
+            done.c.kind == "commit",
+            done.c.slot.is_not(None),
+            done.c.seq > since,
+        )
+        slot = tuple_(_entries.c.plan_id, _entries.c.slot)
+        query = (
+            self._rows()
+            .where(_entries.c.account == account, _entries.c.kind.in_(("reserve", "slot")))
+            .where(_entries.c.seq > since, ~exists().where(itself))
+            .where(or_(_entries.c.kind == "reserve", slot.not_in(stored)))
+            .order_by(_entries.c.seq)
+        )
         return [Entry.read(*row) for row in connection.execute(query)]
 
     def runs(self, connection: Connection, account: str, spec_hash: str) -> int:
