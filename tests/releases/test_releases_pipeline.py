@@ -360,6 +360,33 @@ TOLERANCE = {
 }
 
 
+@pytest.mark.parametrize(
+    ("budget", "changes", "match"),
+    [
+        ({"epsilon": 1e-320}, {}, "beyond any number"),
+        ({"epsilon": 1e-9}, {"resolution": 1e-200, "bounds": [0, 1e-190]}, r"wider than 2\^52"),
+        ({"epsilon": 1.0}, {"resolution": 1.7e308}, "beyond 1e308"),
+        ({"epsilon": 1e-9}, {"resolution": 1e300, "bounds": [0, 1e305]}, "beyond 1e308"),
+    ],
+)
+def test_noise_that_could_not_be_drawn_or_stored_is_refused_before_the_charge(
+    spec: dict[str, Any],
+    people: pa.Table,
+    account: Opened,
+    tmp_path: Path,
+    budget: dict[str, float],
+    changes: dict[str, Any],
+    match: str,
+) -> None:
+    ledger = account()
+    wide = {"sum": "cost", "bounds": [0, 10], "resolution": 1.0} | changes
+    spec |= {"budget": budget, "statistics": [wide]}
+    for dry_run in (True, False):
+        with pytest.raises(InputError, match=match):
+            release(spec, data=people, folder=tmp_path, dry_run=dry_run)
+    assert [entry.kind for entry in ledger.entries("people")] == ["open"]
+
+
 def test_a_tolerance_becomes_the_budget_and_holds_for_the_whole_account(
     spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
 ) -> None:
@@ -368,6 +395,10 @@ def test_a_tolerance_becomes_the_budget_and_holds_for_the_whole_account(
     spec["tolerance"] = TOLERANCE
     made = _made(spec, people, tmp_path)
     assert made.spent["epsilon"] == pytest.approx(1.29928298)
+    # What is promised is never stated smaller than it is, nor what is left larger.
+    assert "**This release spends** ε = 1.2993\n" in made.statement.read_text()
+    left = float(made.statement.read_text().split("**Remaining**: ε = ")[1].split()[0])
+    assert left <= made.remaining["epsilon"] < left + 1e-3
     with pytest.raises(BudgetExceeded, match="tolerance would be broken"):
         _made(spec, people, tmp_path)
 

@@ -25,7 +25,10 @@ from fractions import Fraction
 
 from discreet.errors import InputError
 
-__all__ = ["gaussian_scale", "keep_probability", "laplace_scale", "selection_scale"]
+__all__ = ["WIDEST", "gaussian_scale", "keep_probability", "laplace_scale", "selection_scale"]
+
+WIDEST = 2.0**52
+"""The widest noise on whole numbers that is drawn: any wider, it might not fit a machine word."""
 
 
 def _positive(name: str, value: float | Fraction) -> Fraction:
@@ -40,7 +43,13 @@ def _budget(name: str, value: float) -> Fraction:
 
 def _ceiling(exact: Fraction) -> float:
     """Return the least float at or above a positive rational."""
-    nearest = exact.numerator / exact.denominator
+    try:
+        nearest = exact.numerator / exact.denominator
+    except OverflowError:
+        raise InputError(
+            "the noise would have a scale beyond any number; raise the budget, or lower what one "
+            "unit may add."
+        ) from None
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 

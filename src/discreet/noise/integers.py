@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from discreet.errors import InputError
+from discreet.noise.calibration import WIDEST
 
 __all__ = ["CHUNK", "Progress", "discrete_gaussian", "discrete_laplace"]
 
@@ -26,11 +27,9 @@ Progress: TypeAlias = Callable[[int, int], None]
 CHUNK = 10_000
 """Values drawn in one call of OpenDP: about a tenth of a second between two signs of progress."""
 
-_LARGEST = 2.0**52
-
 
 def _scale(name: str, value: float) -> float:
-    if math.isnan(value) or not 0 < value <= _LARGEST:
+    if math.isnan(value) or not 0 < value <= WIDEST:
         raise InputError(
             f"{name} is {value!r}; it must be positive and at most 2^52. "
             "Choose a coarser resolution or a larger budget."

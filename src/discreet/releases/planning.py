@@ -7,13 +7,14 @@ Nothing here reads a row. The plan is checked against the schema of the source, 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from discreet.errors import BudgetExceeded, DataError, PolicyError, SpecError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
+from discreet.noise.calibration import WIDEST
 from discreet.releases.compiling import Compiled, Noisy, Part
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Column, KeySet, Labels
@@ -184,7 +185,37 @@ def plan_of(spec: Spec, columns: Mapping[str, Column]) -> Plan:
     statistics, asked = _planned(spec)
     pricing = price(asked, budget, spec.mechanism)
     _check_thresholds(spec, pricing)
-    return Plan(spec, statistics, pricing, tolerated)
+    plan = Plan(spec, statistics, pricing, tolerated)
+    _check_storable(plan)
+    return plan
+
+
+def _check_storable(plan: Plan) -> None:
+    """Refuse what could not be drawn or stored: found after the charge, it would be for nothing."""
+    for call in plan.pricing.calls:
+        if call.asked.part.form == "numbers" and call.scale > WIDEST:
+            raise SpecError(
+                f"statistic {call.asked.statistic!r}: its noise would be wider than 2^52 multiples "
+                "of the resolution; choose a coarser one, or a larger budget."
+            )
+    try:
+        storable = all(map(math.isfinite, _floats(plan.to_dict())))
+    except OverflowError:
+        storable = False
+    if not storable:
+        raise SpecError(
+            "the results would have numbers beyond 1e308; choose smaller bounds, a finer "
+            "resolution or a larger budget."
+        )
+
+
+def _floats(said: Any) -> Iterator[float]:
+    """Yield every float of JSON-ready values."""
+    if isinstance(said, float):
+        yield said
+    elif isinstance(said, dict | list):
+        for value in said.values() if isinstance(said, dict) else said:
+            yield from _floats(value)
 
 
 def _check_thresholds(spec: Spec, pricing: Pricing) -> None:
