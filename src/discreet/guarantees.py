@@ -22,13 +22,13 @@ add-remove gives one under replace at twice the distance: ε → 2ε (pure), ρ 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from discreet.errors import GuaranteeError, InputError
-from discreet.rounding import up
+from discreet.rounding import number, up
 
 __all__ = [
     "ZCDP",
@@ -39,9 +39,13 @@ __all__ = [
     "PrivacyCurve",
     "ProbabilisticDP",
     "PureDP",
+    "amount",
     "finite_or_null",
     "parameters",
 ]
+
+
+_SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 
 class Named(StrEnum):
@@ -95,6 +99,20 @@ def parameters(
     if any(value is not None and math.isinf(value) for value in values.values()):
         out["unbounded"] = True
     return out
+
+
+def amount(said: Mapping[str, Any], side: Literal["up", "down"], nothing: str) -> str:
+    """Return `{epsilon, delta, rho}` as people write it; spending rounded up, the rest down.
+
+    >>> amount({"epsilon": 0.5, "delta": 1e-6, "rho": None}, "up", "nothing")
+    'ε = 0.5, δ = 1e-06'
+    """
+    found = [
+        f"{sign} = {number(said[name], side, 5)}"
+        for name, sign in _SIGNS.items()
+        if said.get(name) is not None
+    ]
+    return ", ".join(found) or nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ True
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Literal
 
-__all__ = ["ULPS", "decimal_down", "decimal_up", "down", "percent", "up"]
+__all__ = ["ULPS", "decimal_down", "decimal_up", "down", "number", "percent", "up"]
 
 ULPS = 16
 _ULP = 2.0**-52
@@ -69,3 +70,27 @@ def percent(x: float, side: Literal["up", "down"], digits: int = 0) -> str:
     """
     rounded = (decimal_up if side == "up" else decimal_down)(100 * x, digits)
     return f"{rounded:.{digits}f} %"
+
+
+def number(x: float, side: Literal["up", "down"], figures: int = 4) -> str:
+    """Return a number with so many figures, rounded to a side.
+
+    >>> number(1.29928, "up"), number(0.700717, "down"), number(1e-6, "up"), number(28.0, "up")
+    ('1.300', '0.7007', '1e-06', '28')
+    """
+    if x == 0 or math.isinf(x):
+        return "0" if x == 0 else "∞"
+    if not 1e-4 <= abs(x) < 1e6:
+        return _scientific(x, side, figures)
+    digits = max(0, figures - 1 - math.floor(math.log10(abs(x))))
+    rounded = (decimal_up if side == "up" else decimal_down)(x, digits)
+    text = f"{rounded:,.{digits}f}"
+    # A number that is shown whole needs no zeros to say how far it was rounded.
+    return text.rstrip("0").rstrip(".") if rounded == x and "." in text else text
+
+
+def _scientific(x: float, side: Literal["up", "down"], figures: int) -> str:
+    power = math.floor(math.log10(abs(x)))
+    mantissa = float(Decimal(repr(x)).scaleb(-power))  # 10.0**-324 would be 0
+    rounded = (decimal_up if side == "up" else decimal_down)(mantissa, figures - 1)
+    return f"{rounded:g}e{power:+03d}"

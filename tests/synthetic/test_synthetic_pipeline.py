@@ -297,6 +297,8 @@ def test_a_tolerance_becomes_the_budget_and_speaks_of_the_whole_account(tmp_path
     # Replace-one, constant ratio: the closed form is log r̃.
     assert made.guarantee.epsilon == pytest.approx(np.log(3), rel=1e-12)
     assert made.guarantee.epsilon <= np.log(3)
+    # log 3 = 1.098612…: a promise is never stated smaller than it is.
+    assert "**Guarantee:** 1.09862-differential privacy" in made.statement.read_text()
     with pytest.raises(BudgetExceeded, match="everything charged"):
         synthesize(path, confirm=lambda _: True)
     assert len(list((tmp_path / "out").iterdir())) == 1

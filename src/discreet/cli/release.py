@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from discreet.cli.options import JsonOption
 from discreet.cli.output import emit, table
 from discreet.errors import InputError
+from discreet.rounding import number
 
 __all__ = ["accuracy_lines", "command"]
 
@@ -121,13 +122,16 @@ class _Teller:
             self._open = False
 
 
-def _amount(said: dict[str, Any] | None) -> str:
+def _amount(said: dict[str, Any] | None, side: Literal["up", "down"]) -> str:
+    """Return what is spent, rounded up, or what is left, rounded down."""
     if said is None:
         return "unknown: the account is not open"
     if said.get("unbounded"):
         return "no lifetime cap"
     return ", ".join(
-        f"{name} {said[name]:.6g}" for name in ("epsilon", "delta", "rho") if said[name] is not None
+        f"{name} {number(said[name], side, 6)}"
+        for name in ("epsilon", "delta", "rho")
+        if said[name] is not None
     )
 
 
@@ -149,7 +153,7 @@ def _call_lines(said: dict[str, Any]) -> list[str]:
 
 def _price(call: dict[str, Any]) -> str:
     name = "epsilon" if call["rho"] is None else "rho"
-    return f"{name} {call[name]:.4g}"
+    return f"{name} {number(call[name], 'up')}"
 
 
 def accuracy_lines(said: dict[str, Any]) -> list[str]:
@@ -173,9 +177,9 @@ def accuracy_lines(said: dict[str, Any]) -> list[str]:
 
 
 def _preview_lines(said: dict[str, Any]) -> list[str]:
-    left = _amount(said["remaining"])
+    left = _amount(said["remaining"], "down")
     return [
-        f"Would spend {_amount(said['spent'])}; remaining now: {left}.",
+        f"Would spend {_amount(said['spent'], 'up')}; remaining now: {left}.",
         *_call_lines(said),
         "Accuracy:",
         *accuracy_lines(said),
@@ -187,7 +191,7 @@ def _preview_lines(said: dict[str, Any]) -> list[str]:
 def _release_lines(said: dict[str, Any]) -> list[str]:
     return [
         f"Released {said['release_id']}.",
-        f"Spent {_amount(said['spent'])}; remaining: {_amount(said['remaining'])}.",
+        f"Spent {_amount(said['spent'], 'up')}; remaining: {_amount(said['remaining'], 'down')}.",
         *accuracy_lines(said),
         f"Ledger head: {said['head']}",
         *(f"  {path}" for path in said["files"]),
@@ -197,6 +201,6 @@ def _release_lines(said: dict[str, Any]) -> list[str]:
 def _repeat_lines(said: dict[str, Any]) -> list[str]:
     return [
         f"Released before as {said['release_id']} (key {said['key']}, slot {said['slot']}).",
-        f"Nothing new was spent; remaining: {_amount(said['remaining'])}.",
+        f"Nothing new was spent; remaining: {_amount(said['remaining'], 'down')}.",
         *(f"  {path}" for path in said["files"]),
     ]

@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli.options import JsonOption
 from discreet.cli.output import emit, table
-from discreet.rounding import percent
+from discreet.rounding import number, percent
 
 __all__ = ["command"]
 
@@ -43,7 +43,7 @@ def command(
 def _lines(made: dict[str, Any]) -> list[str]:
     law, blur = made["synthesizer"], made["utility"]["prior_share"]
     rows = [
-        ["epsilon", f"{made['epsilon']:g}"],
+        ["epsilon", number(made["epsilon"], "up", 6)],
         ["left in the account", _left(made["remaining"])],
         ["synthetic records", f"{law['n_synthetic']} × {law['copies']}"],
         ["possible cells", str(law["cells"])],
@@ -67,7 +67,7 @@ def _left(remaining: dict[str, Any] | None) -> str:
     if remaining.get("unbounded"):
         return "no cap"
     return ", ".join(
-        f"{name} {value:g}"
+        f"{name} {number(value, 'down', 6)}"
         for name, value in remaining.items()
         if isinstance(value, float) and name in ("epsilon", "delta", "rho")
     )

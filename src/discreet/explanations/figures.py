@@ -7,11 +7,11 @@ what was proved. A prior is shown as it was given.
 from __future__ import annotations
 
 import math
-from decimal import Decimal
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from discreet.explanations.catalogue import catalogue
-from discreet.rounding import decimal_down, decimal_up, percent
+from discreet.guarantees import amount
+from discreet.rounding import decimal_down, decimal_up, number, percent
 
 __all__ = [
     "Side",
@@ -29,7 +29,6 @@ __all__ = [
 ]
 
 Side: TypeAlias = Literal["up", "down"]
-_SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 
 def frequency(x: float, side: Side, crowd: int | None = None) -> str:
@@ -106,41 +105,3 @@ def whole_up(x: float) -> str:
 def decimals(x: float, side: Side, digits: int = 4) -> str:
     """Return a number with fixed decimals, rounded outward."""
     return f"{(decimal_up if side == 'up' else decimal_down)(x, digits):.{digits}f}"
-
-
-def number(x: float, side: Side, figures: int = 4) -> str:
-    """Return a number with so many figures, rounded to a side.
-
-    >>> number(1.29928, "up"), number(0.700717, "down"), number(1e-6, "up"), number(28.0, "up")
-    ('1.300', '0.7007', '1e-06', '28')
-    """
-    if x == 0 or math.isinf(x):
-        return "0" if x == 0 else "∞"
-    if not 1e-4 <= abs(x) < 1e6:
-        return _scientific(x, side, figures)
-    digits = max(0, figures - 1 - math.floor(math.log10(abs(x))))
-    rounded = (decimal_up if side == "up" else decimal_down)(x, digits)
-    text = f"{rounded:,.{digits}f}"
-    # A number that is shown whole needs no zeros to say how far it was rounded.
-    return text.rstrip("0").rstrip(".") if rounded == x and "." in text else text
-
-
-def _scientific(x: float, side: Side, figures: int) -> str:
-    power = math.floor(math.log10(abs(x)))
-    mantissa = float(Decimal(repr(x)).scaleb(-power))  # 10.0**-324 would be 0
-    rounded = (decimal_up if side == "up" else decimal_down)(mantissa, figures - 1)
-    return f"{rounded:g}e{power:+03d}"
-
-
-def amount(said: dict[str, Any], side: Side, nothing: str) -> str:
-    """Return `{epsilon, delta, rho}` as people write it; spending rounded up, the rest down.
-
-    >>> amount({"epsilon": 0.5, "delta": 1e-6, "rho": None}, "up", "nothing")
-    'ε = 0.5, δ = 1e-06'
-    """
-    found = [
-        f"{sign} = {number(said[name], side, 5)}"
-        for name, sign in _SIGNS.items()
-        if said.get(name) is not None
-    ]
-    return ", ".join(found) or nothing

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.errors import GuaranteeError
-from discreet.guarantees import ApproxDP, Guarantee, PureDP
-from discreet.rounding import percent
+from discreet.guarantees import ApproxDP, Guarantee, PureDP, amount
+from discreet.rounding import number, percent
 
 __all__ = ["SUBJECTS", "learnable", "statement"]
 
@@ -41,23 +41,18 @@ def learnable(total: Guarantee, subject: str) -> list[dict[str, Any]]:
     return []
 
 
-def _amount(said: Mapping[str, Any]) -> str:
-    names = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
-    parts = [f"{names[n]} = {said[n]:.6g}" for n in names if said.get(n) is not None]
-    return ", ".join(parts) or "nothing"
-
-
 def statement(said: Mapping[str, Any], total: Guarantee) -> str:
     """Return the statement of a release as Markdown; `total` is what the account has promised."""
     unit, account = said["unit"], said["account"]
     subject = SUBJECTS[unit["unit"]]
+    all_of_it = amount(said["account_spent"], "up", "nothing")
     lines = [
         f"# What this release promises: {said['purpose']}",
         "",
         f"- **Release** {said['release_id']}, made {said['made']}",
         f"- **Protected unit**: {subject}{_columns(unit)}; neighbours: {_neighbours(unit)}",
-        f"- **This release spends** {_amount(said['spent'])}",
-        f"- **Spent so far on account {account}, this included**: {_amount(said['account_spent'])}",
+        f"- **This release spends** {amount(said['spent'], 'up', 'nothing')}",
+        f"- **Spent so far on account {account}, this included**: {all_of_it}",
         f"- **Remaining**: {_remaining(said)}",
         *_sensitive(said),
         f"- **Ledger head** after the charge: `{said['head']}`",
@@ -125,7 +120,7 @@ def _remaining(said: Mapping[str, Any]) -> str:
     left = said["remaining"]
     if left.get("unbounded"):
         return "the account has no lifetime cap; nothing limits later releases"
-    return _amount(left)
+    return amount(left, "down", "nothing")
 
 
 def _probability(total: Guarantee, rows: list[dict[str, Any]]) -> str:
@@ -152,12 +147,12 @@ def _beyond(unit: Mapping[str, Any]) -> str:
 
 
 def _call(call: Mapping[str, Any]) -> str:
-    def number(value: float | None) -> str:
-        return "" if value is None else f"{value:.4g}"
+    def price(value: float | None) -> str:
+        return "" if value is None else number(value, "up")
 
     gaussian = call["mechanism"] in ("gaussian", "exponential")
     sensitivity = f"L2 {call['l2']:.4g}" if gaussian else f"L1 {call['l1']:.4g}"
     return (
         f"| {call['statistic']} | {call['part']} | {call['mechanism']} | {sensitivity} | "
-        f"{call['scale']:.4g} | {number(call['epsilon'])} | {number(call['rho'])} |"
+        f"{call['scale']:.4g} | {price(call['epsilon'])} | {price(call['rho'])} |"
     )

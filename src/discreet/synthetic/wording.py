@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.rounding import percent
+from discreet.rounding import number, percent
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.law import Synthesizer
 from discreet.synthetic.records import worst_case
@@ -93,7 +93,7 @@ def statement(
         return "\n".join([*lines, f"**Guarantee: none.** {NO_GUARANTEE}", ""])
     name = spec.protect.adjacency
     lines += [
-        f"**Guarantee:** {law.epsilon:g}-differential privacy ({name}), for {one}.",
+        f"**Guarantee:** {number(law.epsilon, 'up', 6)}-differential privacy ({name}), for {one}.",
         "",
         f"Somebody who knows everything about all others, and suspects some value of {one}, may "
         "become surer by seeing the file, but never more than this:",
