@@ -18,7 +18,7 @@ from discreet.explanations.published import deployments
 def test_the_three_that_everyone_cites_are_there() -> None:
     found = {one.name: one.to_dict() for one in deployments(0.5)}
     assert found["OnTheMap"]["epsilon"] == 8.6
-    assert found["iOS 10"]["epsilon"] == 14
+    assert found["iOS 10.1.1"]["epsilon"] == 14
     assert found["2020 Census redistricting data, persons"]["epsilon"] == 17.14
     assert len(found) >= 10
 
