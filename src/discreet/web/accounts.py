@@ -6,7 +6,7 @@ names. Everything here reads; the one thing that a person may write is a grant (
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
@@ -17,7 +17,7 @@ from discreet.errors import DiscreetError, InputError
 from discreet.web.granting import router as grants
 from discreet.web.looking import named_ledger
 from discreet.web.release_words import amount_words
-from discreet.web.screens import How, Problem, page
+from discreet.web.screens import REFUSED, How, page
 from discreet.web.workfolder import folder_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ __all__ = ["router"]
 router = APIRouter()
 router.include_router(grants)
 SHOWN = 500
-_REFUSALS: dict[int | str, dict[str, Any]] = {422: {"model": Problem}}
 _KINDS = {
     "begin": "ledger begun",
     "open": "account opened",
@@ -215,7 +214,7 @@ def ledger_page(
 Name = Annotated[str | None, Query(max_length=1000)]
 
 
-@router.get("/api/ledger", responses=_REFUSALS)
+@router.get("/api/ledger", responses=REFUSED)
 def ledger_sheet(
     request: Request, ledger: Name = None, file: Name = None, account: Name = None
 ) -> Sheet:
@@ -224,7 +223,7 @@ def ledger_sheet(
     return sheet(name, book, account)
 
 
-@router.get("/api/ledger/verify", responses=_REFUSALS)
+@router.get("/api/ledger/verify", responses=REFUSED)
 def ledger_verified(
     request: Request, ledger: Name = None, file: Name = None, head: Name = None
 ) -> Verified:

@@ -285,6 +285,15 @@ class Asked:
             out |= condition.to_query(_suffix(place))
         return out | self.promise()
 
+    def fields(self) -> dict[str, str]:
+        """Return the blanks in use, as the form writes them: a drag changes them."""
+        return {
+            piece.name: piece.value
+            for place, condition in enumerate(self.conditions, 1)
+            for piece in condition.pieces(_suffix(place))
+            if not isinstance(piece, str)
+        }
+
 
 def _suffix(place: int) -> str:
     return "" if place == 1 else str(place)

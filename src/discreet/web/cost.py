@@ -17,10 +17,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InputError
+from discreet.web.asking import Shown, asking_page
 from discreet.web.conditions import (
     KINDS,
-    MOST,
-    WORRIES,
     Asked,
     Condition,
     budget_text,
@@ -29,7 +28,7 @@ from discreet.web.conditions import (
 )
 from discreet.web.drafts import release_link
 from discreet.web.links import as_yaml, link, yaml_file
-from discreet.web.screens import How, Problem, page
+from discreet.web.screens import REFUSED, How
 
 __all__ = ["Count", "Priced", "answer", "router"]
 
@@ -91,7 +90,7 @@ def answer(asked: Asked, count: Count, *, draw: bool = True) -> Priced:
         verdict = f"Where all of them must hold, the smallest budget decides: {least}."
     said = [f"{name}: epsilon {cell}" for name, cell in zip(names, rows[0][1:], strict=True)]
     return Priced(
-        fields=_fields(asked),
+        fields=asked.fields(),
         names=names,
         header=["", *names],
         rows=rows,
@@ -188,15 +187,6 @@ def _shown(count: Count) -> str:
     return f"{words} Dashed: the limit of {count.limit:,}."
 
 
-def _fields(asked: Asked) -> dict[str, str]:
-    out: dict[str, str] = {}
-    for place, condition in enumerate(asked.conditions, 1):
-        for piece in condition.pieces("" if place == 1 else str(place)):
-            if not isinstance(piece, str):
-                out[piece.name] = piece.value
-    return out
-
-
 def _how(epsilon: float, count: Count) -> dict[str, How]:
     from discreet.budgets.tradeoff import distance_across
 
@@ -263,21 +253,8 @@ def cost(request: Request) -> Response:
         found = answer(asked, count, draw=False)
     except DiscreetError as error:
         problem = str(error)
-    return page(
-        request,
-        "cost.html",
-        status=200 if found else 422,
-        link=found.link if found else _HOME,
-        yaml=found.yaml if found else None,
-        asked=asked,
-        count=count,
-        answer=found,
-        problem=problem,
-        kinds=KINDS,
-        worries=WORRIES,
-        most=MOST,
-        names=_NAMES,
-    )
+    shown = Shown("cost.html", _HOME, asked, found, problem, KINDS)
+    return asking_page(request, shown, count=count, names=_NAMES)
 
 
 @router.get(
@@ -290,7 +267,7 @@ def cost(request: Request) -> Response:
             "rows": (_COUNTED | {"minimum": 1}, "how far one person moves a count"),
         },
     ),
-    responses={422: {"model": Problem}},
+    responses=REFUSED,
 )
 def cost_answer(request: Request) -> Priced:
     """What each tolerance costs: budget, noise, the chance of crossing a limit, an illustration."""

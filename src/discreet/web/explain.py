@@ -11,11 +11,10 @@ from functools import lru_cache
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from starlette.responses import HTMLResponse, Response
 
 from discreet.beliefs import Belief, Prior, explain
-from discreet.errors import DiscreetError
 from discreet.explanations.figures import amount, counted, crowd_for, frequency, level, plain
 from discreet.explanations.joining import chance_if_joined
 from discreet.explanations.sentences import AUDIENCES, event_of, sentence
@@ -29,9 +28,9 @@ from discreet.guarantees import Adjacency, Guarantee
 from discreet.web.explain_words import how_belief, how_joining, pair, published, table_rows
 from discreet.web.links import as_yaml, link, yaml_file
 from discreet.web.percents import percentage, share
-from discreet.web.problems import as_typed, unusable
+from discreet.web.problems import filled
 from discreet.web.promises import KINDS, ExplainState, MeState, PromiseState
-from discreet.web.screens import How, Problem, page
+from discreet.web.screens import REFUSED, How, page
 
 __all__ = ["Explained", "Mine", "explained", "mine", "router"]
 
@@ -254,17 +253,16 @@ def mine(state: MeState) -> Mine:
 
 # -- addresses
 
-_REFUSED: dict[int | str, dict[str, Any]] = {422: {"model": Problem}}
 Asked = Annotated[ExplainState, Query()]
 
 
-@router.get("/api/explain", responses=_REFUSED)
+@router.get("/api/explain", responses=REFUSED)
 def explain_api(state: Asked) -> Explained:
     """What a promise means for someone's belief."""
     return explained(state)
 
 
-@router.get("/api/explain/me", responses=_REFUSED)
+@router.get("/api/explain/me", responses=REFUSED)
 def me_api(state: Annotated[MeState, Query()]) -> Mine:
     """One participant's odds under a promise."""
     return mine(state)
@@ -280,48 +278,34 @@ def explain_yaml(state: Asked) -> Response:
 @router.get("/explain", include_in_schema=False)
 def explain_page(request: Request) -> HTMLResponse:
     """The screen; without JavaScript the form brings the same numbers."""
-    typed, problem = dict(request.query_params), ""
-    state = ExplainState()
-    try:
-        state = ExplainState.model_validate(typed)
-        found = explained(state)
-    except (ValidationError, DiscreetError) as error:
-        problem = unusable(error)
-        found = explained(ExplainState())  # kept out of sight until the form can be answered
-    prior = state.prior()
+    form = filled(ExplainState, request.query_params, explained)
+    prior = form.state.prior()
     return page(
         request,
         "explain.html",
-        status=422 if problem else 200,
-        link=found.link,
-        yaml=found.yaml,
-        shown=as_typed(state.model_dump()) | typed,
+        status=form.status,
+        link=form.answer.link,
+        yaml=form.answer.yaml,
+        shown=form.shown,
         kinds=KINDS,
-        answer=found,
+        answer=form.answer,
         published=published(percentage(prior.p) if prior else 50.0),
-        problem=problem,
+        problem=form.problem,
     )
 
 
 @router.get("/explain/me", include_in_schema=False)
 def me_page(request: Request) -> HTMLResponse:
     """The participant's view."""
-    typed, problem = dict(request.query_params), ""
-    state = MeState()
-    try:
-        state = MeState.model_validate(typed)
-        found = mine(state)
-    except (ValidationError, DiscreetError) as error:
-        problem = unusable(error)
-        found = mine(MeState())
+    form = filled(MeState, request.query_params, mine)
     return page(
         request,
         "me.html",
-        status=422 if problem else 200,
-        link=found.link,
-        state=state,
-        shown=as_typed(state.model_dump()) | typed,
-        promised=amount(state.guarantee().to_dict(), "up", ""),
-        answer=found,
-        problem=problem,
+        status=form.status,
+        link=form.answer.link,
+        state=form.state,
+        shown=form.shown,
+        promised=amount(form.state.guarantee().to_dict(), "up", ""),
+        answer=form.answer,
+        problem=form.problem,
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 
 from discreet.beliefs import Prior
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, ProbabilisticDP, PureDP
 from discreet.web.percents import share
+from discreet.web.problems import FormState
 
 __all__ = ["KINDS", "ExplainState", "KindOfPromise", "MeState", "PromiseState"]
 
@@ -36,10 +37,8 @@ KINDS = {
 Kind = Literal["pure", "approximate", "probabilistic", "concentrated"]
 
 
-class PromiseState(BaseModel):
+class PromiseState(FormState):
     """A published promise, as its curators state it."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     kind: Kind = "pure"
     epsilon: float = Field(default=1.0, ge=0, le=1000, allow_inf_nan=False)
@@ -48,14 +47,6 @@ class PromiseState(BaseModel):
     adjacency: Literal["add-remove", "replace", "local"] = "add-remove"
     unit: str = Field(default="one person", min_length=1, max_length=80)
     confidence: float = Field(default=99, gt=0, lt=100, allow_inf_nan=False)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_empty(cls, given: Any) -> Any:
-        """A field that was left empty is one that was not given."""
-        if not isinstance(given, dict):
-            return given
-        return {name: value for name, value in given.items() if value not in ("", None)}
 
     def guarantee(self) -> Guarantee:
         """Return the promise itself."""

@@ -12,13 +12,12 @@ from discreet.errors import InputError
 from discreet.web.drafts import missing
 from discreet.web.forms import form_of, mapping_of, readable, written
 from discreet.web.looking import look, read
-from discreet.web.screens import Problem
+from discreet.web.screens import REFUSED
 from discreet.web.workfolder import folder_of
 
 __all__ = ["for_programs"]
 
 for_programs = APIRouter()
-_REFUSALS: dict[int | str, dict[str, Any]] = {422: {"model": Problem}}
 
 
 class SpecText(BaseModel):
@@ -79,13 +78,13 @@ class Columns(BaseModel):
     columns: list[Column]
 
 
-@for_programs.post("/api/release/spec", responses=_REFUSALS)
+@for_programs.post("/api/release/spec", responses=REFUSED)
 def draft_of_form(sent: FormFields) -> Drafted:
     """Turn the fields of the form into a spec."""
     return _drafted(mapping_of(sent.form))
 
 
-@for_programs.post("/api/release/form", responses=_REFUSALS)
+@for_programs.post("/api/release/form", responses=REFUSED)
 def draft_of_spec(sent: SpecText) -> Drafted:
     """Turn a spec into the fields of the form."""
     values = readable(sent.spec)
@@ -98,7 +97,7 @@ def _drafted(values: dict[str, Any]) -> Drafted:
     return Drafted(spec=written(values), form=form_of(values), missing=missing(values))
 
 
-@for_programs.post("/api/release/preview", responses=_REFUSALS)
+@for_programs.post("/api/release/preview", responses=REFUSED)
 def preview(request: Request, sent: SpecText) -> Previewed:
     """Run a spec dry: what it would cost, how accurate it would be, whether it fits."""
     folder = folder_of(request)
@@ -121,7 +120,7 @@ def preview(request: Request, sent: SpecText) -> Previewed:
     )
 
 
-@for_programs.get("/api/release/columns", responses=_REFUSALS)
+@for_programs.get("/api/release/columns", responses=REFUSED)
 def columns(request: Request, source: Annotated[str, Query(max_length=1000)]) -> Columns:
     """Return the columns of a file in the working folder; no row is read."""
     found = folder_of(request).columns(source)

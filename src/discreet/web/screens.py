@@ -14,7 +14,7 @@ from starlette.templating import Jinja2Templates
 from discreet import __version__
 from discreet.web.assets import vega_version
 
-__all__ = ["SCREENS", "How", "Problem", "Screen", "page", "templates"]
+__all__ = ["REFUSED", "SCREENS", "How", "Problem", "Screen", "page", "templates"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,10 @@ class Problem(BaseModel):
 
     code: str
     message: str
+
+
+#: What an endpoint declares beside its answer.
+REFUSED: dict[int | str, dict[str, Any]] = {422: {"model": Problem}}
 
 
 templates = Jinja2Templates(directory=Path(__file__).parent / "templates")

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from starlette.responses import HTMLResponse, Response
 
 from discreet.errors import DiscreetError
@@ -19,8 +19,8 @@ from discreet.series import Horizon, Plan, horizon, plan
 from discreet.series.planning import shown_down
 from discreet.web.links import as_yaml, link, yaml_file
 from discreet.web.percents import share
-from discreet.web.problems import as_typed, unusable
-from discreet.web.screens import How, Problem, page
+from discreet.web.problems import filled
+from discreet.web.screens import REFUSED, How, page
 from discreet.web.series_state import MECHANISMS, SeriesState
 from discreet.web.series_words import (
     STRENGTHS,
@@ -302,17 +302,16 @@ def _off_by(width: float | None) -> str:
 
 # -- addresses
 
-_REFUSED: dict[int | str, dict[str, Any]] = {422: {"model": Problem}}
 Asked = Annotated[SeriesState, Query()]
 
 
-@router.get("/api/series", responses=_REFUSED)
+@router.get("/api/series", responses=REFUSED)
 def series_api(state: Asked) -> SeriesAnswer:
     """Belief over a series of releases, and when it passes a limit."""
     return beliefs(state)
 
 
-@router.get("/api/series/plan", responses=_REFUSED)
+@router.get("/api/series/plan", responses=REFUSED)
 def plan_api(state: Asked) -> Budgets:
     """The budget of each release that keeps a limit over a series."""
     return budgets(state)
@@ -329,28 +328,22 @@ def series_yaml(state: Asked) -> Response:
 @router.get("/series", include_in_schema=False)
 def series_page(request: Request) -> HTMLResponse:
     """The screen; without JavaScript the form brings the same numbers."""
-    typed = dict(request.query_params)
-    state, shares, problem, plan_problem = SeriesState(), None, "", ""
+    form = filled(SeriesState, request.query_params, beliefs)
+    shares, plan_problem = None, ""
     try:
-        state = SeriesState.model_validate(typed)
-        answer = beliefs(state)
-    except (ValidationError, DiscreetError) as error:
-        problem = unusable(error)
-        answer = beliefs(SeriesState())  # kept out of sight until the form can be answered
-    try:
-        shares = None if problem else budgets(state)
+        shares = None if form.problem else budgets(form.state)
     except DiscreetError as error:
         plan_problem = str(error)
     return page(
         request,
         "series.html",
-        status=422 if problem else 200,
-        link=answer.link,
-        yaml=answer.yaml,
-        shown=as_typed(state.model_dump()) | typed,
+        status=form.status,
+        link=form.answer.link,
+        yaml=form.answer.yaml,
+        shown=form.shown,
         mechanisms=MECHANISMS,
-        answer=answer,
+        answer=form.answer,
         shares=shares,
-        problem=problem,
+        problem=form.problem,
         plan_problem=plan_problem,
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.series.accuracy import by_budget
 from discreet.web.percents import share
+from discreet.web.problems import FormState
 
 __all__ = ["MECHANISMS", "Noise", "SeriesState"]
 
@@ -53,10 +54,8 @@ Mechanism = Literal[
 ]
 
 
-class SeriesState(BaseModel):
+class SeriesState(FormState):
     """What the form of the screen says; probabilities are percentages, as people type them."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     mechanism: Mechanism = "gaussian"
     budget: float = Field(default=0.01, gt=0, le=1000, allow_inf_nan=False)
@@ -69,14 +68,6 @@ class SeriesState(BaseModel):
     confidence: float = Field(default=99, gt=0, lt=100, allow_inf_nan=False)
     sided: Literal["two", "one"] = "two"
     delta: float | None = Field(default=None, gt=0, lt=1, allow_inf_nan=False)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_empty(cls, given: Any) -> Any:
-        """A field that was left empty is one that was not given."""
-        if not isinstance(given, dict):
-            return given
-        return {name: value for name, value in given.items() if value not in ("", None)}
 
     @property
     def in_rho(self) -> bool:

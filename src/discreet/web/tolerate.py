@@ -17,10 +17,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InputError
+from discreet.web.asking import Shown, asking_page
 from discreet.web.conditions import (
     KINDS,
-    MOST,
-    WORRIES,
     Asked,
     budget_text,
     parameters,
@@ -30,7 +29,7 @@ from discreet.web.conditions import (
 from discreet.web.drafts import release_link
 from discreet.web.handles import Handle, axis, edges, handles, map_handles, moved
 from discreet.web.links import as_yaml, link, yaml_file
-from discreet.web.screens import How, Problem, page
+from discreet.web.screens import REFUSED, How
 
 __all__ = ["Answer", "answer", "router"]
 
@@ -102,7 +101,7 @@ def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> A
     proof = choice.certificate
     third = choice.implied[2]
     return Answer(
-        fields=_fields(asked),
+        fields=asked.fields(),
         sentences=[condition.sentence() for condition in asked.conditions],
         epsilon=choice.epsilon if bounded else None,
         shown=shown,
@@ -163,17 +162,6 @@ def _charts(
         "epsilon": lambda: profile_line_spec(choice, "epsilon", top),
     }
     return {name: specs[name]() for name in names}
-
-
-def _fields(asked: Asked) -> dict[str, str]:
-    """The blanks in use, as the form writes them: a drag changes them."""
-    out: dict[str, str] = {}
-    for place, condition in enumerate(asked.conditions, 1):
-        end = "" if place == 1 else str(place)
-        for piece in condition.pieces(end):
-            if not isinstance(piece, str):
-                out[piece.name] = piece.value
-    return out
 
 
 def _binding(choice: Any) -> str:
@@ -289,20 +277,10 @@ def tolerate(request: Request) -> Response:
         found = answer(asked, _wanted(given), draw=False)
     except DiscreetError as error:
         problem = str(error)
-    return page(
-        request,
-        "tolerate.html",
-        status=200 if found else 422,
-        link=found.link if found else _HOME,
-        yaml=found.yaml if found else None,
-        asked=asked,
-        answer=found,
-        problem=problem,
-        kinds={name: text for name, text in KINDS.items() if name != "epsilon"},
-        worries=WORRIES,
-        most=MOST,
-        presets=[(about, link(_HOME, state.to_query())) for _, state, about in preset_links()],
-    )
+    kinds = {name: text for name, text in KINDS.items() if name != "epsilon"}
+    presets = [(about, link(_HOME, state.to_query())) for _, state, about in preset_links()]
+    shown = Shown("tolerate.html", _HOME, asked, found, problem, kinds)
+    return asking_page(request, shown, presets=presets)
 
 
 @router.get(
@@ -316,7 +294,7 @@ def tolerate(request: Request) -> Response:
             "steps": ({"type": "number"}, "or how many steps the keyboard moved it"),
         }
     ),
-    responses={422: {"model": Problem}},
+    responses=REFUSED,
 )
 def tolerate_answer(request: Request) -> Answer:
     """What a tolerance comes to: budget, binding adversary, proof, implied posteriors, charts."""

@@ -1,5 +1,5 @@
 // Cost: tolerances side by side; a slider moves the first number of a sentence.
-import { announce, chart, how, live, rows, state, text } from "/static/discreet.js";
+import { announce, chart, header, how, live, rows, state, text } from "/static/discreet.js";
 import { reshaping } from "/static/conditions.js";
 
 const form = document.getElementById("asked");
@@ -24,13 +24,7 @@ if (form && results) {
       state(answer.link, answer.yaml);
       announce(answer.spoken);
     }
-    const head = document.querySelector("#costs thead tr");
-    head.replaceChildren(...answer.header.map((name, place) => {
-      const cell = document.createElement(place ? "th" : "td");
-      if (place) cell.scope = "col";
-      cell.textContent = name;
-      return cell;
-    }));
+    header("costs", answer.header);
     rows("costs", answer.rows);
     text("verdict", answer.verdict);
     document.getElementById("take").replaceChildren(...answer.releases.map((path, place) => {

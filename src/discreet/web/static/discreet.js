@@ -202,6 +202,36 @@ export function rows(id, lines) {
   }));
 }
 
+// The names of a table's columns; one without a name is an empty corner.
+export function header(id, names) {
+  document.querySelector(`#${id} thead tr`).replaceChildren(...names.map((name) => {
+    const cell = document.createElement(name ? "th" : "td");
+    if (name) cell.scope = "col";
+    cell.textContent = name;
+    return cell;
+  }));
+}
+
+// A list of plain sentences.
+export function sentences(id, lines) {
+  document.getElementById(id).replaceChildren(...lines.map((line) => {
+    const item = document.createElement("li");
+    item.textContent = line;
+    return item;
+  }));
+}
+
+// Names and what is said of them.
+export function facts(id, pairs) {
+  document.getElementById(id).replaceChildren(...pairs.flatMap(([topic, words]) => {
+    const name = document.createElement("dt");
+    const said = document.createElement("dd");
+    name.textContent = topic;
+    said.textContent = words;
+    return [name, said];
+  }));
+}
+
 // Fill a block "how is this computed".
 export function how(id, item) {
   const block = document.getElementById(id);
@@ -210,5 +240,3 @@ export function how(id, item) {
     part.textContent = item[part.dataset.how] || "";
   }
 }
-
-export const Discreet = { announce, ask, chart, how, live, quiet, rows, state, text };

@@ -1,5 +1,5 @@
 // The screen Explain: the promise and the suspicion go to the server; words and pictures come back.
-import { announce, how, live, rows, state, text } from "/static/discreet.js";
+import { announce, facts, how, live, rows, state, text } from "/static/discreet.js";
 import { picture } from "/static/pictures.js";
 
 const form = document.getElementById("explain-form");
@@ -14,17 +14,6 @@ function arrange() {
   for (const part of form.querySelectorAll("[data-number]")) part.hidden = !wanted.includes(part.dataset.number);
   const audience = form.elements.audience.value;
   for (const part of document.querySelectorAll("[data-audience]")) part.hidden = part.dataset.audience !== audience;
-}
-
-function facts(id, pairs) {
-  const list = document.getElementById(id);
-  list.replaceChildren(...pairs.flatMap(([topic, words]) => {
-    const name = document.createElement("dt");
-    const said = document.createElement("dd");
-    name.textContent = topic;
-    said.textContent = words;
-    return [name, said];
-  }));
 }
 
 function part(name, lines) {

@@ -10,12 +10,3 @@ export async function picture(id, spec, words) {
   await chart(element, spec);
   element.querySelector("svg")?.setAttribute("aria-hidden", "true");
 }
-
-// A list of plain sentences.
-export function sentences(id, lines) {
-  document.getElementById(id).replaceChildren(...lines.map((line) => {
-    const item = document.createElement("li");
-    item.textContent = line;
-    return item;
-  }));
-}

@@ -1,21 +1,10 @@
 // The screen Series: two questions of one form, each with its own request in flight.
-import { announce, how, live, rows, state, text } from "/static/discreet.js";
-import { picture, sentences } from "/static/pictures.js";
+import { announce, header, how, live, rows, sentences, state, text } from "/static/discreet.js";
+import { picture } from "/static/pictures.js";
 
 const form = document.getElementById("series-form");
 const belief = document.getElementById("belief");
 const plan = document.getElementById("plan-results");
-
-// A table whose columns are the strengths that there are.
-function header(id, names) {
-  const row = document.querySelector(`#${id} thead tr`);
-  row.replaceChildren(...names.map((name) => {
-    const cell = document.createElement("th");
-    cell.scope = "col";
-    cell.textContent = name;
-    return cell;
-  }));
-}
 
 function showBelief(answer) {
   document.getElementById("results").hidden = false;

@@ -1,5 +1,7 @@
 // Tolerate: the sentence and the curve change one another, through the server.
-import { announce, chart, how, live, rows, state, text } from "/static/discreet.js";
+import {
+  announce, chart, facts, header, how, live, rows, sentences, state, text,
+} from "/static/discreet.js";
 import { reshaping } from "/static/conditions.js";
 import { rack } from "/static/handles.js";
 
@@ -46,17 +48,11 @@ function start() {
     text("noise", answer.noise);
     document.getElementById("to-cost").href = answer.cost;
     document.getElementById("to-release").href = answer.release;
-    const head = document.querySelector("#implied thead tr");
-    head.replaceChildren(...answer.implied_header.map((name) => {
-      const cell = document.createElement("th");
-      cell.scope = "col";
-      cell.textContent = name;
-      return cell;
-    }));
+    header("implied", answer.implied_header);
     rows("implied", answer.implied);
     for (const [name, item] of Object.entries(answer.how)) how(`how-${name}`, item);
-    listed("warnings", answer.warnings);
-    described("assumptions", answer.assumptions);
+    sentences("warnings", answer.warnings);
+    facts("assumptions", answer.assumptions);
     drawn(answer);
   }
 
@@ -80,22 +76,4 @@ function start() {
       chart(document.getElementById("map"), map);
     }, wait);
   }
-}
-
-function listed(id, lines) {
-  document.getElementById(id).replaceChildren(...lines.map((line) => {
-    const item = document.createElement("li");
-    item.textContent = line;
-    return item;
-  }));
-}
-
-function described(id, pairs) {
-  document.getElementById(id).replaceChildren(...pairs.flatMap(([name, words]) => {
-    const term = document.createElement("dt");
-    term.textContent = name;
-    const description = document.createElement("dd");
-    description.textContent = words;
-    return [term, description];
-  }));
 }
