@@ -172,7 +172,7 @@ def test_asks_on_a_terminal_and_prints_the_command():
         text=True,
     )
     os.write(keyboard, b"1\n5\n3\n12\n")  # 3 % after 5 % is asked again
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=120)
     os.close(screen)
     said = os.read(keyboard, 65536).decode()
     os.close(keyboard)

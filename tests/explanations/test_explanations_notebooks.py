@@ -31,7 +31,7 @@ def test_a_tutorial_runs(path: Path, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the kernel's own libraries have to say
         client = nbclient.NotebookClient(
-            notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}
+            notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}
         )
         done = client.execute()
     shown = [out for cell in done.cells for out in cell.get("outputs", [])]

@@ -33,7 +33,7 @@ def written(found: Made, **more: Any) -> Report:
 
 def verified(folder: Path, *arguments: str) -> tuple[int, str]:
     command = [sys.executable, "-I", str(folder / "verify.py"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.stderr == ""
     return done.returncode, done.stdout
 

@@ -102,7 +102,7 @@ def _run(script: str, folder: Path, data: str = "data.csv") -> list[dict[str, st
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr

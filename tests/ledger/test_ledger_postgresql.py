@@ -345,7 +345,7 @@ def test_a_refusal_comes_at_once_and_repeats_no_password(postgres: PostgreSQL, w
     start = time.monotonic()
     with pytest.raises(InputError, match="refuses this user, password or database") as caught:
         ledger.account("clinic")
-    assert time.monotonic() - start < 15
+    assert time.monotonic() - start < 25  # a server that is away is waited for: 30 seconds
     for text in (str(caught.value), repr(ledger), ledger.url, repr(caught.value.__cause__)):
         assert "s3cret" not in text
 

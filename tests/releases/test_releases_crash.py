@@ -19,7 +19,7 @@ def test_twenty_kills_lose_releases_and_never_a_charge() -> None:
         [sys.executable, str(SOAK), "--kills", "20", "--seed", "20261115", "--json"],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=400,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr

@@ -20,27 +20,28 @@ from pathlib import Path
 
 import pyarrow as pa
 
-__all__ = ["CSV", "SECRET", "Hunt", "tables"]
+__all__ = ["CSV", "SECRET", "Hunt", "lines", "tables"]
 
 SECRET = "zebra7351"  # noqa: S105
 LONG = SECRET * 1_200
 
 
-def _lines(*rows: str) -> bytes:
+def lines(*rows: str) -> bytes:
+    """Return a CSV of these rows."""
     return ("person,county,cost\n" + "\n".join(rows) + "\n").encode()
 
 
 CSV: dict[str, bytes] = {
-    "text in a number column": _lines(f"a,north,{SECRET}", "b,south,3"),
-    "secret people and counties": _lines(f"{SECRET},north,1", f"b,{SECRET},2", f"{SECRET},,"),
-    "a ragged row": _lines(f"a,north,{SECRET},{SECRET},{SECRET}", "b,south,1"),
-    "a short row": _lines(f"{SECRET}", "b,south,1"),
-    "an unclosed quote": _lines(f'a,"{SECRET},1', "b,south,1"),
-    "not UTF-8": _lines("a,north,1") + SECRET.encode() + b"\xff\xfe,north,1\n",
-    "a NUL": _lines(f"a\0{SECRET},north,1"),
-    "10,000 characters": _lines(f"{LONG},north,{LONG}", f"b,{LONG},1"),
-    "numbers at the edges": _lines(f"a,north,1e308,{SECRET}", "b,north,-1e308"),
-    "markup": _lines(f"<script>{SECRET}</script>,north,1", f"=cmd|{SECRET},south,2"),
+    "text in a number column": lines(f"a,north,{SECRET}", "b,south,3"),
+    "secret people and counties": lines(f"{SECRET},north,1", f"b,{SECRET},2", f"{SECRET},,"),
+    "a ragged row": lines(f"a,north,{SECRET},{SECRET},{SECRET}", "b,south,1"),
+    "a short row": lines(f"{SECRET}", "b,south,1"),
+    "an unclosed quote": lines(f'a,"{SECRET},1', "b,south,1"),
+    "not UTF-8": lines("a,north,1") + SECRET.encode() + b"\xff\xfe,north,1\n",
+    "a NUL": lines(f"a\0{SECRET},north,1"),
+    "10,000 characters": lines(f"{LONG},north,{LONG}", f"b,{LONG},1"),
+    "numbers at the edges": lines(f"a,north,1e308,{SECRET}", "b,north,-1e308"),
+    "markup": lines(f"<script>{SECRET}</script>,north,1", f"=cmd|{SECRET},south,2"),
 }
 
 
