@@ -115,6 +115,10 @@ def amount(said: Mapping[str, Any], side: Literal["up", "down"], nothing: str) -
     return ", ".join(found) or nothing
 
 
+def _figures(x: float, side: Literal["up", "down"]) -> str:
+    return f"{x:g}" if math.isinf(x) else number(x, side, 6).replace(",", "")
+
+
 @dataclass(frozen=True, slots=True)
 class _Stated:
     """A guarantee stated under an adjacency."""
@@ -164,8 +168,12 @@ class PureDP(_Stated):
     def __repr__(self) -> str:
         return f"PureDP(epsilon={self.epsilon!r}, adjacency={self.adjacency.value!r})"
 
+    def said(self, side: Literal["up", "down"] = "up") -> str:
+        """Return it as people write it, its numbers rounded to a side: a promise is rounded up."""
+        return f"{_figures(self.epsilon, side)}-DP"
+
     def __str__(self) -> str:
-        return f"{self.epsilon:g}-DP"
+        return self.said()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +211,12 @@ class ApproxDP(_Stated):
             f"adjacency={self.adjacency.value!r})"
         )
 
+    def said(self, side: Literal["up", "down"] = "up") -> str:
+        """Return it as people write it, its numbers rounded to a side: a promise is rounded up."""
+        return f"({_figures(self.epsilon, side)}, {_figures(self.delta, side)})-DP"
+
     def __str__(self) -> str:
-        return f"({self.epsilon:g}, {self.delta:g})-DP"
+        return self.said()
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +253,12 @@ class ProbabilisticDP(_Stated):
             f"adjacency={self.adjacency.value!r})"
         )
 
+    def said(self, side: Literal["up", "down"] = "up") -> str:
+        """Return it as people write it, its numbers rounded to a side: a promise is rounded up."""
+        return f"({_figures(self.epsilon, side)}, {_figures(self.delta, side)})-probabilistic DP"
+
     def __str__(self) -> str:
-        return f"({self.epsilon:g}, {self.delta:g})-probabilistic DP"
+        return self.said()
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,8 +291,12 @@ class ZCDP(_Stated):
     def __repr__(self) -> str:
         return f"ZCDP(rho={self.rho!r}, adjacency={self.adjacency.value!r})"
 
+    def said(self, side: Literal["up", "down"] = "up") -> str:
+        """Return it as people write it, its numbers rounded to a side: a promise is rounded up."""
+        return f"{_figures(self.rho, side)}-zCDP"
+
     def __str__(self) -> str:
-        return f"{self.rho:g}-zCDP"
+        return self.said()
 
 
 @dataclass(frozen=True, slots=True)

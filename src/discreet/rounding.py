@@ -93,4 +93,5 @@ def _scientific(x: float, side: Literal["up", "down"], figures: int) -> str:
     power = math.floor(math.log10(abs(x)))
     mantissa = float(Decimal(repr(x)).scaleb(-power))  # 10.0**-324 would be 0
     rounded = (decimal_up if side == "up" else decimal_down)(mantissa, figures - 1)
-    return f"{rounded:g}e{power:+03d}"
+    text = f"{rounded:.{figures - 1}f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text}e{power:+03d}"

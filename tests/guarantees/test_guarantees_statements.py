@@ -23,7 +23,7 @@ from discreet.guarantees import (
     parameters,
 )
 from discreet.lazily import found_in, missing
-from discreet.rounding import decimal_down, down, up
+from discreet.rounding import decimal_down, down, number, up
 
 STEADY = settings(derandomize=True, deadline=None, max_examples=200)
 HALF = PrivacyCurve("half", lambda epsilon: 0.5 * math.exp(-epsilon))
@@ -166,3 +166,24 @@ class TestExtras:
             find("other")
         with pytest.raises(ModuleNotFoundError):
             find("Nothing")
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(
+    st.floats(1e-300, 1e300, allow_nan=False, allow_infinity=False),
+    st.integers(1, 8),
+)
+def test_figures_lie_on_their_side(x: float, figures: int) -> None:
+    """But for the few ulps by which `up` and `down` move a result."""
+    slack = x * 1e-13
+    above, below = (float(number(x, side, figures).replace(",", "")) for side in ("up", "down"))  # type: ignore[arg-type]
+    assert below - slack <= x <= above + slack
+    assert above - below <= 2.1 * x * 10.0 ** (1 - figures)
+
+
+def test_a_promise_is_never_stated_smaller_than_it_is() -> None:
+    assert str(PureDP(math.log(3))) == "1.09862-DP"
+    assert PureDP(math.log(3)).said("down") == "1.09861-DP"
+    assert str(ApproxDP(1 / 3, 2e-7 / 3)) == "(0.333334, 6.66667e-08)-DP"
+    assert str(ZCDP(math.pi / 100)) == "0.0314160-zCDP"
+    assert str(PureDP(0.1)) == "0.1-DP"

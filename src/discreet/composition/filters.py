@@ -25,6 +25,7 @@ from typing import Literal, TypeAlias
 from discreet.errors import BudgetExceeded, GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, ProbabilisticDP, PureDP
 from discreet.laws import Exponential, Mechanism
+from discreet.rounding import number
 
 __all__ = ["Filter", "basic", "cost", "pure", "spend", "zcdp"]
 
@@ -119,8 +120,9 @@ def spend(state: Filter, of: Guarantee | Mechanism) -> Filter:
     ):
         if total > cap:
             raise BudgetExceeded(
-                f"the release needs {name} {float(need):.6g}; spent {float(spent):.6g} of "
-                f"{float(cap):.6g}, so {_floor(cap - spent):.6g} is left and would fit."
+                f"the release needs {name} {number(float(need), 'up', 6)}; spent "
+                f"{number(float(spent), 'up', 6)} of {number(float(cap), 'down', 6)}, so "
+                f"{number(_floor(cap - spent), 'down', 6)} is left and would fit."
             )
     return replace(state, spent=after)
 

@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
-from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, Named, PureDP
+from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, Named, PrivacyCurve, PureDP
 from discreet.ledger.amounts import Amount
 from discreet.ledger.filters import Charge, Chargeable, Filter, charges
 
@@ -187,7 +187,9 @@ class Account:
     def _refuse(self, of: Chargeable, spent: Amount, cap: Amount, which: str) -> None:
         needs, left = self.filter.cost(of), cap.minus(spent)
         fits = self.filter.fitting(of, left)
-        fitting = f"a single charge of {fits.guarantee} would fit" if fits else "nothing fits as is"
+        fitting = "nothing fits as is"
+        if fits is not None and not isinstance(fits.guarantee, PrivacyCurve):
+            fitting = f"a single charge of {fits.guarantee.said('down')} would fit"
         raise OverBudget(
             f"Over budget on account {self.name!r}: needs {needs}; spent {spent} of the {which} "
             f"{cap.limit_text()}; left {left.limit_text()}; {fitting}. Ask for less, or have the "
