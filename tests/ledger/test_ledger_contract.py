@@ -169,6 +169,25 @@ def test_what_is_unfinished_may_be_looked_for_among_the_latest_entries(opened: O
             ledger.unfinished("clinic", latest=wrong)
 
 
+@pytest.mark.parametrize("name", ["Clinic", "ｃlinic", "CLINIC"])
+def test_an_account_that_reads_like_an_open_one_is_refused(opened: Opened, name: str) -> None:
+    """A population with two accounts by a slip of the keyboard would have two caps."""
+    ledger = opened()
+    terms = {"unit": "person", "adjacency": "add-remove", "filter": "pure", "cap": PureDP(1.0)}
+    with pytest.raises(PolicyError, match="reads like 'clinic', which is open"):
+        ledger.open_account(name, **terms, approver="me", reason="a slip")
+    assert [account.name for account in ledger.accounts()] == ["clinic"]
+
+
+def test_what_is_said_to_fit_fits(opened: Opened) -> None:
+    """Printed figures of what is left are rounded down: who types them in is not refused again."""
+    ledger = opened()
+    ledger.charge("clinic", PureDP(0.123456451), **{k: SAID[k] for k in ("purpose", "who")})
+    with pytest.raises(OverBudget, match=r"single charge of 0\.876543-DP would fit"):
+        ledger.charge("clinic", PureDP(1.0), **{k: SAID[k] for k in ("purpose", "who")})
+    ledger.charge("clinic", PureDP(0.876543), **{k: SAID[k] for k in ("purpose", "who")})
+
+
 def test_a_slot_is_finished_by_the_output_of_any_of_its_draws(opened: Opened) -> None:
     ledger = opened()
     plan = ledger.register_plan(

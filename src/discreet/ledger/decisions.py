@@ -7,6 +7,7 @@ nothing but read and write the chain. What an entry says beside that (who, why) 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -39,8 +40,20 @@ def opened(chain: Chain, account: Account, approved: Mapping[str, str]) -> Accou
             f"Account {account.name!r} is already open in {chain.store.url}; its unit, adjacency "
             "and filter never change. To raise its cap use discreet ledger grant."
         )
+    for entry in chain.all(kind="open"):
+        if _read_as(str(entry.account)) == _read_as(account.name):
+            raise PolicyError(
+                f"Account {account.name!r} reads like {entry.account!r}, which is open in "
+                f"{chain.store.url}; one population with two accounts would have two caps. Charge "
+                "the one that is open, or give another population a name of its own."
+            )
     chain.append("open", account, {"terms": account.terms(), **approved})
     return account
+
+
+def _read_as(name: str) -> str:
+    """Return what a name is taken for by eye: case, width and spaces make no difference."""
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def charged(chain: Chain, kind: str, asked: Asked, said: Mapping[str, Any]) -> Entry:
