@@ -110,6 +110,22 @@ def test_the_hash_changes_with_every_word() -> None:
     assert load(ALL | {"interval": 0.95}).hash != base.hash
 
 
+@pytest.mark.parametrize(
+    ("with_secret", "without"),
+    [
+        ("postgresql://me:{}@host/db?table=t", "postgresql://host/db?table=t"),
+        ("postgresql://host/db?password={}&table=t", "postgresql://host/db?table=t"),
+        ("postgresql://host/db?sslpassword={}&table=t", "postgresql://host/db?table=t"),
+    ],
+)
+@pytest.mark.parametrize("key", ["source", "ledger"])
+def test_the_hash_helps_nobody_to_guess_a_password(
+    key: str, with_secret: str, without: str
+) -> None:
+    plain = load(ALL | {key: without}).hash
+    assert {load(ALL | {key: with_secret.format(word)}).hash for word in ("one", "two")} == {plain}
+
+
 def _with(**changes: Any) -> dict[str, Any]:
     plain = {
         "account": "a",

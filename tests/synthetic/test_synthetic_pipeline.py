@@ -167,6 +167,18 @@ def test_dry_run_spends_and_draws_nothing(tmp_path):
     assert "ledger open" in closed.notes[1]
 
 
+def test_a_dry_run_says_what_would_be_refused(tmp_path):
+    path = folder_of(tmp_path, cap=30.0)
+    assert len(synthesize(path, dry_run=True).notes) == 1
+    synthesize(path)
+    first, again, refused = synthesize(path, dry_run=True).notes
+    assert "nothing was spent" in first
+    assert "already drawn 1 time" in again
+    assert refused.startswith("It would be refused: Over budget")
+    tolerant = words(budget=None, tolerance={"ratio": 3})
+    assert "everything charged" in synthesize(tolerant, folder=tmp_path, dry_run=True).notes[-1]
+
+
 def test_a_second_run_is_a_new_charge_and_must_be_confirmed(tmp_path):
     path = folder_of(tmp_path)
     first = synthesize(path)

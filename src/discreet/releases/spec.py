@@ -187,7 +187,7 @@ def _without_password(url: Any) -> Any:
     """Return a URL without its user and any password; anything else as it is."""
     if not isinstance(url, str) or "://" not in url:
         return url
-    return re.sub(r"(?<=[?&])password=[^&]*&?", "", re.sub(r"(?<=://)[^/?]*@", "", url))
+    return re.sub(r"(?<=[?&])(?:ssl)?password=[^&]*&?", "", re.sub(r"(?<=://)[^/?]*@", "", url))
 
 
 class Spec(InFolder):

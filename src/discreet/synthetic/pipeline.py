@@ -123,7 +123,7 @@ def synthesize(
     with closing(opened(asked.source, asked.path, data)) as engine:
         source.check_columns(engine, asked)
         if dry_run:
-            left, notes = desk.preview()
+            left, notes = desk.preview(promise, check)
             return Synthesis(None, law, promise, cells, asked.n, spent, left, (), notes=notes)
         entry = desk.reserve(
             promise, purpose=asked.purpose, who=who, check=check, confirm=confirm, say=say

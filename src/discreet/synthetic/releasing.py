@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet import __version__
-from discreet.errors import BudgetExceeded, InputError, PolicyError
+from discreet.errors import BudgetExceeded, DiscreetError, InputError, PolicyError
 from discreet.guarantees import Guarantee, PureDP, parameters
 from discreet.ledger import Account, Entry, Ledger
 from discreet.ledger.accounts import remaining_dict
@@ -108,15 +108,23 @@ class Desk:
         """Return what the account still allows."""
         return remaining_dict(self.account().remaining)
 
-    def preview(self) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
+    def preview(
+        self, promise: PureDP, check: Check | None
+    ) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
         """Return what is left, and what a run would be told; nothing is spent."""
-        nothing = "Nothing was read but the schema, and nothing was spent."
+        notes = ["Nothing was read but the schema, and nothing was spent."]
         try:
             left = self.remaining()
         except PolicyError as refusal:
-            return None, (nothing, str(refusal))
+            return None, (*notes, str(refusal))
         again = self._again()
-        return left, (nothing,) if again is None else (nothing, again)
+        notes += [] if again is None else [again]
+        account, unit = self.spec.account, self.spec.protect.unit
+        try:
+            self.ledger.check(account, promise, tolerance_check=check, unit=unit)
+        except DiscreetError as refusal:
+            notes.append(f"It would be refused: {refusal}")
+        return left, tuple(notes)
 
     def reserve(
         self,
