@@ -156,6 +156,8 @@ class TestFormulas:
             "(2 if p*q < 0.3 else 3)*max(p, 1)",
             "max(2 + p, sqrt(1 + q)**2)",
             "exp(p)/sqrt(q)",
+            "(p*q)**-0.5",
+            "(p - 2)**-1 + 3",
             "min(p, q)/max(1, p)",
             "(2 if p < 0.5 else 3)/(1 + q)",
             "max(log(2 + p), log(3 + q))",

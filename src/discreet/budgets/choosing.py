@@ -35,6 +35,8 @@ from discreet.tolerances.table import Table
 
 __all__ = ["choose"]
 
+_PAST_MARGIN = 256  # ulps; `largest_epsilon` rounds down by 128 of its argument at most
+
 
 @dataclass(frozen=True, slots=True)
 class _Solved:
@@ -97,8 +99,9 @@ def choose(
         from discreet.beliefs.approximate import largest_epsilon
 
         sure, method = confidence, f"{method}; then the inverse of KSZ Theorem 3.9"
-        lower, upper = (largest_epsilon(x, delta, confidence, sided) for x in (lower, upper))
-        upper = up(upper, 64)
+        # It rises at least as fast as its argument: one lifted past its margin stays above.
+        upper = largest_epsilon(up(upper, _PAST_MARGIN), delta, confidence, sided)
+        lower = largest_epsilon(lower, delta, confidence, sided)
         guarantee = ApproxDP(lower, delta, adjacency=neighbours)
     return Choice(
         tolerance=tolerance,
@@ -138,7 +141,7 @@ def _solve(part: Any) -> _Solved:
     match part:
         case Table():
             cells = [constant_ratio(ratio, box) for box, ratio in part.cells()]
-            least = min(cells, key=lambda cell: cell.lower)
+            least = min(cells)
             upper = min(cell.upper for cell in cells)
             return _Solved(least.lower, upper, *least[2:5], "closed form on each cell")
         case Function():
@@ -186,4 +189,4 @@ def _attained(part: Any, found: Any) -> bool:
     ratio = part.ratio_at(found.p, found.q)
     if not ratio > 1:
         return False
-    return epsilon_for_ratio(found.p, found.q, ratio) <= float(found.upper) * (1 + 1e-9)
+    return math.isclose(epsilon_for_ratio(found.p, found.q, ratio), found.upper)

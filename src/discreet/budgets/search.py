@@ -10,7 +10,12 @@ Branch and bound. Every box is discarded with a proof that ε_i ≥ best − tol
 2. *slope bound*: at the target ε, G ≥ G(centre) − ½ width·|slope|, by the mean value theorem, with
    slopes enclosed over the box. It gains the square of the width where the profile is smooth;
 3. *monotone faces*: ∂ε_i/∂p has the sign of ∂G/∂p. Where that is fixed for every u that ε_i may
-   take below the best, only one face of the box can hold the least value.
+   take below the best, only one face of the box can hold the least value;
+4. *certainty*: at p = q = 1 nothing is left to learn, and S = 1 for every u. Where W = 1 there too
+   (3/(1+2pq), say), 1 − W and W − pq vanish together and ε_i near it is their quotient, which
+   intervals cannot tell. Slopes can: G = 0 at (1, 1), so G ≥ 0 on a box that ends there and on
+   which it falls in p and in q. Along p = 1 the limit is ε_i → −½ log(1 − ∂W/∂q), along q = 1
+   −log(1 − ∂W/∂p).
 
 A target only falls when a better prior is found, and what was proved at a higher target holds at a
 lower one. So in the end best − tol ≤ true infimum ≤ best. All bounds are from interval arithmetic
@@ -26,7 +31,7 @@ from typing import Protocol
 import numpy as np
 
 from discreet.budgets.closed_forms import constant_ratio
-from discreet.budgets.one_prior import epsilon_at
+from discreet.budgets.one_prior import ULP, epsilon_at
 from discreet.errors import FormulaError, ToleranceError
 from discreet.tolerances.box import Box
 from discreet.tolerances.enclosures import Array, Boxes, Enclosure, Mask, Span, enclose
@@ -45,6 +50,8 @@ _AT_ONCE = 256  # an array operation costs about the same for one box as for thi
 _NEAR = {1: 1e-11, 2: 1e-6}  # the first cut beside the best prior, by dimension
 _ENDS = ("p0", "p1", "q0", "q1")
 _TINY = 1e-9  # a box that small and still undefined is taken for a true singularity
+_DUST = 1e-13  # a box that small beside p = q = 1 and still not proved never will be
+_PLENTY = 5.0  # noise of that budget leaves 99 of 100 counts as they are: more buys nothing
 
 
 @dataclass(slots=True)
@@ -106,8 +113,8 @@ class _OfFunction:
         falls_q = self.profile.monotone_q == "decreasing"
         p_least, p_most = (boxes.p1, boxes.p0) if falls_p else (boxes.p0, boxes.p1)
         q_least, q_most = (boxes.q1, boxes.q0) if falls_q else (boxes.q0, boxes.q1)
-        high = np.array([self.at(p, q) for p, q in zip(p_least, q_least, strict=True)])
-        low = np.array([self.at(p, q) for p, q in zip(p_most, q_most, strict=True)])
+        high = np.array([*map(self.at, p_least, q_least)])
+        low = np.array([*map(self.at, p_most, q_most)])
         unknown: Span = (np.full(len(boxes), -math.inf), np.full(len(boxes), math.inf))
         nowhere = np.zeros(len(boxes), dtype=bool)
         low = np.minimum(low, high)
@@ -126,8 +133,7 @@ def search_monotone(profile: Function) -> Search:
     state = Search()
     dimension = 1 if profile.box.p_fixed or profile.box.q_fixed else 2
     relative = _search_piece(_OfFunction(profile), profile.box, state, _RELATIVE[dimension])
-    if state.upper < math.inf:
-        state.lower = min(state.lower, state.upper - _tolerance(state.upper, relative))
+    state.lower = min(state.lower, state.upper - _target_gap(state.upper, relative))
     return state
 
 
@@ -139,8 +145,7 @@ def look(profile: Function, points: int = 96) -> Search:
         p, q = np.linspace(p0, p1, points), np.linspace(q0, q1, points)
         p, q = (_and_magnitudes(x, points // 2) if x[0] == 0 else x for x in (p, q))
         p, q = np.repeat(p, len(q)), np.tile(q, len(p))
-        w = np.array([W.at(a, b) for a, b in zip(p, q, strict=True)])
-        state.offer(_epsilon(w, p, q), p, q)
+        state.offer(_epsilon(np.array([*map(W.at, p, q)]), p, q), p, q)
         width_p, width_q = (p1 - p0) / points * 4, (q1 - q0) / points * 4
         p0, p1 = max(box.p0, state.p - width_p), min(box.p1, state.p + width_p)
         q0, q1 = max(box.q0, state.q - width_q), min(box.q1, state.q + width_q)
@@ -164,11 +169,11 @@ def search(expression: Expression, box: Box) -> Search:
             state.lower = min(state.lower, found.lower)
             state.offer(np.array([found.upper]), np.array([found.p]), np.array([found.q]))
             continue
-        dimension = 2 if piece.p0 < piece.p1 and piece.q0 < piece.q1 else 1
+        dimension = 1 if piece.p_fixed or piece.q_fixed else 2
         inverse = _OfFormula(reciprocal(part))
         margin = max(margin, _search_piece(inverse, piece, state, _RELATIVE[dimension]))
-    if margin > 0 and state.upper < math.inf:
-        state.lower = min(state.lower, state.upper - _tolerance(state.upper, margin))
+    if margin > 0:
+        state.lower = min(state.lower, state.upper - _target_gap(state.upper, margin))
     return state
 
 
@@ -180,13 +185,14 @@ def _search_piece(W: Reciprocal, piece: Box, state: Search, relative: float) -> 
     """Search one piece; return the tolerance that was proved, relative to ε."""
     boxes = _around_best(piece, *_look_around(W, piece, state))
     slopes = ("" if piece.p_fixed else "p") + ("" if piece.q_fixed else "q")
+    certain = _near_certainty(W, piece, slopes, state)
     level, before = 0, state.boxes
     while len(boxes):
         state.boxes += len(boxes)
         if state.boxes - before > _PATIENCE:
             relative = max(relative, _ENOUGH)
         enclosed, undefined = W.over(boxes, slopes)
-        if undefined.any() and level >= 2:
+        if level >= 2:
             _refuse_undefined(W, boxes[undefined])
         bound = np.where(undefined, 0.0, _corner_bound(enclosed.high, boxes))
         keep = bound < state.upper - _target_gap(state.upper, relative)
@@ -194,14 +200,24 @@ def _search_piece(W: Reciprocal, piece: Box, state: Search, relative: float) -> 
             break
         boxes, bound, undefined = boxes[keep], bound[keep], undefined[keep]
         enclosed = _take(enclosed, keep)
-        if state.boxes - before + 9 * len(boxes) > _MOST_BOXES:
+        plenty = state.boxes - before > _PATIENCE and np.min(bound) > _PLENTY
+        if plenty or state.boxes - before + 9 * len(boxes) > _MOST_BOXES:
             state.lower = min(state.lower, _settle(W, boxes, enclosed, bound, state, relative))
             break
+        points = (boxes.p0 == boxes.p1) & (boxes.q0 == boxes.q1)
         boxes = _collapse(boxes, enclosed, bound, undefined, state.upper)
         w = _offer_points(W, boxes, int(np.argmin(bound)), state)
         target = state.upper - _target_gap(state.upper, relative)
         proved = (bound >= target) | (_slope_bound(w, boxes, enclosed, target) & ~undefined)
-        boxes = _cut(boxes[~proved])
+        if certain is not None:
+            proved |= _certainty_bound(boxes, *certain, target)
+            dust = (boxes.p1 == 1) & (boxes.q1 == 1) & (_sizes(boxes) < _DUST)
+            if np.any(dust & ~proved):
+                raise _unproved_at_certainty()
+        # A point that is not proved has lost its digits to rounding; cutting cannot help it.
+        lost = points & ~proved
+        state.lower = min(state.lower, float(np.min(bound, where=lost, initial=math.inf)))
+        boxes = _cut(boxes[~(proved | lost)])
         level += 1
     return relative
 
@@ -312,8 +328,8 @@ def _epsilon(W: Array, p: Array, q: Array) -> Array:
         y = 2 * D / (2 * A + B + R)
         large = np.log((B + R) / (2 * C))
         out = np.where(y < 0.5, -np.log1p(-np.minimum(y, 0.5)), large)
-        out = np.where(C <= 0, math.inf, out)
-        return np.where(D <= 0, 0.0, out)
+        out = np.where(D <= 0, 0.0, out)
+        return np.where(C <= 0, math.inf, out)
 
 
 def _just_below(w: Array) -> Array:
@@ -416,6 +432,47 @@ def _slope_bound(w: Array, boxes: Boxes, enclosed: Enclosure, target: float) -> 
         return np.asarray(S * _SLACK - w - drop * (1 + 1e-14) >= 0)
 
 
+def _near_certainty(
+    W: Reciprocal, piece: Box, slopes: str, state: Search
+) -> tuple[Boxes, Enclosure] | None:
+    """Where W = 1 at p = q = 1: boxes that end there, with W on them; offer the limits of ε_i.
+
+    What cannot be told from 1 is taken for it: it matters at priors as near to certainty only.
+    """
+    if piece.p1 * piece.q1 < 1:
+        return None
+    widths = np.append(0.0, 10.0 ** -np.arange(1, 14))
+    one = np.ones_like(widths)
+    near = Boxes(np.maximum(piece.p0, 1 - widths), one, np.maximum(piece.q0, 1 - widths), one)
+    enclosed, undefined = W.over(near, slopes)
+    if undefined[0] or not enclosed.low[0] <= 1 <= enclosed.high[0] <= 1 + 16 * ULP:
+        return None
+    for share, span in ((1.0, enclosed.slope_p), (0.5, enclosed.slope_q)):
+        least, most = (float(end[0]) for end in span) if span else (0.0, 1.0)
+        if math.isinf(least):
+            raise _unproved_at_certainty()
+        if most < 1:
+            state.offer(np.array([-share * math.log1p(-most)]), one, one)
+    return near[~undefined], _take(enclosed, ~undefined)
+
+
+def _certainty_bound(boxes: Boxes, near: Boxes, enclosed: Enclosure, target: float) -> Mask:
+    """Prove G ≥ 0 at the target on boxes inside one that ends at p = q = 1, where G = 0."""
+    u = np.full(1, math.exp(-target))
+    along_p, along_q = _slopes(near, enclosed, u, u)
+    falls = ((near.p0 == 1) | (along_p[1] <= 0)) & ((near.q0 == 1) | (along_q[1] <= 0))
+    p0, q0 = (np.min(ends, where=falls, initial=1.0) for ends in (near.p0, near.q0))
+    return np.asarray((boxes.p0 >= p0) & (boxes.q0 >= q0))
+
+
+def _unproved_at_certainty() -> ToleranceError:
+    return ToleranceError(
+        "at p = 1, q = 1 the tolerance comes down to a ratio of 1, and no budget above 0 could be "
+        "proved to keep it nearby: a kink there, or a function whose slopes are not known, stands "
+        "in the way. Allow more there, or leave those priors out with --box."
+    )
+
+
 def _settle(
     W: Reciprocal,
     boxes: Boxes,
@@ -434,6 +491,10 @@ def _settle(
     return least
 
 
+def _sizes(boxes: Boxes) -> Array:
+    return np.maximum(boxes.p1 - boxes.p0, boxes.q1 - boxes.q0)
+
+
 def _centres(boxes: Boxes) -> Boxes:
     p, q = (boxes.p0 + boxes.p1) / 2, (boxes.q0 + boxes.q1) / 2
     return Boxes(p, p, q, q)
@@ -446,8 +507,7 @@ def _refuse_undefined(W: Reciprocal, boxes: Boxes) -> None:
             return
         first = boxes[np.array([len(boxes) - 1])]
         rest = boxes[np.arange(len(boxes) - 1)]
-        size = max(float(first.p1[0] - first.p0[0]), float(first.q1[0] - first.q0[0]))
-        if size < _TINY:
+        if _sizes(first)[0] < _TINY:
             break
         children = _cut(first)
         _, undefined = W.over(children, "")

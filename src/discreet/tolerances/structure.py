@@ -78,6 +78,8 @@ def _inverted(e: Expression) -> Expression:
             return Number(math.inf)
         case Binary("/", left, right) if _never_negative(left) and _never_negative(right):
             return Binary("/", right, left)
+        case Power(base, exponent) if exponent < 0 and _never_negative(base):
+            return Power(base, -exponent)
         case Call("max" | "min" as function, arguments) if all(map(_never_negative, arguments)):
             other = "min" if function == "max" else "max"
             return Call(other, tuple(reciprocal(argument) for argument in arguments))
