@@ -187,7 +187,8 @@ def test_looking_asks_no_more_than_it_must() -> None:
     asked.clear()
     look(Function(ratio))
     assert asked[0] == (1e-100, 1e-100)  # a prior of 0 is a limit
-    assert len(asked) <= 144**2 + 11 * 36**2
+    # The worst prior has p = 1 and q → 0: q keeps its orders of magnitude, p loses them.
+    assert len(asked) == 144**2 + 11 * 24 * 36
     for k in (0, 1):
         assert min(x[k] for x in asked if x[k] > 1e-100) == pytest.approx(1e-12)
     asked.clear()
@@ -195,6 +196,29 @@ def test_looking_asks_no_more_than_it_must() -> None:
     assert min(q for _, q in asked) == 0.2
     assert min(p for p, _ in asked if p > 1e-100) == pytest.approx(1e-12)
     assert max(p for p, _ in asked) <= 0.5
+
+
+def test_each_look_spans_four_steps_of_the_last_to_either_side() -> None:
+    asked: list[tuple[float, float]] = []
+
+    def ratio(p: float, q: float) -> float:
+        asked.append((p, q))
+        return 1.2 + 3 * abs(p - 0.4) + 3 * abs(q - 0.6)
+
+    look(Function(ratio, Box(0.1, 0.9, 0.2, 0.8)))
+    grids = [asked[: 96**2]]
+    grids += [asked[k : k + 24**2] for k in range(96**2, len(asked), 24**2)]
+    assert len(grids) == 12
+    for k in (0, 1):
+        spans = [max(x[k] for x in grid) - min(x[k] for x in grid) for grid in grids]
+        for points, wide, narrow in zip([96, *[24] * 10], spans[:-1], spans[1:], strict=True):
+            assert narrow == pytest.approx(8 / points * wide, rel=1e-4)
+
+
+def test_an_open_line_has_magnitudes_up_to_its_end() -> None:
+    line = module._and_magnitudes(np.linspace(0, 0.5, 5), 4)
+    assert line[:5].tolist() == [0, 0.125, 0.25, 0.375, 0.5]
+    assert np.allclose(np.log(line[5:]), np.linspace(math.log(1e-12), math.log(0.5), 4))
 
 
 THEOREM_1 = f"(p*q + {math.exp(-2)!r}*(1-q)*p + {math.exp(-1)!r}*(1-p))"

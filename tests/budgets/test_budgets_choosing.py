@@ -283,6 +283,13 @@ class TestWarnings:
         )
         assert any("stopped" in warning for warning in short.warnings) is stopped
 
+    def test_a_millionth_itself_is_complete(self) -> None:
+        whole = choose(Ratio(3))
+        for width, stopped in ((1e-6, False), (math.nextafter(1e-6, 1), True)):
+            exact = replace(whole.certificate, lower=0.0, upper=width)
+            short = replace(whole, guarantee=PureDP(0.5), certificate=exact)
+            assert any("stopped" in warning for warning in short.warnings) is stopped
+
 
 class TestShown:
     def test_a_notebook_shows_each_thing_beside_its_name(self) -> None:
@@ -300,12 +307,18 @@ class TestShown:
             assert float(said[1]) == pytest.approx(100 * row["prior"])
             shown = float(said[2])
             assert 100 * row["posterior"] <= shown * (1 + 1e-12) < 100 * row["posterior"] + 0.1001
+            assert re.fullmatch(r"\d+\.\d", said[2])
         warned = choose(Ratio(3))
         assert f"<th>warning</th><td>{escape(warned.warnings[0])}</td>" in warned._repr_html_()
 
     def test_a_line_says_where_it_binds(self) -> None:
         assert repr(choose(Ratio(3))) == (
             "Choice(epsilon=0.549306, binding p=1 q=0, in the limit, closed form: K&R (14), (25))"
+        )
+
+    def test_a_line_says_no_more_where_it_is_attained(self) -> None:
+        assert repr(choose(Ratio(3, Box(0.5, 0.5, 0.25, 0.25)))) == (
+            f"Choice(epsilon={math.log(3):.6g}, binding p=0.5 q=0.25, closed form: K&R (14), (25))"
         )
 
     def test_beliefs_follow_the_adjacency(self) -> None:

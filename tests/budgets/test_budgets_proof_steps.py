@@ -70,7 +70,7 @@ class TestOnePrior:
     def test_no_room_is_zero_and_no_bound_is_infinite(self) -> None:
         p, q = np.array([0.5, 0.5, 0.5, 1.0]), np.array([0.5, 0.5, 1.0, 1.0])
         w = np.array([1.0, 1.5, 0.5, 1.0])
-        assert steps._epsilon(w, p, q).tolist() == [0.0, 0.0, math.inf, 0.0]
+        assert steps._epsilon(w, p, q).tolist() == [0.0, 0.0, math.inf, math.inf]
 
 
 class TestCornerBound:
@@ -194,6 +194,25 @@ class TestSlopeBound:
         assert proved(last - 1e-12)
         assert not proved(last + 1e-12)
 
+    @STEADY
+    @given(one_box(), st.booleans(), st.floats(0.01, 3), st.floats(-20, 20), st.floats(-20, 20))
+    def test_not_one_digit_further(self, box, point, target, a, b) -> None:
+        """Next above the last w of exact arithmetic nothing is proved, steep or flat."""
+        p0, p1, q0, q1 = box
+        if point:
+            p0, q0 = p1, q1
+        with mp.workdps(50):
+            u = mp.exp(-mp.mpf(target))
+            ps, qs = (mp.mpf(p0), mp.mpf(p1)), (mp.mpf(q0), mp.mpf(q1))
+            along_p = max(abs(q + u * u * (1 - q) - u - a) for q in qs) * (ps[1] - ps[0]) / 2
+            along_q = max(abs(p * (1 - u * u) - b) for p in ps) * (qs[1] - qs[0]) / 2
+            middle_p, middle_q = (mp.mpf(p0 + p1)) / 2, (mp.mpf(q0 + q1)) / 2
+            last = least_share(middle_p, middle_q, u) - along_p - along_q
+        w = math.nextafter(float(last), math.inf)
+        w = w if w > last else math.nextafter(w, math.inf)
+        some = boxes((p0, p1, q0, q1))
+        assert not steps._slope_bound(np.array([w]), some, flat(a, a, b, b), target)[0]
+
     def test_an_unknown_slope_proves_nothing(self) -> None:
         point = boxes((0.5, 0.5, 0.5, 0.5))
         unknown = flat(-math.inf, math.inf, -math.inf, math.inf)
@@ -225,6 +244,35 @@ class TestCollapse:
         assert (m0, m1) in {(q0, q1), (q0, q0), (q1, q1)}
         held = (p >= l0) & (p <= l1) & (q >= m0) & (q <= m1)
         assert epsilon[held].min() <= upper * (1 + 1e-12)
+
+    @STEADY
+    @given(st.floats(1e-9, 30), st.floats(0, 1))
+    def test_the_range_of_u_holds_every_epsilon_between_bound_and_upper(self, upper, share) -> None:
+        seen = []
+
+        def listen(boxes, enclosed, u0, u1):
+            seen.append((float(u0[0]), float(u1[0])))
+            return slopes(boxes, enclosed, u0, u1)
+
+        slopes, bound = steps._slopes, upper * share
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(steps, "_slopes", listen)
+            box = boxes((0.2, 0.4, 0.1, 0.3))
+            steps._collapse(box, flat(0, 0, 0, 0), np.array([bound]), np.array([False]), upper)
+        with mp.workdps(40):
+            (u0, u1) = seen[0]
+            assert u0 <= mp.exp(-mp.mpf(upper)) <= u0 * (1 + 1e-11)
+            assert u1 * (1 - 1e-11) <= mp.exp(-mp.mpf(bound)) <= u1 <= 1
+
+    def test_at_a_slope_of_zero_one_face_is_as_good_as_the_other(self) -> None:
+        at = steps._collapse(
+            boxes((0.2, 0.4, 0.1, 0.3)),
+            flat(-9, -9, 9, 9),
+            np.array([0.5]),
+            np.array([False]),
+            0.5,
+        )
+        assert [float(x[0]) for x in (at.p0, at.p1, at.q0, at.q1)] == [0.2, 0.2, 0.3, 0.3]
 
     def test_each_sign_of_each_slope(self) -> None:
         """With W steep enough its own slope decides; G = S − W falls where W rises."""
@@ -490,3 +538,93 @@ class TestReciprocals:
         formula = steps._OfFormula(reciprocal(parse("2 + 1/(p - q)")))
         assert formula.at(0.75, 0.25) == pytest.approx(1 / 4)
         assert math.isnan(steps._OfFormula(parse("sqrt(p - q)")).at(0.25, 0.75))
+
+
+class Listening:
+    """Passes a formula's W on, and keeps what was asked of it."""
+
+    def __init__(self, text: str) -> None:
+        self.inner = steps._OfFormula(reciprocal(parse(text)))
+        self.asked: list[tuple[int, str]] = []
+
+    def over(self, some: Boxes, slopes: str):
+        self.asked.append((len(some), slopes))
+        return self.inner.over(some, slopes)
+
+    def at(self, p: float, q: float) -> float:
+        return self.inner.at(p, q)
+
+
+class TestWhatIsAsked:
+    @pytest.mark.parametrize(
+        ("piece", "slopes"),
+        [
+            (Box(0.1, 0.9, 0.2, 0.8), "pq"),
+            (Box(0.1, 0.9, 0.3, 0.3), "p"),
+            (Box(0.3, 0.3, 0.2, 0.8), "q"),
+        ],
+    )
+    def test_slopes_along_every_free_prior_and_no_other(self, piece: Box, slopes: str) -> None:
+        """A slope that is left out counts as 0: one too few would prove what is not so."""
+        W, state = Listening("2 + (p - 0.4)**2 + (q - 0.5)**2"), Search()
+        steps._search_piece(W, piece, state, 2e-8)
+        assert {asked for _, asked in W.asked} == {"", slopes}
+        # Every box of every level is counted, and no point that was only tried.
+        assert state.boxes == sum(many for many, asked in W.asked if asked == slopes)
+        if slopes == "pq":  # which takes more than one level
+            assert state.boxes > max(many for many, asked in W.asked if asked == slopes)
+
+    @pytest.mark.parametrize("text", ["0.9999/(p*q)", "2 + (p - 0.2)**2 + (q - 0.25)**2"])
+    def test_patience_is_for_each_piece_anew(self, text: str) -> None:
+        """Boxes of the pieces before it leave a piece its digits, also where ε is plenty."""
+        state = Search(boxes=10**7)
+        assert steps._search_piece(Listening(text), Box(0.1, 0.3, 0.1, 0.3), state, 2e-8) == 2e-8
+        assert state.lower == math.inf
+        assert state.boxes > 10**7
+
+    def test_a_formula_gives_the_slopes_it_is_asked_for(self) -> None:
+        W, some = steps._OfFormula(parse("2 + p + q")), boxes((0.1, 0.2, 0.3, 0.4))
+        for slopes, has in (("pq", (True, True)), ("p", (True, False)), ("", (False, False))):
+            at, _ = W.over(some, slopes)
+            assert (at.slope_p is not None, at.slope_q is not None) == has
+
+    def test_no_slopes_while_an_undefined_box_is_followed(self) -> None:
+        W = Listening("2 + 1/(q - 0.5)**2")
+        with pytest.raises(FormulaError, match=r"q = 0\.5 "):
+            steps._refuse_undefined(W, boxes((0.2, 0.4, 0.1, 0.9)))
+        assert {asked for _, asked in W.asked} == {""}
+
+    def test_every_undefined_box_is_followed(self) -> None:
+        """The last one only looks singular; the one before it is."""
+        W = steps._OfFormula(parse("2 + 1/(p - 0.5)**2"))
+        fine = (0.6, 0.9, 0.1, 0.2)
+        with pytest.raises(FormulaError, match=r"p = 0\.5"):
+            steps._refuse_undefined(W, boxes((0.4, 0.7, 0.1, 0.2), fine))
+        steps._refuse_undefined(W, boxes(fine, fine))
+
+    def test_a_ratio_below_one_is_its_reciprocal_still(self) -> None:
+        assert steps._OfFunction(Function(lambda p, q: 0.5)).at(0.3, 0.3) == 2.0
+        assert steps._OfFunction(Function(lambda p, q: 1.0)).at(0.3, 0.3) == 1.0
+
+
+class TestWidths:
+    @pytest.mark.parametrize(
+        ("text", "box", "relative"),
+        [
+            ("2 + (p - 0.4)**2 + (q - 0.5)**2", Box(0.1, 0.9, 0.2, 0.8), 2e-8),
+            ("2 + (p - 0.4)**2 + (q - 0.5)**2", Box(0.1, 0.9, 0.2, 0.2), 2e-10),
+            ("2 + (p - 0.4)**2 + (q - 0.5)**2", Box(0.2, 0.2, 0.1, 0.9), 2e-10),
+            ("1.00001 + (p - 0.4)**2", Box(0.1, 0.9, 0.2, 0.2), 2e-10),
+        ],
+    )
+    def test_a_complete_proof_leaves_what_was_aimed_at(self, text, box, relative) -> None:
+        found = steps.search(parse(text), box)
+        assert found.upper - found.lower == pytest.approx(relative * found.upper + 4e-14, rel=1e-2)
+
+    def test_constants_leave_nothing_but_rounding(self) -> None:
+        found = steps.search(parse("3 if p < 0.5 else 4"), Box())
+        assert 0 < found.upper - found.lower < 1e-14
+
+    def test_what_bounds_nothing_has_no_width(self) -> None:
+        found = steps.search(parse("2/(p*q) if p < 0.5 else 1.5/(p*q)"), Box())
+        assert (found.lower, found.upper) == (math.inf, math.inf)

@@ -31,7 +31,7 @@ def naive(ratio: float) -> float:
     >>> round(naive(3), 4)
     0.5493
     """
-    return down(0.5 * math.log1p(check_ratio(ratio) - 1), 4)
+    return down(0.5 * math.log1p(check_ratio(ratio) - 1))
 
 
 def lee_clifton(
@@ -54,5 +54,5 @@ def lee_clifton(
     for name, value in (("sensitivity", sensitivity), ("contrast", contrast)):
         if not (value > 0 and math.isfinite(value)):
             raise InputError(f"{name} is {value!r}; it must be positive and finite.")
-    odds = down((population - 1) * posterior / (1 - posterior), 4)
-    return max(0.0, down(sensitivity / contrast * math.log(odds), 4))
+    odds = down((population - 1) * posterior / (1 - posterior))
+    return max(0.0, down(sensitivity / contrast * math.log(odds)))

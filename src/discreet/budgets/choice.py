@@ -200,8 +200,7 @@ def _least_ratio(part: Any) -> float | None:
             return float(1 + difference / (box.p1 * box.q1))
         case Table():
             return min(ratio for _, ratio in part.cells())
-        case _:
-            return None
+    return None
 
 
 def _warnings(choice: Choice) -> Iterator[str]:
@@ -219,14 +218,12 @@ def _warnings(choice: Choice) -> Iterator[str]:
                 f"for nothing: {ratio:g} times the prior is already certainty."
             )
             break
-    if any(
-        getattr(part, "box", None) and (part.box.p_fixed and part.box.p1 < 1) for _, part in parts
-    ):
+    if any(part.box.p_fixed and part.box.p1 < 1 for _, part in parts):
         yield (
             "It speaks of one prior of being in the data only; other adversaries may learn more "
             "or less, as the implied posteriors show."
         )
-    if isinstance(choice.tolerance, Groups) and len(choice.tolerance.parts) > 1:
+    if isinstance(choice.tolerance, Groups):
         named = [part for _, part in choice.tolerance.parts]
         if any(part != named[0] for part in named):
             yield (

@@ -22,8 +22,8 @@ import math
 from typing import NamedTuple
 
 from discreet.budgets.one_prior import (
+    CANCELLED,
     EVERYTHING,
-    ULP,
     Range,
     epsilon_range,
     range_for_posterior,
@@ -69,8 +69,7 @@ def closed_form(tolerance: Tolerance) -> Found | None:
             share = 1.0 if counts_sensitive_only else 0.5
             found = _around(share * math.log1p(ratio - 1))
             return Found(*found, 1.0, 0.0, False, "closed form: counterfactual (Wood et al.)")
-        case _:
-            return None
+    return None
 
 
 def constant_ratio(ratio: float, box: Box, name: str = "K&R (14), (25)") -> Found:
@@ -101,13 +100,13 @@ def _posterior_unless_ratio(posterior: float, ratio: float, box: Box) -> Found:
     if box.p1 * box.q0 <= kink:  # the kink lies on the edge p = p1
         p, q = box.p1, kink / box.p1
         A, B = (p * ratio - posterior) / ratio, 1 - p
-        found = epsilon_range(A, B, C, D, error_A=2 * ULP)
+        found = epsilon_range(A, B, C, D, error_A=CANCELLED)
     elif box.q0 * (ratio + 1) <= 1:  # on the edge q = q0, where the ratio binds at the far end
-        return constant_ratio(ratio, Box(box.p1, box.p1, box.q0, box.q0), name)
+        return constant_ratio(ratio, box, name)
     else:
         p, q = kink / box.q0, box.q0
         A, B = p * (1 - q), (ratio * q - posterior) / (ratio * q)
-        found = epsilon_range(A, B, C, D, error_B=2 * ULP)
+        found = epsilon_range(A, B, C, D, error_B=CANCELLED)
     return _found(found, p, q, f"closed form: {name}")
 
 

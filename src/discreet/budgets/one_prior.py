@@ -22,6 +22,7 @@ from discreet.errors import ToleranceError
 from discreet.rounding import down, up
 
 __all__ = [
+    "CANCELLED",
     "EVERYTHING",
     "ULP",
     "Range",
@@ -33,6 +34,8 @@ __all__ = [
 ]
 
 ULP = 2.0**-52
+CANCELLED = 2 * ULP  # the error of a difference of products that are 1 or less
+_CLOSE = 8 * ULP  # the error of a product of three numbers near 1
 
 
 class Range(NamedTuple):
@@ -67,9 +70,7 @@ def _epsilon(A: float, B: float, C: float, D: float, error_A: float, error_B: fl
         return math.inf
     # For small ε a larger A or B makes it smaller (D is held), for large ε larger (C is held).
     a, b = max(0.0, A + error_A), max(0.0, B + error_B)
-    y = 2 * D / (2 * a + b + math.sqrt(b * b + 4 * a * C))
-    if y <= 0:
-        return 0.0
+    y = max(0.0, 2 * D / (2 * a + b + math.sqrt(b * b + 4 * a * C)))
     if y < 0.5:
         return -math.log1p(-y)
     a, b = max(0.0, A - error_A), max(0.0, B - error_B)
@@ -106,14 +107,14 @@ def range_for_ratio(p: float, q: float, ratio: float) -> Range:
         1 - p,
         inverse - p * q,
         (ratio - 1) / ratio,
-        error_C=2 * ULP * inverse,
+        error_C=CANCELLED * inverse,
     )
 
 
 def _bounds_nothing(p: float, q: float, ratio: float) -> bool:
     """Decide r ≥ 1/(pq), exactly where doubles cannot tell."""
     product = p * q * ratio
-    if abs(product - 1) > 8 * ULP:
+    if abs(product - 1) > _CLOSE:
         return product > 1
     return Fraction(p) * Fraction(q) * Fraction(ratio) >= 1
 
@@ -137,5 +138,5 @@ def range_for_posterior(p: float, q: float, posterior: float) -> Range:
         1 - p,
         s * (1 - posterior) / posterior,
         (posterior - s) / posterior,
-        error_D=2 * ULP * s / posterior,
+        error_D=CANCELLED * s / posterior,
     )

@@ -74,7 +74,7 @@ def trade_off(
     distances = tuple(distances)
     rows = []
     for name, tolerance in tolerances.items():
-        epsilon = choose(tolerance, adjacency=adjacency, sensitivity=sensitivity).epsilon
+        epsilon = choose(tolerance, adjacency=adjacency).epsilon
         if math.isinf(epsilon):
             nothing = tuple((distance, 0.0) for distance in distances)
             rows.append(TradeOff(name, tolerance, epsilon, 0.0, 1.0, 0, nothing))
