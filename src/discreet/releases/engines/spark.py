@@ -78,6 +78,8 @@ _NARROW = 2**30
 _SESSION = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "true",
+    # Any other limit of bytes has Spark add up a batch anew after every row.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
