@@ -11,10 +11,10 @@ from composition_truths import gaussian_delta, gaussian_tail
 
 from discreet.composition import compose, loss_of, losses_of
 from discreet.composition.categories import CategoryLoss
-from discreet.composition.concentrated import ConcentratedLoss
 from discreet.composition.gaussian import GaussianLoss
 from discreet.composition.grid import GridLoss
 from discreet.composition.ingredients import Normal
+from discreet.composition.loss import PrivacyLoss
 from discreet.errors import GuaranteeError
 from discreet.guarantees import Adjacency
 from discreet.laws import DiscreteGaussian, Gaussian, Geometric, Laplace, RandomizedResponse
@@ -100,9 +100,24 @@ def test_a_delta_just_below_that_of_epsilon_zero(rho: float, ulps: int) -> None:
     assert loss.epsilon(delta / 2) > epsilon
 
 
-def test_a_loss_beyond_all_numbers_has_no_quantile() -> None:
-    """Gaussian noise with ρ = 1e308 has a loss near 1e308: no power of two above it is a number."""
-    assert ConcentratedLoss(1e308).quantile(0.01) == math.inf
+class _Everything(PrivacyLoss):
+    """A release that gives everyone away: δ(ε) = 1 for every finite ε."""
+
+    name, adjacency = "everything", Adjacency.ADD_REMOVE
+
+    def _delta(self, epsilon: float) -> float:
+        return 1.0
+
+    def _epsilon(self, delta: float) -> float:
+        return math.inf
+
+    def largest(self) -> float:
+        return math.inf
+
+
+def test_a_loss_without_bound_has_no_quantile() -> None:
+    assert _Everything().quantile(0.01) == math.inf
+    assert _Everything().quantile(1.0) == 0.0
 
 
 def test_below_everything_lies_nothing() -> None:
@@ -132,6 +147,7 @@ def test_a_long_series_is_coarser_and_no_less_safe() -> None:
             assert coarse.delta(epsilon) <= fine.delta(epsilon) * (1 + 1e-4) + 1e-12
     assert [loss.largest() for loss in losses_of(Gaussian(3.0), [1, 2])] == [math.inf, math.inf]
     assert losses_of(Laplace(0.2), []) == []
+    assert losses_of(Laplace(0.2), [1, 3]) == [loss_of((Laplace(0.2), k)) for k in (1, 3)]
 
 
 def test_plans_that_are_none() -> None:
@@ -144,3 +160,25 @@ def test_plans_that_are_none() -> None:
     both = loss_of((RandomizedResponse(0.5), 1), (Laplace(0.25), 2), adjacency="replace")
     assert both.adjacency is Adjacency.REPLACE
     assert both.largest() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("kind", [Laplace, Geometric])
+def test_many_releases_that_differ_by_a_hair(kind) -> None:
+    """Twenty kinds, so many of each that most frequencies vanish before the last is multiplied."""
+    budgets, times = [0.3 * (1 + i * 1e-9) for i in range(20)], 200
+    loss = loss_of(*((kind(budget), times) for budget in budgets))
+    least, most = (loss_of((kind(end), 20 * times)) for end in (budgets[0], budgets[-1]))
+    mean = 20 * times * 0.3 * math.tanh(0.15)
+    for epsilon in (mean, mean + 20, mean + 60):
+        assert least.delta(epsilon) * (1 - 1e-5) <= loss.delta(epsilon)
+        assert loss.delta(epsilon) <= most.delta(epsilon) * (1 + 1e-5)
+
+
+def test_noise_too_wide_for_its_atoms_is_as_bad_as_its_promise() -> None:
+    """For a large sensitivity it is nearly Laplace's; a two-point loss stands for it."""
+    other = (Laplace(0.3), 1)
+    wide = loss_of((Geometric(0.5, 10**7), 1), other)
+    nearly, worst = loss_of((Laplace(0.5), 1), other), loss_of((Geometric(0.5), 1), other)
+    for epsilon in (0.0, 0.2, 0.6):
+        assert nearly.delta(epsilon) < wide.delta(epsilon)
+        assert wide.delta(epsilon) == pytest.approx(worst.delta(epsilon), rel=1e-9)

@@ -163,6 +163,22 @@ def test_something_else_is_refused() -> None:
         curve_of_distribution(3)
 
 
+def test_a_file_that_holds_no_object_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "d.json").write_text("[1, 2]")
+    with pytest.raises(InputError, match="must be a JSON object"):
+        read_distribution(tmp_path / "d.json")
+
+
+def test_a_distribution_of_few_losses_is_read_too() -> None:
+    """The library keeps one from (ε, δ) as a mapping; its curve passes through that point."""
+    stated = import_module("dp_accounting.pld.common").DifferentialPrivacyParameters(1.0, 1e-3)
+    curve = curve_of_distribution(pld.from_privacy_parameters(stated))
+    assert 1e-3 <= curve.at(1.0).delta <= 1e-3 * (1 + 1e-5)
+    chance = 1 / (1 + math.exp(-1.0))
+    truth = 1e-3 + (1 - 1e-3) * chance * -math.expm1(-1.0)
+    assert truth <= curve.at(0.0).delta <= truth * (1 + 1e-3)
+
+
 EVENTS = [
     dp_event.GaussianDpEvent(3.0),
     dp_event.LaplaceDpEvent(2.0),

@@ -188,7 +188,7 @@ class _Evaluator:
                 return self.apply(function, self.value(argument))
             case Conditional(test, then, otherwise):
                 return self.conditional(test, then, otherwise)
-            case _:
+            case _:  # pragma: no cover - see the words
                 raise AssertionError("the parser lets no truth value stand for a number")
 
     def binary(self, op: str, x: Enclosure, y: Enclosure) -> Enclosure:
@@ -312,7 +312,7 @@ class _Evaluator:
                     else:
                         may_hold, may_fail = may_hold | hold, may_fail & fail
                 return may_hold, may_fail
-            case _:
+            case _:  # pragma: no cover - see the words
                 raise AssertionError("the parser lets no number stand for a truth value")
 
 
