@@ -213,6 +213,21 @@ def test_joining_is_what_the_definition_allows(epsilon: float, delta: float, x: 
 
 
 @fixed
+@given(st.floats(-16, 3), st.floats(-16, 0), st.floats(-16, 0))
+def test_joining_is_never_stated_below_the_truth(epsilon: float, delta: float, x: float) -> None:
+    """At 50 digits, also where everything is small."""
+    import mpmath as mp
+
+    epsilon, delta, x = 10**epsilon, 10**delta, 10**x
+    with mp.workdps(50):
+        e, d, without = map(mp.mpf, (epsilon, delta, x))
+        truth = min(1, mp.exp(e) * without + d, 1 - mp.exp(-e) * (1 - d - without))
+        assert chance_if_joined(ApproxDP(epsilon, delta), x) >= truth
+        truth = min(1, mp.exp(e) * without, 1 - mp.exp(-e) * (1 - without))
+        assert chance_if_joined(PureDP(epsilon), x) >= truth
+
+
+@fixed
 @given(st.floats(1e-6, 3), st.floats(0.001, 0.999))
 def test_joining_under_zcdp_is_above_the_gaussian_truth(rho: float, x: float) -> None:
     """The Gaussian mechanism is ρ-zCDP; its best test of size x has power Φ(Φ⁻¹(x) + √(2ρ))."""

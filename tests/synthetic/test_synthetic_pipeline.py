@@ -480,6 +480,11 @@ def test_an_analyst_needs_the_published_folder_alone(tmp_path):
     table.write_text("\n".join(table.read_text().splitlines()[:-1]) + "\n")
     with pytest.raises(DataError, match="not the published file"):
         read(table.parent)
+    header, *rows = table.read_text().splitlines()
+    for lines in ([header], [header, "f", *rows], [header, "f", *rows[1:]], [header, "", *rows]):
+        table.write_text("\n".join(lines) + "\n")
+        with pytest.raises(DataError, match="not the published file"):
+            read(table.parent)
     table.write_text("a,b,c\n1,2,3\n")
     with pytest.raises(DataError, match="other columns"):
         read(table.parent)
