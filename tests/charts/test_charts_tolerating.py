@@ -115,3 +115,16 @@ def test_counts_are_drawn_around_the_truth_on_a_round_axis() -> None:
     assert vl_convert.vegalite_to_vega(spec | {"width": 300})["data"]
     scale = json.dumps(spec)
     assert '"domain": [15.5, 36.5]' in scale  # ten each way, and room to see the ends
+
+
+def test_a_tolerance_at_one_prior_is_a_strip_of_the_map_and_lines_follow_pq() -> None:
+    found = adversaries_data(choose({"posterior": 0.12, "p": 0.07}), 10, edges=[0.25])
+    cells = found["cells"]
+    assert len(cells) == 10
+    for cell in cells:
+        assert (cell["p0"], cell["p1"]) == pytest.approx((0.02, 0.12))
+    # Where the value is nearly certain, 7 % may become 12 %: less than twice as much.
+    assert cells[-1]["ratio"] == pytest.approx(0.12 / (0.07 * 0.95))
+    for row in found["edges"]:
+        assert row["p0"] * row["q0"] == pytest.approx(0.25)
+    assert (found["edges"][0]["q0"], found["edges"][-1]["p0"]) == (1.0, 1.0)

@@ -121,7 +121,7 @@ def test_typing_changes_the_curve_and_an_unfinished_number_keeps_the_last(
     until(page, "document.getElementById('epsilon').innerText === '1.5581'")
     page.fill("[name=after]", "2")
     until(page, "document.querySelector('[data-problem]').innerText !== ''")
-    assert "posterior is 0.02" in page.locator("[data-problem]").inner_text()
+    assert "The belief after, 2 %, must be above" in page.locator("[data-problem]").inner_text()
     assert page.locator("#epsilon").inner_text() == "1.5581"
     assert page.locator("#results.stale").count() == 1
     page.fill("[name=after]", "25")

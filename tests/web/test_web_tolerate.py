@@ -134,7 +134,7 @@ def test_the_page_works_without_script(client: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "word"),
     [
-        ({"kind": "posterior", "before": "20", "after": "12"}, "posterior is 0.12"),
+        ({"kind": "posterior", "before": "20", "after": "12"}, "above the belief before, 20 %"),
         ({"kind": "ratio", "fold": "0.5"}, "growth of belief"),
         ({"kind": "ratio", "fold": "abc"}, "must be a number"),
         ({"kind": "ratio", "fold": "nan"}, "must be a number"),

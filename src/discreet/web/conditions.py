@@ -105,6 +105,7 @@ class Condition:
         out: dict[str, Any] = {}
         match self.kind:
             case "posterior":
+                self._refuse_nothing_to_learn()
                 out["posterior"] = _share(self.after)
             case "unless":
                 out |= {"posterior": _share(self.after), "unless_ratio": self.fold}
@@ -126,6 +127,16 @@ class Condition:
         if self.worry == "in":
             out["q"] = 1.0
         return out
+
+    def _refuse_nothing_to_learn(self) -> None:
+        """Say in the sentence's own words that it leaves no budget; the solver has others."""
+        before = self.before * (self.known / 100 if self.worry == "value" else 1.0)
+        if self.after <= before:
+            raise InputError(
+                f"The belief after, {self.after:g} %, must be above the belief before, "
+                f"{before:g} %: someone who is that sure already could learn nothing at all, so "
+                "nothing could be published."
+            )
 
     def pieces(self, suffix: str = "") -> Iterator[str | Blank]:
         """Yield the sentence as texts and blanks."""

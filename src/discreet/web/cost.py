@@ -172,6 +172,8 @@ def _within(width: int, size: int) -> str:
 
 
 def _percent(share: float) -> str:
+    if 0 < share < 1e-5:
+        return "< 0.001\N{NO-BREAK SPACE}%"
     digits = ".1f" if share >= 0.0005 else ".1g"
     return f"{100 * share:{digits}}\N{NO-BREAK SPACE}%"
 

@@ -162,7 +162,7 @@ def beliefs(state: SeriesState) -> SeriesAnswer:
         headline=count_words(quoted),
         when=passed_words(quoted, state.per_year),
         sentence=sentence_of(state, quoted),
-        limit_word="sure" if state.about == "posterior" else "points",
+        limit_word="% sure" if state.about == "posterior" else "percentage points",
         strengths=list(found),
         readings=[_reading(state, until, series) for until, series in found.values()],
         lines=[_line(state, until, series) for until, series in found.values()],

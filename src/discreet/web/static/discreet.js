@@ -158,7 +158,12 @@ export async function chart(element, spec) {
   element.replaceChildren(drawing);
   // The page behind a chart is the page's own, by day and by night; words and tables beside it say
   // what it shows, so the drawing itself is one image.
-  const config = { ...shape.config, background: null, aria: false };
+  const letters = { labelFontSize: 13, titleFontSize: 13 };
+  const config = {
+    ...shape.config, background: null, aria: false,
+    axis: { ...shape.config?.axis, ...letters, labelSeparation: 4 },
+    legend: { ...shape.config?.legend, ...letters },
+  };
   const made = await embed(drawing, { ...shape, config, datasets: mine.latest }, {
     ast: true,
     actions: false,
@@ -170,8 +175,8 @@ export async function chart(element, spec) {
   const svg = drawing.querySelector("svg");
   svg.setAttribute("aria-hidden", "true");
   if (shape.width !== "container") {
-    const letters = getComputedStyle(element).getPropertyValue("--letters") || 1;
-    svg.style.width = `${svg.viewBox.baseVal.width * letters}px`;
+    const larger = getComputedStyle(element).getPropertyValue("--letters") || 1;
+    svg.style.width = `${svg.viewBox.baseVal.width * larger}px`;
     drawing.style.width = "100%";
   }
   mine.view = made.view;
