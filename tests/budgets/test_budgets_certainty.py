@@ -200,3 +200,6 @@ class TestLostPoints:
         with mp.workdps(40):
             assert choice.epsilon <= mp.log(2) / 2
         assert choice.epsilon == pytest.approx(math.log(2) / 2, rel=1e-4)
+        # No more is claimed than was proved of it, and the choice says that there may be more.
+        assert choice.certificate.upper - choice.certificate.lower > 1e-6
+        assert any("stopped" in warning for warning in choice.warnings)
