@@ -18,7 +18,7 @@ their rows are limited) Spark's Python workers do it with NumPy (`workers`): the
 unit, exchange them in blocks, sort what arrives and look back over it, as DuckDB does for all rows
 at once. Elsewhere, and where the workers lack NumPy or PyArrow, the rows of each unit are numbered
 in a window, a sort in each partition, and Spark cuts the window short at the bound; this takes
-several times as long, since Spark moves and compares row by row.
+longer, since Spark moves and compares row by row.
 
 Priorities. `rand()` is a generator for each partition, seeded by Spark for each query. Each draw is
 hashed together with 63 secret bits of this release, so that nothing depends on how Spark seeds.
