@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,17 @@ from discreet.explanations.reporting import report
 pytestmark = pytest.mark.slow
 
 
+@cache
+def written(made: Made) -> str:
+    """Write the report of a release, once for all tests of it; return where it is."""
+    return report(made.release_id, ledger=made.ledger).html.as_uri()
+
+
 def opened(browser: Any, made: Made, **context: Any) -> tuple[Any, list[str]]:
     page = browser.new_context(offline=True, **context).new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(report(made.release_id, ledger=made.ledger).html.as_uri())
+    page.goto(written(made))
     return page, asked
 
 
@@ -32,7 +39,7 @@ def test_no_violations_no_requests_no_sideways_scrolling(
     )
     assert len(asked) == 1  # the file itself
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    accessible(page)
+    accessible(page, colours=scheme == "dark")
 
 
 def test_no_violations_for_any_kind_of_release(browser: Any, any_release: Made) -> None:
