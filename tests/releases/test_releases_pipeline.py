@@ -364,6 +364,7 @@ TOLERANCE = {
     ("budget", "changes", "match"),
     [
         ({"epsilon": 1e-320}, {}, "beyond any number"),
+        ({"epsilon": 1.0}, {"at": 1e-320}, "beyond any number"),
         ({"epsilon": 1e-9}, {"resolution": 1e-200, "bounds": [0, 1e-190]}, r"wider than 2\^52"),
         ({"epsilon": 1.0}, {"resolution": 1.7e308}, "beyond 1e308"),
         ({"epsilon": 1e-9}, {"resolution": 1e300, "bounds": [0, 1e305]}, "beyond 1e308"),
@@ -379,7 +380,8 @@ def test_noise_that_could_not_be_drawn_or_stored_is_refused_before_the_charge(
     match: str,
 ) -> None:
     ledger = account()
-    wide = {"sum": "cost", "bounds": [0, 10], "resolution": 1.0} | changes
+    kind = "quantile" if "at" in changes else "sum"
+    wide = {kind: "cost", "bounds": [0, 10], "resolution": 1.0} | changes
     spec |= {"budget": budget, "statistics": [wide]}
     for dry_run in (True, False):
         with pytest.raises(InputError, match=match):

@@ -32,7 +32,8 @@ WIDEST = 2.0**52
 
 
 def _positive(name: str, value: float | Fraction) -> Fraction:
-    if math.isnan(value) or not 0 < value < math.inf:
+    # NaN is not above 0; a rational beyond any float, which math.isnan cannot take, is.
+    if not 0 < value < math.inf:
         raise InputError(f"{name} is {value!r}; it must be positive and finite.")
     return Fraction(value)
 
