@@ -373,6 +373,12 @@ class TestCutting:
             smallest = (some.p1 - some.p0)[near].min()
             assert smallest <= min(2.01e-6, wide)
 
+    def test_a_piece_smaller_than_the_first_step_is_one_box(self) -> None:
+        some = steps._around_best(Box(0.5, 0.5000001, 0.25, 0.2500001), 0.50000005, 0.25000005)
+        assert [float(x) for x in (*some.p0, *some.p1, *some.q0, *some.q1)] == [
+            0.5, 0.5000001, 0.25, 0.2500001
+        ]  # fmt: skip
+
     def test_the_middle_of_boxes(self) -> None:
         at = steps._centres(boxes((0.2, 0.4, 0.1, 0.5)))
         assert [float(x[0]) for x in (at.p0, at.p1, at.q0, at.q1)] == pytest.approx(
@@ -628,3 +634,13 @@ class TestWidths:
     def test_what_bounds_nothing_has_no_width(self) -> None:
         found = steps.search(parse("2/(p*q) if p < 0.5 else 1.5/(p*q)"), Box())
         assert (found.lower, found.upper) == (math.inf, math.inf)
+
+    def test_where_no_prior_was_found_that_binds_one_is_still_looked_for(self) -> None:
+        """All priors but a disc that the first grid steps over are bound by nothing."""
+        text, box = "max(1.5, 1e6*((p - 0.37)**2 + (q - 0.41)**2))", Box(0.2, 0.8, 0.2, 0.8)
+        state = Search()
+        steps._look_around(steps._OfFormula(reciprocal(parse(text))), box, state)
+        assert state.upper == math.inf
+        found = steps.search(parse(text), box)
+        assert found.lower <= found.upper <= truth(0.37, 0.41, 1 / mp.mpf("1.5"))
+        assert (found.p, found.q) == pytest.approx((0.37, 0.41), abs=0.002)
