@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from typing import Any
 
@@ -45,6 +46,18 @@ def test_accounts_and_entries_are_shown(client: Any, ledger: Ledger) -> None:
     assert said["head"] == ledger.head
     one = client.get("/api/ledger?ledger=ledger.db&account=visits").json()
     assert {line["account"] for line in one["entries"]} == {"visits"}
+
+
+def test_without_a_name_the_ledger_written_to_last_is_shown(client: Any, ledger: Ledger) -> None:
+    url = f"sqlite:///{client.folder / 'zebra.db'}"
+    terms: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "approver": "A"}
+    Ledger.open(url).open_account("z", filter="pure", cap=PureDP(1.0), reason="r", **terms)
+    for name, when in (("ledger.db", 2_000_000_000), ("zebra.db", 2_000_000_100)):
+        os.utime(client.folder / name, (when, when))
+    assert "Accounts in zebra.db" in client.get("/ledger", headers=HTML).text
+    os.utime(client.folder / "ledger.db", (2_000_000_200, 2_000_000_200))
+    assert "Accounts in ledger.db" in client.get("/ledger", headers=HTML).text
+    assert ledger.head in client.get("/ledger?ledger=ledger.db", headers=HTML).text
 
 
 def test_the_chain_is_verified_and_a_kept_head_is_found(client: Any, ledger: Ledger) -> None:

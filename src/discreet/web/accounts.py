@@ -175,14 +175,15 @@ def ledger_page(
     verify: bool = False,
     head: str | None = None,
 ) -> Response:
-    """The screen: the ledger that was named, else the first that there is."""
+    """The screen: the ledger that was named, else the one that was written to last."""
     folder = folder_of(request)
     known = folder.ledgers()
     shown: Sheet | None = None
     found: Verification | None = None
     problem = ""
     if ledger is None and file is None and known:
-        ledger = known[0]
+        # The one that was written to last is the one that someone has just worked with.
+        ledger = max(known, key=lambda name: folder.inside(name).stat().st_mtime)
     try:
         if ledger is not None or file is not None:
             name, book = named_ledger(folder, ledger, file)
