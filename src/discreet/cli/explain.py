@@ -59,7 +59,7 @@ def command(
             "--counts-sensitive-only", help="The release counts the sensitive ones alone."
         ),
     ] = False,
-    unit: UnitOption = ("one person"),
+    unit: UnitOption = "one person",
     people: Annotated[
         int, typer.Option(help="N of 'up to N·δ′ of N beyond the bound'.")
     ] = 1_000_000,

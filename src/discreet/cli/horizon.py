@@ -56,7 +56,7 @@ def command(
     spent: Annotated[float, typer.Option(help="ε or ρ already spent under the cap.")] = 0.0,
     sensitivity: SensitivityOption = 1.0,
     adjacency: AdjacencyOption = None,
-    unit: UnitOption = ("one person"),
+    unit: UnitOption = "one person",
     file: Annotated[
         Path | None,
         typer.Option(is_eager=True, callback=flags_from("horizon"), help=FILE_HELP),
