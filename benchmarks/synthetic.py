@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,7 @@ def _file(folder: Path, rows: int) -> Prepared:
     import duckdb
     import numpy as np
 
+    from discreet.releases.engines.opening import opened
     from discreet.synthetic import Synthesizer, assess, source
     from discreet.synthetic.spec import load
 
@@ -147,9 +149,9 @@ def _file(folder: Path, rows: int) -> Prepared:
 
     def run() -> None:
         start = time.perf_counter()
-        with source.opened(asked.source, source.source_path(asked)) as engine:
+        with closing(opened(asked.source, asked.path)) as engine:
             x = source.original_counts(engine, asked, cells)
-        with source.opened("file.parquet", folder / "file.parquet") as engine:
+        with closing(opened("file.parquet", asked.path)) as engine:
             s = source.candidate_counts(engine, cells)
         taken["count"] = time.perf_counter() - start
         assess(x, s, synthesizer=law, cells=cells, region="RR <= 1.5", priors=priors)
