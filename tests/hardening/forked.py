@@ -45,7 +45,7 @@ class Ended:
     ours: bool = True
     code: int | None = None
     result: Any = None
-    seconds: float = 0.0  # of the processor
+    seconds: float = 0.0  # of the processor, until the work was done
 
 
 def forked(
@@ -80,6 +80,7 @@ def forked(
                 "said": "".join(traceback.format_exception(error)),
                 "ours": isinstance(error, DiscreetError),
             }
+        ended["seconds"] = time.process_time()
         try:
             atexit._run_exitfuncs()
             sys.stdout.flush()
@@ -93,11 +94,8 @@ def forked(
         os.kill(child, signal_after[0])  # it is not yet waited for, and so still there
     with os.fdopen(receive, "rb") as pipe:
         told = pipe.read()
-    _, status, used = os.wait4(child, 0)
-    code, took = os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
-    if not told:
-        return Ended(ours=False, code=code, seconds=took)
-    return Ended(**json.loads(told), code=code, seconds=took)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return Ended(**json.loads(told), code=code) if told else Ended(ours=False, code=code)
 
 
 def _ended(child: int) -> bool:
