@@ -203,3 +203,7 @@ class TestLostPoints:
         # No more is claimed than was proved of it, and the choice says that there may be more.
         assert choice.certificate.upper - choice.certificate.lower > 1e-6
         assert any("stopped" in warning for warning in choice.warnings)
+
+    def test_a_point_without_digits_is_looked_at_once(self) -> None:
+        found = search(parse("1/((p*q)**0.25*(p*q)**0.25)"), Box(0.0, 1.0, 0.0, 1.0))
+        assert found.boxes < 10_000

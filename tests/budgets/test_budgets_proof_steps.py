@@ -7,11 +7,13 @@ shared with the formulas under test.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.budgets import search as steps
@@ -58,6 +60,26 @@ def inside(box, many: int = 9):
     return p.ravel(), q.ravel()
 
 
+@dataclass(frozen=True)
+class Fixed:
+    """W that is what a test says it is, box for box; boxes beyond have the last one's."""
+
+    low: list[float]
+    high: list[float]
+    undefined: list[bool]
+
+    def over(self, boxes: Boxes, slopes: str) -> tuple[Enclosure, np.ndarray]:
+        low, high, undefined = (
+            np.array([some[min(i, len(some) - 1)] for i in range(len(boxes))])
+            for some in (self.low, self.high, self.undefined)
+        )
+        half = (np.full(len(boxes), 0.5), np.full(len(boxes), 0.5))
+        return Enclosure(low, high, half, half, sign=1), undefined
+
+    def at(self, p: float, q: float) -> float:
+        return self.low[0]
+
+
 class TestOnePrior:
     @STEADY
     @given(ends, ends, st.floats(0.001, 0.999))
@@ -66,6 +88,26 @@ class TestOnePrior:
         assert float(many[0]) == pytest.approx(epsilon_at(p, q, w), rel=1e-14)
         if abs(w - p * q) > 1e-3:
             assert float(many[0]) == pytest.approx(float(truth(p, q, w)), rel=1e-12)
+
+    @STEADY
+    @given(st.floats(0.001, 0.9), ends, st.floats(-14, -4))
+    def test_small_budgets_keep_their_digits(self, p: float, q: float, x: float) -> None:
+        w = 1 - 10**x
+        many = steps._epsilon(np.array([w]), np.array([p]), np.array([q]))
+        assert float(many[0]) == pytest.approx(float(truth(p, q, w)), rel=1e-13, abs=0)
+
+    def test_a_step_down_is_not_made_from_a_ratio_of_one_or_less(self) -> None:
+        below = steps._just_below(np.array([0.5, 1.0, 1.5]))
+        assert below.tolist() == [math.nextafter(0.5, 0), 1.0, 1.5]
+
+    def test_what_has_no_value_is_not_offered(self) -> None:
+        state = Search()
+        one = np.array([0.5, 0.6])
+        fixed = Fixed(low=[0.9, 0.5], high=[0.9, 0.5], undefined=[False, True])
+        epsilon = steps._offer(fixed, one, one, state)[1]
+        assert math.isinf(epsilon[1])
+        assert (state.p, state.q) == (0.5, 0.5)
+        assert state.upper == pytest.approx(epsilon_at(0.5, 0.5, 0.9), rel=1e-13)
 
     def test_no_room_is_zero_and_no_bound_is_infinite(self) -> None:
         p, q = np.array([0.5, 0.5, 0.5, 1.0]), np.array([0.5, 0.5, 1.0, 1.0])
@@ -107,6 +149,9 @@ class TestCornerBound:
             assert float(at.high[0]) <= float(exact) * (1 + 1e-15)
             assert float(at.low[0]) >= float(exact) * (1 - 1e-15)
 
+    def test_a_ratio_of_nothing_leaves_nothing_and_warns_of_nothing(self) -> None:
+        assert steps._corner_bound(np.array([math.inf]), boxes((0, 1, 0, 1))).tolist() == [0.0]
+
     def test_a_ratio_below_one_leaves_nothing(self) -> None:
         assert steps._corner_bound(np.array([1.7]), boxes((0.2, 0.4, 0.1, 0.3))).tolist() == [0.0]
 
@@ -120,6 +165,7 @@ def flat(*slopes: float, high: float = 0.4) -> Enclosure:
 class TestSlopes:
     @STEADY
     @given(one_box(), ends, ends, st.floats(-1, 1), st.floats(-1, 1))
+    @example((0.2, 0.4, 0.05, 0.1), 0.5, 1.0, 0.0, 0.0)  # steepest at the larger u
     def test_they_hold_and_are_met(self, box, x: float, y: float, a: float, b: float) -> None:
         u0, u1 = sorted((x, y))
         along_p, along_q = steps._slopes(
@@ -290,6 +336,46 @@ class TestCollapse:
         assert left(-5, 5, -5, 5) == box
         assert left(5, 5, 5, 5, undefined=True) == box
         assert left(-5, -5, -5, -5, undefined=True) == box
+
+
+class TestNearCertainty:
+    """W = 1 at p = q = 1 is taken for what intervals say of that point, and of nothing else."""
+
+    ULP = 2.0**-52
+    EVERYWHERE = Box(0.0, 1.0, 0.0, 1.0)
+
+    def found(self, **W: list[Any]) -> Any:
+        given = {"low": [1.0, 0.5], "high": [1.0], "undefined": [False]} | W
+        return steps._near_certainty(Fixed(**given), self.EVERYWHERE, "pq", Search())
+
+    @pytest.mark.parametrize(
+        "W",
+        [
+            {},
+            {"high": [1 + 16 * ULP]},
+            {"low": [1 - 4 * ULP], "high": [1 + 4 * ULP]},
+            {"undefined": [False, True, False]},
+        ],
+        ids=["exactly", "sixteen ulps", "between", "undefined farther off"],
+    )
+    def test_there(self, W: dict[str, list[Any]]) -> None:
+        near, enclosed = self.found(**W)
+        assert (float(near.p0[0]), float(near.q0[0])) == (1.0, 1.0)
+        assert len(near) == len(enclosed.low) == 14 - sum(W.get("undefined", []))
+
+    @pytest.mark.parametrize(
+        "W",
+        [
+            {"high": [1 + 17 * ULP]},
+            {"high": [1.5]},
+            {"low": [1 + ULP, 0.5], "high": [1 + 2 * ULP]},
+            {"low": [0.5], "high": [1 - ULP]},
+            {"undefined": [True]},
+        ],
+        ids=["too far above", "could be anything", "above", "below", "no value"],
+    )
+    def test_not_there(self, W: dict[str, list[Any]]) -> None:
+        assert self.found(**W) is None
 
 
 def area(some: Boxes) -> float:
