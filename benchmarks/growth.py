@@ -149,11 +149,11 @@ def draw(measured: list[dict[str, Any]], axis: str, title: str, target: Path) ->
     from discreet.charts.style import COLOURS, save, styled
 
     names = list(dict.fromkeys(point["who"] for point in measured))
+    tens = [10.0**k for k in range(-6, 12)]  # ticks between them would crowd each other
+    log = alt.Scale(type="log")
     base = alt.Chart(alt.Data(values=measured)).encode(
-        x=alt.X("size:Q", scale=alt.Scale(type="log"), title=axis, axis=alt.Axis(format="~s")),
-        y=alt.Y(
-            "seconds:Q", scale=alt.Scale(type="log"), title="seconds", axis=alt.Axis(format="~g")
-        ),
+        x=alt.X("size:Q", scale=log, title=axis, axis=alt.Axis(format="~s", values=tens)),
+        y=alt.Y("seconds:Q", scale=log, title="seconds", axis=alt.Axis(format="~g", values=tens)),
         color=alt.Color(
             "who:N",
             scale=alt.Scale(domain=names, range=list(COLOURS[: len(names)])),

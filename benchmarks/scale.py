@@ -313,12 +313,13 @@ _LEDGERS = ("sqlite", "sqlite-many", "postgresql", "postgresql-many")
 
 def _ledger_words(kind: str, constants: tuple[float, float]) -> str:
     slope = constants[1]
+    what = KINDS[kind].replace("releases", "Releases")
     if slope <= 0:
-        return f"- {KINDS[kind]}: no rate could be fitted."
+        return f"- {what}: no rate could be fitted."
     day = _DAILY * slope
     return (
-        f"- {KINDS[kind].capitalize()}: {1 / slope:,.0f} a second (each two transactions); ten "
-        f"thousand a day keep it busy for {day:,.0f} seconds, {100 * day / _DAY:.2g} % of the day."
+        f"- {what}: {1 / slope:,.0f} a second (each two transactions); ten thousand a day keep it "
+        f"busy for {day:,.0f} seconds, {100 * day / _DAY:.2g} % of the day."
     )
 
 
