@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from hunting import CSV, SECRET, Hunt, tables
 
 from discreet.cli import main
 from discreet.guarantees import ApproxDP
 from discreet.ledger import Ledger
+from hunting import CSV, SECRET, Hunt, tables
 
 KEYS = {"county": ["north", "south"]}
 SPEC: dict[str, Any] = {
