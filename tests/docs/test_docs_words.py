@@ -46,7 +46,8 @@ def test_every_page_is_short_and_has_one_title() -> None:
     for page in DOCS.rglob("*.md"):
         lines = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S).splitlines()
         assert sum(line.startswith("# ") for line in lines) == 1, page.name
-        assert len(lines) <= 260, page.name
+        read = [line for line in lines if not line.startswith("|")]  # tables are looked up in
+        assert len(read) <= 260, page.name
 
 
 def test_pages_that_the_site_links_to_files_beside_it_are_there() -> None:

@@ -65,8 +65,9 @@ def forked(
         os.close(receive)
         # A thread of a library that the parent had and the child has not must not hang the tests.
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        # A shell starts what runs in its background with Ctrl-C switched off.
+        # A shell starts what runs in its background with Ctrl-C switched off, nohup with SIGHUP.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         signal.alarm(math.ceil(seconds))
         ended: dict[str, Any] = {}
         code = 0
