@@ -29,6 +29,31 @@ def epsilon(page: Any) -> float:
     return float(page.locator("#epsilon").inner_text())
 
 
+def dragged(page: Any, handle: Any, across: int, down: int) -> dict[str, float]:
+    """Drag a handle so many pixels, in steps, and let go; return where it was."""
+    handle.scroll_into_view_if_needed()
+    box: dict[str, float] = handle.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(1, 16):
+        page.mouse.move(x + across * step / 15, y + down * step / 15)
+    page.mouse.up()
+    return box
+
+
+def at_rest(page: Any, name: str, before: str) -> str:
+    """Return the value of a field that follows the hand in steps, when two looks at it agree."""
+    last = before
+    for _ in range(40):
+        last, seen = page.locator(f"[name={name}]").input_value(), last
+        if last == seen != before:
+            return last
+        settled(page)
+        page.wait_for_timeout(500)
+    pytest.fail(f"{name} never comes to rest")
+
+
 def test_a_handle_is_dragged(
     page_at: Callable[..., Any], shoot: Callable[[Any, str], Path]
 ) -> None:
@@ -36,18 +61,9 @@ def test_a_handle_is_dragged(
     handle = page.get_by_role("slider", name="Belief after, at most")
     assert handle.get_attribute("aria-valuetext") == "at most 25 in 100"
     before = epsilon(page)
-    handle.scroll_into_view_if_needed()
-    box = handle.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    for step in range(1, 16):
-        page.mouse.move(x, y - 4 * step)
-    page.mouse.up()
+    dragged(page, handle, 0, -60)
     until(page, f"+document.getElementById('epsilon').innerText > {before}")
-    settled(page)
-    page.wait_for_timeout(200)
-    typed = float(page.locator("[name=after]").input_value())
+    typed = float(at_rest(page, "after", "25"))
     assert 30 < typed < 60
     assert f"after={typed:g}" in page.url
     assert handle.get_attribute("aria-valuetext") == f"at most {typed:g} in 100"
@@ -86,23 +102,10 @@ def test_a_handle_of_the_map_is_dragged_and_moved_by_the_keyboard(
     handle = page.get_by_role("slider", name="Growth of belief at most, on the map")
     handle.wait_for()
     assert handle.get_attribute("aria-valuetext") == "at most 3-fold"
-    handle.scroll_into_view_if_needed()
-    box = handle.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    for step in range(1, 11):
-        page.mouse.move(x - 6 * step, y + 6 * step)
-    page.mouse.up()
+    box = dragged(page, handle, -60, 60)
     # The handle of the curve says the same, and the one on the map comes to rest where it was left.
     curve = page.get_by_role("slider", name="Growth of belief at most", exact=True)
-    folds = "3"
-    for _ in range(20):  # the numbers follow the hand in steps: wait for two looks that agree
-        before, folds = folds, page.locator("[name=fold]").input_value()
-        if folds == before != "3":
-            break
-        settled(page)
-        page.wait_for_timeout(500)
+    folds = at_rest(page, "fold", "3")
     said = f"at most {folds}-fold"
     until(page, f"document.querySelectorAll('[aria-valuetext=\"{said}\"]').length === 2")
     assert curve.get_attribute("aria-valuetext") == said
