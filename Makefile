@@ -4,7 +4,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-JOBS   ?= 2
+JOBS   ?= 3
 
 .PHONY: demo test lint types contracts tests coverage docs audit soak bench clean help
 
