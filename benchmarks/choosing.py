@@ -174,7 +174,7 @@ def _ours(formula: str) -> Prepared:
 
 def _closed() -> Prepared:
     from discreet import choose
-    from discreet.tolerances import PosteriorUnlessRatio
+    from discreet.promises import PosteriorUnlessRatio
 
     tolerance = PosteriorUnlessRatio(0.25, 3)
     return _warm(lambda: choose(tolerance).epsilon)

@@ -95,7 +95,7 @@ def charts(folder: Path) -> None:
     from discreet import choose
     from discreet.charts import save
     from discreet.charts.tolerance import implied_posterior, profile
-    from discreet.tolerances import PosteriorUnlessRatio, from_yaml, priors
+    from discreet.promises import PosteriorUnlessRatio, from_yaml, priors
 
     tolerance = from_yaml((folder / "tolerance.yaml").read_text(encoding="utf-8"))
     pictures = {

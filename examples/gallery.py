@@ -21,8 +21,8 @@ from typing import Any
 from discreet import PureDP, choose
 from discreet.charts import explaining, save, series, synthetic, tolerance
 from discreet.laws import Gaussian
+from discreet.promises import Posterior, PosteriorUnlessRatio, priors
 from discreet.synthetic import simulate
-from discreet.tolerances import Posterior, PosteriorUnlessRatio, priors
 
 SHARES = (0.5, 0.001)
 HEAVY = {"kazan-reiter-5"}  # a map of thousands of squares: a PNG is a tenth of the SVG

@@ -20,9 +20,9 @@ from typing import Any
 from discreet import ZCDP, ApproxDP, Prior, PureDP, choose, explain, horizon, plan
 from discreet.composition.walk import WalkLoss
 from discreet.laws import Gaussian, Geometric, RandomizedResponse
+from discreet.promises import PosteriorUnlessRatio, Ratio, priors
 from discreet.rounding import decimal_down, decimal_up
 from discreet.synthetic import risk, risk_table
-from discreet.tolerances import PosteriorUnlessRatio, Ratio, priors
 
 
 @dataclass(frozen=True, slots=True)

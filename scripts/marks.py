@@ -20,7 +20,7 @@ MATHEMATICS = (
     "laws",
     "composition",
     "beliefs",
-    "tolerances",
+    "promises",
     "budgets",
     "series",
 )

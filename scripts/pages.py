@@ -29,7 +29,7 @@ BESIDE = {
 
 # room -> what it is, in the order in which data flows through them
 ROOMS = {
-    "tolerances": "What the data holder tolerates",
+    "promises": "What the data holder tolerates",
     "budgets": "From a tolerance to a budget",
     "guarantees": "What a release promises",
     "beliefs": "What an adversary may come to believe",

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from discreet.budgets import search as steps
+from discreet.budgets.enclosures import Boxes
 from discreet.budgets.search import Search
+from discreet.budgets.structure import reciprocal
 from discreet.errors import FormulaError
-from discreet.tolerances import Box, Function
-from discreet.tolerances.enclosures import Boxes
-from discreet.tolerances.formula import parse
-from discreet.tolerances.structure import reciprocal
+from discreet.promises import Box, Function
+from discreet.promises.formula import parse
 
 
 def boxes(*rows: tuple[float, float, float, float]) -> Boxes:

@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.budgets.closed_forms import closed_form, constant_ratio
-from discreet.tolerances import Box, Difference, Posterior, PosteriorUnlessRatio, Ratio
+from discreet.promises import Box, Difference, Posterior, PosteriorUnlessRatio, Ratio
 
 STEADY = settings(derandomize=True, deadline=None, max_examples=150)
 TINY = 1e-9

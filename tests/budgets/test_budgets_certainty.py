@@ -16,12 +16,12 @@ import pytest
 
 from discreet import choose
 from discreet.budgets import search as steps
+from discreet.budgets.enclosures import Boxes
 from discreet.budgets.search import Search, search, search_monotone
+from discreet.budgets.structure import reciprocal
 from discreet.errors import ToleranceError
-from discreet.tolerances import Box, Formula, Function
-from discreet.tolerances.enclosures import Boxes
-from discreet.tolerances.formula import parse
-from discreet.tolerances.structure import reciprocal
+from discreet.promises import Box, Formula, Function
+from discreet.promises.formula import parse
 
 Ratio = Callable[[Any, Any], Any]
 LIMITS: list[tuple[str, Ratio, float, tuple[float, float]]] = [

@@ -17,8 +17,8 @@ import pytest
 from discreet import choose
 from discreet.budgets import search as module
 from discreet.budgets.search import look, search, search_monotone
-from discreet.tolerances import Box, Formula, Function
-from discreet.tolerances.formula import parse
+from discreet.promises import Box, Formula, Function
+from discreet.promises.formula import parse
 
 Profile = Callable[[np.ndarray, np.ndarray], np.ndarray]
 

@@ -18,7 +18,7 @@ from discreet.budgets.one_prior import range_for_posterior
 from discreet.budgets.search import Search
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency, ApproxDP, PureDP
-from discreet.tolerances import (
+from discreet.promises import (
     AllOf,
     Box,
     Counterfactual,
@@ -33,7 +33,7 @@ from discreet.tolerances import (
     Tolerance,
     priors,
 )
-from discreet.tolerances.box import EVERY_PRIOR
+from discreet.promises.box import EVERY_PRIOR
 
 
 def inverse(loss: float, delta: float, confidence: float, sided: str) -> float:

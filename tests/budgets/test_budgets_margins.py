@@ -25,7 +25,7 @@ from discreet.budgets.one_prior import (
 )
 from discreet.budgets.tradeoff import trade_off
 from discreet.guarantees import Adjacency
-from discreet.tolerances import (
+from discreet.promises import (
     Box,
     Counterfactual,
     Difference,

@@ -17,13 +17,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.budgets import search as steps
+from discreet.budgets.enclosures import Boxes, Enclosure
 from discreet.budgets.one_prior import epsilon_at
 from discreet.budgets.search import Search
+from discreet.budgets.structure import reciprocal
 from discreet.errors import FormulaError, ToleranceError
-from discreet.tolerances import Box, Function
-from discreet.tolerances.enclosures import Boxes, Enclosure
-from discreet.tolerances.formula import parse
-from discreet.tolerances.structure import reciprocal
+from discreet.promises import Box, Function
+from discreet.promises.formula import parse
 
 STEADY = settings(derandomize=True, deadline=None, max_examples=120)
 ends = st.floats(0.001, 1.0)

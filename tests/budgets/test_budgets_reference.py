@@ -9,7 +9,7 @@ from discreet import choose
 from discreet.budgets import lee_clifton, naive
 from discreet.budgets.one_prior import epsilon_for_ratio
 from discreet.laws.geometric import Geometric
-from discreet.tolerances import (
+from discreet.promises import (
     Box,
     Counterfactual,
     Difference,

@@ -15,7 +15,7 @@ from discreet.budgets import lee_clifton, naive
 from discreet.budgets.choice import QUESTION, Binding, Certificate
 from discreet.budgets.tradeoff import distance_across, trade_off
 from discreet.errors import InputError
-from discreet.tolerances import (
+from discreet.promises import (
     Box,
     Difference,
     Groups,

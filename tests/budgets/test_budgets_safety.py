@@ -13,7 +13,7 @@ from discreet.beliefs import Prior, pure
 from discreet.budgets.one_prior import epsilon_for_ratio, range_for_posterior
 from discreet.errors import ToleranceError
 from discreet.guarantees import Adjacency
-from discreet.tolerances import Box, Difference, Posterior, PosteriorUnlessRatio, Ratio
+from discreet.promises import Box, Difference, Posterior, PosteriorUnlessRatio, Ratio
 
 mp.mp.dps = 60
 stable = settings(derandomize=True, deadline=None, max_examples=300)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from discreet import choose
 from discreet.budgets.search import search
 from discreet.errors import FormulaError, ToleranceError
-from discreet.tolerances import Box, Formula, Function, Table, Tolerance, priors
-from discreet.tolerances.box import EVERY_PRIOR
-from discreet.tolerances.formula import parse
+from discreet.promises import Box, Formula, Function, Table, Tolerance, priors
+from discreet.promises.box import EVERY_PRIOR
+from discreet.promises.formula import parse
 
 mp.mp.dps = 40
 

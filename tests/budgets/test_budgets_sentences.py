@@ -23,7 +23,7 @@ from discreet.budgets.one_prior import range_for_ratio
 from discreet.budgets.search import Search
 from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
-from discreet.tolerances import Box, Counterfactual, Formula, Function, Groups, Posterior, Ratio
+from discreet.promises import Box, Counterfactual, Formula, Function, Groups, Posterior, Ratio
 
 INITIALISMS = {"KSZ", "DP"}
 

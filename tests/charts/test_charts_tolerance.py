@@ -6,7 +6,7 @@ from discreet import choose
 from discreet.charts import save
 from discreet.charts import tolerance as charts
 from discreet.errors import InputError
-from discreet.tolerances import Posterior, PosteriorUnlessRatio, priors
+from discreet.promises import Posterior, PosteriorUnlessRatio, priors
 
 
 def test_profile_data_has_its_least_epsilon_where_it_binds():

@@ -25,7 +25,7 @@ from discreet.charts.tolerating import (
     tolerated_spec,
 )
 from discreet.laws import Geometric
-from discreet.tolerances import PRESETS, Difference, PosteriorUnlessRatio, Ratio, priors
+from discreet.promises import PRESETS, Difference, PosteriorUnlessRatio, Ratio, priors
 
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 boxes = st.one_of(

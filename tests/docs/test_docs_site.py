@@ -106,7 +106,7 @@ def test_the_reference_has_every_public_name(site: Path) -> None:
 
 
 def _rooms() -> Iterator[tuple[str, list[str]]]:
-    yield "tolerances", ["Ratio", "PosteriorUnlessRatio", "Groups", "Table"]
+    yield "promises", ["Ratio", "PosteriorUnlessRatio", "Groups", "Table"]
     yield "budgets", ["choose", "Choice", "Certificate"]
     yield "beliefs", ["explain", "Belief", "Prior"]
     yield "ledger", ["Ledger", "Amount", "Verification"]

@@ -28,11 +28,11 @@ from discreet.errors import DiscreetError, InputError, SpecError
 from discreet.explanations import stored
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
+from discreet.promises import from_yaml
 from discreet.releases import keys, load, planning, release
 from discreet.releases.engines.duckdb import DuckDB
 from discreet.synthetic import spec as synthetic_spec
 from discreet.synthetic.files import read_description
-from discreet.tolerances import from_yaml
 
 stable = settings(
     derandomize=True,
@@ -161,7 +161,7 @@ def test_what_is_no_text_is_refused(
     path = tmp_path / "binary.yaml"
     path.write_bytes(content)
     if reader is _tolerance_file:
-        from discreet.tolerances.mapping import read_text
+        from discreet.promises.mapping import read_text
 
         reader = lambda p: from_yaml(read_text(p))  # type: ignore[assignment,return-value]  # noqa: E731
     with pytest.raises(InputError):

@@ -15,7 +15,7 @@ import discreet
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP
 from discreet.noise.context import _unit
-from discreet.tolerances import Difference, PosteriorUnlessRatio, Ratio
+from discreet.promises import Difference, PosteriorUnlessRatio, Ratio
 
 dp = import_module("opendp.prelude")
 stable = settings(derandomize=True, deadline=None, max_examples=40)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from discreet.budgets import choose
 from discreet.errors import DiscreetError
-from discreet.tolerances import PRESETS, from_mapping
+from discreet.promises import PRESETS, from_mapping
 from discreet.web.conditions import KINDS, WORRIES, Asked, Condition, preset_links, read
 from discreet.web.handles import axis, edges, handles, map_handles, moved
 from discreet.web.links import link

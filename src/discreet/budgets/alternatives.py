@@ -19,8 +19,8 @@ from __future__ import annotations
 import math
 
 from discreet.errors import InputError
+from discreet.promises.shapes import check_ratio
 from discreet.rounding import down
-from discreet.tolerances.shapes import check_ratio
 
 __all__ = ["lee_clifton", "naive"]
 

@@ -16,8 +16,7 @@ from discreet.beliefs.prior import Prior
 from discreet.budgets.alternatives import naive
 from discreet.guarantees import Adjacency, ApproxDP, PureDP, finite_or_null
 from discreet.laws.geometric import Geometric
-from discreet.rounding import percent, up
-from discreet.tolerances.shapes import (
+from discreet.promises.shapes import (
     Difference,
     Groups,
     Posterior,
@@ -26,7 +25,8 @@ from discreet.tolerances.shapes import (
     Tolerance,
     leaves,
 )
-from discreet.tolerances.table import Table
+from discreet.promises.table import Table
+from discreet.rounding import percent, up
 
 __all__ = ["QUESTION", "Binding", "Certificate", "Choice"]
 

@@ -22,16 +22,16 @@ from discreet.budgets.closed_forms import closed_form, constant_ratio
 from discreet.budgets.one_prior import epsilon_for_ratio
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency, ApproxDP, PureDP
-from discreet.rounding import up
-from discreet.tolerances.mapping import from_mapping, promise_of
-from discreet.tolerances.shapes import (
+from discreet.promises.mapping import from_mapping, promise_of
+from discreet.promises.shapes import (
     Counterfactual,
     Formula,
     Function,
     Tolerance,
     leaves,
 )
-from discreet.tolerances.table import Table
+from discreet.promises.table import Table
+from discreet.rounding import up
 
 __all__ = ["choose"]
 

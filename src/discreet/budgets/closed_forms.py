@@ -29,9 +29,8 @@ from discreet.budgets.one_prior import (
     range_for_posterior,
     range_for_ratio,
 )
-from discreet.rounding import down, up
-from discreet.tolerances.box import Box
-from discreet.tolerances.shapes import (
+from discreet.promises.box import Box
+from discreet.promises.shapes import (
     Counterfactual,
     Difference,
     Posterior,
@@ -39,6 +38,7 @@ from discreet.tolerances.shapes import (
     Ratio,
     Tolerance,
 )
+from discreet.rounding import down, up
 
 __all__ = ["Found", "closed_form", "constant_ratio"]
 

@@ -31,13 +31,13 @@ from typing import Protocol
 import numpy as np
 
 from discreet.budgets.closed_forms import constant_ratio
+from discreet.budgets.enclosures import Array, Boxes, Enclosure, Mask, Span, enclose
 from discreet.budgets.one_prior import ULP, epsilon_at
+from discreet.budgets.structure import pieces, reciprocal
 from discreet.errors import FormulaError, ToleranceError
-from discreet.tolerances.box import Box
-from discreet.tolerances.enclosures import Array, Boxes, Enclosure, Mask, Span, enclose
-from discreet.tolerances.formula import Expression, evaluate, is_constant
-from discreet.tolerances.shapes import Function
-from discreet.tolerances.structure import pieces, reciprocal
+from discreet.promises.box import Box
+from discreet.promises.formula import Expression, evaluate, is_constant
+from discreet.promises.shapes import Function
 
 __all__ = ["Search", "look", "search", "search_monotone"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.budgets.choosing import choose
 from discreet.laws.geometric import Geometric
-from discreet.tolerances.shapes import Tolerance
+from discreet.promises.shapes import Tolerance
 
 __all__ = ["TradeOff", "distance_across", "trade_off"]
 
@@ -66,7 +66,7 @@ def trade_off(
     `distances` are how far a true count may lie beyond a limit; `crosses` gives the chance that
     noise carries it back across (K&R Example 3).
 
-    >>> from discreet.tolerances import PosteriorUnlessRatio, priors
+    >>> from discreet.promises import PosteriorUnlessRatio, priors
     >>> row, = trade_off({"bold": PosteriorUnlessRatio(0.5, 5, priors(q=1))}, distances=[1])
     >>> round(row.epsilon, 4), round(row.sd, 3), round(row.crosses[0][1], 3)
     (2.1972, 0.53, 0.1)

@@ -17,8 +17,8 @@ from discreet.budgets import choose
 from discreet.budgets.one_prior import epsilon_for_ratio
 from discreet.budgets.tradeoff import TradeOff, trade_off
 from discreet.charts.style import COLOURS, FAINT, INK, MUTED, styled
+from discreet.promises import PosteriorUnlessRatio, Ratio, priors
 from discreet.rounding import decimal_down
-from discreet.tolerances import PosteriorUnlessRatio, Ratio, priors
 
 __all__ = [
     "figure_1",

@@ -24,8 +24,8 @@ from discreet.beliefs.prior import Prior
 from discreet.budgets.choice import Choice
 from discreet.budgets.one_prior import epsilon_for_ratio
 from discreet.charts.style import COLOURS, FAINT, INK, styled
-from discreet.tolerances.box import Box
-from discreet.tolerances.shapes import Counterfactual, leaves
+from discreet.promises.box import Box
+from discreet.promises.shapes import Counterfactual, leaves
 
 __all__ = [
     "ALLOWED",

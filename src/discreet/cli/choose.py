@@ -130,13 +130,13 @@ def command(
 
 
 def _from_flags(asked: dict[str, Any]) -> Any:
-    from discreet.tolerances import from_mapping
+    from discreet.promises import from_mapping
 
     return from_mapping(asked)
 
 
 def _from_file(file: Path, promise: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    from discreet.tolerances.mapping import from_mapping, load_yaml, promise_of, read_text
+    from discreet.promises.mapping import from_mapping, load_yaml, promise_of, read_text
 
     mapping = load_yaml(read_text(file))
     said = promise_of(mapping)
@@ -146,7 +146,7 @@ def _from_file(file: Path, promise: dict[str, Any]) -> tuple[Any, dict[str, Any]
 
 
 def _list_presets(as_json: bool) -> None:
-    from discreet.tolerances import PRESETS
+    from discreet.promises import PRESETS
 
     payload = {
         "presets": [

@@ -34,7 +34,7 @@ def flags_from(name: str) -> Callable[[typer.Context, Path | None], Path | None]
 
 def _section(file: Path, name: str) -> Mapping[str, Any]:
     """The mapping for this command: under its name, or the whole file."""
-    from discreet.tolerances.mapping import load_yaml, read_text
+    from discreet.promises.mapping import load_yaml, read_text
 
     loaded = load_yaml(read_text(file))
     found = loaded.get(name, loaded)

@@ -133,7 +133,7 @@ def _tolerated(tolerance: Mapping[str, Any] | None, prior: Prior) -> float | Non
     """Return the posterior that the tolerance allows at a prior it speaks of; rounded down."""
     if tolerance is None:
         return None
-    from discreet.tolerances import from_mapping
+    from discreet.promises import from_mapping
 
     try:
         shape: Any = from_mapping(tolerance)

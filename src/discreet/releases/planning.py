@@ -259,7 +259,7 @@ def _tolerated(spec: Spec) -> Tolerated | None:
     if spec.tolerance is None:
         return None
     from discreet.budgets import choose
-    from discreet.tolerances import from_mapping, promise_of
+    from discreet.promises import from_mapping, promise_of
 
     promise = promise_of(spec.tolerance)
     choice = choose(

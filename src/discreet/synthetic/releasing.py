@@ -21,13 +21,13 @@ from discreet.errors import BudgetExceeded, DiscreetError, InputError, PolicyErr
 from discreet.guarantees import Guarantee, PureDP, parameters
 from discreet.ledger import Account, Entry, Ledger
 from discreet.ledger.accounts import remaining_dict
+from discreet.promises.mapping import from_mapping
 from discreet.releases import outputs
 from discreet.releases.caller import Confirm, Say, confirmed, quiet, user
 from discreet.releases.recovery import recover
 from discreet.synthetic import files, wording
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.law import Synthesizer
-from discreet.tolerances.mapping import from_mapping
 
 if TYPE_CHECKING:
     import numpy as np

@@ -28,8 +28,8 @@ from decimal import Decimal
 from typing import Any
 
 from discreet.errors import InputError
+from discreet.promises import PRESETS
 from discreet.rounding import decimal_down
-from discreet.tolerances import PRESETS
 
 __all__ = [
     "KINDS",

@@ -22,7 +22,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.tolerances.formula import (
+from discreet.promises.formula import (
     Binary,
     Call,
     Compare,

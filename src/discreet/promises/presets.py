@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from discreet.errors import ToleranceError
-from discreet.tolerances.shapes import (
+from discreet.promises.shapes import (
     Difference,
     Posterior,
     PosteriorUnlessRatio,

@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from discreet.tolerances.box import Box
-from discreet.tolerances.formula import (
+from discreet.promises.box import Box
+from discreet.promises.formula import (
     Binary,
     Call,
     Compare,
@@ -92,7 +92,7 @@ def _inverted(e: Expression) -> Expression:
 def in_product_only(e: Expression) -> bool:
     """Say whether p and q occur only as powers of pq.
 
-    >>> from discreet.tolerances.formula import parse
+    >>> from discreet.promises.formula import parse
     >>> in_product_only(parse("max(0.25/p/q, 3)")), in_product_only(parse("3 - p + p*q"))
     (True, False)
     """

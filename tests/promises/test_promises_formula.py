@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.budgets.enclosures import Boxes, enclose
+from discreet.budgets.structure import in_product_only, pieces, reciprocal
 from discreet.errors import FormulaError
-from discreet.tolerances import Formula
-from discreet.tolerances.box import Box
-from discreet.tolerances.enclosures import Boxes, enclose
-from discreet.tolerances.formula import evaluate, parse
-from discreet.tolerances.structure import in_product_only, pieces, reciprocal
+from discreet.promises import Formula
+from discreet.promises.box import Box
+from discreet.promises.formula import evaluate, parse
 
 stable = settings(derandomize=True, deadline=None, max_examples=250)
 

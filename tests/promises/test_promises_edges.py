@@ -7,8 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from discreet.budgets.enclosures import Boxes, enclose
+from discreet.budgets.structure import pieces, reciprocal
 from discreet.errors import FormulaError, InputError, ToleranceError
-from discreet.tolerances import (
+from discreet.promises import (
     AllOf,
     Box,
     Counterfactual,
@@ -22,9 +24,7 @@ from discreet.tolerances import (
     Table,
     priors,
 )
-from discreet.tolerances.enclosures import Boxes, enclose
-from discreet.tolerances.formula import evaluate, parse
-from discreet.tolerances.structure import pieces, reciprocal
+from discreet.promises.formula import evaluate, parse
 
 BOXES = [
     (0.1, 0.3, 0.2, 0.9),

@@ -24,10 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import InputError, ToleranceError
-from discreet.reading import text_of, yaml_values
-from discreet.tolerances.box import Box
-from discreet.tolerances.presets import preset
-from discreet.tolerances.shapes import (
+from discreet.promises.box import Box
+from discreet.promises.presets import preset
+from discreet.promises.shapes import (
     AllOf,
     Counterfactual,
     Difference,
@@ -39,7 +38,8 @@ from discreet.tolerances.shapes import (
     Tolerance,
     priors,
 )
-from discreet.tolerances.table import Table
+from discreet.promises.table import Table
+from discreet.reading import text_of, yaml_values
 
 __all__ = [
     "Promise",

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError, InputError, ToleranceError
-from discreet.tolerances import (
+from discreet.promises import (
     PRESETS,
     AllOf,
     Box,

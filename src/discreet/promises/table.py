@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import Any
 
 from discreet.errors import ToleranceError
-from discreet.tolerances.box import EVERY_PRIOR, Box
-from discreet.tolerances.shapes import Tolerance, check_ratio
+from discreet.promises.box import EVERY_PRIOR, Box
+from discreet.promises.shapes import Tolerance, check_ratio
 
 __all__ = ["Table"]
 

@@ -27,8 +27,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from discreet.errors import InputError, ToleranceError
-from discreet.tolerances.box import EVERY_PRIOR, Box
-from discreet.tolerances.formula import (
+from discreet.promises.box import EVERY_PRIOR, Box
+from discreet.promises.formula import (
     Binary,
     Call,
     Expression,

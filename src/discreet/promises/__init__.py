@@ -1,9 +1,9 @@
 """What the data holder tolerates: risk profiles r*(p, q)."""
 
-from discreet.tolerances.box import Box
-from discreet.tolerances.mapping import Promise, from_mapping, from_yaml, promise_of, to_yaml
-from discreet.tolerances.presets import PRESETS, preset
-from discreet.tolerances.shapes import (
+from discreet.promises.box import Box
+from discreet.promises.mapping import Promise, from_mapping, from_yaml, promise_of, to_yaml
+from discreet.promises.presets import PRESETS, preset
+from discreet.promises.shapes import (
     AllOf,
     Counterfactual,
     Difference,
@@ -16,7 +16,7 @@ from discreet.tolerances.shapes import (
     Tolerance,
     priors,
 )
-from discreet.tolerances.table import Table
+from discreet.promises.table import Table
 
 __all__ = [
     "PRESETS",
