@@ -61,16 +61,16 @@ def main() -> None:
     charts(OUT)
 
     title("2. A year of it: how much may each of twelve monthly releases spend?")
-    run("plan", "--releases", "12", "--difference", "0.2", "--mechanism", "geometric")
+    run("plan", "--file", "tolerance.yaml", "--releases", "12")
 
-    title("3. A table leaves the building")
+    title("3. An account with a promise, and a table that leaves the building under it")
     print("\n$ python generate.py   (invented visits: several a patient, some values missing)")
     subprocess.run([sys.executable, "generate.py"], cwd=OUT, check=True)
     run("release", "release.yaml", "--dry-run")
     account = ("--ledger", "sqlite:///ledger.db", "--account", "clinic-patients")
     run(
         "ledger", "open", *account,
-        "--unit", "person", "--adjacency", "add-remove", "--filter", "pure", "--epsilon", "2",
+        "--posterior", "0.25", "--unless-ratio", "3", "--about", "membership",
         "--approver", "the demo", "--reason", "to show how it works",
     )  # fmt: skip
     run("release", "release.yaml", "--yes")
@@ -95,11 +95,11 @@ def charts(folder: Path) -> None:
     from discreet import choose
     from discreet.charts import save
     from discreet.charts.tolerance import implied_posterior, profile
-    from discreet.promises import PosteriorUnlessRatio, from_yaml, priors
+    from discreet.promises import PosteriorUnlessRatio, priors
 
-    tolerance = from_yaml((folder / "tolerance.yaml").read_text(encoding="utf-8"))
+    promised = choose(posterior=0.12, p=0.05, about="membership")
     pictures = {
-        "learned.png": implied_posterior(choose(tolerance)),
+        "learned.png": implied_posterior(promised),
         "tolerated.png": profile(PosteriorUnlessRatio(0.25, 3, priors(q=1))),
     }
     print("\nAs pictures:")

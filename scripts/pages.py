@@ -29,20 +29,22 @@ BESIDE = {
 
 # room -> what it is, in the order in which data flows through them
 ROOMS = {
-    "promises": "What the data holder tolerates",
-    "budgets": "From a tolerance to a budget",
-    "guarantees": "What a release promises",
+    "promises": "What is promised",
+    "budgets": "From a promise to a budget",
+    "guarantees": "What a release guarantees",
     "beliefs": "What an adversary may come to believe",
     "laws": "Mechanisms as mathematics",
     "composition": "Many releases, one guarantee",
     "series": "A plan of releases",
-    "ledger": "The account",
+    "ledger": "The account and its promises",
     "noise": "Samplers",
+    "statements": "What was promised and what may be learned",
     "releases": "From one spec to tables",
     "synthetic": "Synthetic microdata",
     "auditing": "Attacks on our own releases",
     "charts": "Pictures",
-    "explanations": "Words",
+    "explanations": "Reports and explanations",
+    "words": "The catalogue of sentences",
     "rounding": "The safe side",
     "errors": "What can go wrong",
 }
@@ -144,7 +146,7 @@ def cli_page() -> str:
             kinds.setdefault(kind.exit_code, []).append(f"`{name}`")
     means = {
         2: "bad usage or input",
-        3: "over budget",
+        3: "over the cap, or a promise would break",
         4: "refused by policy",
         5: "a fault of ours",
     }

@@ -1,6 +1,6 @@
 """Discreet: how much an adversary may come to believe, turned into a differential-privacy budget.
 
-    tolerance ──> budget ──> series ──> release ──> ledger ──> statement
+    promise ──> budget ──> series ──> release ──> ledger ──> statement
 
 Verbs are functions of this module, nouns are its sub-packages. Everything is loaded on first use,
 so that `import discreet` costs nothing.
@@ -22,6 +22,7 @@ _HOME = {
     "Ledger": "discreet.ledger",
     "PrivacyCurve": "discreet.guarantees",
     "Prior": "discreet.beliefs",
+    "Promise": "discreet.promises",
     "ProbabilisticDP": "discreet.guarantees",
     "PureDP": "discreet.guarantees",
     "ZCDP": "discreet.guarantees",

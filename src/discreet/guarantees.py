@@ -14,9 +14,10 @@ Adjacency: `add-remove` (one unit's data are there or not), `replace` (one unit'
 `local` (each person randomizes their own answer before it leaves them; the same mathematics as
 `replace`, with a data set of one).
 
-Steps between adjacencies. Replacing a unit is removing one and adding another, so a promise under
-add-remove gives one under replace at twice the distance: ε → 2ε (pure), ρ → 4ρ (zCDP),
-(ε, δ) → (2ε, (1+e^ε)δ). No step leads back: `under` refuses.
+Several steps. Data sets that are m neighbours apart are told apart no better than by mε (pure),
+m²ρ (zCDP; Bun and Steinke 2016, Prop. 1.9), (mε, δ(e^{mε}−1)/(e^ε−1)) (approximate; Vadhan 2017,
+Lemma 2.2). Replacing a unit is removing one and adding another: two steps of add-remove are one of
+replace. No step leads back: `under` refuses.
 """
 
 from __future__ import annotations
@@ -159,7 +160,11 @@ class PureDP(_Stated):
             return self
         if (self.adjacency, target) != (Adjacency.ADD_REMOVE, Adjacency.REPLACE):
             self._same_or_refuse(target)
-        return PureDP(2 * self.epsilon, adjacency=target)
+        return replace(self.steps(2), adjacency=target)
+
+    def steps(self, m: int) -> PureDP:
+        """Return what holds between data sets that are m neighbours apart."""
+        return self if m == 1 else replace(self, epsilon=m * self.epsilon)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the guarantee as JSON-ready values."""
@@ -196,10 +201,14 @@ class ApproxDP(_Stated):
             return self
         if (self.adjacency, target) != (Adjacency.ADD_REMOVE, Adjacency.REPLACE):
             self._same_or_refuse(target)
-        if self.delta == 0:
-            return ApproxDP(2 * self.epsilon, 0.0, adjacency=target)
-        for_two = self.delta * (1 + math.exp(self.epsilon)) if self.epsilon < 700 else 1.0
-        return ApproxDP(2 * self.epsilon, min(1.0, up(for_two)), adjacency=target)
+        return replace(self.steps(2), adjacency=target)
+
+    def steps(self, m: int) -> ApproxDP:
+        """Return what holds between data sets that are m neighbours apart."""
+        if m == 1:
+            return self
+        delta = _delta_of_steps(self.epsilon, self.delta, m)
+        return replace(self, epsilon=m * self.epsilon, delta=delta)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the guarantee as JSON-ready values."""
@@ -235,6 +244,10 @@ class ProbabilisticDP(_Stated):
     def as_approx(self) -> ApproxDP:
         """Return the (ε, δ)-DP that it implies with the same parameters (KSZ Cor. 3.12)."""
         return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency)
+
+    def steps(self, m: int) -> ProbabilisticDP | ApproxDP:
+        """Return what holds m neighbours apart: of the (ε, δ)-DP that it implies, beyond one."""
+        return self if m == 1 else self.as_approx().steps(m)
 
     def under(self, adjacency: str) -> ProbabilisticDP:
         """Refuse any other adjacency: the exceptional events of two steps need not combine."""
@@ -273,16 +286,17 @@ class ZCDP(_Stated):
         object.__setattr__(self, "rho", _check("rho", self.rho))
 
     def under(self, adjacency: str) -> ZCDP:
-        """Restate under another adjacency where a theorem allows; refuse otherwise.
-
-        Group privacy of zCDP: ρ for two units is 4ρ (Bun and Steinke 2016, Prop. 1.9).
-        """
+        """Restate under another adjacency where a theorem allows; refuse otherwise."""
         target = Adjacency.of(adjacency)
         if target == self.adjacency:
             return self
         if (self.adjacency, target) != (Adjacency.ADD_REMOVE, Adjacency.REPLACE):
             self._same_or_refuse(target)
-        return ZCDP(4 * self.rho, adjacency=target)
+        return replace(self.steps(2), adjacency=target)
+
+    def steps(self, m: int) -> ZCDP:
+        """Return what holds between data sets that are m neighbours apart."""
+        return self if m == 1 else replace(self, rho=m * m * self.rho)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the guarantee as JSON-ready values."""
@@ -326,11 +340,13 @@ class PrivacyCurve(_Stated):
             return self
         if (self.adjacency, target) != (Adjacency.ADD_REMOVE, Adjacency.REPLACE):
             self._same_or_refuse(target)
-        return replace(
-            self,
-            delta_at=lambda epsilon: self.at(epsilon / 2).under(target).delta,
-            adjacency=target,
-        )
+        return replace(self.steps(2), adjacency=target)
+
+    def steps(self, m: int) -> PrivacyCurve:
+        """Return what holds between data sets that are m neighbours apart, point by point."""
+        if m == 1:
+            return self
+        return replace(self, delta_at=lambda epsilon: self.at(epsilon / m).steps(m).delta)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what can be said of a function: its name and adjacency."""
@@ -338,6 +354,16 @@ class PrivacyCurve(_Stated):
 
     def __repr__(self) -> str:
         return f"PrivacyCurve({self.name!r}, adjacency={self.adjacency.value!r})"
+
+
+def _delta_of_steps(epsilon: float, delta: float, m: int) -> float:
+    """δ(e^{mε}−1)/(e^ε−1) = δ Σ e^{jε}, rounded up, at most 1."""
+    if delta == 0:
+        return 0.0
+    if m * epsilon > 700:
+        return 1.0
+    grown = m if epsilon == 0 else math.expm1(m * epsilon) / math.expm1(epsilon)
+    return min(1.0, up(delta * grown))
 
 
 Guarantee: TypeAlias = PureDP | ApproxDP | ProbabilisticDP | ZCDP | PrivacyCurve

@@ -9,6 +9,8 @@ twice, a list or mapping inside itself, nesting beyond `DEPTH`, aliases that unf
 from __future__ import annotations
 
 import json
+import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ DEPTH = 40
 MOST = 500_000
 _DIGITS = 400
 _UNCLOSED = 1_000
+# YAML 1.1 wants a point and a sign, 1.0e-6; people, JSON and YAML 1.2 do without.
+_EXPONENT = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+\Z")
 _PLAIN = frozenset(
     f"tag:yaml.org,2002:{name}"
     for name in ("bool", "float", "int", "map", "merge", "null", "seq", "str", "timestamp")
@@ -48,8 +52,8 @@ def text_of(
 def yaml_values(text: str, what: str, error: type[InputError] = InputError) -> Any:
     """Return the plain values of a YAML text.
 
-    >>> yaml_values("ratio: 3", "the file")
-    {'ratio': 3}
+    >>> yaml_values("{ratio: 3, delta: 1e-6}", "the file")
+    {'ratio': 3, 'delta': 1e-06}
     """
     import yaml
 
@@ -59,7 +63,7 @@ def yaml_values(text: str, what: str, error: type[InputError] = InputError) -> A
         raise error(f"{what} is not plain YAML: it is nested too deeply.")
     loader: Any = None
     try:
-        loader = yaml.SafeLoader(text)
+        loader = _loader_class()(text)
         node = loader.get_single_node()
         if node is None:
             return None
@@ -79,6 +83,18 @@ def yaml_values(text: str, what: str, error: type[InputError] = InputError) -> A
     finally:
         if loader is not None:
             loader.dispose()
+
+
+@cache
+def _loader_class() -> Any:
+    """The safe loader, which also reads 1e-6 as the number that people mean by it."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+.0123456789"))
+    return Loader
 
 
 def _unclosed(text: str) -> int:

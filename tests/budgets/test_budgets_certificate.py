@@ -235,7 +235,7 @@ class TestGivingUp:
         self, text: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         widths = []
-        for most in (3_000, 30_000):
+        for most in (5_000, 50_000):
             monkeypatch.setattr(module, "_MOST_BOXES", most)
             found = search(parse(text), Box(0.2, 0.8, 0.2, 0.8))
             assert found.boxes <= most

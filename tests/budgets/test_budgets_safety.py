@@ -70,9 +70,9 @@ def shapes(draw):
     if kind == "ratio":
         return Ratio(draw(ratios), box)
     if kind == "unless":
-        return PosteriorUnlessRatio(draw(st.floats(0, 1.1)), draw(ratios), box)
+        return PosteriorUnlessRatio(draw(st.floats(0, 1)), draw(ratios), box)
     if kind == "difference":
-        return Difference(draw(st.floats(1e-9, 1.1)), box)
+        return Difference(draw(st.floats(1e-9, 1)), box)
     highest = box.p1 * box.q1
     assume(highest < 0.999)
     return Posterior(highest + (1 - highest) * draw(st.floats(1e-6, 1)), box)

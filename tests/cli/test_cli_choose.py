@@ -1,6 +1,7 @@
 """`discreet choose`: keys, exit codes, and the sentence for every bad input."""
 
 import json
+import math
 import os
 import pty
 import subprocess
@@ -53,10 +54,17 @@ def test_several_flags_must_all_hold(capsys):
 
 
 def test_unbounded_is_null(capsys):
-    out = choose(capsys, "--ratio", "3", "--box", "0.5", "1", "0.8", "1")
+    out = choose(capsys, "--ratio", "3", "--box", "0.5", "1", "0.8", "1", "--sided", "one")
     assert out["epsilon"] is None
     assert out["unbounded"] is True
     assert out["guarantee"]["unbounded"] is True
+    any_ratio = choose(capsys, "--ratio", "inf")
+    assert any_ratio["epsilon"] is None
+    assert any_ratio["promise"]["ratio"] is None
+    assert any_ratio["promise"]["unbounded"] is True
+    down = choose(capsys, "--ratio", "3", "--box", "0.5", "1", "0.8", "1")
+    assert down["epsilon"] < 1.16  # belief may not fall to less than a third
+    assert "fall" in down["certificate"]["method"]
 
 
 def test_formula_table_file_preset(capsys, tmp_path):
@@ -75,6 +83,22 @@ def test_counterfactual(capsys):
     half = choose(capsys, "--counterfactual", "4")["epsilon"]
     whole = choose(capsys, "--counterfactual", "4", "--counts-sensitive-only")["epsilon"]
     assert whole == pytest.approx(2 * half)
+
+
+def test_a_counterfactual_under_replace_is_log_r(capsys):
+    for adjacency in ("replace", "local"):
+        out = choose(capsys, "--counterfactual", "3", "--adjacency", adjacency)
+        assert out["epsilon"] == pytest.approx(math.log(3))
+
+
+def test_delta_keeps_the_whole_box(capsys):
+    """Approximate DP promises p and q as pure DP does; q = 1 has to be asked for."""
+    every = choose(capsys, "--ratio", "3", "--delta", "1e-6")
+    assert 0.99 * math.log(3) / 2 < every["epsilon"] <= math.log(3) / 2
+    assert every["promise"]["confidence"] == 0.99
+    known = choose(capsys, "--ratio", "3", "--delta", "1e-6", "--about", "membership")
+    assert known["epsilon"] == pytest.approx(1.0984, abs=1e-4)
+    assert known["epsilon"] < math.log(3)
 
 
 def test_approximate(capsys):
@@ -107,8 +131,8 @@ def test_lee_clifton_beside_it(capsys):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([], "nothing is tolerated"),
-        (["--posterior", "0.12"], "--unless-ratio"),
+        ([], "nothing is promised yet"),
+        (["--posterior", "0.12"], "unless_ratio"),
         (["--posterior", "0.12", "--p", "0.5"], "budget would be 0"),
         (["--ratio", "nan"], "nan"),
         (["--ratio", "1"], "above 1"),
@@ -125,7 +149,25 @@ def test_lee_clifton_beside_it(capsys):
         (["--preset", "x"], "no preset"),
         (["--file", "missing.yaml"], "cannot be read"),
         (["--ratio", "3", "--p", "0.5", "--adjacency", "replace"], "p = 1"),
-        (["--counterfactual", "3", "--adjacency", "replace"], "joining"),
+        (["--ratio", "3", "--confidence", "0.9"], "without a delta"),
+        (["--ratio", "3", "--every-output", "--delta", "1e-6"], "pure DP alone"),
+        (["--ratio", "3", "--confidence", "0.9", "--on-average"], "two ways of being sure"),
+        (["--ratio", "3", "--about", "value", "--box", "0", "1", "0", "1"], "about and box"),
+        (["--ratio", "3", "--about", "membership", "--q", "0.5"], "drop one"),
+        (["--ratio", "3", "--about", "value", "--p", "0.5"], "drop one"),
+        (["--ratio", "3", "--about", "both", "--p", "0.5", "--q", "0.5"], "drop about"),
+        (["--ratio", "3", "--about", "names"], "membership or value or both"),
+        (["--ratio", "3", "--about", "membership", "--adjacency", "replace"], "not protected"),
+        (["--ratio", "3", "--about", "membership", "--adjacency", "local"], "not protected"),
+        (["--ratio", "3", "--prior", "0.1", "--adjacency", "replace"], "prior of the value as q"),
+        (["--ratio", "3", "--prior", "0.1", "--adjacency", "local"], "prior of the value as q"),
+        (["--ratio", "3", "--prior", "0.1", "--q", "0.5"], "prior means p with q = 1"),
+        (["--ratio", "3", "--on-average"], "about: value"),
+        (["--ratio", "3", "--answers", "20"], "answers goes with on_average"),
+        (["--ratio", "3", "--related", "0"], "whole number"),
+        (["--ratio", "3", "--sided", "three"], "one or two"),
+        (["--ratio", "3", "--unit", "team"], "person, household"),
+        (["--ratio", "3", "--unit-name", " "], "name is empty"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_2(capsys, tmp_path, monkeypatch, arguments, says):
@@ -177,6 +219,6 @@ def test_asks_on_a_terminal_and_prints_the_command():
     said = os.read(keyboard, 65536).decode()
     os.close(keyboard)
     assert process.returncode == 0
-    assert "discreet choose --posterior 0.12 --q 1 --p 0.05" in said
+    assert "discreet choose --posterior 0.12 --about membership --p 0.05" in said
     assert "More than before" in said
     assert "0.9520" in out

@@ -42,6 +42,15 @@ def documented(command: str) -> tuple[set[str], set[str]]:
     return must, may
 
 
+def inner(command: str, key: str) -> set[str]:
+    """Return the keys inside another one that its line on the page names."""
+    section = re.search(rf"^## {command}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
+    assert section is not None, command
+    line = re.search(rf"^\| `{key}` \| (.*) \|$", section[1], re.M)
+    assert line is not None, (command, key)
+    return set(re.findall(r"`(\w+)`", line[1])) - {"every_output", "on_average"}
+
+
 def printed(*words: str) -> dict[str, Any]:
     said = io.StringIO()
     with contextlib.redirect_stdout(said), pytest.raises(SystemExit) as way_out:
@@ -73,6 +82,8 @@ def test_every_key_is_on_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch)
         return out
 
     run("choose", "--difference", "0.1")
+    read = run("choose", "--posterior", "0.12", "--q", "0.05", "--about", "value")
+    assert inner("choose", "readings") == set(read["readings"][0]) - {"reading"}
     run("explain", "--epsilon", "1", "--prior", "0.5")
     run("explain", "--rho", "0.1")
     run("compose", "--epsilon", "0.1", "--times", "3")
@@ -91,6 +102,17 @@ def test_every_key_is_on_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch)
     assert first["release_id"] == again["release_id"]
     run("ledger", "show", *LEDGER)
     run("ledger", "verify", *LEDGER)
+    made_of = [*LEDGER, "--account", "with-a-promise"]
+    opened = run("ledger", "open", *made_of, "--ratio", "3", *OPENED[-4:])
+    assert inner("ledger", "promises") == set(opened["promises"][0])
+    gone = ["--promise", opened["promises"][0]["id"], "--approver", "a", "--reason", "b"]
+    assert run("ledger", "withdraw", *made_of, *gone)["promises"] == []
+    run("ledger", "upgrade", *LEDGER)
+    (folder / "promised.yaml").write_text(
+        SMALL.replace("budget: {epsilon: 0.5}", "promise: {ratio: 1000}\nseries: {releases: 12}")
+    )
+    tried = run("release", "promised.yaml", "--dry-run")
+    assert inner("release", "promises") == set(tried["promises"][0])
     run("report", made["release_id"], *LEDGER)
     run("audit", "small.yaml", "--trials", "100")
     run("ledger", "open", *LEDGER, "--account", "patients", "--adjacency", "replace", *OPENED)
@@ -112,8 +134,9 @@ def test_every_key_is_on_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch)
         must, may = documented(command)
         everywhere, anywhere = set.intersection(*outputs), set.union(*outputs)
         if command == "ledger":  # show and verify without an account have no terms to show
-            must -= {"account", "unit", "adjacency", "filter", "cap"}
-            may |= {"account", "unit", "adjacency", "filter", "cap"}
+            terms = {"account", "unit", "unit_name", "adjacency", "filter", "cap"}
+            terms |= {"promises", "unfinished"}
+            must, may = must - terms, may | terms
         assert must <= everywhere, (command, must - everywhere)
         assert anywhere <= must | may, (command, anywhere - must - may)
         assert may <= anywhere, (command, may - anywhere)

@@ -13,12 +13,21 @@ from discreet.explanations.statements import statement_schema
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_the_page_on_the_statement_names_every_key_and_no_other() -> None:
+def named(section: str) -> set[str]:
+    """The keys in the table of a section of the page on the statement."""
     text = (DOCS / "statement.md").read_text(encoding="utf-8")
-    table = text.split("## What is in it")[1].split("## Risk")[0]
-    assert set(re.findall(r"^\| `([a-z_]+)` \|", table, re.M)) == set(
-        statement_schema()["properties"]
-    )
+    table = text.split(f"## {section}\n")[1].split("\n## ")[0]
+    first = re.findall(r"^\| (`[^|]+) \|", table, re.M)
+    return set(re.findall(r"`([a-z_]+)`", " ".join(first)))
+
+
+def test_the_page_on_the_statement_names_every_key_and_no_other() -> None:
+    assert named("What is in it") == set(statement_schema()["properties"])
+
+
+def test_the_page_on_the_statement_names_every_fact_of_a_promise() -> None:
+    one = statement_schema()["properties"]["promises"]["items"]
+    assert named("Promises") == set(one["properties"]) == set(one["required"])
 
 
 def test_the_page_on_the_report_names_every_file(pure: Made) -> None:

@@ -16,7 +16,6 @@ from tracing import untraced
 
 from discreet.beliefs import Prior, explain
 from discreet.errors import InputError
-from discreet.explanations.catalogue import catalogue, languages
 from discreet.explanations.figures import amount, number
 from discreet.explanations.joining import chance_if_joined
 from discreet.explanations.sentences import AUDIENCES, sentence
@@ -25,11 +24,12 @@ from discreet.explanations.topics import (
     not_protected,
     pure_against_approximate,
     series_text,
-    subject_of,
 )
 from discreet.explanations.worries import answer, worry
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
 from discreet.laws import Gaussian
+from discreet.promises import Unit
+from discreet.words import catalogue, languages
 
 fixed = settings(derandomize=True, deadline=None, max_examples=200)
 PROMISES = [
@@ -127,7 +127,7 @@ def test_a_tracing_that_finds_a_planted_numeral() -> None:
 @pytest.mark.parametrize("audience", AUDIENCES)
 @pytest.mark.parametrize("stated", PROMISES, ids=str)
 def test_the_unit_is_the_subject_everywhere(stated: Any, audience: Any) -> None:
-    unit = subject_of("partition", ("patient_id", "day"))
+    unit = str(Unit.of("partition", columns=("patient_id", "day")))
     belief = explain(stated, 0.3, unit=unit)
     texts = [
         sentence(belief, audience),
@@ -165,7 +165,7 @@ def test_languages_have_the_same_texts_with_the_same_values(name: str) -> None:
 
 
 def test_another_language_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.explanations import catalogue as module
+    from discreet.words import texts as module
 
     english = (module._TEXTS / "en.toml").read_text(encoding="utf-8")
     (tmp_path / "en.toml").write_text(english, encoding="utf-8")

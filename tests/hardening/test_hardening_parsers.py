@@ -28,7 +28,8 @@ from discreet.errors import DiscreetError, InputError, SpecError
 from discreet.explanations import stored
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.promises import from_yaml
+from discreet.promises import promise_in
+from discreet.promises.keys import load_yaml, read_text
 from discreet.releases import keys, load, planning, release
 from discreet.releases.engines.duckdb import DuckDB
 from discreet.synthetic import spec as synthetic_spec
@@ -119,8 +120,8 @@ def _synthetic_file(path: Path) -> None:
     synthetic_spec.load(path)
 
 
-def _tolerance_file(path: Path) -> None:
-    from_yaml(path.read_text(encoding="utf-8", errors="surrogatepass"))
+def _promise_file(path: Path) -> None:
+    promise_in(load_yaml(read_text(path)), path.parent)
 
 
 def _parts_file(path: Path) -> None:
@@ -130,7 +131,7 @@ def _parts_file(path: Path) -> None:
         _part(words, "add-remove")
 
 
-READERS = [_spec_file, _synthetic_file, _tolerance_file, _parts_file]
+READERS = [_spec_file, _synthetic_file, _promise_file, _parts_file]
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda f: f.__name__)
@@ -160,10 +161,6 @@ def test_what_is_no_text_is_refused(
 ) -> None:
     path = tmp_path / "binary.yaml"
     path.write_bytes(content)
-    if reader is _tolerance_file:
-        from discreet.promises.mapping import read_text
-
-        reader = lambda p: from_yaml(read_text(p))  # type: ignore[assignment,return-value]  # noqa: E731
     with pytest.raises(InputError):
         reader(path)
 

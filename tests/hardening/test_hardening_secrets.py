@@ -160,7 +160,7 @@ def test_a_stored_release_tells_nothing_that_was_not_released(hunt: Hunt) -> Non
             said["table"].pop(noisy)
         for own in ("release_id", "made", "head", "spec_hash", "account_spent", "remaining"):
             said.pop(own)
-        for own in ("purpose", "learnable"):
+        for own in ("purpose", "learned"):
             said.pop(own)
         said["spec"].pop("purpose")
         shapes.append(said)

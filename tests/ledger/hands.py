@@ -1,14 +1,38 @@
-"""What someone with a database tool could do to a ledger, for the tests: SQL of their own."""
+"""What tests do to a ledger behind its back: SQL of their own, and acts amid its transactions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from sqlalchemy import Connection, NullPool, create_engine, text
 from sqlalchemy.engine import make_url
 
+from discreet.ledger.accounts import Account
+from discreet.ledger.chain import Chain
+
 SQLITE_TRIGGERS = ("append", "no_UPDATE", "no_DELETE")
+
+
+@contextmanager
+def amid_charges(act: Callable[[Account], None]) -> Iterator[None]:
+    """Act inside the transaction of every charge, between the sum and the entry.
+
+    What is given to `act` is the account as the charge leaves it.
+    """
+    afford = Chain.afford
+
+    def acting(self: Chain, *args: Any) -> Any:
+        found = afford(self, *args)
+        act(found[1])
+        return found
+
+    Chain.afford = acting  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Chain.afford = afford  # type: ignore[method-assign]
 
 
 class Hand:

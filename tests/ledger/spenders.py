@@ -3,6 +3,8 @@
     spenders.py many URL PROCESSES CHARGES EPSILON [FOLDER]
                                                      all at once; prints what they got, as JSON;
                                                      each stores outputs in a folder of its own
+    spenders.py promising URL PROCESSES CHARGES EPSILON
+                                                     the same, each with the promise 5 % to 12 %
     spenders.py killed URL SEED ROUNDS               one by one, each killed at a random moment
     spenders.py inside URL WHERE                     one that dies inside its transaction
 
@@ -18,18 +20,27 @@ import random
 import signal
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
+
+from hands import amid_charges
 
 from discreet.errors import BudgetExceeded
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.ledger.store import Store
+from discreet.promises import Posterior, Promise, priors
 
 SAID = {"purpose": "a table", "who": "spender", "spec_hash": "s"}
 
 
 def many(
-    url: str, processes: int, charges: int, epsilon: float, folder: str | None = None
+    url: str,
+    processes: int,
+    charges: int,
+    epsilon: float,
+    folder: str | None = None,
+    promise: Promise | None = None,
 ) -> dict[str, object]:
     """Let processes charge at the same moment; return the release ids that each was given."""
     start = time.time() + 0.5
@@ -43,7 +54,7 @@ def many(
             time.sleep(max(0.0, start - time.time()))
             for _ in range(charges):
                 try:
-                    entry = ledger.reserve("clinic", PureDP(epsilon), **SAID)
+                    entry = ledger.reserve("clinic", PureDP(epsilon), promise=promise, **SAID)
                     said["got"].append(entry.release_id)  # type: ignore[attr-defined]
                     if folder is not None:
                         own = Path(folder) / f"host-{number}"
@@ -117,8 +128,8 @@ def inside(url: str, where: str) -> int:
                 die()
 
             Store.append = append  # type: ignore[method-assign,assignment]
-        check = die if where == "before" else None
-        Ledger.open(url).reserve("clinic", PureDP(0.001), tolerance_check=check, **SAID)
+        with amid_charges(die) if where == "before" else nullcontext():
+            Ledger.open(url).reserve("clinic", PureDP(0.001), **SAID)
         os._exit(0)
     return os.waitpid(child, 0)[1]
 
@@ -127,6 +138,9 @@ if __name__ == "__main__":
     what, url, *rest = sys.argv[1:]
     if what == "many":
         result: object = many(url, int(rest[0]), int(rest[1]), float(rest[2]), *rest[3:])
+    elif what == "promising":
+        promise = Promise(Posterior(0.12, priors(p=0.05, q=1)))
+        result = many(url, int(rest[0]), int(rest[1]), float(rest[2]), promise=promise)
     elif what == "killed":
         result = killed(url, int(rest[0]), int(rest[1]))
     else:

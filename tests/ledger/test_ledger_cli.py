@@ -149,7 +149,7 @@ def test_charges_that_cannot_be(clinic: Discreet, flags: tuple[str, ...], code: 
         (("--epsilon", "1", "--delta", "1e-6"), "basic"),
         (("--rho", "1"), "zcdp"),
         (("--rho", "1", "--delta", "1e-6"), "zcdp"),
-        (("--epsilon", "1", "--filter", "basic"), "basic"),
+        (("--epsilon", "1", "--filter", "basic", "--delta", "0"), "basic"),
         (("--no-cap", "--filter", "zcdp"), "zcdp"),
     ],
 )
@@ -158,6 +158,22 @@ def test_the_filter_is_given_or_that_of_the_cap(
 ) -> None:
     found = discreet.json("open", "--account", "a", *flags, *APPROVED)
     assert found["filter"] == rule
+
+
+def test_a_basic_account_is_told_its_delta(discreet: Discreet) -> None:
+    code, words = discreet(
+        "open", "--account", "a", "--filter", "basic", "--epsilon", 10, *APPROVED
+    )
+    assert code == 2
+    assert "how much δ may be spent in all" in words
+    assert len(words.strip().splitlines()) == 1
+
+
+def test_a_cap_on_delta_may_be_raised_alone(discreet: Discreet) -> None:
+    discreet.json("open", "--account", "a", "--epsilon", 1, "--delta", 1e-6, *APPROVED)
+    found = discreet.json("grant", "--account", "a", "--delta", 2e-6, *APPROVED)
+    assert found["cap"] == {"epsilon": 1.0, "delta": 3e-6, "rho": None}
+    assert discreet("grant", "--account", "a", *APPROVED)[0] == 2
 
 
 def test_a_missing_lifetime_cap_is_asked_for_and_said_everywhere(discreet: Discreet) -> None:

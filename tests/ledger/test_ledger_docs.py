@@ -26,7 +26,11 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             done = CliRunner().invoke(app, shlex.split(command))
             assert done.exit_code == 0, (command, done.output, done.exception)
         ran += 1
-    assert ran == 7
+    assert ran == 9
     ledger = Ledger.open("sqlite:///ledger.db")
     assert ledger.verify().verified
     assert ledger.spent("clinic") == Amount.of(epsilon=0.95)
+    [promise] = ledger.made_promises("clinic")
+    assert promise.kept
+    assert promise.withdrawn
+    assert promise.withdrawn["approver"] == "B. Board"

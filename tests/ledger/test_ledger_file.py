@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hands import amid_charges
 
 from discreet.errors import InputError, InternalError, PolicyError
-from discreet.guarantees import Guarantee, PureDP
-from discreet.ledger import Ledger
+from discreet.guarantees import PureDP
+from discreet.ledger import Account, Ledger
 from discreet.ledger.store import Store
 
 SAID = {"purpose": "a table", "who": "ci", "spec_hash": "5" * 64}
@@ -72,14 +73,15 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_nobody_else_writes_between_the_sum_and_the_entry(full: Ledger) -> None:
     tried = []
 
-    def meanwhile(total: Guarantee) -> None:
+    def meanwhile(after: Account) -> None:
         with closing(sqlite3.connect(path_of(full), timeout=0, isolation_level=None)) as other:
             with pytest.raises(sqlite3.OperationalError, match="locked"):
                 other.execute("BEGIN IMMEDIATE")
-            tried.append(total)
+            tried.append(after.spent)
 
-    full.reserve("clinic", PureDP(0.1), tolerance_check=meanwhile, **SAID)
-    assert len(tried) == 1
+    with amid_charges(meanwhile):
+        entry = full.reserve("clinic", PureDP(0.1), **SAID)
+    assert tried == [entry.spent]
 
 
 def test_a_ledger_in_use_for_too_long_says_so_in_plain_words(

@@ -19,14 +19,24 @@ from hypothesis.stateful import (
     rule,
 )
 
-from discreet.errors import BudgetExceeded, PolicyError
+from discreet.errors import BudgetExceeded, InputError, PolicyError
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
-from discreet.ledger import Amount, Charge, Ledger
+from discreet.ledger import Amount, BrokenPromise, Charge, Ledger
+from discreet.ledger.promises import register
+from discreet.promises import Promise, promise_in
 
 TENTHS = st.integers(0, 12).map(lambda n: n / 10)
 DELTAS = st.sampled_from([0.0, 1e-7, 3e-7])
 FILTERS = ("pure", "basic", "zcdp")
 SAID = {"purpose": "a table", "who": "ci"}
+PROMISES = st.sampled_from(
+    [
+        promise_in({"posterior": 0.12, "p": 0.05, "q": 1, "confidence": 0.9}),
+        promise_in({"ratio": 4}),
+        promise_in({"ratio": 8, "about": "value", "every_output": True}),
+        promise_in({"posterior": 0.3, "q": 0.1, "about": "value", "on_average": True}),
+    ]
+)
 
 
 def exact(x: float) -> Fraction:
@@ -54,7 +64,7 @@ def charge_of(kind: str, x: float, d: float) -> Charge:
 
 
 class Spending(RuleBasedStateMachine):
-    """One account of a random filter; charges, reservations, outputs, grants and plans."""
+    """One account of a random filter; charges, outputs, grants, plans, promises, withdrawals."""
 
     reserved = Bundle("reserved")
     plans = Bundle("plans")
@@ -84,17 +94,24 @@ class Spending(RuleBasedStateMachine):
         self.open: set[str] = set()
         self.slots_left: dict[str, int] = {}
         self.begun: dict[str, set[str]] = {}
+        self.promises: dict[str, tuple[Fraction, Fraction]] = {}
 
     def teardown(self) -> None:
         if hasattr(self, "folder"):
             assert Ledger.open(self.url).verify().verified
             shutil.rmtree(self.folder)
 
-    def allowed(self, cost: tuple[Fraction, Fraction]) -> bool:
-        if self.cap is None:
-            return True
+    def within(self, cost: tuple[Fraction, Fraction], limit: tuple[Fraction, Fraction]) -> bool:
         after = [s + c for s, c in zip(self.spent, cost, strict=True)]
-        return all(a <= b for a, b in zip(after, self.cap, strict=True))
+        return all(a <= b for a, b in zip(after, limit, strict=True))
+
+    def allowed(self, cost: tuple[Fraction, Fraction]) -> bool:
+        limits = [*self.promises.values(), *([] if self.cap is None else [self.cap])]
+        return all(self.within(cost, limit) for limit in limits)
+
+    def limit_of(self, promise: Promise) -> tuple[str, tuple[Fraction, Fraction]]:
+        one = register(promise, self.ledger.account("a"))
+        return one.id, (Fraction(one.limit.lead), Fraction(one.limit.delta or 0))
 
     def spend(self, cost: tuple[Fraction, Fraction]) -> None:
         self.spent = (self.spent[0] + cost[0], self.spent[1] + cost[1])
@@ -116,6 +133,63 @@ class Spending(RuleBasedStateMachine):
         assert cost is not None
         self.ledger.charge("a", charge_of(kind, x, d), **SAID)
         self.spend(cost)
+
+    @rule(x=TENTHS, promise=PROMISES)
+    def promise(self, x: float, promise: Promise) -> None:
+        """A release that makes a promise: both are written, or neither."""
+        cost = modelled("pure", self.rule, x / 10, 0.0)
+        assert cost is not None
+        if self.rule == "zcdp" and promise.every_output:
+            with pytest.raises(PolicyError, match="adds up ρ"):
+                self.ledger.charge("a", PureDP(x / 10), promise=promise, **SAID)
+            return
+        name, limit = self.limit_of(promise)
+        limit = self.promises.get(name, limit)
+        broken = [each for each in (*self.promises.values(), limit) if not self.within(cost, each)]
+        if broken or not self.allowed(cost):
+            with pytest.raises(BrokenPromise if broken else BudgetExceeded):
+                self.ledger.charge("a", PureDP(x / 10), promise=promise, **SAID)
+            return
+        self.ledger.charge("a", PureDP(x / 10), promise=promise, **SAID)
+        self.spend(cost)
+        self.entries += name not in self.promises
+        self.promises[name] = limit
+
+    @rule(which=st.integers(0, 3))
+    def withdraw(self, which: int) -> None:
+        name = dict(enumerate(self.promises)).get(which)
+        if name is None:
+            with pytest.raises(InputError, match="has no promise"):
+                self.ledger.withdraw("a", "0" * 16, approver="a", reason="b")
+            return
+        self.ledger.withdraw("a", name, approver="a", reason="b")
+        del self.promises[name]
+        self.entries += 1
+
+    @rule(add=st.sampled_from([1e-7, 1e-30]))
+    def grant_delta(self, add: float) -> None:
+        """A promise whose ε or ρ leans on the cap on δ keeps it where it is, unless by a hair."""
+        amount = Amount.of(delta=add)
+        if self.cap is None or self.rule == "pure":
+            with pytest.raises((PolicyError, InputError)):
+                self.ledger.grant("a", add=amount, approver="a", reason="b")
+            return
+        raised = (self.cap[0], self.cap[1] + exact(add))
+        if add > 1e-9 and any(delta for _, delta in self.promises.values()):
+            with pytest.raises(PolicyError, match="would no longer hold"):
+                self.ledger.grant("a", add=amount, approver="a", reason="b")
+            return
+        try:
+            self.ledger.grant("a", add=amount, approver="a", reason="b")
+        except PolicyError:
+            assert any(delta for _, delta in self.promises.values())
+            return
+        self.cap = raised
+        self.promises = {
+            name: (most, raised[1] if delta else delta)
+            for name, (most, delta) in self.promises.items()
+        }
+        self.entries += 1
 
     @rule(target=reserved, x=TENTHS)
     def reserve(self, x: float) -> object:
@@ -201,6 +275,11 @@ class Spending(RuleBasedStateMachine):
         assert lead is not None
         assert Fraction(lead) == self.spent[0]
         assert Fraction(account.spent.delta or 0) == self.spent[1]
+        assert self.promises == {
+            name: (Fraction(limit.lead), Fraction(limit.delta or 0))
+            for name, limit in account.promises.items()
+        }
+        assert all(one.kept for one in ledger.promises("a"))
         assert {str(e.release_id) for e in ledger.unfinished("a")} == self.open
         assert len(ledger.entries()) == self.entries
 

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from hands import Hand
+from hands import Hand, amid_charges
 
 from discreet.errors import DiscreetError, InputError, InternalError, PolicyError
-from discreet.guarantees import Guarantee, PureDP
-from discreet.ledger import Amount, Ledger
+from discreet.guarantees import PureDP
+from discreet.ledger import Account, Amount, Ledger
 from discreet.ledger.store import Store
 from servers import Cut, PostgreSQL, Proxy
 
@@ -127,7 +127,7 @@ def test_a_session_ended_by_an_administrator_is_begun_again(
     ledger, ended = opened(), []
     database = url.rsplit("/", 1)[1]
 
-    def end(total: Guarantee) -> None:
+    def end(after: Account) -> None:
         if not ended:
             ended.extend(
                 postgres.execute(
@@ -137,7 +137,8 @@ def test_a_session_ended_by_an_administrator_is_begun_again(
                 )
             )
 
-    ledger.reserve("clinic", PureDP(0.1), tolerance_check=end, **SAID)
+    with amid_charges(end):
+        ledger.reserve("clinic", PureDP(0.1), **SAID)
     assert ended == [(True,)]
     assert ledger.spent("clinic") == Amount.of(epsilon=0.1)
 
@@ -149,12 +150,13 @@ def test_a_server_that_comes_back_is_waited_for(own_postgres: PostgreSQL) -> Non
     ledger.open_account("clinic", approver="a", reason="b", **terms)  # type: ignore[arg-type]
     restarted = []
 
-    def restart(total: Guarantee) -> None:
+    def restart(after: Account) -> None:
         if not restarted:
             own_postgres.restart()
-            restarted.append(total)
+            restarted.append(after)
 
-    ledger.reserve("clinic", PureDP(0.1), tolerance_check=restart, **SAID)
+    with amid_charges(restart):
+        ledger.reserve("clinic", PureDP(0.1), **SAID)
     assert ledger.spent("clinic") == Amount.of(epsilon=0.1)
     assert ledger.verify().verified
 
@@ -167,23 +169,25 @@ def test_a_writer_that_waited_sees_what_was_written(opened: Opened, url: str) ->
     import threading
 
     ledger, second, told = opened(), Ledger.open(url), []
-    inside, checks = threading.Event(), []
+    inside, seen = threading.Event(), []
 
-    def slow(total: Guarantee) -> None:
-        checks.append(total)
-        inside.set()
-        time.sleep(0.5)
+    def slow(after: Account) -> None:
+        seen.append(after.spent)
+        if not inside.is_set():
+            inside.set()
+            time.sleep(0.5)
 
     def later() -> None:
         inside.wait()
-        told.append(second.reserve("clinic", PureDP(0.2), tolerance_check=checks.append, **SAID))
+        told.append(second.reserve("clinic", PureDP(0.2), **SAID))
 
     waiting = threading.Thread(target=later)
-    waiting.start()
-    first = ledger.reserve("clinic", PureDP(0.1), tolerance_check=slow, **SAID)
-    waiting.join()
+    with amid_charges(slow):
+        waiting.start()
+        first = ledger.reserve("clinic", PureDP(0.1), **SAID)
+        waiting.join()
     assert told[0].seq == first.seq + 1
-    assert [c.epsilon for c in checks if isinstance(c, PureDP)] == [0.1, 0.3]  # each once
+    assert seen == [Amount.of(epsilon=0.1), Amount.of(epsilon=0.3)]  # each once
 
 
 def test_a_ledger_in_use_for_too_long_says_so(

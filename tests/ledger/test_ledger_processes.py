@@ -51,6 +51,31 @@ def test_32_processes_spend_all_of_the_cap_and_no_more(opened: Opened, url: str)
 
 
 @pytest.mark.slow
+def test_8_processes_never_pass_a_promise(opened: Opened, url: str) -> None:
+    """The cap is far above what 5 % to 12 % allows, which is 0.952."""
+    ledger = opened(promise={"posterior": 0.12, "p": 0.05, "q": 1}, cap=None)
+    ledger.grant("clinic", add=PureDP(100.0), approver="B", reason="by mistake")
+    found = run("many", url, 8, 15, 0.01)
+    assert found["failed"] == []
+    assert (len(found["got"]), found["refused"]) == (95, 8 * 15 - 95)
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.95)
+    assert [one.kept for one in ledger.promises("clinic")] == [True]
+    assert ledger.verify().verified
+
+
+@pytest.mark.slow
+def test_8_processes_with_the_same_promise_register_it_once(opened: Opened, url: str) -> None:
+    ledger = opened(cap=None)
+    found = run("promising", url, 8, 15, 0.01)
+    assert found["failed"] == []
+    assert (len(found["got"]), found["refused"]) == (95, 8 * 15 - 95)
+    kinds = [entry.kind for entry in ledger.entries("clinic")]
+    assert kinds[:3] == ["open", "promise", "reserve"]
+    assert kinds.count("promise") == 1
+    assert ledger.verify().verified
+
+
+@pytest.mark.slow
 def test_32_hosts_go_on_after_the_server_crashed_and_came_back(
     own_postgres: PostgreSQL, tmp_path: Path
 ) -> None:

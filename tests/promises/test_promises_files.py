@@ -1,4 +1,4 @@
-"""Tolerances in files: there and back, and one clear sentence for what cannot be used."""
+"""Promises in files: there and back, and one clear sentence for what cannot be used."""
 
 import math
 
@@ -20,13 +20,14 @@ from discreet.promises import (
     PosteriorUnlessRatio,
     Ratio,
     Table,
-    from_mapping,
-    from_yaml,
+    delta_in,
     preset,
     priors,
-    promise_of,
-    to_yaml,
+    promise_in,
+    promised,
+    tolerance_in,
 )
+from discreet.promises.keys import KEYS, load_yaml
 
 EVERY_SHAPE = [
     Ratio(3),
@@ -48,35 +49,45 @@ EVERY_SHAPE = [
 ]
 
 
+def from_yaml(text):
+    return tolerance_in(load_yaml(text))
+
+
 @pytest.mark.parametrize("tolerance", EVERY_SHAPE, ids=str)
 def test_yaml_there_and_back(tolerance):
-    assert from_yaml(to_yaml(tolerance)) == tolerance
+    promise = promised(tolerance)
+    assert promise_in(load_yaml(promise.to_yaml())) == promise
+    assert tolerance_in(tolerance.to_mapping()) == tolerance
 
 
 def test_flags_with_underscores():
-    assert from_mapping({"posterior": 0.25, "unless_ratio": 3, "values_known": True}) == (
+    assert tolerance_in({"posterior": 0.25, "unless_ratio": 3, "values_known": True}) == (
         PosteriorUnlessRatio(0.25, 3, priors(q=1))
     )
-    assert from_mapping({"ratio": 3, "difference": 0.2}) == AllOf((Ratio(3), Difference(0.2)))
-    assert from_mapping({"preset": "threefold"}) == Ratio(3)
+    assert tolerance_in({"ratio": 3, "difference": 0.2}) == AllOf((Ratio(3), Difference(0.2)))
+    assert tolerance_in({"preset": "threefold"}) == Ratio(3)
     assert from_yaml("tolerance: {ratio: 3}") == Ratio(3)
+    assert from_yaml("promise: {ratio: 3}") == Ratio(3)
 
 
 def test_table_file_is_relative_to_the_folder(tmp_path):
     (tmp_path / "t.csv").write_text("p,q,ratio\n0,1,10\n\n1,1,2\n")
-    tolerance = from_mapping({"table": "t.csv", "q": 1}, tmp_path)
+    tolerance = tolerance_in({"table": "t.csv", "q": 1}, tmp_path)
+    assert promise_in({"table": "t.csv", "q": 1}, tmp_path).tolerance == tolerance
     assert tolerance.ratio_at(0.5, 1.0) == 2
 
 
 @pytest.mark.parametrize(
     ("mapping", "says"),
     [
-        ({}, "nothing is tolerated"),
-        ({"posterior": 0.12}, "--p 0.05"),
+        ({}, "nothing is promised yet"),
+        ({"posterior": 0.12}, "p: 0.05"),
         ({"posterior": 0.12, "p": 0.3}, "budget would be 0"),
         ({"posterior": 0.3, "box": [0, 1, 0, 0.3]}, "budget would be 0"),
         ({"unless_ratio": 3}, "goes with posterior"),
         ({"counts_sensitive_only": True, "ratio": 2}, "goes with counterfactual"),
+        ({"counts_sensitive_only": "no", "counterfactual": 2}, "true or false"),
+        ({"counts_sensitive_only": 0, "counterfactual": 2}, "true or false"),
         ({"ratio": 1}, "above 1"),
         ({"ratio": 0.5}, "above 1"),
         ({"ratio": math.nan}, "nan"),
@@ -116,7 +127,7 @@ def test_table_file_is_relative_to_the_folder(tmp_path):
 )
 def test_bad_tolerances(mapping, says):
     with pytest.raises(InputError, match=says) as caught:
-        from_mapping(mapping)
+        promise_in(mapping)
     assert "\n" not in str(caught.value)
 
 
@@ -154,20 +165,37 @@ def test_bad_csv(text, says):
 def test_a_file_that_is_not_text(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"\xff\xfe\x00p")
     with pytest.raises(InputError, match="UTF-8"):
-        from_mapping({"table": "t.csv"}, tmp_path)
+        promise_in({"table": "t.csv"}, tmp_path)
 
 
-def test_promise():
-    assert promise_of({"every_output": True}).delta == 0
-    assert promise_of({"delta": 1e-6, "confidence": 0.999}).confidence == 0.999
+def test_how_surely():
+    assert promise_in({"ratio": 3, "every_output": True}).every_output
+    assert promise_in({"ratio": 3, "every_output": False}).surety is None
+    keys = {"ratio": 3, "delta": 1e-6, "confidence": 0.999}
+    assert promise_in(keys).confidence == 0.999
+    assert delta_in(keys) == 1e-6
+    assert delta_in({"ratio": 3}) == delta_in({"delta": None}) == 0
     for bad in (
         {"every_output": True, "delta": 1e-6},
-        {"delta": 2},
+        {"every_output": 1},
+        {"every_output": True, "confidence": 0.9},
+        {"on_average": True, "confidence": 0.9, "about": "value", "q": 0.05},
+        {"every_output": True, "on_average": True, "about": "value", "q": 0.05},
         {"confidence": "x"},
+        {"confidence": True},
+        {"confidence": 1},
+        {"confidence": math.nan},
         {"sided": "three"},
+        {"answers": 20},
+        {"answers": 1, "on_average": True, "about": "value", "q": 0.05},
     ):
-        with pytest.raises(ToleranceError):
-            promise_of(bad)
+        with pytest.raises(InputError) as caught:
+            promise_in({"ratio": 3} | bad)
+        assert caught.value.exit_code == 2
+        assert "\n" not in str(caught.value)
+    for delta in (2, -1, "x", True, math.nan):
+        with pytest.raises(ToleranceError, match="delta is"):
+            delta_in({"delta": delta})
 
 
 def test_function_has_no_file():
@@ -193,9 +221,7 @@ def test_presets_are_known():
         lambda inner: (
             st.lists(inner, max_size=4)
             | st.dictionaries(
-                st.sampled_from(
-                    ["ratio", "posterior", "p", "q", "box", "table", "all", "groups", "x"]
-                ),
+                st.sampled_from([*sorted(KEYS), "x"]),
                 inner,
                 max_size=4,
             )
@@ -205,7 +231,7 @@ def test_presets_are_known():
 )
 def test_any_mapping_is_read_or_refused(value):
     try:
-        from_mapping(value)
+        promise_in(value)
     except DiscreetError as error:
         assert "\n" not in str(error)
 

@@ -14,6 +14,7 @@ from discreet.beliefs.approximate import epsilon_prime
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
 from discreet.laws import Gaussian, Geometric, Laplace, RandomizedResponse
+from discreet.promises import Promise, Ratio
 from discreet.series import horizon
 from discreet.series.accumulating import bound_of
 
@@ -33,8 +34,12 @@ DAILY_NOISE = Gaussian.of_rho(0.01)
 )
 def test_example_4_1(each, how, posterior_99: int, difference_98: int) -> None:  # type: ignore[no-untyped-def]
     assert horizon(each, 0.5, posterior_limit=0.99, **how).releases == posterior_99
-    found = horizon(each, difference_limit=0.98, **how)
+    same = horizon(each, posterior=0.99, p=0.5, about="membership", confidence=0.99, **how)
+    assert same.releases == posterior_99
+    found = horizon(each, difference_limit=0.98, about="membership", **how)
     assert found.releases == difference_98
+    same = horizon(each, difference=0.98, about="membership", confidence=0.99, **how)
+    assert same.releases == difference_98
     assert found.series[-2].difference <= 0.98 < found.series[-1].difference
 
 
@@ -190,8 +195,26 @@ def test_long_horizons_are_found() -> None:
     [
         (lambda: horizon(DAILY), "no limit"),
         (lambda: horizon(DAILY, posterior_limit=0.9), "give the prior"),
-        (lambda: horizon(DAILY, 0.5, posterior_limit=1.5), "between 0 and 1"),
-        (lambda: horizon(DAILY, 0.5, posterior_limit=math.nan), "between 0 and 1"),
+        (lambda: horizon(DAILY, 0.5, posterior_limit=1.5), "so 1.5 % is 0.015"),
+        (lambda: horizon(DAILY, 0.5, posterior_limit=math.nan), "posterior is nan"),
+        (lambda: horizon(DAILY, 0.5, posterior_limit=0.4), "may not learn anything"),
+        (lambda: horizon(DAILY, 1.5, upto=3), "above 0 and at most at 1"),
+        (lambda: horizon(PureDP(0.1, adjacency="local"), 0.5, upto=3), "prior of the value as q"),
+        (lambda: horizon(ZCDP(0.1), ratio=3, every_output=True), "pure DP alone"),
+        (
+            lambda: horizon(PureDP(0.1, adjacency="replace"), Ratio(3)),
+            "stated under 'replace', not 'add-remove'",
+        ),
+        (
+            lambda: horizon(PureDP(0.1), Promise(Ratio(3), adjacency="replace")),
+            "stated under 'add-remove', not 'replace'",
+        ),
+        (
+            lambda: horizon(
+                Geometric(0.1), ratio=3, adjacency="replace", spent=PureDP(0.1), confidence=0.9
+            ),
+            "stated under 'add-remove', not 'replace'",
+        ),
         (lambda: horizon(DAILY, 0.5, upto=0), "upto is"),
         (lambda: horizon(DAILY, 0.5, upto=5, method="optimal"), "must be left out"),
         (lambda: horizon(PureDP(1.0), 0.5, upto=5, method="paper"), "needs zCDP"),
@@ -265,8 +288,10 @@ PARTS = [
 @pytest.mark.parametrize("limit", [0.6, 0.8, 0.95])
 def test_a_glance_finds_what_a_walk_finds(each: Any, strength: Any, limit: float) -> None:
     how: dict[str, Any] = {"posterior_limit": limit, "strength": strength, "confidence": 0.95}
-    walked = horizon(each, 0.5, **how)
-    seen = horizon(each, 0.5, most=9, **how)
+    local = isinstance(each, RandomizedResponse)  # which protects an answer, not that one was given
+    how |= {"q": 0.5} if local else {"prior": 0.5}
+    walked = horizon(each, **how)
+    seen = horizon(each, most=9, **how)
     assert seen.releases == walked.releases
     assert seen.strength == walked.strength
     assert seen.series[0].k == 1
@@ -290,7 +315,7 @@ def test_a_glance_stops_where_it_is_told_to() -> None:
 
 @pytest.mark.parametrize("each", [Laplace(0.1), Laplace(1.0), DAILY_NOISE, Geometric(0.05)])
 def test_a_search_that_is_pointed_somewhere_finds_what_one_from_nothing_finds(each: Any) -> None:
-    found = horizon(each, 0.5, posterior_limit=0.9, upto=150, most=12)
+    found = horizon(each, 0.5, posterior_limit=0.9, upto=150, most=12, confidence=0.99)
     for step in found.series:
         alone = bound_of([(each, step.k)], 0.01).epsilon_prime
         assert step.epsilon_prime == pytest.approx(alone, rel=1e-7)

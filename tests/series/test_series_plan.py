@@ -1,4 +1,4 @@
-"""Plans: KSZ Example 4.2 and its errata; the budget, put back, keeps the tolerance."""
+"""Plans: KSZ Example 4.2 and its errata; the budget, put back, keeps the promise."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.beliefs.confidence import failure_of
+from discreet.budgets.limits import limits_of
 from discreet.composition.walk import WalkLoss
-from discreet.errors import InputError, ToleranceError
+from discreet.errors import GuaranteeError, InputError, ToleranceError
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.laws import Gaussian, Geometric
-from discreet.series import Tolerated, plan
+from discreet.promises import Promise, promise_in
+from discreet.series import plan
 from discreet.series.accumulating import bound_of
 from discreet.series.planning import shown_down
 
-YEAR = {"difference": 0.2, "releases": 12}
+YEAR = {"difference": 0.2, "releases": 12, "about": "membership", "confidence": 0.99}
 GEOMETRIC = {"mechanism": "geometric", "strength": "exact"}
 GAUSSIAN = {"mechanism": "gaussian", "strength": "exact"}
 
@@ -101,6 +103,7 @@ def test_the_budget_put_back_keeps_the_tolerance(
     found = plan(
         releases,
         difference=difference,
+        about="membership",
         mechanism=mechanism,
         budget=budget if mechanism is None else None,  # type: ignore[arg-type]
         sided=sided,  # type: ignore[arg-type]
@@ -135,7 +138,13 @@ def _scaled(part, factor: float) -> tuple[float, ...]:  # type: ignore[no-untype
     st.floats(0.05, 0.6),
 )
 def test_weighted_splits_keep_it_too(weights: list[float], budget: str, difference: float) -> None:
-    found = plan(weights=weights, budget=budget, difference=difference)  # type: ignore[arg-type]
+    found = plan(
+        weights=weights,
+        budget=budget,  # type: ignore[arg-type]
+        difference=difference,
+        about="membership",
+        confidence=0.99,
+    )
     assert len(found.budgets) == len(weights)
     for x, w in zip(found.budgets, weights, strict=True):
         assert x == pytest.approx(w / weights[0] * found.budgets[0], rel=1e-9)
@@ -151,26 +160,43 @@ def test_growing_splits() -> None:
     assert sum(found.budgets) == pytest.approx(sum(equal.budgets))  # ρ adds up, however it is split
 
 
-def test_tolerances() -> None:
-    assert Tolerated(difference=0.2).epsilon_prime == pytest.approx(4 * math.atanh(0.2))
-    assert Tolerated(ratio=3.0).epsilon_prime == pytest.approx(math.log(3))
-    assert Tolerated(posterior=0.75, prior=0.5).epsilon_prime == pytest.approx(math.log(3))
-    at = Tolerated(ratio=1.5, prior=0.5)  # 50 % → 75 %
-    assert at.epsilon_prime == pytest.approx(math.log(3))
-    both = Tolerated(difference=0.2, ratio=1.2)
-    assert both.epsilon_prime == pytest.approx(math.log(1.2))
-    anything = Tolerated(ratio=3.0, prior=0.5)
-    assert anything.epsilon_prime == math.inf
-    json.dumps(anything.to_dict(), allow_nan=False)
+@pytest.mark.parametrize(
+    ("keys", "loss"),
+    [
+        ({"difference": 0.2}, 4 * math.atanh(0.2)),
+        ({"ratio": 3.0}, math.log(3)),
+        ({"posterior": 0.75, "p": 0.5}, math.log(3)),
+        ({"ratio": 1.5, "p": 0.5}, math.log(2)),  # down, 50 % → 33.3 %
+        ({"ratio": 1.5, "p": 0.5, "sided": "one"}, math.log(3)),  # 50 % → 75 %
+        ({"difference": 0.2, "ratio": 1.2}, math.log(1.2)),
+        ({"ratio": 3.0, "p": 0.5}, math.log(5)),  # down, 50 % → 16.7 %; up, to 100 %
+        ({"ratio": 3.0, "p": 0.5, "sided": "one"}, math.inf),
+    ],
+)
+def test_what_a_promise_about_membership_allows(keys: dict[str, Any], loss: float) -> None:
+    promise: Promise = promise_in(keys | {"about": "membership"})
+    limits = limits_of(promise)
+    assert limits.one == pytest.approx(loss)
+    assert limits.two is None
+    json.dumps(promise.to_dict(), allow_nan=False)
 
 
 def test_pure_plans_without_confidence_hold_for_every_output() -> None:
+    known = plan(1, ratio=3.0, about="membership")
+    assert known.budgets[0] == pytest.approx(math.log(3), rel=1e-9)
     found = plan(1, ratio=3.0)
-    assert found.budgets[0] == pytest.approx(math.log(3), rel=1e-9)
+    assert found.budgets[0] == pytest.approx(math.log(3) / 2, rel=1e-9)
+    for one in (known, found):
+        assert one.promise.every_output
+        assert one.holds_with == 1
+        assert "every possible output" in one.assumptions.probability
+    sure = plan(1, ratio=3.0, mechanism="gaussian")
+    assert sure.promise.confidence == sure.holds_with == 0.99
+    assert "99 %" in sure.promise.sentence()
 
 
 @pytest.mark.parametrize("mechanism", [None, "geometric", "laplace", "gaussian"])
-@pytest.mark.parametrize("unit", ["user", "user-period"])
+@pytest.mark.parametrize("unit", ["person", "partition"])
 def test_json(mechanism: str | None, unit: str) -> None:
     found = plan(12, difference=0.2, mechanism=mechanism, unit=unit, period="month")  # type: ignore[arg-type]
     out = json.loads(json.dumps(found.to_dict(), allow_nan=False))
@@ -181,7 +207,7 @@ def test_json(mechanism: str | None, unit: str) -> None:
     assert found._repr_html_().startswith("<table>")
     assert "\n" not in repr(found)
     assert out["accumulation"]["accumulates"] != out["accumulation"]["does_not_accumulate"]
-    assert ("month" in out["accumulation"]["accumulates"]) is (unit == "user-period")
+    assert ("month" in out["accumulation"]["accumulates"]) is (unit == "partition")
 
 
 def test_a_mechanism_ignores_delta_of_each_and_says_so() -> None:
@@ -193,12 +219,13 @@ def test_a_mechanism_ignores_delta_of_each_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"releases": 12}, "no tolerance"),
-        ({"releases": 12, "posterior": 0.3}, "give the prior"),
-        ({"releases": 12, "posterior": 0.2, "prior": 0.3}, "below the prior"),
-        ({"releases": 12, "difference": 0.0}, "no change of belief"),
+        ({"releases": 12}, "nothing is promised yet"),
+        ({"releases": 12, "posterior": 0.3}, "Fix the prior"),
+        ({"releases": 12, "posterior": 0.2, "prior": 0.3}, "the priors in question reach 0.3"),
+        ({"releases": 12, "difference": 0.0}, "above 0 and at most 1"),
         ({"releases": 12, "difference": 1.0}, "every change"),
-        ({"releases": 12, "ratio": 0.5}, "1 or more"),
+        ({"releases": 12, "ratio": 0.5}, "must be above 1"),
+        ({"releases": 12, "ratio": 1}, "at 1 nothing at all may be learned"),
         ({"releases": 0, "difference": 0.2}, "whole number"),
         ({"difference": 0.2}, "how many releases"),
         ({"releases": 3, "difference": 0.2, "weights": [1.0, 2.0]}, "one for each"),
@@ -206,9 +233,11 @@ def test_a_mechanism_ignores_delta_of_each_and_says_so() -> None:
         ({"difference": 0.2, "weights": [1.0], "growth": 2.0}, "choose one"),
         ({"releases": 3, "difference": 0.2, "growth": 0.0}, "growth factor"),
         ({"releases": 300, "difference": 0.2, "growth": 2.0}, "nearer 1"),
-        ({"releases": 12, "difference": 0.2, "delta_each": 0.01}, "add up to"),
+        ({"releases": 12, "difference": 0.2, "delta_each": 0.01}, "give away 0.12"),
         ({"releases": 12, "difference": 0.2, "delta_total": 0.02}, "needs a smaller one"),
-        ({"releases": 12, "difference": 0.2, "delta_total": 1e-8, "delta_each": 1e-8}, "add up to"),
+        (YEAR | {"delta_total": 1e-8, "delta_each": 1e-8}, "delta alone passes it"),
+        (YEAR | {"about": "both", "delta_total": 1e-8, "delta_each": 1e-8}, "delta alone passes"),
+        (YEAR | {"about": "value", "delta_total": 1e-8, "delta_each": 1e-8}, "delta alone passes"),
         ({"releases": 12, "difference": 0.2, "mechanism": "magic"}, "mechanism is"),
         ({"releases": 12, "difference": 0.2, "mechanism": "gaussian", "budget": "epsilon"}, "not"),
         ({"releases": 12, "difference": 0.2, "unit": "house"}, "unit is"),
@@ -218,11 +247,27 @@ def test_a_mechanism_ignores_delta_of_each_and_says_so() -> None:
         ),
         ({"releases": 2, "difference": 0.2, "delta_total": 0, "delta_each": 1e-8}, "none of each"),
         ({"releases": 12, "difference": math.nan}, "difference is"),
+        (YEAR | {"confidence": 1.0}, "strictly between 0 and 1"),
+        (YEAR | {"on_average": True}, "two ways of being sure"),
+        ({"releases": 2, "ratio": 3, "every_output": True, "delta_each": 1e-8}, "pure DP alone"),
+        ({"releases": 2, "ratio": 3, "every_output": True, "budget": "rho"}, "pure DP alone"),
+        ({"releases": 2, "ratio": 3, "mechanism": "geometric", "strength": "exact"}, "confidence"),
+        ({"releases": 2, "ratio": 3, "prior": 0.1, "adjacency": "replace"}, "prior of the value"),
+        (
+            {
+                "releases": 2,
+                "ratio": 3,
+                "mechanism": "randomized-response",
+                "adjacency": "add-remove",
+            },
+            "stated under 'local'",
+        ),
+        ({"releases": "2", "ratio": 3}, "releases is '2'"),
         ({"releases": 2, "difference": 1e-4, "delta_each": 0.004}, "delta alone passes it"),
     ],
 )
 def test_refusals(arguments: dict[str, object], words: str) -> None:
-    with pytest.raises((InputError, ToleranceError), match=words) as caught:
+    with pytest.raises((InputError, ToleranceError, GuaranteeError), match=words) as caught:
         plan(**arguments)  # type: ignore[arg-type]
     assert caught.value.exit_code == 2
     assert "\n" not in str(caught.value)
@@ -231,18 +276,19 @@ def test_refusals(arguments: dict[str, object], words: str) -> None:
 @pytest.mark.parametrize("mechanism", ["geometric", "gaussian", "laplace"])
 def test_few_bounds_are_asked_for(mechanism: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bisection to 4e-15 takes some fifty; a smooth bound needs far fewer, and no side is lost."""
-    from discreet.series import planning
+    from discreet.series.accumulating import Parts
 
     asked: list[float] = []
-    ask = planning.bound_of
+    ask = Parts.keeps
 
     def counted(*parts: Any, **how: Any) -> Any:
         found = ask(*parts, **how)
-        asked.append(found.epsilon_prime)
+        asked.append(found.excess)
         return found
 
-    monkeypatch.setattr(planning, "bound_of", counted)
-    found = plan(12, difference=0.2, mechanism=mechanism)
+    monkeypatch.setattr(Parts, "keeps", counted)
+    found = plan(**YEAR, mechanism=mechanism)  # type: ignore[arg-type]
     assert len(asked) <= 30
-    assert found.epsilon_prime <= found.tolerated.epsilon_prime
-    assert found.tolerated.epsilon_prime - found.epsilon_prime < 1e-12
+    allowed = limits_of(found.promise).one
+    assert found.epsilon_prime <= allowed
+    assert allowed - found.epsilon_prime < 1e-12

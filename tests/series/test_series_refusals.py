@@ -29,14 +29,18 @@ class TestPlans:
             ({"delta_total": 0.02}, "delta of the total is 0.02; .* 0.01 needs a smaller one"),
             (
                 {"delta_each": 1e-3, "delta_total": 5e-3},
-                "12 releases at delta = 0.001 .* past 0.005",
+                "12 releases with delta 0.001 each give away 0.012, .* fail with 0.01",
             ),
-            ({"delta_each": 1e-3}, "12 releases at delta = 0.001 add up to 0.012, past 0.01"),
+            ({"delta_each": 1e-3}, "12 releases with delta 0.001 each give away 0.012"),
+            (
+                {"delta_each": 1e-4, "delta_total": 5e-4},
+                "delta alone passes it. Lower delta",
+            ),
             ({"weights": [1, 2], "growth": 0.9}, "weights"),
         ],
     )
     def test_what_does_not_fit_together(self, how, said: str) -> None:
-        with pytest.raises(InputError, match=said):
+        with pytest.raises((InputError, ToleranceError), match=said):
             plan(**{"releases": 12, "difference": 0.2} | how)
 
     def test_a_delta_that_is_not_used_is_said(self) -> None:

@@ -194,7 +194,8 @@ def test_a_tolerance_that_would_be_broken_is_refused(client: Any, spec: dict[str
     made(client, spec)
     more = spec | {"purpose": "once more"}
     page = client.post("/release/look", data={"which": "yaml", "spec": written(more)}).text
-    assert "tolerance would be broken" in page
+    assert "would break a promise" in page
+    assert "3-fold" in page
     assert "Go on to the charge" not in page
 
 
@@ -556,3 +557,20 @@ def test_the_saved_spec_is_private(client: Any, spec: dict[str, Any]) -> None:
     made(client, spec)
     (path,) = Path(client.folder).glob("spec-*.yaml")
     assert path.stat().st_mode & 0o177 == 0
+
+
+def test_an_account_opens_with_the_promise_of_its_spec(client: Any, spec: dict[str, Any]) -> None:
+    promise = {"posterior": 0.12, "p": 0.05, "about": "membership"}
+    spec = {k: v for k, v in spec.items() if k != "budget"} | {"tolerance": promise}
+    page = client.post("/release/look", data={"which": "yaml", "spec": written(spec)}).text
+    assert "Nobody who starts at 5 % becomes more than 12 % sure" in page
+    fields = {"promise": "yes", "approver": "A", "reason": "B"}
+    client.post("/release/open", data={"spec": written(spec)} | fields)
+    (standing,) = Ledger.open(f"sqlite:///{client.folder / 'ledger.db'}").promises(spec["account"])
+    assert standing.left == pytest.approx(0.952008814476)
+    made(client, spec)
+    more = {k: v for k, v in spec.items() if k != "tolerance"} | {"budget": {"epsilon": 0.1}}
+    page = client.post("/release/look", data={"which": "yaml", "spec": written(more)}).text
+    assert "would break a promise" in page
+    assert "raise the cap" not in page
+    assert "Go on to the charge" not in page

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from discreet.budgets import choose
 from discreet.errors import DiscreetError
-from discreet.promises import PRESETS, from_mapping
+from discreet.promises import PRESETS, tolerance_in
 from discreet.web.conditions import KINDS, WORRIES, Asked, Condition, preset_links, read
 from discreet.web.handles import axis, edges, handles, map_handles, moved
 from discreet.web.links import link
@@ -48,7 +48,7 @@ asked_for = st.lists(conditions(), min_size=1, max_size=4).map(lambda found: Ask
 
 def test_presets_are_sentences() -> None:
     for name, asked, _ in preset_links():
-        assert from_mapping(asked.to_mapping()) == PRESETS[name].tolerance
+        assert tolerance_in(asked.to_mapping()) == PRESETS[name].tolerance
         found = answer(asked)
         assert found.epsilon == choose(PRESETS[name].tolerance).epsilon
 

@@ -34,6 +34,10 @@ _INDEPENDENCE = (
     "data break it, and more may then be learned."
 )
 _KNOWN_OTHERS = "the others' data are known to the adversary, so nothing is assumed about them."
+_ON_AVERAGE = (
+    "on average over the noise: it bounds how often a guess is right, and a single output may tell "
+    "more."
+)
 _SURVIVES = "survives any later processing of what was released."
 _AS_RELEASED = (
     "holds for the output as released; it is not proved for every later processing of it, since "
@@ -49,6 +53,7 @@ def assumptions_for(
     confidence: float | None = None,
     values_unknown: bool = False,
     survives: bool = True,
+    on_average: bool = False,
 ) -> Assumptions:
     """Return what a bound rests on; `confidence` is None for bounds that hold for every output."""
     knows = _STRONG_VALUES if values_unknown else _STRONG
@@ -59,7 +64,9 @@ def assumptions_for(
         adversary=knows if strong else _WEAK,
         unit=f"{unit}: all that this unit contributes is protected together.",
         probability=(
-            "for every possible output, whether or not the unit is in the data."
+            _ON_AVERAGE
+            if on_average
+            else "for every possible output, whether or not the unit is in the data."
             if confidence is None
             else f"with probability at least {confidence:g} over the noise, for each unit, whether "
             "or not it is in the data."

@@ -164,6 +164,8 @@ def _read(subject: Explained) -> tuple[Guarantee, PrivacyLoss | None]:
         from discreet.composition.events import curve_of_event
 
         return curve_of_event(subject), None
+    if isinstance(carried := getattr(subject, "guarantee", None), _GUARANTEES):
+        return carried, None  # what `choose` gave back
     from discreet.composition import loss_of
     from discreet.composition.loss import PrivacyLoss
 

@@ -35,7 +35,7 @@ from discreet.rounding import up
 if TYPE_CHECKING:
     from discreet.composition.loss import PrivacyLoss
 
-__all__ = ["LossBound", "Subject", "loss_bound", "pure_epsilon"]
+__all__ = ["LossBound", "Subject", "at_delta", "loss_bound", "pure_epsilon"]
 
 Subject: TypeAlias = "Guarantee | PrivacyLoss"
 
@@ -152,12 +152,12 @@ def _curve(
     hint: float | None,
 ) -> LossBound:
     if delta is not None:
-        return _approximate(_at_delta(stated, delta), delta_prime, sided)
+        return _approximate(at_delta(stated, delta), delta_prime, sided)
     found = curves.best_point(stated.delta_at, delta_prime, sided, hint=hint)
     return _on_curve(found, delta_prime)
 
 
-def _at_delta(stated: PrivacyCurve, delta: float) -> ApproxDP:
+def at_delta(stated: PrivacyCurve, delta: float) -> ApproxDP:
     """Return the point (ε, δ) of a curve that is only known as a function of ε."""
     low, high = 0.0, 1.0
     while stated.delta_at(high) > delta:

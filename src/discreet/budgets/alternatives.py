@@ -10,8 +10,8 @@ which of two people is left out. "Exactly one is missing" ties every person to e
 breaks K&R's assumption 2: their comparison value for it (ε = 0.41 at n = 4, a = 1/3) does not hold
 there; values 1, −1, −1, −1 give a posterior of 0.43.
 
-Naive: ½ log r, from r ≤ e^{2ε} at every prior (K&R eq. 7); safe, and smaller than it need be
-wherever a tolerance allows more at some priors.
+Naive: ½ log r, from r ≤ e^{2ε} at every prior (K&R eq. 7; log r under replace and local, where
+r ≤ e^ε); safe, and smaller than it need be wherever a tolerance allows more at some priors.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ from __future__ import annotations
 import math
 
 from discreet.errors import InputError
+from discreet.guarantees import Adjacency
 from discreet.promises.shapes import check_ratio
 from discreet.rounding import down
 
 __all__ = ["lee_clifton", "naive"]
 
 
-def naive(ratio: float) -> float:
-    """Return ½ log r, rounded down.
+def naive(ratio: float, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> float:
+    """Return ½ log r, rounded down; log r under replace and local.
 
-    >>> round(naive(3), 4)
-    0.5493
+    >>> round(naive(3), 4), round(naive(3, Adjacency.REPLACE), 4)
+    (0.5493, 1.0986)
     """
-    return down(0.5 * math.log1p(check_ratio(ratio) - 1))
+    share = 0.5 if adjacency is Adjacency.ADD_REMOVE else 1.0
+    return down(share * math.log1p(check_ratio(ratio) - 1))
 
 
 def lee_clifton(

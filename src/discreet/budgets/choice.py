@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.beliefs import pure
 from discreet.beliefs.belief import Assumptions
@@ -16,6 +16,7 @@ from discreet.beliefs.prior import Prior
 from discreet.budgets.alternatives import naive
 from discreet.guarantees import Adjacency, ApproxDP, PureDP, finite_or_null
 from discreet.laws.geometric import Geometric
+from discreet.promises.promise import CONFIDENCE, Promise
 from discreet.promises.shapes import (
     Difference,
     Groups,
@@ -23,10 +24,12 @@ from discreet.promises.shapes import (
     PosteriorUnlessRatio,
     Ratio,
     Tolerance,
-    leaves,
 )
 from discreet.promises.table import Table
 from discreet.rounding import percent, up
+
+if TYPE_CHECKING:
+    from discreet.budgets.readings import Reading
 
 __all__ = ["QUESTION", "Binding", "Certificate", "Choice"]
 
@@ -77,20 +80,23 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Choice:
-    """The largest budget that keeps a tolerance, the adversary that binds it, and the proof.
+    """The largest budget that keeps a promise, the adversary that binds it, and the proof."""
 
-    `loss` is the bound on the log-likelihood ratio that beliefs are computed from: ε itself for
-    pure DP, and with δ > 0 the ε' that holds with the stated confidence.
-    """
-
-    tolerance: Tolerance
+    promise: Promise
     guarantee: PureDP | ApproxDP
     binding: Binding
     certificate: Certificate
-    loss: float
-    confidence: float | None = None
     sensitivity: int = 1
-    unit: str = "one person"
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """What may be learned at the most."""
+        return self.promise.tolerance
+
+    @property
+    def confidence(self) -> float | None:
+        """How often it holds for each unit; None where it holds for every output."""
+        return self.promise.confidence
 
     @property
     def epsilon(self) -> float:
@@ -100,21 +106,35 @@ class Choice:
     @cached_property
     def implied(self) -> tuple[dict[str, float], ...]:
         """What the budget allows at priors of 1, 10, 30 and 50 %, whatever the tolerance said."""
-        boxes = [part.box for _, part in leaves(self.tolerance)]
+        boxes = [part.box for _, part in self.promise.parts]
         q = boxes[0].q1 if all(box.q_fixed and box.q1 == boxes[0].q1 for box in boxes) else 1.0
         free = any(not box.q_fixed for box in boxes)
-        adjacency = self.guarantee.adjacency
         rows = []
         for prior in _SHOWN:
+            if self.promise.about == "value":
+                rows.append({"prior": prior, "posterior": self.posterior_at(Prior(1.0, prior))})
+                continue
             row = {"prior": prior, "posterior": self.posterior_at(Prior(prior, q))}
-            if free and self.confidence is None and adjacency is Adjacency.ADD_REMOVE:
+            if free:
                 row["posterior_known_in"] = self.posterior_at(Prior(1.0, prior))
             rows.append(row)
         return tuple(rows)
 
     def posterior_at(self, prior: Prior) -> float:
-        """Return how sure someone with this prior may become under the budget, rounded up."""
-        return min(1.0, up(prior.pq * pure.ratio(self.loss, prior, self.guarantee.adjacency)[1]))
+        """Return how sure someone with this prior may become under the budget, rounded up.
+
+        With δ > 0 it holds with the confidence of the promise, at this prior.
+        """
+        where, related = self.guarantee.adjacency, self.promise.related
+        apart = 2 * related - 1 if where is Adjacency.ADD_REMOVE else related
+        stated = self.guarantee.steps(apart)
+        if isinstance(stated, ApproxDP) and stated.delta > 0 and math.isfinite(stated.epsilon):
+            from discreet.beliefs.explaining import explain
+
+            sure = self.confidence or CONFIDENCE
+            found = explain(stated, prior, confidence=sure, sided=self.promise.sided)
+            return 1.0 if found.posterior is None else found.posterior.upper
+        return min(1.0, up(prior.pq * pure.ratio(stated.epsilon, prior, where)[1]))
 
     @cached_property
     def noise(self) -> dict[str, Any]:
@@ -136,19 +156,38 @@ class Choice:
 
     @cached_property
     def naive(self) -> float | None:
-        """½ log of the least ratio tolerated: what one would take without a profile (K&R §2.3)."""
-        ratios = [_least_ratio(part) for _, part in leaves(self.tolerance)]
+        """½ log of the least ratio tolerated: what one would take without a profile (K&R §2.3).
+
+        Under replace and local, where two steps are one, it is log of it.
+        """
+        ratios = [_least_ratio(part) for _, part in self.promise.parts]
         known = [ratio for ratio in ratios if ratio is not None]
-        return naive(min(known)) if known and len(known) == len(ratios) else None
+        if not known or len(known) < len(ratios) or min(known) <= 1:
+            return None
+        return naive(min(known), self.guarantee.adjacency)
+
+    @property
+    def question(self) -> str | None:
+        """What only the data holder can answer; None where nothing is assumed of the others."""
+        return QUESTION if self.promise.every_output and self.promise.related == 1 else None
+
+    @cached_property
+    def readings(self) -> tuple[Reading, ...]:
+        """The same words read in the other ways of being sure, each with what it does not say."""
+        from discreet.budgets.readings import readings_of
+
+        return readings_of(self)
 
     @property
     def assumptions(self) -> Assumptions:
         """What the promise rests on."""
         return assumptions_for(
             self.guarantee.adjacency,
-            strong=self.confidence is not None,
-            unit=self.unit,
+            strong=not self.promise.every_output,
+            unit=str(self.promise.unit),
             confidence=self.confidence,
+            values_unknown=self.promise.about != "membership",
+            on_average=self.promise.on_average,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -157,15 +196,17 @@ class Choice:
         if out["epsilon"] is None:
             out["unbounded"] = True
         return out | {
+            "promise": self.promise.to_dict(),
             "binding": self.binding.to_dict(),
             "certificate": self.certificate.to_dict(),
             "guarantee": self.guarantee.to_dict(),
             "implied": [dict(row) for row in self.implied],
             "noise": self.noise,
-            "alternatives": {"naive": self.naive},
+            "alternatives": {"naive": finite_or_null(self.naive)},
             "confidence": self.confidence,
             "assumptions": self.assumptions.to_dict(),
-            "question": QUESTION,
+            "question": self.question,
+            "readings": [reading.to_dict() for reading in self.readings],
             "warnings": list(self.warnings),
         }
 
@@ -174,7 +215,7 @@ class Choice:
             f"{row['prior']:.0%} → at most {percent(row['posterior'], 'up', 1)}"
             for row in self.implied
         )
-        rows = [("tolerance", str(self.tolerance)), ("belief", allowed)]
+        rows = [("promise", self.promise.sentence()), ("belief", allowed)]
         rows += [
             ("proof", self.certificate.method),
             ("noise of a count", f"{self.noise['sd']:.3g}"),
@@ -206,12 +247,13 @@ def _least_ratio(part: Any) -> float | None:
 def _warnings(choice: Choice) -> Iterator[str]:
     if math.isinf(choice.epsilon):
         yield (
-            "This tolerance bounds nothing: at every prior it speaks of, the posterior that it "
+            "This promise bounds nothing: at every prior it speaks of, the posterior that it "
             "allows is 100 % or more. The exact table would keep it."
         )
-    parts = list(leaves(choice.tolerance))
+    parts = choice.promise.parts
     for _, part in parts:
-        ratio = part.ratio if isinstance(part, Ratio | PosteriorUnlessRatio) else None
+        up_only = choice.promise.sided == "one" or isinstance(part, PosteriorUnlessRatio)
+        ratio = part.ratio if up_only and isinstance(part, Ratio | PosteriorUnlessRatio) else None
         if ratio is not None and part.box.p1 * part.box.q1 * ratio >= 1:
             yield (
                 f"At priors of {percent(1 / ratio, 'up', 1)} and more the tolerance itself asks "

@@ -19,6 +19,7 @@ and at q = 1 alone at p = (1−b)/2.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import NamedTuple
 
 from discreet.budgets.one_prior import (
@@ -90,24 +91,36 @@ def _posterior_unless_ratio(posterior: float, ratio: float, box: Box) -> Found:
     name = "K&R (15), (16), (33)"
     if posterior >= 1:
         return _found(EVERYTHING, box.p1, box.q1, "closed form: a posterior of 1 bounds nothing")
-    kink = posterior / ratio
-    if box.p1 * box.q1 <= kink:
-        return _posterior(posterior, box)
-    if box.p0 * box.q0 >= kink:
+    if math.isinf(ratio) or _product(box.p0, box.q0, ratio) >= posterior:
         return constant_ratio(ratio, box, name)
+    if _product(box.p1, box.q1, ratio) <= posterior:
+        return _posterior(posterior, box)
     D = (ratio - 1) / ratio
     C = (1 - posterior) / ratio
-    if box.p1 * box.q0 <= kink:  # the kink lies on the edge p = p1
-        p, q = box.p1, kink / box.p1
+    if _product(box.p1, box.q0, ratio) <= posterior:  # the kink lies on the edge p = p1
+        p = box.p1
+        q = _on_kink(posterior, ratio, p, box.q0, box.q1)
         A, B = (p * ratio - posterior) / ratio, 1 - p
         found = epsilon_range(A, B, C, D, error_A=CANCELLED)
     elif box.q0 * (ratio + 1) <= 1:  # on the edge q = q0, where the ratio binds at the far end
         return constant_ratio(ratio, box, name)
     else:
-        p, q = kink / box.q0, box.q0
+        q = box.q0
+        p = _on_kink(posterior, ratio, q, box.p0, box.p1)
         A, B = p * (1 - q), (ratio * q - posterior) / (ratio * q)
         found = epsilon_range(A, B, C, D, error_B=CANCELLED)
     return _found(found, p, q, f"closed form: {name}")
+
+
+def _on_kink(posterior: float, ratio: float, other: float, low: float, high: float) -> float:
+    """Return the prior with which the other one makes pq = a/r, rounded within its ends."""
+    exact = Fraction(posterior) / (Fraction(ratio) * Fraction(other))
+    return min(max(float(exact), low), high)
+
+
+def _product(p: float, q: float, ratio: float) -> Fraction:
+    """Return pqr exactly: that of two tiny priors is no double."""
+    return Fraction(p) * Fraction(q) * Fraction(ratio)
 
 
 def _difference(difference: float, box: Box) -> Found | None:

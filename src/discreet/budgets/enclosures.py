@@ -6,8 +6,9 @@ of `min` and `max` are enclosed by both sides', which bounds every Lipschitz ste
 that may lie inside the box nothing is claimed (−∞, ∞).
 
 Interval arithmetic after Moore; every result is rounded outward by one unit in the last place (two
-for log, exp and powers, which the C library does not round correctly), so the bounds are proofs.
-One array operation serves all boxes of a search level.
+for log, exp and powers, which the C library does not round correctly), so the bounds are proofs. A
+sum that a double holds is left as it is, and so is a product with 0 or 1: √(1 − pq) has a value at
+p = q = 1. One array operation serves all boxes of a search level.
 
 A box is `undefined` where the formula may have no value in it: a denominator that may be 0, a
 logarithm or root that may be negative. A denominator or logarithm that reaches 0 only on the
@@ -28,6 +29,7 @@ from discreet.promises.formula import (
     Compare,
     Conditional,
     Expression,
+    Inverse,
     Logical,
     Number,
     Power,
@@ -94,9 +96,17 @@ def _out(low: Array, high: Array, steps: int = 1) -> Span:
 
 
 def _sum(x: Span, y: Span) -> Span:
-    low, high = x[0] + y[0], x[1] + y[1]
+    low, high = _sum_end(x[0], y[0], -_INF), _sum_end(x[1], y[1], _INF)
     # ∞ − ∞ says nothing
-    return _out(np.where(np.isnan(low), -_INF, low), np.where(np.isnan(high), _INF, high))
+    return np.where(np.isnan(low), -_INF, low), np.where(np.isnan(high), _INF, high)
+
+
+def _sum_end(a: Array, b: Array, side: np.float64) -> Array:
+    """Return a + b, a step to the side where rounding has changed it (Knuth's two-sum tells)."""
+    total = a + b
+    part = total - a
+    lost = (a - (total - part)) + (b - part)
+    return np.where(lost == 0, total, np.nextafter(total, side))
 
 
 def _add(x: Span | None, y: Span | None) -> Span | None:
@@ -114,10 +124,21 @@ def _negate(x: Span | None) -> Span | None:
 def _multiply(x: Span, y: Span, positive: bool = False) -> Span:
     if positive:  # ends times ends, and rounding never passes 0; 0·∞ may be anything
         low, high = np.fmax(x[0] * y[0], 0.0), x[1] * y[1]
-        return np.nextafter(low, 0.0), np.nextafter(np.where(np.isnan(high), _INF, high), _INF)
-    products = np.stack(np.broadcast_arrays(x[0] * y[0], x[0] * y[1], x[1] * y[0], x[1] * y[1]))
+        above = np.nextafter(np.where(np.isnan(high), _INF, high), _INF)
+        return np.nextafter(low, 0.0), np.where(_kept(x[1], y[1]), high, above)
+    ends = np.broadcast_arrays(x[0], x[1], y[0], y[1])
+    a, b = np.stack([ends[i] for i in (0, 0, 1, 1)]), np.stack([ends[i] for i in (2, 3, 2, 3)])
+    products = a * b
     products[np.isnan(products)] = 0.0  # 0·∞ at an end: the other ends bound it
-    return _out(products.min(axis=0), products.max(axis=0))
+    low, high = _out(products, products)
+    kept = _kept(a, b)
+    return np.where(kept, products, low).min(axis=0), np.where(kept, products, high).max(axis=0)
+
+
+def _kept(a: Array, b: Array) -> Mask:
+    """Say where a product is exact because of a factor 0 or 1 (the other one finite)."""
+    plain = (a == 1) | (b == 1) | (((a == 0) | (b == 0)) & np.isfinite(a) & np.isfinite(b))
+    return np.asarray(plain)
 
 
 def _times(x: Span, y: Span | None) -> Span | None:
@@ -179,6 +200,8 @@ class _Evaluator:
                 return self.binary(op, self.value(left), self.value(right))
             case Power(base, exponent):
                 return self.power(self.value(base), exponent)
+            case Inverse(argument):
+                return _inverse(self.value(argument))
             case Call("min" | "max" as function, arguments):
                 out = self.value(arguments[0])
                 for argument in arguments[1:]:
@@ -328,6 +351,20 @@ def _compare(op: str, x: Enclosure, y: Enclosure) -> tuple[Mask, Mask]:
     return (equal, differ) if op == "==" else (differ, equal)
 
 
+def _inverse(x: Enclosure) -> Enclosure:
+    """1/x where x is above 0, ∞ elsewhere: falling everywhere, with a jump where x passes 0."""
+    above = x.low > 0
+    low = np.where(x.high > 0, np.fmax(np.nextafter(1 / x.high, -_INF), 0.0), _INF)
+    high = np.where(above, np.nextafter(1 / x.low, _INF), _INF)
+    minus = _negate(_multiply((low, high), (low, high), positive=True)) or _ZERO
+    nothing: Span = (np.full(1, -_INF), np.full(1, _INF))
+
+    def slope(span: Span | None) -> Span | None:
+        return None if span is None else _select(above, _multiply(minus, span), nothing)
+
+    return Enclosure(low, high, slope(x.slope_p), slope(x.slope_q), 1)
+
+
 def _extreme(function: str, x: Enclosure, y: Enclosure) -> Enclosure:
     if function == "max":
         low, high = np.maximum(x.low, y.low), np.maximum(x.high, y.high)
@@ -339,6 +376,8 @@ def _extreme(function: str, x: Enclosure, y: Enclosure) -> Enclosure:
     def slope(a: Span | None, b: Span | None) -> Span | None:
         return _select(first, a, _select(second, b, _hull(a, b)))
 
+    # At one prior that is on the kink, either side's slope may be the one that counts.
+    first, second = first & ~second, second & ~first
     sign = max(x.sign, y.sign) if function == "max" else min(x.sign, y.sign)
     return Enclosure(low, high, slope(x.slope_p, y.slope_p), slope(x.slope_q, y.slope_q), sign)
 

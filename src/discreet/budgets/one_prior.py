@@ -10,6 +10,10 @@ R = √(B² + 4AC):
 One formula covers q = 1, p = 1 and p → 0. The printed form subtracts nearly equal numbers for small
 p; this one adds positive ones only. What can cancel (1/r − pq, 1 − p where p is itself computed)
 is passed in with a bound on its error, and moved by it to the side where ε is smaller.
+
+Two tiny priors may have a product that no double holds (1e-300 each). Then A, B, C and D are made
+from fractions, and of a C that is too small its logarithm is taken: ε = log B − log C, or half of
+log A − log C where p = 1.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from discreet.rounding import down, up
 __all__ = [
     "CANCELLED",
     "EVERYTHING",
+    "TINY",
     "ULP",
     "Range",
     "epsilon_at",
@@ -36,6 +41,8 @@ __all__ = [
 ULP = 2.0**-52
 CANCELLED = 2 * ULP  # the error of a difference of products that are 1 or less
 _CLOSE = 8 * ULP  # the error of a product of three numbers near 1
+_COARSE = 2 * math.ulp(0.0)  # and of one that is below the normal doubles
+TINY = 1e-290  # a C below it may lose digits, and 1/C be ∞
 
 
 class Range(NamedTuple):
@@ -74,6 +81,8 @@ def _epsilon(A: float, B: float, C: float, D: float, error_A: float, error_B: fl
     if y < 0.5:
         return -math.log1p(-y)
     a, b = max(0.0, A - error_A), max(0.0, B - error_B)
+    if C < TINY:
+        return math.log(b + max(b, 2 * math.sqrt(a) * math.sqrt(C))) - math.log(2 * C)
     return math.log((b + math.sqrt(b * b + 4 * a * C)) / (2 * C))
 
 
@@ -107,7 +116,7 @@ def range_for_ratio(p: float, q: float, ratio: float) -> Range:
         1 - p,
         inverse - p * q,
         (ratio - 1) / ratio,
-        error_C=CANCELLED * inverse,
+        error_C=CANCELLED * inverse + _COARSE,
     )
 
 
@@ -133,6 +142,8 @@ def range_for_posterior(p: float, q: float, posterior: float) -> Range:
     if posterior >= 1:
         return EVERYTHING
     s = p * q
+    if s < TINY:
+        return _range_for_tiny(p, q, posterior)
     return epsilon_range(
         p * (1 - q),
         1 - p,
@@ -140,3 +151,16 @@ def range_for_posterior(p: float, q: float, posterior: float) -> Range:
         (posterior - s) / posterior,
         error_D=CANCELLED * s / posterior,
     )
+
+
+def _range_for_tiny(p: float, q: float, posterior: float) -> Range:
+    """`range_for_posterior` where pq is too small for a double."""
+    A, B = p * (1 - q), 1 - p
+    share = Fraction(p) * Fraction(q) / Fraction(posterior)
+    C, D = share * (1 - Fraction(posterior)), 1 - share
+    if C > TINY:
+        return epsilon_range(A, B, float(C), max(0.0, float(D)))
+    log_C = math.log(C.numerator) - math.log(C.denominator)
+    # B is 0 or above 1e-16, so that beside B² the 4AC of the root is nothing.
+    epsilon = math.log(B) - log_C if B > 0 else (math.log(A) - log_C) / 2
+    return Range(down(epsilon), up(epsilon))

@@ -1,7 +1,8 @@
 """The certified search: the least ε_i over a box of priors, enclosed from both sides.
 
-Notation. W = 1/r*, u = e^{-ε}, S(p, q; u) = pq + u²(1−q)p + u(1−p). By K&R Theorem 1 a budget ε
-keeps the tolerance at (p, q) exactly where G = S − W ≥ 0, and ε_i(p, q) is the ε with G = 0.
+Notation. W = 1/r*, and ∞ where r* ≤ 0; u = e^{-ε}, S(p, q; u) = pq + u²(1−q)p + u(1−p). By K&R
+Theorem 1 a budget ε keeps the tolerance at (p, q) exactly where G = S − W ≥ 0, and ε_i(p, q) is the
+ε with G = 0. Where W ≥ 1 (but for W = 1 at p = q = 1) there is none, and the tolerance is refused.
 
 Branch and bound. Every box is discarded with a proof that ε_i ≥ best − tol on it, or cut up:
 
@@ -32,7 +33,7 @@ import numpy as np
 
 from discreet.budgets.closed_forms import constant_ratio
 from discreet.budgets.enclosures import Array, Boxes, Enclosure, Mask, Span, enclose
-from discreet.budgets.one_prior import ULP, epsilon_at
+from discreet.budgets.one_prior import TINY, ULP, epsilon_at
 from discreet.budgets.structure import pieces, reciprocal
 from discreet.errors import FormulaError, ToleranceError
 from discreet.promises.box import Box
@@ -50,6 +51,9 @@ _AT_ONCE = 256  # an array operation costs about the same for one box as for thi
 _NEAR = {1: 1e-11, 2: 1e-6}  # the first cut beside the best prior, by dimension
 _ENDS = ("p0", "p1", "q0", "q1")
 _TINY = 1e-9  # a box that small and still undefined is taken for a true singularity
+_LEAST = 1e-322
+_NOISE = 1e-12  # rounding of a function's values, relative
+_NEIGHBOURS = (slice(None, -1), slice(1, None))
 _DUST = 1e-13  # a box that small beside p = q = 1 and still not proved never will be
 _PLENTY = 5.0  # noise of that budget leaves 99 of 100 counts as they are: more buys nothing
 
@@ -79,7 +83,7 @@ class Search:
 
 
 class Reciprocal(Protocol):
-    """W = 1/r*, over boxes and at a point."""
+    """W = 1/r*, never negative, over boxes and at a point."""
 
     def over(self, boxes: Boxes, slopes: str) -> tuple[Enclosure, Mask]:
         """Enclose W over boxes; say where it may be undefined."""
@@ -104,7 +108,10 @@ class _OfFormula:
 
 @dataclass(frozen=True, slots=True)
 class _OfFunction:
-    """A function that is monotone in p and in q: least at one corner of a box."""
+    """A function that is monotone in p and in q: least at one corner of a box.
+
+    Where two corners show that it is not, it is refused.
+    """
 
     profile: Function
 
@@ -117,29 +124,89 @@ class _OfFunction:
         low = np.array([*map(self.at, p_most, q_most)])
         unknown: Span = (np.full(len(boxes), -math.inf), np.full(len(boxes), math.inf))
         nowhere = np.zeros(len(boxes), dtype=bool)
+        lies = np.flatnonzero(low > high * (1 + _NOISE))
+        if len(lies):
+            k = lies[0]
+            raise self.not_as_declared((p_least[k], q_least[k]), (p_most[k], q_most[k]))
         low = np.minimum(low, high)
         # 1/r is rounded to the nearest: one step outward holds the true one.
         low, high = _just_below(low), np.nextafter(high, math.inf)
         return Enclosure(low, high, unknown, unknown, sign=1), nowhere
 
     def at(self, p: float, q: float) -> float:
-        # A prior of 0 is a limit; one far below any that matters stands for it.
-        ratio = self.profile.ratio_at(max(float(p), 1e-100), max(float(q), 1e-100))
+        ratio = self.ratio_at(p, q)
         return 1 / ratio if ratio > 0 else math.inf
+
+    def ratio_at(self, p: float, q: float) -> float:
+        box = self.profile.box
+        return self.profile.ratio_at(_or_limit(p, box.p0, box.p1), _or_limit(q, box.q0, box.q1))
+
+    def look_for_lies(self) -> None:
+        """Compare neighbours of a grid, orders of magnitude among them, with what was declared."""
+        if self.profile.monotone_p is None and self.profile.monotone_q is None:
+            return
+        box = self.profile.box
+        p = _lines(box.p0, box.p1, 600 if box.q_fixed else 24)
+        q = _lines(box.q0, box.q1, 600 if box.p_fixed else 24)
+        ratio = np.array([[self.ratio_at(x, y) for y in q] for x in p])
+        for axis, word in ((0, self.profile.monotone_p), (1, self.profile.monotone_q)):
+            if word is None:
+                continue
+            first, second = (np.moveaxis(ratio, axis, 0)[ends] for ends in _NEIGHBOURS)
+            wrong = (second < first) if word == "increasing" else (second > first)
+            lies = wrong & ~np.isclose(first, second, rtol=_NOISE, atol=0.0)
+            if lies.any():
+                with np.errstate(invalid="ignore"):  # ∞ − ∞ is no lie
+                    gap = np.where(lies, np.abs(first - second), -1.0)
+                i, j = np.unravel_index(np.argmax(gap), gap.shape)[:: 1 if axis == 0 else -1]
+                there = (p[i + 1], q[j]) if axis == 0 else (p[i], q[j + 1])
+                raise self.not_as_declared((p[i], q[j]), there)
+
+    def not_as_declared(self, *at: tuple[float, float]) -> ToleranceError:
+        words = {"p": self.profile.monotone_p, "q": self.profile.monotone_q}
+        declared = " and ".join(f"{word} in {name}" for name, word in words.items() if word)
+        found = " and ".join(
+            f"{self.ratio_at(p, q):.12g} at p = {p:.12g}, q = {q:.12g}" for p, q in at
+        )
+        return ToleranceError(
+            f"the function was declared {declared}, but its ratio is {found}. Declare what holds "
+            "on the whole box, leave the declaration out, or write the profile as a formula."
+        )
+
+
+def _or_limit(x: float, low: float, high: float) -> float:
+    """Return a prior; 0 is a limit, for which one far below any that matters stands."""
+    least = low if low > 0 else max(1e-100 * high, math.ulp(0.0))
+    return max(float(x), least)
+
+
+def _lines(low: float, high: float, many: int) -> Array:
+    """Return priors between two ends, evenly spaced and by orders of magnitude."""
+    if low == high:
+        return np.array([high])
+    start = low if low > 0 else max(1e-12 * high, math.ulp(0.0))
+    lines = np.concatenate([np.linspace(low, high, many), np.geomspace(start, high, many)])
+    return np.unique(np.clip(lines[lines > 0], start, high))
 
 
 def search_monotone(profile: Function) -> Search:
-    """Return bounds of the largest budget for a function of declared monotonicity."""
-    state = Search()
+    """Return bounds of the largest budget for a function of declared monotonicity.
+
+    They hold if it is monotone as declared. That is tried, and cannot be proved.
+    """
+    state, W = Search(p=profile.box.p1, q=profile.box.q1), _OfFunction(profile)
+    W.look_for_lies()
     dimension = 1 if profile.box.p_fixed or profile.box.q_fixed else 2
-    relative = _search_piece(_OfFunction(profile), profile.box, state, _RELATIVE[dimension])
+    relative = _search_piece(W, profile.box, state, _RELATIVE[dimension])
     state.lower = min(state.lower, state.upper - _target_gap(state.upper, relative))
     return state
 
 
 def look(profile: Function, points: int = 96) -> Search:
     """Look for the worst prior of an opaque function on finer and finer grids. Proves nothing."""
-    state, box, W = Search(), profile.box, _OfFunction(profile)
+    box, W = profile.box, _OfFunction(profile)
+    W.look_for_lies()
+    state = Search(p=box.p1, q=box.q1)
     p0, p1, q0, q1 = box.p0, box.p1, box.q0, box.q1
     for _ in range(12):
         p, q = np.linspace(p0, p1, points), np.linspace(q0, q1, points)
@@ -147,8 +214,9 @@ def look(profile: Function, points: int = 96) -> Search:
         p, q = np.repeat(p, len(q)), np.tile(q, len(p))
         state.offer(_epsilon(np.array([*map(W.at, p, q)]), p, q), p, q)
         width_p, width_q = (p1 - p0) / points * 4, (q1 - q0) / points * 4
-        p0, p1 = max(box.p0, state.p - width_p), min(box.p1, state.p + width_p)
-        q0, q1 = max(box.q0, state.q - width_q), min(box.q1, state.q + width_q)
+        # Beside 0 a width may have become 0 as well.
+        p0, p1 = max(box.p0, state.p - width_p), min(box.p1, state.p + width_p) or box.p1
+        q0, q1 = max(box.q0, state.q - width_q), min(box.q1, state.q + width_q) or box.q1
         points = 24
     state.lower = state.upper * (1 - 1e-6)
     return state
@@ -156,12 +224,14 @@ def look(profile: Function, points: int = 96) -> Search:
 
 def _and_magnitudes(line: Array, points: int) -> Array:
     """Add orders of magnitude to a line that starts at 0, the open end."""
-    return np.concatenate([line, np.geomspace(1e-12, line[-1], points)])
+    high = float(line[-1])
+    least = 1e-12 if high > 1e-12 else max(1e-12 * high, math.ulp(0.0))
+    return np.concatenate([line, np.minimum(np.geomspace(least, high, points), high)])
 
 
 def search(expression: Expression, box: Box) -> Search:
     """Return lower and upper bounds of the largest budget that keeps r* on the box."""
-    state = Search()
+    state = Search(p=box.p1, q=box.q1)
     margin = 0.0
     for part, piece in pieces(expression, box):
         if is_constant(part):
@@ -194,7 +264,8 @@ def _search_piece(W: Reciprocal, piece: Box, state: Search, relative: float) -> 
         enclosed, undefined = W.over(boxes, slopes)
         if level >= 2:
             _refuse_undefined(W, boxes[undefined])
-        bound = np.where(undefined, 0.0, _corner_bound(enclosed.high, boxes))
+        bound = _corner_bound(enclosed.high, boxes)
+        bound = np.where(undefined | np.isnan(bound), 0.0, bound)
         keep = bound < state.upper - _target_gap(state.upper, relative)
         if not keep.any():
             break
@@ -202,9 +273,12 @@ def _search_piece(W: Reciprocal, piece: Box, state: Search, relative: float) -> 
         enclosed = _take(enclosed, keep)
         plenty = state.boxes - before > _PATIENCE and np.min(bound) > _PLENTY
         if plenty or state.boxes - before + 9 * len(boxes) > _MOST_BOXES:
-            state.lower = min(state.lower, _settle(W, boxes, enclosed, bound, state, relative))
+            settled = _settle(W, boxes, enclosed, bound, state, relative)
+            if settled <= 0 and certain is not None:
+                raise _unproved_at_certainty()
+            state.lower = min(state.lower, settled)
             break
-        points = (boxes.p0 == boxes.p1) & (boxes.q0 == boxes.q1)
+        points = _uncut(boxes.p0, boxes.p1) & _uncut(boxes.q0, boxes.q1)
         boxes = _collapse(boxes, enclosed, bound, undefined, state.upper)
         w = _offer_points(W, boxes, int(np.argmin(bound)), state)
         target = state.upper - _target_gap(state.upper, relative)
@@ -220,6 +294,11 @@ def _search_piece(W: Reciprocal, piece: Box, state: Search, relative: float) -> 
         boxes = _cut(boxes[~(proved | lost)])
         level += 1
     return relative
+
+
+def _uncut(low: Array, high: Array) -> Mask:
+    """Say where no double lies between two ends."""
+    return np.asarray(np.nextafter(low, math.inf) >= high)
 
 
 def _target_gap(upper: float, relative: float) -> float:
@@ -327,6 +406,9 @@ def _epsilon(W: Array, p: Array, q: Array) -> Array:
         R = np.sqrt(B * B + 4 * A * np.maximum(C, 0.0))
         y = 2 * D / (2 * A + B + R)
         large = np.log((B + R) / (2 * C))
+        if np.any(tiny := (C > 0) & (C < TINY)):  # the quotient may be ∞, and 4AC lose its digits
+            R = np.maximum(B, 2 * np.sqrt(A) * np.sqrt(C))
+            large = np.where(tiny, np.log(B + R) - np.log(2 * C), large)
         out = np.where(y < 0.5, -np.log1p(-np.minimum(y, 0.5)), large)
         out = np.where(D <= 0, 0.0, out)
         return np.where(C <= 0, math.inf, out)
@@ -341,8 +423,9 @@ def _corner_bound(w: Array, boxes: Boxes) -> Array:
     with np.errstate(all="ignore"):
         falls = boxes.q0 * (1 + w) <= w
     p = np.where(falls, boxes.p1, boxes.p0)
-    # A step up covers the rounding of pq, which C = w − pq may be as small as.
-    bound = _epsilon(np.nextafter(np.minimum(w, 1.0), 2.0), p, boxes.q0)
+    # A step up covers the rounding of pq, which C = w − pq may be as small as; 0 asks for nothing.
+    above = np.where(w > 0, np.nextafter(np.minimum(w, 1.0), 2.0), 0.0)
+    bound = _epsilon(above, p, boxes.q0)
     return np.asarray(bound * _SLACK)
 
 
@@ -429,7 +512,8 @@ def _slope_bound(w: Array, boxes: Boxes, enclosed: Enclosure, target: float) -> 
             boxes.q1 - boxes.q0
         ) / 2 * np.maximum(-along_q[0], along_q[1])
         # A NaN (a width of 0 times an unknown slope) is no proof.
-        return np.asarray(S * _SLACK - w - drop * (1 + 1e-14) >= 0)
+        # Nor are sums of numbers that are below the least double.
+        return np.asarray(S * _SLACK - w - drop * (1 + 1e-14) >= _LEAST)
 
 
 def _near_certainty(
@@ -449,7 +533,7 @@ def _near_certainty(
         return None
     for share, span in ((1.0, enclosed.slope_p), (0.5, enclosed.slope_q)):
         least, most = (float(end[0]) for end in span) if span else (0.0, 1.0)
-        if math.isinf(least):
+        if not least > -math.inf:  # not known, or no slope at all
             raise _unproved_at_certainty()
         if most < 1:
             state.offer(np.array([-share * math.log1p(-most)]), one, one)

@@ -1,7 +1,8 @@
 """What a formula's form tells before any search.
 
-- `reciprocal`: 1/r* as a formula. Where r* = a/(pq) it is pq/a, which has no pole at p = 0. Where
-  r* ≥ 1/(pq) it asks for a posterior of at most 1 or more, which is nothing: 0 stands for it.
+- `reciprocal`: W = 1/r* as a formula, which is never negative. Where r* = a/(pq) it is pq/a, which
+  has no pole at p = 0. Where r* ≥ 1/(pq) it asks for a posterior of at most 1 or more, which is
+  nothing: 0 stands for it. Where r* ≤ 0 no budget keeps it, as where r* ≤ 1: ∞ stands for it.
 - `in_product_only`: whether p and q occur only as the product pq.
 - `pieces`: a box cut where the formula compares p, q (or, where one of them is fixed, pq) with a
   number. On each piece the comparison has one answer and is gone, so steps, and profiles that are
@@ -13,6 +14,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+from discreet.errors import FormulaError
 from discreet.promises.box import Box
 from discreet.promises.formula import (
     Binary,
@@ -20,6 +22,7 @@ from discreet.promises.formula import (
     Compare,
     Conditional,
     Expression,
+    Inverse,
     Logical,
     Number,
     Power,
@@ -31,33 +34,32 @@ from discreet.promises.formula import (
 
 __all__ = ["in_product_only", "pieces", "reciprocal"]
 
-_ONE = Number(1.0)
+_NEAR = 4 * 2.0**-52  # the rounding of a threshold a/p, relative
 _TRUE = Logical("and", ())
 _FALSE = Logical("or", ())
 
 
-def _never_negative(e: Expression) -> bool:
+def _positive(e: Expression) -> bool:
+    """Say whether the form alone shows that e has a value above 0 at every prior."""
     match e:
         case Number(value):
-            return value >= 0
-        case Variable(_):
+            return value > 0
+        case Variable(_) | Call("exp", _):
             return True
         case Binary("+" | "*" | "/", left, right):
-            return _never_negative(left) and _never_negative(right)
+            return _positive(left) and _positive(right)
         case Power(base, _):
-            return _never_negative(base)
-        case Call("exp" | "sqrt", _):
-            return True
-        case Call("min" | "max", arguments):
-            return all(map(_never_negative, arguments))
+            return _positive(base)
+        case Call("min" | "max" | "sqrt", arguments):
+            return all(map(_positive, arguments))
         case Conditional(_, then, otherwise):
-            return _never_negative(then) and _never_negative(otherwise)
+            return _positive(then) and _positive(otherwise)
         case _:
             return False
 
 
 def reciprocal(e: Expression) -> Expression:
-    """Return a formula for 1/e, turned inside out as far as signs allow."""
+    """Return a formula for 1/e, ∞ where e ≤ 0, turned inside out as far as signs allow."""
     out = _inverted(e)
     return Number(0.0) if _asks_nothing(out) else out
 
@@ -67,26 +69,29 @@ def _asks_nothing(w: Expression) -> bool:
     exponents, others = _monomial(w)
     if exponents != {"p": 1.0, "q": 1.0} or not all(map(is_constant, others)):
         return False
-    return evaluate(w, 1.0, 1.0) <= 1
+    try:
+        return 0 < evaluate(w, 1.0, 1.0) <= 1
+    except FormulaError:  # a divisor that is too small for a double
+        return False
 
 
 def _inverted(e: Expression) -> Expression:
     match e:
         case Number(value):
-            return Number(1 / value if value != 0 else math.inf)
+            return Number(1 / value if value > 0 else math.inf)
         case Binary("/", Number(0.0), _):
             return Number(math.inf)
-        case Binary("/", left, right) if _never_negative(left) and _never_negative(right):
+        case Binary("/", left, right) if _positive(left) and _positive(right):
             return Binary("/", right, left)
-        case Power(base, exponent) if exponent < 0 and _never_negative(base):
+        case Power(base, exponent) if exponent < 0 and _positive(base):
             return Power(base, -exponent)
-        case Call("max" | "min" as function, arguments) if all(map(_never_negative, arguments)):
+        case Call("max" | "min" as function, arguments):
             other = "min" if function == "max" else "max"
             return Call(other, tuple(reciprocal(argument) for argument in arguments))
         case Conditional(test, then, otherwise):
             return Conditional(test, reciprocal(then), reciprocal(otherwise))
         case _:
-            return Binary("/", _ONE, e)
+            return Inverse(e)
 
 
 def in_product_only(e: Expression) -> bool:
@@ -160,7 +165,20 @@ def _edges(e: Expression, box: Box) -> list[tuple[Expression, Box]]:
     for low, high in _cuts(e, name, box, fixed):
         part = Box(box.p0, box.p1, low, high) if name == "q" else Box(low, high, box.q0, box.q1)
         out.append((_decide(e, name, low, high, fixed), part))
+    # a/p may round to the other side of an end at which pq meets a: there the formula is asked.
+    for end in sorted({box.q0, box.q1} if name == "q" else {box.p0, box.p1}):
+        if any(_meets(end, part, name, fixed) for part in walk(e)):
+            here = Box(box.p1, box.p1, end, end) if name == "q" else Box(end, end, box.q1, box.q1)
+            out.append((Number(evaluate(e, here.p1, here.q1)), here))
     return out
+
+
+def _meets(end: float, e: Expression, name: str, fixed: float) -> bool:
+    """Say whether a comparison of pq changes so near to an end that rounding hides the side."""
+    if not isinstance(e, Compare) or _threshold(e, name, 0.0) is not None:
+        return False
+    threshold = _threshold(e, name, fixed)
+    return threshold is not None and end > 0 and abs(threshold - end) <= _NEAR * end
 
 
 def _cuts(e: Expression, name: str, box: Box, fixed: float = 0.0) -> list[tuple[float, float]]:
@@ -198,9 +216,10 @@ def _decide(e: Expression, name: str, low: float, high: float, fixed: float = 0.
             threshold = _threshold(e, name, fixed)
             if threshold is None or low < threshold < high:
                 return e
-            x = (low + high) / 2
-            # An interval's inside lies wholly on one side; which, its middle tells.
-            a, b = (x, threshold) if is_constant(right) else (threshold, x)
+            # An interval's inside lies wholly on one side; its middle may round to an end.
+            above = 1 if (low < high and threshold <= low) or threshold < low else 0
+            below = 1 if (low < high and high <= threshold) or high < threshold else 0
+            a, b = (above, below) if is_constant(right) else (below, above)
             holds = {
                 "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b
             }[op]  # fmt: skip

@@ -255,7 +255,7 @@ def series_data(
             prior,
             upto=upto,
             confidence=confidence,
-            sided=sided,  # type: ignore[arg-type]
+            sided=sided,
             strength=strength,
         )
         if found.strength != strength:

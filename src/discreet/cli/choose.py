@@ -1,4 +1,4 @@
-"""`discreet choose`: from a tolerance to the largest budget that keeps it."""
+"""`discreet choose`: from a promise to the largest budget that keeps it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.files import FILE_HELP, flags_from
 from discreet.cli.options import JsonOption
 from discreet.cli.output import emit, table
+from discreet.cli.promise_options import PromiseFlags, takes_promise
 from discreet.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,63 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
+@takes_promise()
 def command(
-    ratio: Annotated[
-        float | None,
-        typer.Option(help="Belief grows at most R-fold.", metavar="R"),
-    ] = None,
-    posterior: Annotated[
-        float | None,
-        typer.Option(help="Nobody becomes more than A sure.", metavar="A"),
-    ] = None,
-    unless_ratio: Annotated[
-        float | None,
-        typer.Option(help="With --posterior: unless belief grows at most R-fold.", metavar="R"),
-    ] = None,
-    difference: Annotated[
-        float | None,
-        typer.Option(
-            help="Belief grows by at most B (0.2: twenty percentage points).", metavar="B"
-        ),
-    ] = None,
-    counterfactual: Annotated[
-        float | None,
-        typer.Option(help="Odds if one joins at most R times those if not.", metavar="R"),
-    ] = None,
-    counts_sensitive_only: Annotated[
-        bool, typer.Option(help="The statistic counts the sensitive ones alone.")
-    ] = False,
-    profile: Annotated[
-        str | None,
-        typer.Option(help='A formula in p and q, "max(0.25/(p*q), 3)".', metavar="FORMULA"),
-    ] = None,
-    table_file: Annotated[
-        str | None, typer.Option("--table", help="A CSV with p,q,ratio.", metavar="FILE")
-    ] = None,
-    preset: Annotated[
-        str | None, typer.Option(help="A tolerance with a name; `list` shows them.")
-    ] = None,
+    promise: PromiseFlags,
     file: Annotated[
-        Path | None, typer.Option(help="A tolerance in YAML, with these flags as keys.")
-    ] = None,
-    p: Annotated[
-        float | None, typer.Option("--p", help="Fix the prior of being in the data.", metavar="P")
-    ] = None,
-    q: Annotated[
-        float | None, typer.Option("--q", help="Fix the prior of the value, if in.", metavar="Q")
-    ] = None,
-    box: Annotated[
-        tuple[float, float, float, float] | None,
-        typer.Option(help="Restrict both priors.", metavar="P0 P1 Q0 Q1"),
+        Path | None,
+        typer.Option(is_eager=True, callback=flags_from("choose"), help=FILE_HELP),
     ] = None,
     delta: Annotated[
-        float, typer.Option(help="Approximate DP: the δ of (ε, δ); strong adversary.", metavar="D")
-    ] = 0.0,
-    confidence: Annotated[
-        float, typer.Option(help="With --delta: how often it must hold.", metavar="C")
-    ] = 0.99,
-    sided: Annotated[str, typer.Option(help="one (increases only) or two.")] = "two",
-    adjacency: Annotated[str, typer.Option(help="add-remove, replace or local.")] = "add-remove",
+        float | None,
+        typer.Option(help="Approximate DP: the δ of (ε, δ); strong adversary.", metavar="D"),
+    ] = None,
     sensitivity: Annotated[int, typer.Option(help="How far one unit moves a count.")] = 1,
     population: Annotated[
         int | None,
@@ -83,66 +39,25 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """From a tolerance to the largest budget that keeps it.
+    """From a promise to the largest budget that keeps it.
 
-    Several tolerances must all hold. With no arguments, on a terminal, it asks.
+    Several limits must all hold. With no arguments, on a terminal, it asks.
     """
     from discreet.budgets import choose, lee_clifton
 
-    if preset == "list":
+    if promise.keys.get("preset") == "list":
         _list_presets(as_json)
         return
-    given: dict[str, Any] = {
-        "ratio": ratio,
-        "posterior": posterior,
-        "unless_ratio": unless_ratio,
-        "difference": difference,
-        "counterfactual": counterfactual,
-        "counts_sensitive_only": counts_sensitive_only or None,
-        "profile": profile,
-        "table": table_file,
-        "preset": preset,
-        "p": p,
-        "q": q,
-        "box": list(box) if box else None,
-    }
-    asked = {key: value for key, value in given.items() if value is not None}
-    promise: dict[str, Any] = {"delta": delta, "confidence": confidence, "sided": sided}
-    if file is not None:
-        if asked:
-            raise InputError(
-                f"--file already says what is tolerated; drop --{next(iter(asked))}, or put it "
-                "into the file."
-            )
-        tolerance, promise = _from_file(file, promise)
-    else:
-        if not asked:
-            asked = _ask()
-        tolerance = _from_flags(asked)
-    choice = choose(tolerance, adjacency=adjacency, sensitivity=sensitivity, **promise)
+    if file is None and not promise.says_what:
+        promise = PromiseFlags({**_ask(), **promise.keys})
+    choice = choose(promise.promise(), delta=delta or 0.0, sensitivity=sensitivity)
     payload = choice.to_dict()
     if population is not None:
-        posterior_asked = asked.get("posterior")
-        if posterior_asked is None:
+        limit = promise.all_keys.get("posterior")
+        if limit is None:
             raise InputError("--population compares with a posterior; give --posterior too.")
-        payload["alternatives"]["lee_clifton"] = lee_clifton(population, posterior_asked)
+        payload["alternatives"]["lee_clifton"] = lee_clifton(population, limit)
     emit(payload, _lines(choice, payload["alternatives"]), as_json)
-
-
-def _from_flags(asked: dict[str, Any]) -> Any:
-    from discreet.promises import from_mapping
-
-    return from_mapping(asked)
-
-
-def _from_file(file: Path, promise: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    from discreet.promises.mapping import from_mapping, load_yaml, promise_of, read_text
-
-    mapping = load_yaml(read_text(file))
-    said = promise_of(mapping)
-    if "delta" in mapping or "confidence" in mapping or "sided" in mapping:
-        promise = {"delta": said.delta, "confidence": said.confidence, "sided": said.sided}
-    return from_mapping(mapping, file.parent), promise
 
 
 def _list_presets(as_json: bool) -> None:
@@ -161,8 +76,8 @@ def _ask() -> dict[str, Any]:
     """Ask in plain words, and print the command that the answers amount to."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(
-            "nothing is tolerated or forbidden yet: give --ratio, --posterior, --difference, "
-            "--profile, --table, --preset or --file; `discreet choose --help` explains them."
+            "nothing is promised yet: give --ratio, --posterior, --difference, --profile, --table, "
+            "--preset or --file; `discreet choose --help` explains them."
         )
 
     def percentage(question: str, default: str = "") -> float | None:
@@ -196,11 +111,10 @@ def _ask() -> dict[str, Any]:
         if after is not None and before is not None and after <= before:
             say("More than before, please: otherwise nothing may be published.", err=True)
     asked: dict[str, Any] = {"posterior": after}
-    fixed = {"1": ("q", "p"), "2": ("p", "q")}.get(str(worry).strip())
-    if fixed is not None:
-        asked[fixed[0]] = 1.0
+    about = {"1": "membership", "2": "value"}.get(str(worry).strip(), "both")
+    asked["about"] = about
     if before is not None:
-        asked["p" if fixed is None else fixed[1]] = before
+        asked["q" if about == "value" else "p"] = before
     else:
         growth = typer.prompt(
             "Unless their belief grows at most how many fold", default="3", err=True
@@ -213,7 +127,8 @@ def _ask() -> dict[str, Any]:
             ) from None
     words = ["discreet", "choose"]
     for key, value in asked.items():
-        words += [f"--{key.replace('_', '-')}", f"{value:g}"]
+        text = value if isinstance(value, str) else f"{value:g}"
+        words += [f"--{key.replace('_', '-')}", text]
     say(f"\nThe same as a command:\n  {shlex.join(words)}\n", err=True)
     return asked
 
@@ -221,7 +136,7 @@ def _ask() -> dict[str, Any]:
 def _lines(choice: Choice, alternatives: dict[str, Any]) -> list[str]:
     import math
 
-    from discreet.budgets.choice import QUESTION
+    from discreet.guarantees import Adjacency
     from discreet.rounding import decimal_down, percent
 
     def number(x: float) -> str:
@@ -231,15 +146,13 @@ def _lines(choice: Choice, alternatives: dict[str, Any]) -> list[str]:
     who = f"p = {binding.p:.4g}, q = {binding.q:.4g}"
     if binding.name:
         who = f"{binding.name}: {who}"
+    rounded = "" if math.isinf(choice.epsilon) else "  (rounded down)"
     rows = [
-        ["tolerated", str(choice.tolerance)],
-        ["epsilon", f"{number(choice.epsilon)}  (rounded down)"],
+        ["promised", choice.promise.sentence()],
+        ["epsilon", f"{number(choice.epsilon)}{rounded}"],
     ]
-    if choice.confidence is not None:
-        delta = getattr(guarantee, "delta", 0.0)
-        rows.append(
-            ["delta", f"{delta:g}, holding with probability {choice.confidence:g} for each"]
-        )
+    if getattr(guarantee, "delta", 0.0):
+        rows.append(["delta", f"{getattr(guarantee, 'delta', 0.0):g}"])
     rows += [
         ["adjacency", guarantee.adjacency.value],
         ["binds", who if binding.attained else f"{who} (in the limit)"],
@@ -252,8 +165,14 @@ def _lines(choice: Choice, alternatives: dict[str, Any]) -> list[str]:
     ]
     for name, value in alternatives.items():
         if value is not None:
-            label = {"naive": "naive ½ log r", "lee_clifton": "Lee and Clifton"}[name]
+            central = guarantee.adjacency is Adjacency.ADD_REMOVE
+            naive = "naive ½ log r" if central else "naive log r"
+            label = {"naive": naive, "lee_clifton": "Lee and Clifton"}[name]
             rows.append(["beside it", f"{label}: {number(value)}"])
+    for reading in choice.readings:
+        if reading.reading != (choice.promise.surety and choice.promise.surety.reading):
+            words = reading.reading.replace("_", " ")
+            rows.append(["read otherwise", f"{words}: ε {number(reading.epsilon)}"])
     lines = [*table(rows), "", "What the budget allows at other priors:"]
     known_in = "posterior_known_in" in choice.implied[0]
     header = ["before", "after, at most", *(["after, if known to be in"] if known_in else [])]
@@ -264,5 +183,5 @@ def _lines(choice: Choice, alternatives: dict[str, Any]) -> list[str]:
             cells.append(percent(row["posterior_known_in"], "up", 1))
         body.append(cells)
     lines += table(body, header)
-    lines += ["", *(f"Note: {warning}" for warning in choice.warnings), QUESTION]
-    return lines
+    lines += ["", *(f"Note: {warning}" for warning in choice.warnings)]
+    return lines + ([] if choice.question is None else [choice.question])

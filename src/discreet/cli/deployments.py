@@ -20,9 +20,9 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Published budgets, each with its unit and source, read as beliefs for a prior."""
-    from discreet.explanations.catalogue import catalogue
     from discreet.explanations.figures import frequency
     from discreet.explanations.published import deployments
+    from discreet.words import catalogue
 
     found = deployments(prior, confidence=confidence)
     caution = catalogue().say("deployment.caution")

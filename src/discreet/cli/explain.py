@@ -12,7 +12,6 @@ from discreet.cli.options import (
     AdjacencyOption,
     JsonOption,
     MechanismOption,
-    PriorOption,
     ScaleOption,
     SensitivityOption,
     SidedOption,
@@ -41,9 +40,14 @@ def command(
     ] = False,
     mechanism: MechanismOption = None,
     times: Annotated[int, typer.Option(help="How often the mechanism is used.")] = 1,
-    prior: PriorOption = None,
+    prior: Annotated[
+        float | None, typer.Option("--prior", "--p", help="Prior probability of being in.")
+    ] = None,
     value_prior: Annotated[
-        float, typer.Option(help="Prior probability of the sensitive value, given in.")
+        float,
+        typer.Option(
+            "--value-prior", "--q", help="Prior probability of the sensitive value, given in."
+        ),
     ] = 1.0,
     confidence: Annotated[
         float, typer.Option(help="Where no bound holds for every output.")

@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 
+from discreet.cli.promise_options import FROM_FILE
 from discreet.errors import InputError
 
 __all__ = ["FILE_HELP", "flags_from"]
@@ -26,15 +27,45 @@ def flags_from(name: str) -> Callable[[typer.Context, Path | None], Path | None]
 
     def read(ctx: typer.Context, file: Path | None) -> Path | None:
         if file is not None and not ctx.resilient_parsing:
-            ctx.default_map = _checked(_section(file, name), _flags(ctx), file.name)
+            given, flags = dict(_section(file, name)), _flags(ctx)
+            promised = _promise_keys(given) if "ratio" in flags else {}
+            ctx.meta[FROM_FILE] = _beside(promised, file.parent)
+            own = {key: value for key, value in given.items() if key not in promised}
+            ctx.default_map = _checked(own, flags, file.name)
         return file
 
     return read
 
 
+def _promise_keys(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the keys of a promise out of a command's own: the one reader reads those."""
+    from discreet.promises.keys import KEYS
+
+    for other, key in (("posterior_limit", "posterior"), ("difference_limit", "difference")):
+        if other in given and key in given:
+            raise InputError(f"the file says {key} twice; drop one of the two.")
+        if other in given:
+            given[key] = given.pop(other)
+    return {key: value for key, value in given.items() if key in KEYS | {"prior"}}
+
+
+def _beside(given: Any, folder: Path) -> Any:
+    """Return the keys with the names of tables as paths beside the file."""
+    if isinstance(given, list):
+        return [_beside(one, folder) for one in given]
+    if not isinstance(given, Mapping):
+        return given
+    return {
+        key: str(folder / value)
+        if key == "table" and isinstance(value, str)
+        else _beside(value, folder)
+        for key, value in given.items()
+    }
+
+
 def _section(file: Path, name: str) -> Mapping[str, Any]:
     """The mapping for this command: under its name, or the whole file."""
-    from discreet.promises.mapping import load_yaml, read_text
+    from discreet.promises.keys import load_yaml, read_text
 
     loaded = load_yaml(read_text(file))
     found = loaded.get(name, loaded)

@@ -9,67 +9,60 @@ import typer
 
 from discreet.cli.files import FILE_HELP, flags_from
 from discreet.cli.options import (
-    AdjacencyOption,
     JsonOption,
     MechanismOption,
-    PriorOption,
+    NonnegativeOption,
     ScaleOption,
     SensitivityOption,
     SeriesMethodOption,
-    SidedOption,
     SigmaOption,
     StrengthOption,
-    UnitOption,
 )
 from discreet.cli.output import emit, table
+from discreet.cli.promise_options import PromiseFlags, takes_promise
 
 __all__ = ["command"]
 
 
+@takes_promise()
 def command(
+    promise: PromiseFlags,
     epsilon: Annotated[float | None, typer.Option(help="ε of each release.")] = None,
     delta_each: Annotated[float, typer.Option(help="δ of each release, with --epsilon.")] = 0.0,
     rho: Annotated[float | None, typer.Option(help="ρ of each release.")] = None,
     sigma: SigmaOption = None,
     scale: ScaleOption = None,
     mechanism: MechanismOption = None,
-    posterior_limit: Annotated[
-        float | None, typer.Option(help="Posterior that must not be passed (needs --prior).")
-    ] = None,
-    difference_limit: Annotated[
-        float | None, typer.Option(help="Posterior minus prior, at any prior, not to be passed.")
-    ] = None,
-    prior: PriorOption = None,
     delta: Annotated[
         float | None,
         typer.Option(help="δ of the total, one point of the curve; left out, the best is taken."),
     ] = None,
     method: SeriesMethodOption = None,
-    confidence: Annotated[float, typer.Option(help="With which each bound holds.")] = 0.99,
-    sided: SidedOption = "two",
     strength: StrengthOption = None,
     upto: Annotated[int | None, typer.Option(help="Show the series to so many releases.")] = None,
     cap: Annotated[
         float | None, typer.Option(help="Cap on the sum of ε or ρ: how many releases fit under it.")
     ] = None,
     cap_delta: Annotated[float, typer.Option(help="Cap on the sum of δ, with --cap.")] = 0.0,
-    spent: Annotated[float, typer.Option(help="ε or ρ already spent under the cap.")] = 0.0,
+    spent: Annotated[
+        float, typer.Option(help="ε or ρ already spent; it counts in the beliefs and under --cap.")
+    ] = 0.0,
     sensitivity: SensitivityOption = 1.0,
-    adjacency: AdjacencyOption = None,
-    unit: UnitOption = "one person",
+    nonnegative: NonnegativeOption = False,
     file: Annotated[
         Path | None,
         typer.Option(is_eager=True, callback=flags_from("horizon"), help=FILE_HELP),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """How many releases until an adversary's belief passes a limit."""
+    """How many releases until a promise is no longer kept."""
     from discreet.cli.guarantee_options import read_subject
     from discreet.errors import InputError
     from discreet.series import horizon
 
     if delta_each and (mechanism is not None or epsilon is None):
         raise InputError("--delta-each belongs to --epsilon; the noise brings its own curve.")
+    keys = promise.all_keys
     each, _ = read_subject(
         epsilon=epsilon,
         delta=delta_each,
@@ -78,24 +71,20 @@ def command(
         scale=scale,
         mechanism=mechanism,
         sensitivity=sensitivity,
-        adjacency=adjacency if mechanism is None else None,
+        adjacency=keys.get("adjacency") if mechanism is None else None,
     )
     left = None if cap is None else _left(each, cap, cap_delta, spent)
-    if left and posterior_limit is None and difference_limit is None and upto is None:
+    if left and not promise.says_what and upto is None:
         upto = left
     found = horizon(
         each,
-        prior,
-        posterior_limit=posterior_limit,
-        difference_limit=difference_limit,
-        confidence=confidence,
-        sided=sided,  # type: ignore[arg-type]  # checked by horizon
+        spent=_spent(each, spent),
         strength=strength,  # type: ignore[arg-type]
         delta=delta,
         method=method,
         upto=upto,
-        adjacency=adjacency,
-        unit=unit,
+        nonnegative=nonnegative,
+        **keys,
     )
     payload, lines = found.to_dict(), _lines(found)
     if cap is not None:
@@ -105,6 +94,19 @@ def command(
             f"Under the cap, {left if left is not None else 'any number of'} releases fit.",
         ]
     emit(payload, lines, as_json)
+
+
+def _spent(each: Any, spent: float) -> Any:
+    """What was spent before, in the words of the releases; None for nothing."""
+    from discreet.guarantees import ZCDP, PureDP
+    from discreet.series.accumulating import guarantee_of
+
+    if not spent:
+        return None
+    stated = guarantee_of(each)
+    if isinstance(stated, ZCDP):
+        return ZCDP(spent, adjacency=stated.adjacency)
+    return PureDP(spent, adjacency=stated.adjacency)
 
 
 def _left(each: Any, cap: float, cap_delta: float, spent: float) -> int | None:
@@ -124,8 +126,12 @@ def _left(each: Any, cap: float, cap_delta: float, spent: float) -> int | None:
 def _lines(found: Any) -> list[str]:
     if found.releases is None:
         head = f"No limit is passed within {found.searched:,} releases."
+    elif found.releases == 0:
+        head = "The promise is passed already, by what was spent before."
     else:
-        head = f"The bound is first passed after {found.releases:,} releases."
+        head = f"The promise is first passed after {found.releases:,} releases."
+    if found.promise is not None:
+        head = f"{found.promise.sentence()}\n{head}"
     chosen = _some(len(found.series))
     rows = [_row(found.series[i]) for i in chosen]
     return [

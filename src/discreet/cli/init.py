@@ -20,19 +20,21 @@ purpose: what this release is for
 source: data.csv                # .csv, .parquet or duckdb:///file.db?table=t, beside this file
 
 protect:
-  unit: person                  # person | record | partition (e.g. a person's day)
+  unit: person                  # person | household | record | partition (e.g. a person's day)
+# name: one patient             # how statements speak of it
   column: person_id             # the column that names the unit; several for a partition
   adjacency: add-remove         # or replace
   rows: 4                       # most rows of one unit that count in a statistic
   groups: 2                     # most groups that they may fall in
   rows_per_group: 2             # most rows in one of them
 
-tolerance:                      # or   budget: {epsilon: 1}   budget: {rho: 0.1}
+tolerance:                      # what is promised of everything charged to the account; or a budget
   posterior: 0.25               # nobody becomes more than 25 % sure that someone is in the data …
   unless_ratio: 3               # … unless their belief grows less than threefold
-  values_known: true            # the adversary knows everything but whether the person is in
-  every_output: true            # for every possible output
-# series: {releases: 12}        # this is one of twelve releases: spend a twelfth
+  about: membership             # the worry is being in the data; or value, or both
+  every_output: true            # for every possible output; or confidence: 0.99 with delta: 1e-6
+# budget: {epsilon: 1}          # instead of a promise; or {rho: 0.1}
+# series: {releases: 12}        # this is one of twelve releases: spend a twelfth of the promise
 
 statistics:                     # bounds and keys must be public: they must not come from these data
   - count: rows                 # or units

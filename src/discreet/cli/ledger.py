@@ -1,24 +1,37 @@
-"""`discreet ledger`: open accounts, raise caps, charge, register plans, show, verify, upgrade."""
+"""`discreet ledger`: open an account with its promise; charge, plan, show, verify it."""
 
 from __future__ import annotations
 
 import getpass
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.files import FILE_HELP, flags_from
 from discreet.cli.options import JsonOption
 from discreet.cli.output import emit, table
+from discreet.cli.promise_options import PromiseFlags, takes_promise
 from discreet.errors import InputError
 
 if TYPE_CHECKING:
     from discreet.guarantees import Guarantee
-    from discreet.ledger import Account, Amount, Charge, Entry, Ledger
+    from discreet.ledger import (
+        Account,
+        Amount,
+        Charge,
+        Earlier,
+        Entry,
+        Ledger,
+        Standing,
+        Upgraded,
+    )
 
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="The account of what was spent: open, grant, charge, plan, show, verify, upgrade.",
+    help="The account: open, withdraw, grant, charge, plan, show, verify, upgrade.",
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -45,17 +58,19 @@ Who = Annotated[str | None, typer.Option("--who", help="Who charges; else your l
 
 
 @app.command("open")
+@takes_promise()
 def open_(
+    promise: PromiseFlags,
     ledger: Url,
     account: Name,
-    unit: Annotated[str, typer.Option("--unit", help="person, record or partition.")] = "person",
-    adjacency: Adjacent = "add-remove",
     filter_: Annotated[
         str | None,
         typer.Option("--filter", help="pure, basic or zcdp; else the one that the cap is in."),
     ] = None,
     epsilon: Epsilon = None,
-    delta: Delta = None,
+    delta: Annotated[
+        float | None, typer.Option("--delta", help="δ that may be spent in all, of (ε, δ) or ρ.")
+    ] = None,
     rho: Rho = None,
     no_cap: Annotated[
         bool, typer.Option("--no-cap", help="Count what is spent and limit nothing.")
@@ -68,33 +83,84 @@ def open_(
     period_rho: Annotated[float | None, typer.Option(help="ρ a period, at most.")] = None,
     approver: Approver = None,
     reason: Reason = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(is_eager=True, callback=flags_from("ledger_open"), help=FILE_HELP),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Open an account. Its unit, adjacency and filter never change; its cap only by grant."""
+    """Open an account with what it promises: the cap follows from the promise.
+
+    Its unit, adjacency and filter never change; its cap only by grant; a promise ends only by
+    withdraw. A cap in numbers (--epsilon, --rho) works too, alone or beside a promise.
+    """
     from discreet.ledger import Ledger
 
-    cap = _amount(epsilon, delta, rho)
-    if (cap is None) != no_cap:
+    keys = promise.all_keys
+    unit, unit_name = keys.pop("unit", "person"), keys.pop("unit_name", None)
+    adjacency = keys.get("adjacency", "add-remove")
+    promised = _promised(keys) if promise.says_what else None
+    lead = epsilon is not None or rho is not None
+    cap = _amount(epsilon, delta if lead else None, rho)
+    if [promised is not None or cap is not None, no_cap].count(True) != 1:
         raise InputError(
-            "An account has a lifetime cap (--epsilon, --delta, --rho) or says that it has none "
-            "(--no-cap); give one of the two."
+            "An account is opened with what it promises (--posterior 0.12 --prior 0.05, or any "
+            "flags of discreet choose), with a cap in numbers (--epsilon, --delta, --rho), or says "
+            "that it has none (--no-cap)."
         )
-    if filter_ is None and cap is None:
+    if filter_ is None and no_cap:
         raise InputError("Without a cap, say how to add up: --filter pure, basic or zcdp.")
-    rule = filter_ or ("zcdp" if rho is not None else "pure" if delta is None else "basic")
+    rule = filter_ or ("zcdp" if rho is not None else "pure" if not delta else "basic")
+    if rule == "basic" and delta is None and not no_cap:
+        raise InputError(
+            "The filter basic adds up ε and δ; say how much δ may be spent in all (--delta 1e-6, "
+            "or 0), or use the filter pure."
+        )
     book = Ledger.open(ledger)
     book.open_account(
         account,
         unit=unit,
+        unit_name=unit_name,
         adjacency=adjacency,
         filter=rule,
         cap=cap,
+        promise=promised,
+        delta=delta if promised is not None and rule != "pure" else None,
         period=period,
         period_cap=_amount(period_epsilon, period_delta, period_rho),
         approver=approver or "",
         reason=reason or "",
     )
-    _say(book, account, f"Opened account {account!r}.", as_json)
+    said = f"Opened account {account!r}."
+    more: dict[str, Any] = {}
+    if promised is not None and cap is not None:
+        more["cap_given"] = cap.to_dict("down")
+        said += f" The cap given is {cap.limit_text()}; of it and what the promise allows, the "
+        said += "smaller counts."
+    _say(book, account, said, as_json, more)
+
+
+def _promised(keys: dict[str, Any]) -> Any:
+    from discreet.promises.keys import promise_from
+
+    return promise_from(None, keys)
+
+
+@app.command()
+def withdraw(
+    ledger: Url,
+    account: Name,
+    promise: Annotated[str, typer.Option("--promise", help="The promise, by its id.")],
+    approver: Approver = None,
+    reason: Reason = None,
+    as_json: JsonOption = False,
+) -> None:
+    """End a promise; every later report of what was released under it says so."""
+    from discreet.ledger import Ledger
+
+    book = Ledger.open(ledger)
+    book.withdraw(account, promise, approver=approver or "", reason=reason or "")
+    _say(book, account, f"Withdrew promise {promise} of {account!r}.", as_json)
 
 
 @app.command()
@@ -125,7 +191,10 @@ def grant(
         reason=reason or "",
         which="period" if period else "lifetime",
     )
-    _say(book, account, f"Raised the cap of {account!r} by {add}.", as_json)
+    words = f"Raised the cap of {account!r} by {add}."
+    if book.account(account).promises:
+        words += " The promises of the account still bind: a cap does not end them."
+    _say(book, account, words, as_json)
 
 
 @app.command()
@@ -204,7 +273,7 @@ def show(ledger: Url, account: AnyName = None, as_json: JsonOption = False) -> N
         sheet = book.show(account)
         found = book.verify()
         payload = sheet.to_dict() | {"verified": found.verified}
-        lines = _account_lines(sheet.account)
+        lines = [*_account_lines(sheet.account), *_promise_lines(sheet.promises)]
         lines += ["", *_entry_lines(list(sheet.entries))]
         for entry in sheet.unfinished:
             lines.append(f"  {entry.release_id} has no stored output; its charge is spent.")
@@ -212,14 +281,21 @@ def show(ledger: Url, account: AnyName = None, as_json: JsonOption = False) -> N
         return
     found, accounts, entries = book.verify(), book.accounts(), book.entries()
     payload = {
-        "accounts": [one.to_dict() for one in accounts],
+        "accounts": [
+            one.to_dict() | {"promises": [p.to_dict() for p in book.promises(one)]}
+            for one in accounts
+        ],
         "entries": [entry.to_dict() for entry in entries],
         "spent": None,
         "remaining": None,
         "verified": found.verified,
         "head": found.head,
     }
-    lines = [line for one in accounts for line in [*_account_lines(one), ""]]
+    lines = [
+        line
+        for one in accounts
+        for line in [*_account_lines(one), *_promise_lines(book.promises(one)), ""]
+    ]
     emit(payload, [*lines, *_chain_lines(found.head, found.problems)], as_json)
 
 
@@ -258,18 +334,60 @@ def verify(
 
 
 @app.command()
-def upgrade(ledger: Url, as_json: JsonOption = False) -> None:
-    """Bring a ledger of an older format to the newest; older Discreets refuse it from then on."""
+def upgrade(
+    ledger: Url,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Where its releases are stored; else beside a ledger in a file."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring a ledger of an older format to the newest; older Discreets refuse it from then on.
+
+    What earlier releases promised becomes a promise of their accounts. Where one is not kept,
+    nothing more is charged to its account until it is withdrawn.
+    """
     from discreet.ledger import Ledger
 
     book = Ledger.open(ledger)
-    before, after = book.upgrade()
+    done = book.upgrade(output)
     found = book.verify()
-    payload = {"spent": None, "remaining": None, "from": before, "to": after} | found.to_dict()
-    said = f"Upgraded from format {before} to {after}."
-    if before == after:
-        said = f"The ledger already has format {after}; nothing was changed."
-    emit(payload, [said, *_chain_lines(found.head, found.problems)], as_json)
+    payload = {"spent": None, "remaining": None, "from": done.before, "to": done.after}
+    payload |= found.to_dict() | {"releases": [one.to_dict() for one in done.releases]}
+    said = f"Upgraded from format {done.before} to {done.after}."
+    if done.before == done.after:
+        said = f"The ledger already has format {done.after}"
+        said += "; nothing was changed." if done.looked_in is None else "."
+    lines = [said, *_earlier_lines(done, book.url), *_chain_lines(found.head, found.problems)]
+    emit(payload, lines, as_json)
+
+
+def _earlier_lines(done: Upgraded, url: str) -> list[str]:
+    """What earlier releases promised, whether it is kept, and what to do where it is not."""
+    import shlex
+
+    if done.looked_in is None:
+        where = "Earlier releases were not looked for; give their folder with --output."
+        return [] if done.before == done.after else [where]
+    lines = [
+        f"  looked for earlier releases in {done.looked_in}: {len(done.releases)} with a promise"
+    ]
+    for one in done.releases:
+        state = "not registered" if one.kept is None else "kept" if one.kept else "NOT KEPT"
+        about = one.sentence if one.reason is None else one.reason
+        lines += [f"  {one.release_id} on {one.account!r}: {state}", f"    {about}"]
+    broken = {(one.account, one.promise_id): None for one in done.releases if _blocks(one)}
+    if broken:
+        lines.append("Nothing more is charged to these accounts until each of these is withdrawn:")
+    for account, promise_id in broken:
+        words = ["discreet", "ledger", "withdraw", "--ledger", url, "--account", account]
+        words += ["--promise", str(promise_id)]
+        lines.append(f"  {shlex.join(words)} --approver NAME --reason WHY")
+    return lines
+
+
+def _blocks(one: Earlier) -> bool:
+    return one.kept is False and one.reason is None
 
 
 def _amount(epsilon: float | None, delta: float | None, rho: float | None) -> Amount | None:
@@ -320,12 +438,13 @@ def _say(
 ) -> None:
     """Print what a writing command did, and where the account stands."""
     sheet, found = book.show(account), book.verify()
-    payload = sheet.account.to_dict() | {
+    payload = sheet.to_dict() | {
         "entries": [sheet.entries[-1].to_dict()],
         "verified": found.verified,
         "head": sheet.head,
     }
-    lines = [said, *_account_lines(sheet.account), *_chain_lines(sheet.head, found.problems)]
+    lines = [said, *_account_lines(sheet.account), *_promise_lines(sheet.promises)]
+    lines += _chain_lines(sheet.head, found.problems)
     emit(payload | (more or {}), lines, as_json)
 
 
@@ -334,7 +453,7 @@ def _account_lines(account: Account) -> list[str]:
 
     rows = [
         ["account", account.name],
-        ["unit", f"{account.unit}, {account.adjacency.value}"],
+        ["unit", f"{account.subject} ({account.unit}), {account.adjacency.value}"],
         ["filter", account.filter.value],
         ["spent", str(account.spent)],
     ]
@@ -349,6 +468,31 @@ def _account_lines(account: Account) -> list[str]:
     return table(rows)
 
 
+def _promise_lines(promises: Sequence[Standing]) -> list[str]:
+    """Where the account stands under each promise: in words, in budget, in releases."""
+    from discreet.rounding import number, percent
+
+    lines = []
+    for one in promises:
+        sign = "ρ" if one.registered.limit.rho is not None else "ε"
+        state = "" if one.kept else "  NOT KEPT: nothing is charged until it is withdrawn"
+        lines += ["", f"  promise {one.registered.id}{state}", f"    {one.sentence}"]
+        used = percent(min(1.0, one.share_used), "up")
+        most = one.registered.limit.limit_text()
+        left = f"    allows {most}; {used} used; left {sign} = {number(one.left, 'down', 6)}"
+        again = one.fits_again
+        lines.append(left + ("" if again is None else f": {again:,} more like the last release"))
+        if one.reached is not None:
+            before, after = one.reached
+            lines.append(
+                f"    so far: from {percent(before, 'up')} to at most {percent(after, 'up', 1)}"
+            )
+    sure = [one.registered.keys.get("confidence") for one in promises]
+    if len(sure) > 1 and any(sure):
+        lines.append("  Promises with a confidence hold each by itself, not all at once.")
+    return lines
+
+
 def _entry_lines(entries: list[Entry]) -> list[str]:
     rows = [
         [
@@ -357,7 +501,12 @@ def _entry_lines(entries: list[Entry]) -> list[str]:
             entry.kind,
             str(entry.cost) if entry.cost else "",
             entry.release_id or entry.plan_id or "",
-            str(entry.said.get("purpose") or entry.said.get("reason") or ""),
+            str(
+                entry.said.get("purpose")
+                or entry.said.get("reason")
+                or entry.said.get("promise", {}).get("id")
+                or ""
+            ),
         ]
         for entry in entries
     ]

@@ -10,7 +10,7 @@ __all__ = [
     "AdjacencyOption",
     "JsonOption",
     "MechanismOption",
-    "PriorOption",
+    "NonnegativeOption",
     "ScaleOption",
     "SensitivityOption",
     "SeriesMethodOption",
@@ -30,8 +30,12 @@ MechanismOption: TypeAlias = Annotated[
     str | None,
     typer.Option(help="laplace, geometric, gaussian, discrete-gaussian, randomized-response."),
 ]
-PriorOption: TypeAlias = Annotated[
-    float | None, typer.Option(help="Prior probability of being in.")
+NonnegativeOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--nonnegative",
+        help="No contribution is negative (counts): values cost Gaussian noise less.",
+    ),
 ]
 ScaleOption: TypeAlias = Annotated[
     float | None, typer.Option(help="Noise scale Δ/ε, with --mechanism.")

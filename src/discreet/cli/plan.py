@@ -1,4 +1,4 @@
-"""`discreet plan`: from a tolerance over a series to the budget of each release."""
+"""`discreet plan`: from a promise over a series to the budget of each release."""
 
 from __future__ import annotations
 
@@ -9,30 +9,23 @@ import typer
 
 from discreet.cli.files import FILE_HELP, flags_from
 from discreet.cli.options import (
-    AdjacencyOption,
     JsonOption,
     MechanismOption,
-    PriorOption,
+    NonnegativeOption,
     SensitivityOption,
     SeriesMethodOption,
-    SidedOption,
     StrengthOption,
 )
 from discreet.cli.output import emit, table
+from discreet.cli.promise_options import PromiseFlags, takes_promise
 
 __all__ = ["command"]
 
 
+@takes_promise()
 def command(
+    promise: PromiseFlags,
     releases: Annotated[int | None, typer.Option(help="How many releases.")] = None,
-    difference: Annotated[
-        float | None, typer.Option(help="Largest posterior minus prior, at any prior.")
-    ] = None,
-    posterior: Annotated[float | None, typer.Option(help="Largest posterior at --prior.")] = None,
-    ratio: Annotated[
-        float | None, typer.Option(help="Largest posterior over prior, at --prior or at any.")
-    ] = None,
-    prior: PriorOption = None,
     delta_total: Annotated[
         float | None,
         typer.Option(
@@ -42,8 +35,6 @@ def command(
         ),
     ] = None,
     delta_each: Annotated[float | None, typer.Option(help="δ of each release.")] = None,
-    confidence: Annotated[float, typer.Option(help="With which the tolerance is kept.")] = 0.99,
-    sided: SidedOption = "two",
     mechanism: MechanismOption = None,
     budget: Annotated[
         str | None, typer.Option(help="epsilon or rho, where no mechanism is named.")
@@ -57,8 +48,7 @@ def command(
     growth: Annotated[
         float | None, typer.Option(help="Each release gets so many times the one before.")
     ] = None,
-    adjacency: AdjacencyOption = None,
-    unit: Annotated[str, typer.Option(help="user, or user-period (one user's month).")] = "user",
+    nonnegative: NonnegativeOption = False,
     period: Annotated[str, typer.Option(help="What a period is: day, month.")] = "period",
     people: Annotated[
         int | None, typer.Option(help="How many people are in the data: advice on δ.")
@@ -69,19 +59,14 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The largest budget for each of several releases that keeps a tolerance over all of them."""
+    """The largest budget for each of several releases that keeps a promise over all of them."""
     from discreet.series import advice_on_delta, plan
 
     found = plan(
+        None,
         releases,
-        difference=difference,
-        posterior=posterior,
-        ratio=ratio,
-        prior=prior,
         delta_total=delta_total,
         delta_each=delta_each,
-        confidence=confidence,
-        sided=sided,  # type: ignore[arg-type]  # checked by plan
         mechanism=mechanism,
         budget=budget,  # type: ignore[arg-type]
         sensitivity=sensitivity,
@@ -89,9 +74,9 @@ def command(
         method=method,
         weights=weight or None,
         growth=growth,
-        adjacency=adjacency,
-        unit=unit,  # type: ignore[arg-type]
+        nonnegative=nonnegative,
         period=period,
+        **promise.all_keys,
     )
     payload = found.to_dict()
     lines = _lines(found)
@@ -122,6 +107,8 @@ def _lines(found: Any) -> list[str]:
         if value and key in ("epsilon", "delta", "rho")
     ]
     return [
+        found.promise.sentence(),
+        "",
         f"Each of {found.releases} releases may spend:",
         *table(head),
         "",

@@ -17,7 +17,7 @@ rounded up, or None where the theorem does not apply.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from discreet.composition.loss import PrivacyLoss
@@ -28,6 +28,7 @@ from discreet.rounding import down, up
 __all__ = [
     "Promise",
     "advanced",
+    "advanced_delta",
     "basic",
     "given_away",
     "optimal",
@@ -84,6 +85,31 @@ def tanh_form(promises: Sequence[Promise], delta: float) -> float | None:
         return None
     drift = [k * e * math.tanh(e / 2) for e, _, k in promises]
     return _concentration(promises, drift, down((delta - lost) / (1 - lost), 8))
+
+
+def advanced_delta(promises: Sequence[Promise], *, printed: bool) -> Callable[[float], float]:
+    """Return δ(ε) of advanced composition: the printed or the tanh form, undone for δ; rounded up.
+
+    With the drift d = Σε(e^ε−1) or Σε tanh(ε/2) and v = Σε², δ̃ = e^{-(ε−d)²/2v}; δ = Σδ + δ̃ in the
+    printed form, 1 − (1−δ̃)Π(1−δⱼ) in the other.
+    """
+    drift = math.fsum(
+        k * e * ((math.expm1(e) if e < 700 else math.inf) if printed else math.tanh(e / 2))
+        for e, _, k in promises
+    )
+    squares = math.fsum(k * e * e for e, _, k in promises)
+    lost = up(_sum_of_deltas(promises), 8) if printed else given_away(promises)
+
+    def delta_at(epsilon: float) -> float:
+        if epsilon <= drift:
+            return 1.0
+        walked = math.exp(-((epsilon - drift) ** 2) / (2 * squares)) if squares > 0 else 0.0
+        total = lost + walked if printed else lost + (1 - lost) * walked
+        # The exponent loses what its square has of relative error; ε and d may nearly cancel.
+        slack = 64 * 2.0**-52 * (1 + (epsilon - drift) * (epsilon + drift) / max(squares, 1e-300))
+        return min(1.0, up(total) * (1 + slack)) if total > 0 else 0.0
+
+    return delta_at
 
 
 def worst_case(

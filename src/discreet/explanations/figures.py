@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias
 
-from discreet.explanations.catalogue import catalogue
 from discreet.guarantees import amount
 from discreet.rounding import decimal_down, decimal_up, number, percent
+from discreet.words import catalogue
 
 __all__ = [
     "Side",

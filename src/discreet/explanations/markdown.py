@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from discreet.explanations.catalogue import catalogue
 from discreet.explanations.figures import (
     amount,
     frequency,
@@ -16,11 +15,12 @@ from discreet.explanations.figures import (
 )
 from discreet.explanations.statements import Statement, cap_text
 from discreet.rounding import percent
+from discreet.statements import learned_lines, promise_lines
+from discreet.words import catalogue
 
 __all__ = [
     "accuracy_text",
     "adversary_text",
-    "belief_rows",
     "beyond_text",
     "bounds_text",
     "joining_rows",
@@ -38,6 +38,8 @@ def markdown(statement: Statement) -> str:
     """Return the statement as one Markdown page."""
     facts, texts = statement.facts, catalogue()
     lines = [f"# {_flat(texts.say('statement.title', purpose=facts['identity']['purpose']))}", ""]
+    for line in promise_lines(facts["promises"]):
+        lines += [line, ""]
     for paragraph in facts["texts"]["public"].split("\n\n"):
         lines += [_flat(paragraph), ""]
     for name, body in _sections(statement):
@@ -122,16 +124,14 @@ def _risk(statement: Statement) -> list[str]:
     say, risk = catalogue().say, statement.facts["risk"]
     if risk is None:
         return [str(statement.facts["guarantee"]["reason"])]
-    header, rows = belief_rows(risk["beliefs"])
-    lines = [*_items(("adversary", adversary_text(risk)), ("beyond", beyond_text(risk)))]
-    if risk["choice"] is not None:
-        binding = risk["choice"]["binding"]
-        lines += _items(
-            ("tolerance", risk["choice"]["tolerance"]),
-            ("binding", f"p = {binding['p']:.4g}, q = {binding['q']:.4g}"),
-        )
-    lines += ["", *table(header, rows), ""]
+    lead = say("statement.learned.lead", unit=statement.subject)
+    lines = [lead, "", *learned_lines(statement.facts["learned"]), ""]
+    lines += _items(("adversary", adversary_text(risk)), ("beyond", beyond_text(risk)))
+    for one in statement.facts["promises"]:
+        binding = one["binding"]
+        lines += _items(("binding", f"p = {binding['p']:.4g}, q = {binding['q']:.4g}"))
     joining = joining_rows(risk["beliefs"])
+    lines.append("")
     if joining:
         lines += [say("report.lead.joining", unit=statement.subject), ""]
         lines += [*table(("without", "joined"), joining), ""]
@@ -140,25 +140,6 @@ def _risk(statement: Statement) -> list[str]:
 
 def _by(risk: Mapping[str, Any]) -> dict[str, str]:
     return {"method": str(risk["method"]), "strength": str(risk["strength"])}
-
-
-def belief_rows(beliefs: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Return the beliefs as a table of frequencies: the names of its columns, and its rows."""
-    crowd = _CROWD
-    names = ["before", "least", "after"]
-    names += ["tolerated"] if any(row["tolerated"] is not None for row in beliefs) else []
-    rows = []
-    for row in beliefs:
-        cells = [
-            plain(row["p"] * row["q"], crowd),
-            frequency(row["lower"], "down", crowd),
-            frequency(row["upper"], "up", crowd),
-        ]
-        if "tolerated" in names:
-            value = row["tolerated"]
-            cells.append("–" if value is None else frequency(value, "down", crowd))
-        rows.append(cells)
-    return names, rows
 
 
 def joining_rows(beliefs: Sequence[Mapping[str, Any]]) -> list[list[str]]:

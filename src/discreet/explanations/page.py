@@ -12,12 +12,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from discreet.explanations.catalogue import catalogue
 from discreet.explanations.figures import amount, level, number
 from discreet.explanations.markdown import (
     accuracy_text,
     adversary_text,
-    belief_rows,
     beyond_text,
     bounds_text,
     joining_rows,
@@ -27,6 +25,9 @@ from discreet.explanations.markdown import (
 from discreet.explanations.pictures import Picture
 from discreet.explanations.statements import Statement, cap_text
 from discreet.explanations.topics import not_protected
+from discreet.ledger.amounts import Amount
+from discreet.statements import learned_table, probability_text, promise_lines
+from discreet.words import catalogue
 
 __all__ = ["page"]
 
@@ -135,8 +136,12 @@ def _facts(statement: Statement) -> str:
             "public", facts["unit"]["unit"], unpromised=statement.stored.unpromised
         )
     )
+    promised = "".join(
+        f'<p class="statement">{escape(line.replace("**", ""))}</p>'
+        for line in promise_lines(facts["promises"])
+    )
     return (
-        f'<dl class="facts">{shown}</dl><div class="pair"><div>'
+        f'{promised}<dl class="facts">{shown}</dl><div class="pair"><div>'
         f"<h3>{escape(say('report.section.odds'))}</h3>{_odds(statement)}</div>"
         f"<div><h3>{escape(say('not_protected.title'))}</h3>"
         f'<ul class="plain">{unprotected}</ul></div></div>'
@@ -176,14 +181,12 @@ def _odds(statement: Statement) -> str:
     say, risk = catalogue().say, statement.facts["risk"]
     if risk is None:
         return f"<p>{escape(str(statement.facts['guarantee']['reason']))}</p>"
-    header, rows = belief_rows(risk["beliefs"])
-    lead = "odds" if risk["promise"]["adjacency"] == "add-remove" else "odds_sensitive"
-    scope = say("report.whole_account")
-    caption = say(f"report.lead.{lead}", unit=statement.subject, scope=scope)
-    names = [say(f"statement.column.{name}") for name in header]
+    names, rows = learned_table(statement.facts["learned"])
+    caption = say("statement.learned.lead", unit=statement.subject)
     return (
-        _table(names, rows, caption, figures=header)
-        + f'<p class="lead">{escape(say("report.against", adversary=adversary_text(risk)))} '
+        _table(names, rows, caption, figures=["after"] * len(names))
+        + f'<p class="lead">{escape(probability_text(statement.facts["learned"]))} '
+        + f"{escape(say('report.against', adversary=adversary_text(risk)))} "
         + f"{escape(say('report.left_out', beyond=beyond_text(risk)))}</p>"
     )
 
@@ -205,7 +208,7 @@ def _curator(statement: Statement, pictures: dict[str, Picture]) -> str:
         parts.append(f"<p>{escape(say('statement.accuracy.blur'))}</p>")
     if "released" in pictures:
         parts.append(_figure(pictures["released"]))
-    parts.append(f"<h3>{escape(say('statement.label.tolerance'))}</h3>{_tolerance(facts)}")
+    parts.append(f"<h3>{escape(say('statement.label.promise'))}</h3>{_promises(facts)}")
     if "before_after" in pictures:
         parts.append(_figure(pictures["before_after"]))
     biases = "".join(f"<li>{escape(bias['text'])}</li>" for bias in facts["biases"])
@@ -219,15 +222,18 @@ def _curator(statement: Statement, pictures: dict[str, Picture]) -> str:
     return "".join(parts)
 
 
-def _tolerance(facts: Any) -> str:
-    say, risk = catalogue().say, facts["risk"]
-    if risk is None or risk["choice"] is None:
-        return f"<p>{escape(say('report.lead.no_tolerance'))}</p>"
-    choice = risk["choice"]
-    epsilon = "∞" if choice["epsilon"] is None else number(choice["epsilon"], "down", 5)
-    p, q = (f"{choice['binding'][name]:.4g}" for name in ("p", "q"))
-    keeps = say("report.lead.keeps", epsilon=epsilon, p=p, q=q)
-    return f"<p>{escape(choice['tolerance'])}. {escape(keeps)}</p>"
+def _promises(facts: Any) -> str:
+    """What was promised, what became of it, and whom it binds for."""
+    say = catalogue().say
+    parts = [
+        f"<p>{escape(line.replace('**', ''))}</p>" for line in promise_lines(facts["promises"])
+    ]
+    for one in facts["promises"]:
+        limit = Amount.restored(one["limit"]).to_dict("down")
+        p, q = (f"{one['binding'][name]:.4g}" for name in ("p", "q"))
+        shown = amount(limit, "down", say("release.nothing_left"))
+        parts.append(f"<p>{escape(say('report.lead.keeps', limit=shown, p=p, q=q))}</p>")
+    return "".join(parts)
 
 
 def _public(statement: Statement, pictures: dict[str, Picture]) -> str:

@@ -11,15 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.explanations.catalogue import catalogue
 from discreet.explanations.figures import counted, frequency, number, plain
 from discreet.explanations.statements import Statement
 from discreet.explanations.worries import Icons
 from discreet.lazily import missing
+from discreet.words import catalogue
 
 __all__ = ["Picture", "pictures"]
 
 _MOST = 24
+_USUAL = 0.3  # neither rare nor even
 _ROWS = 200
 _SIGNS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _INNER = re.compile(r'\s(?:role|aria-[a-z]+)="[^"]*"')
@@ -68,7 +69,9 @@ def _svg(chart: Any, name: str) -> str:
 
 def _headline(statement: Statement) -> Mapping[str, Any]:
     rows: Sequence[Mapping[str, Any]] = statement.facts["risk"]["beliefs"]
-    return rows[min(2, len(rows) - 1)]
+    own = [row for row in rows if row["own"]]
+    usual = [row for row in rows if row["p"] * row["q"] == _USUAL]
+    return (own or usual or rows)[0]
 
 
 def _icons(statement: Statement) -> Picture:
@@ -106,6 +109,7 @@ def _before_after(statement: Statement) -> Picture:
             frequency(entry["upper"], "up", 100),
         )
         for entry in statement.facts["risk"]["beliefs"]
+        if entry["about"] == row["about"]
     )
     title = catalogue().say("report.chart.before_after")
     return Picture("before_after", title, _svg(chart, "before"), ("before", "least", "after"), rows)

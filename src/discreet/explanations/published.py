@@ -16,7 +16,6 @@ from typing import Any
 
 from discreet.beliefs import Belief, explain
 from discreet.errors import GuaranteeError
-from discreet.explanations.catalogue import catalogue
 from discreet.explanations.figures import crowd_for, frequency, level, plain
 from discreet.guarantees import (
     ZCDP,
@@ -27,6 +26,7 @@ from discreet.guarantees import (
     PureDP,
     parameters,
 )
+from discreet.words import catalogue
 
 __all__ = ["Deployment", "deployments"]
 

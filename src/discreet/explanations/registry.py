@@ -12,7 +12,6 @@ from typing import Any
 
 import yaml
 
-from discreet.explanations.catalogue import catalogue
 from discreet.explanations.markdown import (
     accuracy_text,
     bounds_text,
@@ -21,6 +20,7 @@ from discreet.explanations.markdown import (
     unit_text,
 )
 from discreet.explanations.statements import Statement, cap_text
+from discreet.words import catalogue
 
 __all__ = ["registry_record", "registry_yaml"]
 
@@ -125,10 +125,8 @@ def _mechanisms(facts: Any) -> str:
 
 
 def _justified(facts: Any) -> str:
-    risk = facts["risk"]
-    if risk is None or risk["choice"] is None:
-        return catalogue().say("statement.not_stated")
-    return str(risk["choice"]["tolerance"])
+    sentences = [str(one["sentence"]) for one in facts["promises"] if not one["withdrawn"]]
+    return " ".join(sentences) or catalogue().say("statement.not_stated")
 
 
 def _line(text: str) -> str:

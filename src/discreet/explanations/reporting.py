@@ -126,7 +126,7 @@ def _series(stored: Stored, stated: Statement) -> str | None:
     left = total - len(same)
     if left < 0 or k > total:
         return None
-    now = stated.risk.beliefs[2]
+    now = stated.risk.headline
     end = stored.account.spent if not left else stored.account.spent.plus(cost.times(left))
     promised = stored.account.promise(end)
     at_end = explain(promised, now.prior, confidence=min(now.holds_with, 0.999999), unit=now.unit)

@@ -1,65 +1,71 @@
 """What may be learned from a release and its account: the beliefs that a statement states.
 
 Each belief carries the parameters that it follows from, so that anyone can recompute it: the kind
-of promise and its numbers, the adjacency, the prior, and how often the bound may fail.
+of guarantee and its numbers, the adjacency, the prior, and how often the bound may fail. The facts
+are those of `discreet.statements`, which every other statement of the release is made from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.beliefs import Belief, Prior, explain
+from discreet.beliefs import Belief, Prior
+from discreet.budgets.limits import limits_of
 from discreet.errors import DiscreetError, GuaranteeError
 from discreet.explanations.joining import chance_if_joined
 from discreet.explanations.stored import Stored
 from discreet.guarantees import Adjacency, Guarantee
+from discreet.ledger.promises import Made
+from discreet.promises import Promise, Unit
 from discreet.rounding import decimal_down
+from discreet.statements import Learned, learned
 
-__all__ = ["PRIORS", "Risk", "promise_dict", "risk_of"]
-
-PRIORS = (0.01, 0.1, 0.3, 0.5)
-_CONFIDENCE = 0.99
-_LOWER = (0.95, 0.9, 0.5)
+__all__ = ["Risk", "promise_facts", "risk_of", "total_dict"]
 
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """The beliefs under one promise, at several priors, and what was tolerated of them."""
+    """The beliefs under everything charged to an account, and what was promised of them."""
 
-    promise: dict[str, Any]
-    beliefs: tuple[Belief, ...]
-    joined: tuple[float | None, ...]
-    tolerated: tuple[float | None, ...]
-    choice: dict[str, Any] | None
+    total: dict[str, Any]
+    learned: Learned
+    promises: tuple[Promise, ...]
+
+    @property
+    def headline(self) -> Belief:
+        """The belief to speak of first."""
+        return self.learned.headline
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row a prior, with all that is needed to recompute it."""
+        """Return one row a belief, with all that is needed to recompute it."""
         found = []
-        for belief, joined, tolerated in zip(
-            self.beliefs, self.joined, self.tolerated, strict=True
-        ):
-            if belief.prior is None or belief.posterior is None:
-                continue
-            found.append(
-                {
-                    "p": belief.prior.p,
-                    "q": belief.prior.q,
-                    "lower": belief.posterior.lower,
-                    "upper": belief.posterior.upper,
-                    "holds_with": belief.holds_with,
-                    "joined": joined,
-                    "tolerated": tolerated,
-                }
-            )
+        for row in self.learned.rows:
+            for about, belief in row.beliefs():
+                if belief.prior is None or belief.posterior is None:
+                    continue
+                prior = belief.prior
+                found.append(
+                    {
+                        "about": about,
+                        "own": row.own,
+                        "p": prior.p,
+                        "q": prior.q,
+                        "lower": belief.posterior.lower,
+                        "upper": belief.posterior.upper,
+                        "holds_with": belief.holds_with,
+                        "joined": _joined(self.learned.total, prior, about),
+                        "tolerated": _tolerated(self.promises, prior),
+                    }
+                )
         return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the risk as JSON-ready values."""
-        first = self.beliefs[0]
+        first = self.learned.first
         return {
-            "promise": self.promise,
+            "total": self.total,
             "sided": first.sided,
             "strength": first.strength,
             "method": first.method,
@@ -70,13 +76,12 @@ class Risk:
             },
             "beyond": None if first.beyond is None else first.beyond.to_dict(),
             "by_confidence": [row.to_dict() for row in first.at_confidence],
-            "choice": self.choice,
             "assumptions": first.assumptions.to_dict(),
         }
 
 
-def promise_dict(stored: Stored) -> dict[str, Any]:
-    """Return the promise of the whole account in the numbers that it follows from."""
+def total_dict(stored: Stored) -> dict[str, Any]:
+    """Return what the whole account has spent, in the numbers that everything follows from."""
     numbers = stored.account.spent.floats("up")
     delta = numbers.get("delta", 0.0)
     kind = stored.total().kind
@@ -89,75 +94,51 @@ def promise_dict(stored: Stored) -> dict[str, Any]:
     }
 
 
-def risk_of(stored: Stored, unit: str) -> Risk | None:
+def promise_facts(stored: Stored, made: Sequence[Made]) -> list[dict[str, Any]]:
+    """Return every promise of the account, with what became of it and which prior binds it."""
+    found = []
+    for one in made:
+        promise = one.registered.promise(stored.account)
+        binding = limits_of(promise).binding
+        about = {"about": promise.about, "binding": {"p": binding.p, "q": binding.q}}
+        found.append(one.to_dict() | about)
+    return found
+
+
+def risk_of(stored: Stored, unit: Unit, made: Sequence[Made]) -> Risk | None:
     """Return what may be learned from everything charged to the account; None without a promise."""
     if not stored.promised:
         return None
     total = stored.total()
-    tolerance = stored.said.get("spec", {}).get("tolerance")
-    priors = [Prior(p) for p in PRIORS]
-    choice = None if tolerance is None else _choice(tolerance, total.adjacency)
-    confidence = _CONFIDENCE if tolerance is None else tolerance.get("confidence", _CONFIDENCE)
-    beliefs = _beliefs(total, priors, confidence, unit)
-    return Risk(
-        promise=promise_dict(stored),
-        beliefs=beliefs,
-        joined=tuple(_joined(total, prior) for prior in priors),
-        tolerated=tuple(_tolerated(tolerance, prior) for prior in priors),
-        choice=choice,
+    promises = tuple(
+        one.registered.promise(stored.account) for one in made if one.withdrawn is None
     )
+    found = learned(total, unit, promises)
+    if found is None:
+        raise GuaranteeError(
+            f"the account has spent {total}, which bounds no belief even with probability 0.5; "
+            "there is nothing to state."
+        )
+    return Risk(total_dict(stored), found, promises)
 
 
-def _beliefs(
-    total: Guarantee, priors: Sequence[Prior], confidence: float, unit: str
-) -> tuple[Belief, ...]:
-    """Return the beliefs at the confidence asked for, or at the next one that δ allows."""
-    for level in (confidence, *(c for c in _LOWER if c < confidence)):
-        try:
-            return tuple(explain(total, prior, confidence=level, unit=unit) for prior in priors)
-        except GuaranteeError:
-            continue
-    raise GuaranteeError(
-        f"the account has spent {total}, which bounds no belief even with probability "
-        f"{_LOWER[-1]:g}; there is nothing to state."
-    )
-
-
-def _joined(total: Guarantee, prior: Prior) -> float | None:
-    if total.adjacency is not Adjacency.ADD_REMOVE:
+def _joined(total: Guarantee, prior: Prior, about: str) -> float | None:
+    if total.adjacency is not Adjacency.ADD_REMOVE or about != "membership":
         return None
     return chance_if_joined(total, prior.pq)
 
 
-def _tolerated(tolerance: Mapping[str, Any] | None, prior: Prior) -> float | None:
-    """Return the posterior that the tolerance allows at a prior it speaks of; rounded down."""
-    if tolerance is None:
-        return None
-    from discreet.promises import from_mapping
-
-    try:
-        shape: Any = from_mapping(tolerance)
-        box = getattr(shape, "box", None)
-        if box is None or not (box.p0 <= prior.p <= box.p1 and box.q0 <= prior.q <= box.q1):
-            return None
-        return min(1.0, decimal_down(shape.ratio_at(prior.p, prior.q) * prior.pq, 12))
-    except (DiscreetError, OSError):
-        return None
-
-
-def _choice(tolerance: Mapping[str, Any], adjacency: str) -> dict[str, Any] | None:
-    """Return the budget that the tolerance allows, and what binds it, from the tolerance alone."""
-    from discreet.budgets import choose
-
-    try:
-        choice = choose(tolerance, adjacency=adjacency)
-    except (DiscreetError, OSError):
-        return None
-    said = choice.to_dict()
-    return {
-        "epsilon": said["epsilon"],
-        "delta": said["guarantee"]["delta"],
-        "binding": said["binding"],
-        "certificate": said["certificate"],
-        "tolerance": str(choice.tolerance),
-    }
+def _tolerated(promises: Sequence[Promise], prior: Prior) -> float | None:
+    """Return the posterior that the promises allow at a prior they speak of; rounded down."""
+    found = []
+    for promise in promises:
+        for _, part in promise.parts:
+            box = part.box
+            inside = box.p0 <= prior.p <= box.p1 and box.q0 <= prior.q <= box.q1
+            if not inside or not hasattr(part, "ratio_at"):
+                continue
+            try:
+                found.append(part.ratio_at(prior.p, prior.q) * prior.pq)
+            except DiscreetError:
+                continue
+    return min(1.0, decimal_down(min(found), 12)) if found else None

@@ -15,7 +15,6 @@ from typing import Literal, TypeAlias
 
 from discreet.beliefs.belief import AtConfidence, Belief
 from discreet.errors import InputError
-from discreet.explanations.catalogue import catalogue
 from discreet.explanations.figures import (
     chance,
     counted,
@@ -30,6 +29,7 @@ from discreet.explanations.figures import (
 from discreet.explanations.joining import chance_if_joined
 from discreet.guarantees import Adjacency, PureDP
 from discreet.rounding import percent
+from discreet.words import catalogue
 
 __all__ = [
     "AUDIENCES",

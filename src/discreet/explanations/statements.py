@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.explanations.catalogue import catalogue
 from discreet.explanations.figures import amount
-from discreet.explanations.risks import Risk, risk_of
+from discreet.explanations.risks import Risk, promise_facts, risk_of
 from discreet.explanations.sentences import AUDIENCES, Audience, check_audience, sentence
 from discreet.explanations.stored import Stored
 from discreet.explanations.topics import (
@@ -23,14 +22,15 @@ from discreet.explanations.topics import (
     neighbours,
     not_protected,
     pure_against_approximate,
-    subject_of,
 )
 from discreet.ledger.accounts import remaining_dict
+from discreet.ledger.promises import made_promises
+from discreet.promises import Unit
+from discreet.words import catalogue
 
 __all__ = ["FORMAT", "Statement", "cap_text", "release_text", "statement", "statement_schema"]
 
-FORMAT = 1
-_HEADLINE = 2  # of the priors: 30 in 100, neither rare nor even
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,9 @@ def statement_schema() -> dict[str, Any]:
 def statement(stored: Stored) -> Statement:
     """Return the statement of a stored release."""
     protect = stored.said["unit"]
-    unit = subject_of(protect["unit"], tuple(protect.get("column", ())))
-    risk = risk_of(stored, unit)
+    subject = _unit(stored)
+    unit, made = str(subject), made_promises(stored.entries)
+    risk = risk_of(stored, subject, made)
     said = catalogue().say
     facts: dict[str, Any] = {
         "format": FORMAT,
@@ -106,6 +107,8 @@ def statement(stored: Stored) -> Statement:
         "floating_point": said(f"statement.floats.{_kind(stored)}"),
         "accuracy": list(stored.said.get("plan", {}).get("accuracy", [])),
         "biases": list(_biases(stored)),
+        "promises": promise_facts(stored, made),
+        "learned": None if risk is None else risk.learned.to_dict(),
         "risk": None if risk is None else risk.to_dict(),
         "not_covered": [
             {"name": name, "text": text}
@@ -123,12 +126,21 @@ def statement(stored: Stored) -> Statement:
     return Statement(stored, facts, risk)
 
 
+def _unit(stored: Stored) -> Unit:
+    """The unit by the name that the account gave it, or by its columns."""
+    protect, account = stored.said["unit"], stored.account
+    if account.unit_name is not None:
+        return account.subject
+    return Unit.of(protect["unit"], protect.get("name"), tuple(protect.get("column", ())))
+
+
 def _kind(stored: Stored) -> str:
     return "synthetic" if stored.synthetic else "table"
 
 
 def _identity(stored: Stored) -> dict[str, Any]:
-    said, about = stored.said, stored.said.get("spec", {}).get("about", {})
+    said, spec = stored.said, stored.said.get("spec", {})
+    about = spec.get("publication", spec.get("about", {}))
     curators = about.get("curators", ())
     return {
         "release_id": stored.release_id,
@@ -349,7 +361,7 @@ def _texts(
     """Return what the release says to each audience, in a few paragraphs."""
     if risk is None:
         return {audience: str(stored.said.get("reason", "")) for audience in AUDIENCES}
-    belief, total = risk.beliefs[_HEADLINE], stored.total()
+    belief, total = risk.headline, stored.total()
     found: dict[str, str] = {}
     for audience in AUDIENCES:
         parts = [release_text(facts, audience, unit)]

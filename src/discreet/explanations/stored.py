@@ -40,6 +40,7 @@ class Stored:
     entry: Entry
     commit: Entry
     charges: tuple[Entry, ...]
+    entries: tuple[Entry, ...]
     chain: tuple[Entry, ...]
     head: str
 
@@ -76,8 +77,8 @@ def find(release_id: str, *, ledger: str | None = None, output: str | Path | Non
     """
     if ledger is None and output is None:
         raise InputError(
-            f"Release {release_id} can be anywhere; give the ledger (--ledger URL) or the output "
-            "folder (--output FOLDER)."
+            f"Where is release {release_id}? Give its ledger (--ledger URL) or its output folder "
+            "(--output FOLDER)."
         )
     from discreet.ledger.entries import checked_id
 
@@ -125,6 +126,7 @@ def stored_release(folder: Path, ledger_url: str) -> Stored:
         entry=taken[0],
         commit=commits[0],
         charges=tuple(entry for entry in sheet.entries if entry.kind in _CHARGES),
+        entries=sheet.entries,
         chain=tuple(ledger.entries()),
         head=sheet.head,
     )
@@ -181,7 +183,9 @@ def _below(base: Path, release_id: str) -> Iterable[Path]:
 
 def _ledger_path(url: str) -> Path:
     if not url.startswith(_PREFIX):
-        raise InputError("Beside a ledger that is no file nothing can be found; give --output.")
+        raise InputError(
+            "This ledger is on a server, so name the folder that holds the release: --output DIR."
+        )
     return Path(url.removeprefix(_PREFIX)).resolve()
 
 

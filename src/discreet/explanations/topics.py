@@ -8,7 +8,6 @@ import math
 
 from discreet.beliefs.belief import Belief
 from discreet.errors import InputError
-from discreet.explanations.catalogue import catalogue
 from discreet.explanations.figures import (
     chance,
     crowd_for,
@@ -22,6 +21,7 @@ from discreet.explanations.figures import (
 )
 from discreet.explanations.sentences import Audience, check_audience
 from discreet.guarantees import Guarantee
+from discreet.words import catalogue
 
 __all__ = [
     "guarantee_text",
@@ -29,24 +29,7 @@ __all__ = [
     "not_protected",
     "pure_against_approximate",
     "series_text",
-    "subject_of",
 ]
-
-
-def subject_of(unit: str, columns: tuple[str, ...] = ()) -> str:
-    """Return the subject of every sentence: a person only where persons are protected.
-
-    >>> subject_of("partition", ("patient_id", "day"))
-    'one combination of patient_id and day'
-    """
-    say = catalogue().say
-    if unit == "partition" and columns:
-        joined = columns[-1]
-        if len(columns) > 1:
-            head = ", ".join(columns[:-1])
-            joined = say("language.list_and", head=head, last=columns[-1])
-        return say("subject.partition", columns=joined)
-    return say(f"subject.{'record' if unit == 'record' else 'person'}")
 
 
 def guarantee_text(
@@ -115,13 +98,10 @@ def not_protected(
         (texts.say(f"not_protected.{topic}.name"), texts.say(f"not_protected.{topic}.{said}"))
         for topic in topics
     ]
-    return (
-        *found,
-        (
-            texts.say("not_protected.other_units.name"),
-            texts.say(f"not_protected.other_units.{unit}"),
-        ),
-    )
+    if unit in texts.names("not_protected.other_units"):
+        name = texts.say("not_protected.other_units.name")
+        found.append((name, texts.say(f"not_protected.other_units.{unit}")))
+    return tuple(found)
 
 
 def series_text(

@@ -41,6 +41,14 @@ class OfSigma:
         ratio = self.sensitivity / self.sigma
         return ratio * ratio / 2
 
+    def steps(self, m: int, *, nonnegative: bool = False) -> Self:
+        """Return the same noise, seen from data sets that are m neighbours apart.
+
+        Two contributions without negative values lie within √2 Δ of each other, not 2Δ.
+        """
+        far = up(math.sqrt(2), 1) if nonnegative and m == 2 else float(m)
+        return type(self)(self.sigma, far * self.sensitivity)
+
     def guarantee(self) -> ZCDP:
         """ρ-zCDP, ρ rounded up."""
         return ZCDP(up(self.rho, 4))

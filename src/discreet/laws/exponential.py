@@ -47,6 +47,10 @@ class Exponential:
         """ε²/8, the ρ of its zCDP."""
         return up(self.epsilon * self.epsilon / 8, 2)
 
+    def steps(self, m: int) -> Exponential:
+        """Return the same choice, seen from data sets that are m neighbours apart."""
+        return Exponential(m * self.epsilon, m * self.sensitivity, self.monotonic)
+
     def guarantee(self) -> PureDP:
         """ε-DP."""
         return PureDP(self.epsilon)

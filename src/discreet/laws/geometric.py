@@ -54,6 +54,10 @@ class Geometric:
         """Probability that the released value is the true one."""
         return math.tanh(self.epsilon / (2 * self.sensitivity))
 
+    def steps(self, m: int) -> Geometric:
+        """Return the same noise, seen from data sets that are m neighbours apart."""
+        return Geometric(m * self.epsilon, m * self.sensitivity)
+
     def guarantee(self) -> PureDP:
         """ε-DP."""
         return PureDP(self.epsilon)

@@ -52,6 +52,10 @@ class Laplace:
         """Zero: a continuous value is never exact."""
         return 0.0
 
+    def steps(self, m: int) -> Laplace:
+        """Return the same noise, seen from data sets that are m neighbours apart."""
+        return Laplace(m * self.epsilon, m * self.sensitivity)
+
     def guarantee(self) -> PureDP:
         """ε-DP."""
         return PureDP(self.epsilon)

@@ -46,6 +46,13 @@ class RandomizedResponse:
         """The same as `prob_true`: the report is the true category."""
         return self.prob_true
 
+    def steps(self, m: int) -> RandomizedResponse:
+        """Return what is at least as bad as m changed answers: one with m times the budget.
+
+        Two categories are the worst case of any mε-DP release.
+        """
+        return self if m == 1 else RandomizedResponse(m * self.epsilon)
+
     def guarantee(self) -> PureDP:
         """ε-DP for each answer, before it leaves the person."""
         return PureDP(self.epsilon, adjacency=Adjacency.LOCAL)

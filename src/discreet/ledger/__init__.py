@@ -11,7 +11,8 @@
 account is, `entries` what the chain is made of, `plans` the series charged in full beforehand,
 `store`, `backend`, `sqlite` and `postgresql` the database, `migrations` its layouts, `chain` one
 transaction on it, `decisions` what is refused or written in one, `verification` the check of it
-all, and `book` the ledger itself.
+all, `promises` what an account promises, `earlier` what releases promised before accounts did, and
+`book` the ledger itself.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
     from discreet.ledger.accounts import Account, OverBudget, Period
     from discreet.ledger.amounts import Amount
     from discreet.ledger.book import Ledger
-    from discreet.ledger.chain import ToleranceCheck
+    from discreet.ledger.decisions import Foreseen
+    from discreet.ledger.earlier import Earlier, Upgraded
     from discreet.ledger.entries import Entry
     from discreet.ledger.filters import Charge, Filter
     from discreet.ledger.plans import Part, Plan, Slot
+    from discreet.ledger.promises import BrokenPromise, Registered, Standing
     from discreet.ledger.verification import Sheet, Verification
 
 # Loaded on first use: what an account is can be read without the database's libraries.
@@ -35,33 +38,43 @@ _HOME = {
     "Account": "accounts",
     "Amount": "amounts",
     "Charge": "filters",
+    "Earlier": "earlier",
     "Entry": "entries",
     "Filter": "filters",
+    "Foreseen": "decisions",
     "Ledger": "book",
     "OverBudget": "accounts",
     "Part": "plans",
     "Period": "accounts",
     "Plan": "plans",
+    "BrokenPromise": "promises",
+    "Registered": "promises",
+    "Standing": "promises",
     "Sheet": "verification",
     "Slot": "plans",
-    "ToleranceCheck": "chain",
+    "Upgraded": "earlier",
     "Verification": "verification",
 }
 
 __all__ = [
     "Account",
     "Amount",
+    "BrokenPromise",
     "Charge",
+    "Earlier",
     "Entry",
     "Filter",
+    "Foreseen",
     "Ledger",
     "OverBudget",
     "Part",
     "Period",
     "Plan",
+    "Registered",
     "Sheet",
     "Slot",
-    "ToleranceCheck",
+    "Standing",
+    "Upgraded",
     "Verification",
 ]
 

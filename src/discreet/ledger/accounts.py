@@ -1,29 +1,31 @@
 """An account: its terms, fixed when it was opened, and where it stands.
 
-The terms are the unit, the adjacency and the filter: they never change. The lifetime cap is the
-promise, and is raised only by a grant that names its approver and reason. A period cap limits the
-pace (so much a calendar month, in UTC) and promises nothing. An account may have no lifetime cap;
-then what it has spent is counted and not limited, and everything that shows it says so.
+The terms are the unit with its name, the adjacency and the filter: they never change. The lifetime
+cap is raised only by a grant that names its approver and reason. A period cap limits the pace (so
+much a calendar month, in UTC) and promises nothing. An account may have no lifetime cap; then what
+it has spent is counted and not limited, and everything that shows it says so. Promises of the
+account limit it beside its caps: each is a fixed amount that no grant raises (`promises`).
 
 `Account` is also the state of the fold over the chain: `after` takes one more charge, `granted` one
-more grant. The ledger writes with them and the verification recomputes with the same two.
+more grant, `promising` and `withdrawn` one promise more or less. The ledger writes with them and
+the verification recomputes with the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
-from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, Named, PrivacyCurve, PureDP
+from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, Named, PureDP
 from discreet.ledger.amounts import Amount
-from discreet.ledger.filters import Charge, Chargeable, Filter, charges
+from discreet.ledger.filters import Charge, Chargeable, Filter, charges, said_to_fit
+from discreet.promises.unit import Unit
 
-__all__ = ["NO_CAP", "UNITS", "Account", "OverBudget", "Period", "remaining_dict"]
+__all__ = ["NO_CAP", "Account", "OverBudget", "Period", "remaining_dict"]
 
-UNITS = ("person", "record", "partition")
 NO_CAP = "no lifetime cap: what is spent is counted, and nothing limits it"
 
 
@@ -79,6 +81,8 @@ class Account:
     period_cap: Amount | None = None
     period_now: str | None = None
     period_spent: Amount | None = None
+    unit_name: str | None = None
+    promises: Mapping[str, Amount] = field(default_factory=dict)
 
     @classmethod
     def opened(
@@ -86,6 +90,7 @@ class Account:
         name: str,
         *,
         unit: str,
+        unit_name: str | None = None,
         adjacency: str,
         filter: str,  # noqa: A002  (the users' word)
         cap: Guarantee | Amount | None,
@@ -93,8 +98,7 @@ class Account:
         period_cap: Guarantee | Amount | None = None,
     ) -> Account:
         """Return a new account with nothing spent, all terms checked."""
-        if unit not in UNITS:
-            raise InputError(f"unit is {unit!r}; it must be one of: {', '.join(UNITS)}.")
+        subject = Unit.of(unit, unit_name)
         if (period is None) != (period_cap is None):
             raise InputError("A period and a period cap come together: give both or neither.")
         rule, neighbours = Filter.of(filter), Adjacency.of(adjacency)
@@ -115,7 +119,13 @@ class Account:
             period=None if period is None else Period.of(period),
             period_cap=None if period_cap is None else rule.limit(period_cap),
             period_spent=None if period_cap is None else rule.zero,
+            unit_name=None if unit_name is None else subject.name,
         )
+
+    @property
+    def subject(self) -> Unit:
+        """What is protected, as sentences call it."""
+        return Unit.of(self.unit, self.unit_name)
 
     @property
     def remaining(self) -> Amount | None:
@@ -146,11 +156,18 @@ class Account:
             return ApproxDP(numbers["epsilon"], delta, adjacency=adjacency)
         return PureDP(numbers["epsilon"], adjacency=adjacency)
 
-    def require(self, *, unit: str | None = None, adjacency: str | None = None) -> None:
-        """Refuse a unit or an adjacency that is not the account's."""
+    def require(
+        self,
+        *,
+        unit: str | None = None,
+        adjacency: str | None = None,
+        unit_name: str | None = None,
+    ) -> None:
+        """Refuse a unit, its name or an adjacency that is not the account's."""
         for what, asked, mine in (
             ("unit", unit, self.unit),
             ("adjacency", adjacency, self.adjacency.value),
+            ("unit name", unit_name, str(self.subject)),
         ):
             if asked is not None and str(asked) != mine:
                 raise PolicyError(
@@ -187,19 +204,32 @@ class Account:
     def _refuse(self, of: Chargeable, spent: Amount, cap: Amount, which: str) -> None:
         needs, left = self.filter.cost(of), cap.minus(spent)
         fits = self.filter.fitting(of, left)
-        fitting = "nothing fits as is"
-        if fits is not None and not isinstance(fits.guarantee, PrivacyCurve):
-            fitting = f"a single charge of {fits.guarantee.said('down')} would fit"
         raise OverBudget(
             f"Over budget on account {self.name!r}: needs {needs}; spent {spent} of the {which} "
-            f"{cap.limit_text()}; left {left.limit_text()}; {fitting}. Ask for less, or have the "
-            "cap raised (discreet ledger grant, with an approver and a reason).",
+            f"{cap.limit_text()}; left {left.limit_text()}; {said_to_fit(fits)}. Ask for less, or "
+            "have the cap raised (discreet ledger grant, with an approver and a reason).",
             needs=needs,
             spent=spent,
             cap=cap,
             left=left,
             fits=fits,
         )
+
+    def broken(self) -> tuple[str, ...]:
+        """Name the promises that what was spent has passed."""
+        return tuple(name for name, limit in self.promises.items() if not self.spent.within(limit))
+
+    def promising(self, name: str, limit: Amount) -> Account:
+        """Return the account with one more promise, or with a promise's limit replaced."""
+        return replace(self, promises={**self.promises, name: limit})
+
+    def withdrawn(self, name: str) -> Account:
+        """Return the account without a promise."""
+        if name not in self.promises:
+            raise InputError(
+                f"Account {self.name!r} has no promise {name!r}; discreet ledger show lists them."
+            )
+        return replace(self, promises={k: v for k, v in self.promises.items() if k != name})
 
     def granted(self, add: Amount, which: Literal["lifetime", "period"] = "lifetime") -> Account:
         """Return the account with a cap raised."""
@@ -224,16 +254,19 @@ class Account:
             out["period_cap"] = self.period_cap.stored()
             out["period_now"] = self.period_now
             out["period_spent"] = self.period_spent.stored()
+        if self.promises:
+            out["promises"] = {name: limit.stored() for name, limit in self.promises.items()}
         return out
 
     def terms(self) -> dict[str, Any]:
         """Return the part that never changes: the opening entry keeps it."""
-        return {
+        out: dict[str, Any] = {
             "unit": self.unit,
             "adjacency": self.adjacency.value,
             "filter": self.filter.value,
             "period": None if self.period is None else self.period.value,
         }
+        return out if self.unit_name is None else out | {"unit_name": self.unit_name}
 
     @classmethod
     def restored(cls, name: str, terms: Mapping[str, Any], standing: Mapping[str, Any]) -> Account:
@@ -257,6 +290,11 @@ class Account:
             period_cap=amount("period_cap"),
             period_now=standing.get("period_now"),
             period_spent=amount("period_spent"),
+            unit_name=terms.get("unit_name"),
+            promises={
+                promise: Amount.restored(limit)
+                for promise, limit in standing.get("promises", {}).items()
+            },
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -264,6 +302,7 @@ class Account:
         out: dict[str, Any] = {
             "account": self.name,
             "unit": self.unit,
+            "unit_name": str(self.subject),
             "adjacency": self.adjacency.value,
             "filter": self.filter.value,
             "cap": remaining_dict(self.cap),

@@ -120,6 +120,20 @@ class Amount:
             found[name] = exact(value)
         return cls(**found)
 
+    @property
+    def lead(self) -> Decimal:
+        """The coordinate that is not δ: ε, or ρ."""
+        return self.rho if self.rho is not None else self.epsilon or ZERO
+
+    def coordinates(self) -> dict[str, Decimal]:
+        """Return the coordinates that apply, by name."""
+        return self._each()
+
+    def least(self, other: Amount) -> Amount:
+        """Return the smaller of both in every coordinate."""
+        theirs = other._each()
+        return Amount(**{n: min(v, theirs[n]) for n, v in self._each().items()})
+
     def _each(self) -> dict[str, Decimal]:
         each = {name: getattr(self, name) for name in _NAMES}
         return {name: value for name, value in each.items() if value is not None}

@@ -5,39 +5,43 @@
 `reserve` adds the charge to the account and writes it down before it returns; only then may noise
 be drawn. `commit` records the hash of the stored output. A crash in between loses the release and
 keeps the charge. Here words are checked and transactions are begun; everything that is decided
-(what was spent, whether a cap or a tolerance would be passed) is decided inside the one writing
+(what was spent, whether a cap or a promise would be passed) is decided inside the one writing
 transaction (`decisions`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeVar
 
 from sqlalchemy import Connection
 
 from discreet.errors import InputError, PolicyError
-from discreet.guarantees import Guarantee
+from discreet.guarantees import Adjacency, Guarantee
 from discreet.ledger import decisions
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.chain import (
     Chain,
     Clock,
-    ToleranceCheck,
     refuse_unknown_account,
     refuse_unknown_plan,
 )
-from discreet.ledger.decisions import Asked
+from discreet.ledger.decisions import Asked, Foreseen
+from discreet.ledger.earlier import Upgraded, bound, stored_below
 from discreet.ledger.entries import BEFORE_THE_FIRST, Entry, checked_id, new_id
 from discreet.ledger.filters import Charge, Chargeable, charges
 from discreet.ledger.migrations import FORMAT
 from discreet.ledger.plans import Plan, PlanPart, Slot, check_total, parts_of
+from discreet.ledger.promises import Made, Standing, derived_cap, made_promises
 from discreet.ledger.store import Store
 from discreet.ledger.verification import Sheet, Verification, verified, verify
 from discreet.ledger.words import line
+from discreet.promises import Promise, promised
+from discreet.promises.promise import PromiseLike
 
 __all__ = ["Ledger"]
 
@@ -55,6 +59,25 @@ def _approved(approver: str | None, reason: str | None, what: str) -> dict[str, 
             "(--approver NAME --reason WHY)."
         )
     return {"approver": line("approver", approver), "reason": line("reason", reason)}
+
+
+def _promised(
+    given: PromiseLike | Sequence[PromiseLike] | None, adjacency: str
+) -> tuple[Promise, ...]:
+    if given is None:
+        return ()
+    found, wanted = [], Adjacency.of(adjacency)
+    for one in given if isinstance(given, (list, tuple)) else [given]:
+        if isinstance(one, Mapping):
+            one = {"adjacency": wanted.value, **one}
+        stated = promised(one).adjacency
+        if stated not in (wanted, Adjacency.ADD_REMOVE):  # the latter is what nothing said means
+            raise PolicyError(
+                f"The promise is stated under {stated.value!r} and the account under "
+                f"{wanted.value!r}; state both under the same adjacency."
+            )
+        found.append(promised(one, adjacency=wanted))
+    return tuple(found)
 
 
 def _name(account: str | Account) -> str:
@@ -119,52 +142,69 @@ class Ledger:
         unit: str,
         adjacency: str,
         filter: str,  # noqa: A002  (the users' word)
-        cap: Guarantee | Amount | None,
+        cap: Guarantee | Amount | None = None,
         approver: str,
         reason: str,
         period: str | None = None,
         period_cap: Guarantee | Amount | None = None,
+        unit_name: str | None = None,
+        promise: PromiseLike | Sequence[PromiseLike] | None = None,
+        delta: float | None = None,
     ) -> Account:
         """Open an account: its unit, adjacency and filter are fixed for good.
 
-        `cap` is the lifetime promise in the filter's coordinates (`Amount.of(rho=…, delta=…)` where
-        no guarantee has them both), or None: then spending is counted and not limited.
+        `promise` is what is promised of everything charged to it: the cap follows from it (with a
+        `cap` given too, the smaller counts), at the `delta` that the account may spend in all.
+        `cap` is a limit in the filter's coordinates (`Amount.of(rho=…, delta=…)` where no guarantee
+        has them both). With neither, spending is counted and not limited.
         """
         approved = _approved(approver, reason, "open")
         if line("account", name, 100) != name.strip():
             raise InputError(f"account is {name!r}; it must not begin or end with a space.")
-        account = Account.opened(
-            name,
-            unit=unit,
-            adjacency=adjacency,
-            filter=filter,
-            cap=cap,
-            period=period,
-            period_cap=period_cap,
-        )
+        terms = {
+            "unit": unit,
+            "unit_name": unit_name,
+            "adjacency": adjacency,
+            "filter": filter,
+            "period": period,
+            "period_cap": period_cap,
+        }
+        promises = _promised(promise, adjacency)
+        account = Account.opened(name, cap=cap, **terms)  # type: ignore[arg-type]
+        if promises:
+            limit = derived_cap(account, promises, delta)
+            account = Account.opened(name, cap=limit, **terms)  # type: ignore[arg-type]
+        elif delta is not None:
+            raise InputError("A δ beside a promise is the account's cap on δ; give the promise.")
 
         def write(connection: Connection) -> Account:
             chain = Chain(self._store, connection, self._clock)
-            return decisions.opened(chain, account, approved)
+            return decisions.opened(chain, account, promises, approved)
 
         self._store.create()
         return self._store.write(write)
+
+    def found(self, name: str) -> Account | None:
+        """Return an account as it stands; None if it is not open."""
+        return self._read(lambda chain: chain.account(name), None)
 
     def account(
         self,
         name: str,
         *,
         unit: str = "person",
+        unit_name: str | None = None,
         adjacency: str = "add-remove",
         filter: str = "pure",  # noqa: A002  (the users' word)
+        promise: Mapping[str, Any] | None = None,
     ) -> Account:
         """Return an account as it stands; if it is not open, say the command that opens it.
 
         The keywords only complete that command.
         """
-        found = self._read(lambda chain: chain.account(name), None)
+        found = self.found(name)
         if found is None:
-            refuse_unknown_account(self.url, name, unit, adjacency, filter)
+            refuse_unknown_account(self.url, name, unit, adjacency, filter, unit_name, promise)
         return found
 
     def accounts(self) -> list[Account]:
@@ -195,13 +235,28 @@ class Ledger:
 
         def write(chain: Chain) -> Account:
             before = chain.needed(_name(account))
-            amount = before.filter.limit(add)
-            after = before.granted(amount, which)
-            facts = {"add": amount.stored(), "which": which, **approved}
-            chain.append("grant", after, facts, chain.set_back())
-            return after
+            amount = before.filter.limit(add, lead=False)
+            return decisions.granted(chain, before.name, amount, which, approved)
 
         return self._write(write, self._no_account(_name(account)))
+
+    def withdraw(
+        self, account: str | Account, promise_id: str, *, approver: str, reason: str
+    ) -> Account:
+        """End a promise; every later report of what was released under it says so."""
+        approved = _approved(approver, reason, "withdraw a promise of")
+        return self._write(
+            lambda chain: decisions.withdrawn(chain, _name(account), promise_id, approved),
+            self._no_account(_name(account)),
+        )
+
+    def made_promises(self, account: str | Account) -> tuple[Made, ...]:
+        """Return every promise that the account ever made, with what became of it."""
+        return made_promises(self.show(account).entries)
+
+    def promises(self, account: str | Account) -> tuple[Standing, ...]:
+        """Return where an account stands under each of its promises."""
+        return self.show(account).promises
 
     # -- one release: reserve, draw, commit
 
@@ -214,28 +269,27 @@ class Ledger:
         who: str,
         spec_hash: str,
         release_id: str | None = None,
-        tolerance_check: ToleranceCheck | None = None,
+        promise: Promise | None = None,
         plan_id: str | None = None,
         unit: str | None = None,
         guaranteed: bool = True,
     ) -> Entry:
         """Charge a release before anything is drawn; durable when this returns.
 
-        `tolerance_check` is called with the guarantee of everything charged to the account, this
-        release included, and refuses by raising; it may be called again if the ledger was busy.
-        With a `plan_id` the release takes the plan's next slot, which must cover the charge, and
-        costs nothing more. `guaranteed=False` marks a charge for something that carries no
-        guarantee of its own, such as a file chosen among candidates.
+        `promise` comes with the release and binds the account from then on. With a `plan_id` the
+        release takes the plan's next slot, which must cover the charge, and costs nothing more.
+        `guaranteed=False` marks a charge for something that carries no guarantee of its own, such
+        as a file chosen among candidates.
         """
         parts = charges(charge)
         if plan_id is not None:
-            asked = Asked(_name(account), parts, unit, tolerance_check)
+            asked = Asked(_name(account), parts, unit, promise)
             return self._take(plan_id, None, purpose, who, spec_hash, asked).entry
         said = self._said(parts, purpose, who, release_id)
         said["spec_hash"] = line("spec_hash", spec_hash, 200)
         if not guaranteed:
             said["guaranteed"] = False
-        asked = Asked(_name(account), parts, unit, tolerance_check)
+        asked = Asked(_name(account), parts, unit, promise)
         return self._charged("reserve", asked, said)
 
     def charge(
@@ -247,7 +301,7 @@ class Ledger:
         who: str,
         release_id: str | None = None,
         output_hash: str | None = None,
-        tolerance_check: ToleranceCheck | None = None,
+        promise: Promise | None = None,
         unit: str | None = None,
     ) -> Entry:
         """Charge a release that was made elsewhere, in one step."""
@@ -255,7 +309,7 @@ class Ledger:
         said = self._said(parts, purpose, who, release_id)
         if output_hash is not None:
             said["output_hash"] = line("output_hash", output_hash, 200)
-        asked = Asked(_name(account), parts, unit, tolerance_check)
+        asked = Asked(_name(account), parts, unit, promise)
         return self._charged("charge", asked, said)
 
     @staticmethod
@@ -300,7 +354,7 @@ class Ledger:
         who: str,
         method: str = "basic",
         spec_hash: str | None = None,
-        tolerance_check: ToleranceCheck | None = None,
+        promise: Promise | None = None,
     ) -> str:
         """Write down a whole series and charge its total at once; return the plan's id.
 
@@ -321,7 +375,7 @@ class Ledger:
         def write(chain: Chain) -> Entry:
             before = chain.needed(_name(account))
             check_total(before, fixed, before.cost(whole))
-            return chain.spend("plan", before, whole, tolerance_check, said)
+            return chain.spend("plan", before, whole, promise, said)
 
         self._write(write, self._no_account(_name(account)))
         return plan_id
@@ -344,7 +398,7 @@ class Ledger:
         account: str | Account | None = None,
         charge: Chargeable | None = None,
         unit: str | None = None,
-        tolerance_check: ToleranceCheck | None = None,
+        promise: Promise | None = None,
     ) -> Slot:
         """Take the next release of a plan, at no further cost; durable when this returns.
 
@@ -354,7 +408,7 @@ class Ledger:
         """
         asked = None
         if account is not None and charge is not None:
-            asked = Asked(_name(account), charges(charge), unit, tolerance_check)
+            asked = Asked(_name(account), charges(charge), unit, promise)
         return self._take(plan_id, idempotency_key, purpose, who, spec_hash, asked)
 
     def _take(
@@ -386,16 +440,17 @@ class Ledger:
         account: str | Account,
         charge: Chargeable,
         *,
-        tolerance_check: ToleranceCheck | None = None,
+        promise: Promise | None = None,
         plan_id: str | None = None,
         idempotency_key: str | None = None,
         unit: str | None = None,
-    ) -> Account:
+    ) -> Foreseen:
         """Refuse what `reserve` or `next_slot` would refuse now, and write nothing.
 
-        Returns the account as the release would leave it.
+        Returns the account as the release would leave it, and where it would stand under each
+        promise.
         """
-        asked = Asked(_name(account), charges(charge), unit, tolerance_check)
+        asked = Asked(_name(account), charges(charge), unit, promise)
         found = self._read(
             lambda chain: decisions.foreseen(chain, asked, plan_id, idempotency_key), None
         )
@@ -447,11 +502,14 @@ class Ledger:
         name = _name(account)
 
         def read(chain: Chain) -> Sheet:
+            now, entries = chain.needed(name), tuple(chain.all(account=name))
+            charged = [entry.cost for entry in entries if entry.cost is not None]
             return Sheet(
-                account=chain.needed(name),
-                entries=tuple(chain.all(account=name)),
+                account=now,
+                entries=entries,
                 unfinished=tuple(chain.unfinished(name)),
                 head=chain.head,
+                promises=tuple(chain.standings(now, charged[-1] if charged else None)),
             )
 
         found = self._read(read, None)
@@ -472,28 +530,38 @@ class Ledger:
         """
         return verify(self._store, head)
 
-    def upgrade(self) -> tuple[int, int]:
-        """Bring a ledger of an older format to the newest; return both formats.
+    def upgrade(self, output: str | Path | None = None) -> Upgraded:
+        """Bring a ledger of an older format to the newest; say what earlier releases promised.
 
         It is verified first, and its entries stay as they are. Older Discreets refuse it from then
-        on, on every host.
+        on, on every host. Stored releases are looked for in `output`, else beside a ledger in a
+        file; what their specs promised binds their accounts from then on (`earlier`). A ledger of
+        the newest format is left as it is, unless an `output` is named.
         """
+        if not self._store.exists():
+            raise InputError(f"There is no ledger at {self.url}.")
+        beside = getattr(self._store.backend, "path", None)
+        base = beside.parent if output is None and beside is not None else output
+        looked_in = None if base is None else Path(base).resolve()
+        if looked_in is not None and not looked_in.is_dir():
+            raise InputError(f"There is no folder {looked_in} to look for releases in.")
 
-        def write(connection: Connection) -> tuple[int, int]:
+        def write(connection: Connection) -> Upgraded:
             version = self._store.version(connection)
             if version is None:
                 raise InputError(f"There is no ledger at {self.url}.")
+            if version == FORMAT and output is None:
+                return Upgraded(version, FORMAT)
+            if not verified(self._store, connection).verified:
+                raise PolicyError(
+                    f"The ledger {self.url} is not what was written, and is not upgraded; run "
+                    "discreet ledger verify."
+                )
+            chain = Chain(self._store, connection, self._clock)
             if version < FORMAT:
-                if not verified(self._store, connection).verified:
-                    raise PolicyError(
-                        f"The ledger {self.url} is not what was written, and is not upgraded; run "
-                        "discreet ledger verify."
-                    )
                 self._store.upgrade(connection, version)
-                chain = Chain(self._store, connection, self._clock)
                 chain.append("upgrade", None, {"from": version, "to": FORMAT})
-            return version, FORMAT
+            stored = [] if looked_in is None else stored_below(looked_in)
+            return Upgraded(version, FORMAT, looked_in, bound(chain, stored))
 
-        if not self._store.exists():
-            raise InputError(f"There is no ledger at {self.url}.")
         return self._store.write(write)

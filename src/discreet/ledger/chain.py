@@ -7,15 +7,16 @@ ends, so a sum that was read is still the sum when the entry that adds to it is 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any, NoReturn, TypeAlias
 
 from sqlalchemy import Connection
 
 from discreet.errors import PolicyError
-from discreet.guarantees import Guarantee
+from discreet.guarantees import Adjacency
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.entries import (
@@ -28,19 +29,28 @@ from discreet.ledger.entries import (
     read_moment,
     say_moment,
 )
-from discreet.ledger.filters import Chargeable, Filter
+from discreet.ledger.filters import Chargeable, said_to_fit
 from discreet.ledger.migrations import FORMAT
 from discreet.ledger.plans import Plan
+from discreet.ledger.promises import (
+    BrokenPromise,
+    Registered,
+    Standing,
+    named,
+    reached,
+    register,
+)
 from discreet.ledger.store import Store
+from discreet.promises import Promise
 
-__all__ = ["Chain", "Clock", "ToleranceCheck", "refuse_unknown_account", "refuse_unknown_plan"]
+__all__ = ["Chain", "Clock", "refuse_unknown_account", "refuse_unknown_plan"]
 
 Clock: TypeAlias = Callable[[], datetime]
-ToleranceCheck: TypeAlias = Callable[[Guarantee], None]
 
 # Clocks of several machines differ a little. Within this, an entry takes the time of the one before
 # it; beyond, a charge is refused, for a clock set back would open a period's cap a second time.
 SKEW = timedelta(minutes=10)
+_CRUMBS = Decimal("1e-9")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +101,13 @@ class Chain:
         try:
             return Account.restored(name, opening.said["terms"], latest.said["standing"])
         except UNREADABLE:
-            raise PolicyError(
-                f"What the ledger {self.store.url} says of account {name!r} cannot be read: it was "
-                "changed. Nothing is spent on such a ledger; run discreet ledger verify."
-            ) from None
+            self._refuse_changed(name)
+
+    def _refuse_changed(self, name: str) -> NoReturn:
+        raise PolicyError(
+            f"What the ledger {self.store.url} says of account {name!r} cannot be read: it was "
+            "changed. Nothing is spent on such a ledger; run discreet ledger verify."
+        ) from None
 
     def needed(self, name: str) -> Account:
         """Return an account as it stands; refuse one that is not open."""
@@ -110,10 +123,96 @@ class Chain:
             refuse_unknown_plan(self.store.url, plan_id)
         return Plan.told(found)
 
+    def registered(self, account: Account, *, all_of_them: bool = False) -> list[Registered]:
+        """Return the account's promises, oldest first; those withdrawn too, if asked for."""
+        found: dict[str, Registered] = {}
+        try:
+            for entry in self.all(account=account.name, kind="promise"):
+                one = Registered.restored(entry.said["promise"], account)
+                found[one.id] = replace(one, limit=account.promises.get(one.id, one.limit))
+        except UNREADABLE:
+            self._refuse_changed(account.name)
+        if not account.promises.keys() <= found.keys():
+            self._refuse_changed(account.name)
+        return [one for one in found.values() if all_of_them or one.id in account.promises]
+
+    def standings(
+        self, account: Account, cost: Amount | None = None, more: Iterable[Registered] = ()
+    ) -> list[Standing]:
+        """Return where an account stands under each of its promises, and some that are new."""
+        known = self.registered(account)
+        new = [one for one in more if one.id not in account.promises]
+        return [
+            Standing(
+                one,
+                one.promise(account).sentence(),
+                account.spent,
+                cost,
+                recorded=one.id in account.promises,
+                reached=reached(one.promise(account), account.total),
+            )
+            for one in [*known, *new]
+        ]
+
+    def promising(
+        self, account: Account, promise: Promise | None
+    ) -> tuple[Account, list[Registered]]:
+        """Return the account with a promise, and the promise if it is new to the account."""
+        if promise is None or named(promise, account)[0] in account.promises:
+            return account, []
+        new = register(promise, account)
+        return account.promising(new.id, new.limit), [new]
+
+    def refuse_broken(
+        self,
+        account: Account,
+        before: Account,
+        charge: Chargeable | None,
+        new: Iterable[Registered] = (),
+    ) -> None:
+        """Refuse what leaves the account beyond one of its promises; without a charge, a slot."""
+        broken = account.broken()
+        if not broken:
+            return
+        known = [*self.registered(before), *new]
+        one = next(each for each in known if each.id in broken)
+        said = f"“{one.promise(account).sentence()}” ({one.id})"
+        allows = f"It allows {one.limit.limit_text()} for everything charged"
+        if charge is None or not before.spent.within(one.limit):
+            ends = "only discreet ledger withdraw, with an approver and a reason, ends it"
+            raise BrokenPromise(
+                f"Account {account.name!r} is already beyond a promise: {said}. {allows}; spent "
+                f"{before.spent}. Nothing more is charged or drawn under it; "
+                f"{ends if one.id in before.promises else 'do not make it'}."
+            )
+        caps = [] if before.cap is None else [before.cap]
+        least = one.limit
+        for limit in (*(each.limit for each in known), *caps):
+            least = least.least(limit)
+        rest = least.minus(before.spent)
+        # What rounding left over is nothing that anyone would release.
+        used_up = rest.lead <= one.limit.lead * _CRUMBS
+        fits = None if used_up else account.filter.fitting(charge, rest)
+        left = "nothing" if used_up else one.limit.minus(before.spent).limit_text()
+        series = (
+            " If more releases were planned, set `series: {releases: K}` from the first one on."
+            if fits is None and before.spent != account.filter.zero
+            else ""
+        )
+        raise BrokenPromise(
+            f"This charge would break a promise of account {account.name!r}: {said}. {allows}; "
+            f"spent {before.spent}, and this needs {account.filter.cost(charge)}; left under it: "
+            f"{left}; {said_to_fit(fits)}.{series} A larger cap does not help; only discreet ledger "
+            "withdraw, with an approver and a reason, ends a promise."
+        )
+
     def afford(
-        self, before: Account, charge: Chargeable, tolerance_check: ToleranceCheck | None
-    ) -> tuple[Amount, Account, datetime]:
-        """Return what a release costs, where it leaves the account, and when; or refuse it."""
+        self, before: Account, charge: Chargeable, promise: Promise | None = None
+    ) -> tuple[Amount, Account, datetime, list[Registered]]:
+        """Return what a release costs, where it leaves the account, when, and what is promised.
+
+        A cap or a promise that would be passed refuses it, the promise that comes with it included.
+        """
         behind = self.set_back()
         if behind is not None:
             raise PolicyError(
@@ -123,23 +222,37 @@ class Chain:
             )
         moment = self.moment()
         cost = before.cost(charge)
-        after = before.after(cost, moment)
+        promising, new = self.promising(before, promise)
+        after = promising.after(cost, moment)
+        self.refuse_broken(after, before, charge, new)
         after.check(charge, before)
-        if tolerance_check is not None:
-            tolerance_check(after.total)
-        return cost, after, moment
+        return cost, after, moment, new
 
     def spend(
         self,
         kind: str,
         before: Account,
         charge: Chargeable,
-        tolerance_check: ToleranceCheck | None,
+        promise: Promise | None,
         facts: Mapping[str, Any],
     ) -> Entry:
-        """Add a cost to an account and write it down, unless a cap or a tolerance forbids it."""
-        cost, after, moment = self.afford(before, charge, tolerance_check)
+        """Add a cost to an account and write it down, unless a cap or a promise forbids it."""
+        cost, after, moment, new = self.afford(before, charge, promise)
+        self.promise(before, new, moment)
         return self.append(kind, after, {"cost": cost.stored(), **facts}, moment)
+
+    def promise(
+        self,
+        account: Account,
+        new: Iterable[Registered],
+        moment: datetime | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> Account:
+        """Write promises down, an entry each; return the account with them."""
+        for one in new:
+            account = account.promising(one.id, one.limit)
+            self.append("promise", account, {"promise": one.stored(), **(facts or {})}, moment)
+        return account
 
     def append(
         self,
@@ -185,14 +298,39 @@ def refuse_unknown_account(
     unit: str = "person",
     adjacency: str = "add-remove",
     filter: str = "pure",  # noqa: A002  (the users' word)
+    unit_name: str | None = None,
+    promise: Mapping[str, Any] | None = None,
 ) -> NoReturn:
     """Refuse an account that is not open, with the command that opens it."""
-    caps = " ".join(f"--{c} {c.upper()}" for c in Filter.of(filter).coordinates)
+    words = ["discreet", "ledger", "open", "--ledger", url, "--account", name, "--unit", unit]
+    words += [] if unit_name is None else ["--unit-name", unit_name]
+    words += ["--adjacency", adjacency, "--filter", filter, *_promise_flags(promise, adjacency)]
+    words += ["--delta", "1e-6"] if filter == "basic" and "--delta" not in words else []
     raise PolicyError(
-        f"Account {name!r} is not open in {url}. Open it first: discreet ledger open "
-        f"--ledger {shlex.quote(url)} --account {shlex.quote(name)} --unit {unit} "
-        f"--adjacency {adjacency} --filter {filter} {caps} --approver NAME --reason WHY"
+        f"Account {name!r} is not open in {url}. Open it first, with what it promises: "
+        f"{shlex.join(words)} --approver NAME --reason WHY"
     )
+
+
+def _promise_flags(promise: Mapping[str, Any] | None, adjacency: str) -> list[str]:
+    """Return the flags that say a promise; the usual example where none is known."""
+    if promise is None:
+        prior = "--prior" if adjacency == Adjacency.ADD_REMOVE else "--q"
+        return ["--posterior", "0.12", prior, "0.05"]
+    if {"all", "groups", "table"} & set(promise):
+        return ["--file", "promise.yaml"]
+    words: list[str] = []
+    for key, value in promise.items():
+        flag = f"--{key.replace('_', '-')}"
+        if key == "values_known":
+            words += ["--about", "membership"] if value else []
+        elif isinstance(value, bool):
+            words += [flag] if value else []
+        elif isinstance(value, (list, tuple)):
+            words += [flag, *map(str, value)]
+        else:
+            words += [flag, str(value)]
+    return words
 
 
 def refuse_unknown_plan(url: str, plan_id: str) -> NoReturn:

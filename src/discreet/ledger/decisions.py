@@ -9,17 +9,33 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NoReturn, TypeAlias
 
 from discreet.errors import PolicyError
 from discreet.ledger.accounts import Account
-from discreet.ledger.chain import Chain, ToleranceCheck
+from discreet.ledger.amounts import Amount
+from discreet.ledger.chain import Chain
 from discreet.ledger.entries import Entry, new_id
 from discreet.ledger.filters import Charge
 from discreet.ledger.plans import Plan, Slot
+from discreet.ledger.promises import Registered, Standing, register, widened
+from discreet.promises import Promise
 
-__all__ = ["Asked", "charged", "foreseen", "opened", "refuse_unreserved", "stored", "taken"]
+__all__ = [
+    "Asked",
+    "Foreseen",
+    "charged",
+    "foreseen",
+    "granted",
+    "opened",
+    "refuse_unreserved",
+    "stored",
+    "taken",
+    "withdrawn",
+]
+
+Which: TypeAlias = Literal["lifetime", "period"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +45,21 @@ class Asked:
     account: str
     charge: tuple[Charge, ...]
     unit: str | None
-    tolerance_check: ToleranceCheck | None
+    promise: Promise | None = None
 
 
-def opened(chain: Chain, account: Account, approved: Mapping[str, str]) -> Account:
-    """Open an account, in a ledger that may be new."""
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """An account as a release would leave it, and where it would stand under each promise."""
+
+    account: Account
+    promises: tuple[Standing, ...]
+
+
+def opened(
+    chain: Chain, account: Account, promises: tuple[Promise, ...], approved: Mapping[str, str]
+) -> Account:
+    """Open an account with its promises, in a ledger that may be new."""
     chain.begin()
     if chain.account(account.name) is not None:
         raise PolicyError(
@@ -48,7 +74,42 @@ def opened(chain: Chain, account: Account, approved: Mapping[str, str]) -> Accou
                 "the one that is open, or give another population a name of its own."
             )
     chain.append("open", account, {"terms": account.terms(), **approved})
-    return account
+    new = [register(promise, account) for promise in promises]
+    return chain.promise(account, {one.id: one for one in new}.values(), facts=approved)
+
+
+def granted(
+    chain: Chain, name: str, add: Amount, which: Which, approved: Mapping[str, str]
+) -> Account:
+    """Raise a cap; a promise that could not stand a larger δ refuses it.
+
+    Every promise is a limit at the cap on δ. Where it holds at the same ε, or ρ, with the larger δ,
+    its limit follows the cap; where it does not, the cap stays.
+    """
+    before = chain.needed(name)
+    after = before.granted(add, which)
+    more = which == "lifetime" and add.delta
+    if more:
+        for one in chain.registered(before):
+            limit = widened(one, after)
+            if limit is None:
+                raise PolicyError(
+                    f"At a larger cap on δ a promise of account {name!r} would no longer hold: "
+                    f"“{one.promise(before).sentence()}” ({one.id}). Leave δ as it is, or "
+                    "withdraw the promise first."
+                )
+            after = after.promising(one.id, limit)
+    chain.append(
+        "grant", after, {"add": add.stored(), "which": which, **approved}, chain.set_back()
+    )
+    return after
+
+
+def withdrawn(chain: Chain, name: str, promise_id: str, approved: Mapping[str, str]) -> Account:
+    """End a promise; what was released under it says so from then on."""
+    after = chain.needed(name).withdrawn(promise_id)
+    chain.append("withdraw", after, {"promise_id": promise_id, **approved})
+    return after
 
 
 def _read_as(name: str) -> str:
@@ -65,7 +126,7 @@ def charged(chain: Chain, kind: str, asked: Asked, said: Mapping[str, Any]) -> E
             f"Release {said['release_id']!r} was already charged; a second draw is a new release "
             "with a charge of its own."
         )
-    return chain.spend(kind, before, asked.charge, asked.tolerance_check, said)
+    return chain.spend(kind, before, asked.charge, asked.promise, said)
 
 
 def stored(chain: Chain, release_id: str, output_hash: str) -> Entry:
@@ -111,28 +172,45 @@ def taken(
     found = plan.stored(number)
     if found is not None:
         return Slot(plan_id, number, plan.slots, covers, found, plan.outputs[number])
-    if asked is not None:
-        _cover(plan, number, account, asked)
+    if asked is None:
+        chain.refuse_broken(account, account, None)
+    else:
+        before = account
+        account, new = _cover(chain, plan, number, account, asked)
+        chain.promise(before, new)
     entry = chain.append("slot", account, {"slot": number, "release_id": new_id(), **said})
     return Slot(plan_id, number, plan.slots, covers, entry)
 
 
-def foreseen(chain: Chain, asked: Asked, plan_id: str | None, key: str | None) -> Account:
-    """Refuse what `charged` or `taken` would refuse now; return the account as it would be left."""
+def foreseen(chain: Chain, asked: Asked, plan_id: str | None, key: str | None) -> Foreseen:
+    """Refuse what `charged` or `taken` would refuse now; say where the account would be left."""
     before = chain.needed(asked.account)
     if plan_id is None:
         before.require(unit=asked.unit)
-        return chain.afford(before, asked.charge, asked.tolerance_check)[1]
+        cost, after, _, new = chain.afford(before, asked.charge, asked.promise)
+        return _foreseen(chain, before, after, cost, new)
     plan = chain.plan(plan_id)
     number = plan.next(key)
+    account, new = chain.needed(plan.account), []
     if number not in plan.outputs:
-        _cover(plan, number, chain.needed(plan.account), asked)
-    return before
+        account, new = _cover(chain, plan, number, account, asked)
+    return _foreseen(chain, before, account, None, new)
 
 
-def _cover(plan: Plan, number: int, account: Account, asked: Asked) -> None:
-    """Refuse a release that its slot does not cover, or whose tolerance the account passes."""
+def _foreseen(
+    chain: Chain, before: Account, after: Account, cost: Amount | None, new: list[Registered]
+) -> Foreseen:
+    fresh = {one.id for one in new}
+    known = replace(after, promises={k: v for k, v in after.promises.items() if k not in fresh})
+    return Foreseen(after, tuple(chain.standings(known, cost, new)))
+
+
+def _cover(
+    chain: Chain, plan: Plan, number: int, account: Account, asked: Asked
+) -> tuple[Account, list[Registered]]:
+    """Refuse a release that its slot does not cover, or whose promise the account passes."""
     account.require(unit=asked.unit)
     plan.cover(account, number, asked.account, asked.charge)
-    if asked.tolerance_check is not None:
-        asked.tolerance_check(account.total)
+    promising, new = chain.promising(account, asked.promise)
+    chain.refuse_broken(promising, account, None, new)
+    return promising, new

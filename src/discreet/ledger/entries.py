@@ -5,8 +5,8 @@ kind, account, what happened, where the account stands after it, and the hash of
 Its hash is SHA-256 of that text. So each hash stands for the whole history up to it, and anyone
 can recompute it with nothing but a SHA-256.
 
-Kinds: `begin` (the ledger itself), `upgrade` (its format), `open`, `grant`, `reserve`, `commit`,
-`charge`, `plan`, `slot`.
+Kinds: `begin` (the ledger itself), `upgrade` (its format), `open`, `promise`, `withdraw`, `grant`,
+`reserve`, `commit`, `charge`, `plan`, `slot`.
 """
 
 from __future__ import annotations
@@ -122,13 +122,15 @@ class Entry:
             raise TypeError
         if not isinstance(self.slot, int | None):
             raise TypeError
+        if "promise" in self.said:
+            Amount.restored(self.said["promise"]["limit"])
         for amount in (self.cost, self.remaining, self.spent):
             if amount is not None:
                 amount.floats("up")
 
     @property
     def kind(self) -> str:
-        """What happened: begin, upgrade, open, grant, reserve, commit, charge, plan or slot."""
+        """What happened: open, promise, withdraw, grant, reserve, commit, charge, plan, slot, …"""
         return str(self.said["kind"])
 
     @property
@@ -198,6 +200,9 @@ class Entry:
             out["cost"] = self.cost.to_dict("up")
         if "add" in out:
             out["add"] = Amount.restored(out["add"]).to_dict("down")
+        if "promise" in out:
+            limit = Amount.restored(out["promise"]["limit"]).to_dict("down")
+            out["promise"] = dict(out["promise"]) | {"limit": limit}
         if self.spent is not None:
             out["spent"] = self.spent.to_dict("up")
             out["remaining"] = remaining_dict(self.remaining)

@@ -31,7 +31,7 @@ from discreet.laws import Exponential
 from discreet.ledger.amounts import EXACT, ZERO, Amount, exact, exact_ratio, float_down
 from discreet.ledger.words import line
 
-__all__ = ["Charge", "Chargeable", "Filter", "charges"]
+__all__ = ["Charge", "Chargeable", "Filter", "charges", "said_to_fit"]
 
 EXPONENTIAL = "exponential"
 _ROOT = Context(prec=40, rounding=ROUND_FLOOR, Emax=9_999, Emin=-9_999)
@@ -123,12 +123,15 @@ class Filter(Named):
         """Nothing spent."""
         return Amount(**dict.fromkeys(self.coordinates, ZERO))
 
-    def limit(self, of: Guarantee | Amount) -> Amount:
-        """Read a cap: a guarantee or an amount in this filter's coordinates; a δ left out is 0."""
+    def limit(self, of: Guarantee | Amount, *, lead: bool = True) -> Amount:
+        """Read a cap: a guarantee or an amount in this filter's coordinates; what is left out is 0.
+
+        A cap must say ε, or ρ; what a cap is raised by (`lead=False`) may be δ alone.
+        """
         amount = of if isinstance(of, Amount) else _plain(of)
         given = {n for n in ("epsilon", "delta", "rho") if getattr(amount, n) is not None}
         leading, *rest = self.coordinates
-        if leading not in given or not given <= {leading, *rest}:
+        if (lead and leading not in given) or not given <= {leading, *rest}:
             flags = " and ".join(f"--{name}" for name in self.coordinates)
             raise InputError(
                 f"A cap of {of} does not fit the filter {self.value!r}, which adds up {flags}; "
@@ -197,6 +200,13 @@ class Filter(Named):
         if g.delta and not delta:
             return None
         return Charge(type(g)(epsilon, delta, adjacency=adjacency), first.mechanism)
+
+
+def said_to_fit(fits: Charge | None) -> str:
+    """Say which single charge would still fit."""
+    if fits is None or isinstance(fits.guarantee, PrivacyCurve):
+        return "nothing of this kind fits"
+    return f"a single charge of {fits.guarantee.said('down')} would fit"
 
 
 def _root_down(x: Decimal) -> float:

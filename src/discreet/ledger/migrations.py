@@ -12,6 +12,7 @@ written out here, because the tables that the store describes are those of the n
 |---|---|
 | 1 | the entries |
 | 2 | `spec_hash`, indexed: whether a spec was released before is found without reading them all |
+| 3 | promises: entries that register and withdraw them, and a standing that holds their limits |
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from discreet.ledger.backend import Backend
 
 __all__ = ["FIRST", "FORMAT", "REPEATED", "migrate"]
 
-FIRST, FORMAT = 1, 2
+FIRST, FORMAT = 1, 3
 
 # Columns that repeat what the body says, for looking up, in each format.
 _COLUMNS = ("kind", "account", "release_id", "plan_id", "slot")
-REPEATED = {1: _COLUMNS, 2: (*_COLUMNS, "spec_hash")}
+REPEATED = {1: _COLUMNS, 2: (*_COLUMNS, "spec_hash"), 3: (*_COLUMNS, "spec_hash")}
 
 
 def _add_spec_hash(connection: Connection, bodies: Iterable[tuple[int, str]]) -> None:
@@ -44,7 +45,14 @@ def _add_spec_hash(connection: Connection, bodies: Iterable[tuple[int, str]]) ->
     )
 
 
-_STEPS: dict[int, Callable[[Connection, Iterable[tuple[int, str]]], None]] = {1: _add_spec_hash}
+def _tables_stay(connection: Connection, bodies: Iterable[tuple[int, str]]) -> None:
+    """Format 3 is about what entries may say; an older Discreet would not see a promise."""
+
+
+_STEPS: dict[int, Callable[[Connection, Iterable[tuple[int, str]]], None]] = {
+    1: _add_spec_hash,
+    2: _tables_stay,
+}
 
 
 def migrate(connection: Connection, backend: Backend, version: int) -> None:

@@ -3,10 +3,11 @@
 Nothing stored is trusted: not the hashes, not the sums that entries carry, not the columns used for
 looking things up. The sums are folded again from the charges by the functions that wrote them.
 
-What it detects: any entry changed, removed from the middle, inserted or reordered; sums, costs or
-caps that do not follow; spending past a cap; an output without a reservation; a clock that ran
-backwards; a damaged file. What it cannot detect by itself: entries cut off at the end, and a whole
-chain written anew by someone who can write the file. For both, compare with a head kept elsewhere.
+What it detects: any entry changed, removed from the middle, inserted or reordered; sums, costs,
+caps or promises that do not follow; spending past a cap or a promise; an output without a
+reservation; a clock that ran backwards; a damaged file. What it cannot detect by itself: entries
+cut off at the end, and a whole chain written anew by someone who can write the file. For both,
+compare with a head kept elsewhere.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, InputError
@@ -25,6 +26,7 @@ from discreet.ledger.entries import BEFORE_THE_FIRST, Entry, digest, read_moment
 from discreet.ledger.filters import Charge
 from discreet.ledger.migrations import FIRST, FORMAT
 from discreet.ledger.plans import Part
+from discreet.ledger.promises import Registered, Standing
 from discreet.ledger.store import Row, Store
 
 if TYPE_CHECKING:
@@ -37,8 +39,9 @@ _UNREADABLE = (
     ArithmeticError,
     AttributeError,
     DiscreetError,
-    KeyError,
+    LookupError,
     OverflowError,
+    RecursionError,
     TypeError,
     ValueError,
 )
@@ -52,10 +55,12 @@ class Sheet:
     entries: tuple[Entry, ...]
     unfinished: tuple[Entry, ...]
     head: str
+    promises: tuple[Standing, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sheet as JSON-ready values."""
         return self.account.to_dict() | {
+            "promises": [one.to_dict() for one in self.promises],
             "entries": [entry.to_dict() for entry in self.entries],
             "unfinished": [entry.release_id for entry in self.unfinished],
             "head": self.head,
@@ -179,6 +184,14 @@ class _Fold:
         after = before
         if kind == "grant":
             after = before.granted(Amount.restored(said["add"]), said["which"])
+            after = self.widened(after, said)
+        elif kind == "promise":
+            one = Registered.restored(said["promise"], before)
+            if one.id in before.promises:
+                self.wrong("registers a promise a second time")
+            after = before.promising(one.id, one.limit)
+        elif kind == "withdraw":
+            after = before.withdrawn(said["promise_id"])
         elif kind in ("reserve", "charge", "plan"):
             parts = [Charge.from_dict(part) for part in said["charge"]]
             cost = before.cost(parts)
@@ -189,10 +202,23 @@ class _Fold:
                 after.check(parts, before)
             except DiscreetError:
                 self.wrong("spends past a cap")
+            if after.broken():
+                self.wrong("breaks a promise of the account")
+        elif kind == "slot" and before.broken():
+            self.wrong("is taken beyond a promise of the account")
         self.linked(kind, name, said)
         if after.standing() != said["standing"]:
             self.wrong("does not leave the account where its charges leave it")
         self.accounts[name] = after
+
+    def widened(self, after: Account, said: Mapping[str, Any]) -> Account:
+        """A grant of δ may widen a promise to the new cap on δ, and never its ε or ρ."""
+        for name, stored in said["standing"].get("promises", {}).items():
+            old, new = after.promises[name], Amount.restored(stored)
+            cap = None if after.cap is None else after.cap.delta
+            if new != old and new == replace(old, delta=cap) and said["which"] == "lifetime":
+                after = after.promising(name, new)
+        return after
 
     def opened(self, name: str, said: Mapping[str, Any]) -> None:
         account = Account.restored(name, said["terms"], said["standing"])

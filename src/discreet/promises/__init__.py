@@ -1,8 +1,9 @@
-"""What the data holder tolerates: risk profiles r*(p, q)."""
+"""What is promised: how much may be learned, at which priors, how surely, and of whom."""
 
 from discreet.promises.box import Box
-from discreet.promises.mapping import Promise, from_mapping, from_yaml, promise_of, to_yaml
+from discreet.promises.keys import delta_in, promise_in, tolerance_in
 from discreet.promises.presets import PRESETS, preset
+from discreet.promises.promise import CONFIDENCE, EVERY_OUTPUT, Promise, Surety, promised
 from discreet.promises.shapes import (
     AllOf,
     Counterfactual,
@@ -17,8 +18,11 @@ from discreet.promises.shapes import (
     priors,
 )
 from discreet.promises.table import Table
+from discreet.promises.unit import Unit
 
 __all__ = [
+    "CONFIDENCE",
+    "EVERY_OUTPUT",
     "PRESETS",
     "AllOf",
     "Box",
@@ -31,12 +35,14 @@ __all__ = [
     "PosteriorUnlessRatio",
     "Promise",
     "Ratio",
+    "Surety",
     "Table",
     "Tolerance",
-    "from_mapping",
-    "from_yaml",
+    "Unit",
+    "delta_in",
     "preset",
     "priors",
-    "promise_of",
-    "to_yaml",
+    "promise_in",
+    "promised",
+    "tolerance_in",
 ]

@@ -5,7 +5,6 @@ A lower end of 0 is open: a prior of 0 cannot be raised, but priors as small as 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,9 +27,9 @@ class Box:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise InputError(f"{name} is {value!r}; the ends of a box must be numbers.")
-            if math.isnan(value) or not 0 <= value <= 1:
+            if not 0 <= value <= 1:  # nor is NaN
                 raise InputError(
-                    f"{name} is {value:g}; priors are probabilities, so the ends of a box lie "
+                    f"{name} is {value}; priors are probabilities, so the ends of a box lie "
                     "between 0 and 1."
                 )
             object.__setattr__(self, name, float(value))

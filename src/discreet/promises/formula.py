@@ -28,6 +28,7 @@ __all__ = [
     "Compare",
     "Conditional",
     "Expression",
+    "Inverse",
     "Logical",
     "Number",
     "Power",
@@ -111,7 +112,16 @@ class Conditional:
     otherwise: Expression
 
 
-Expression: TypeAlias = Number | Variable | Binary | Power | Call | Compare | Logical | Conditional
+@dataclass(frozen=True, slots=True)
+class Inverse:
+    """1/x where x is above 0, and ∞ elsewhere; not written by people, see `structure`."""
+
+    argument: Expression
+
+
+Expression: TypeAlias = (
+    Number | Variable | Binary | Power | Call | Compare | Logical | Conditional | Inverse
+)
 _TRUTH = (Compare, Logical)
 
 
@@ -250,6 +260,8 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return left, right
         case Power(base, _):
             return (base,)
+        case Inverse(argument):
+            return (argument,)
         case Call(_, arguments) | Logical(_, arguments):
             return arguments
         case Conditional(test, then, otherwise):
@@ -302,6 +314,9 @@ def _at(e: Expression, p: float, q: float) -> float:
             return x / y
         case Power(base, exponent):
             return _power(_at(base, p, q), exponent)
+        case Inverse(argument):
+            x = _at(argument, p, q)
+            return x if math.isnan(x) else 1 / x if x > 0 else math.inf
         case Call("min", arguments):
             return _extreme(min, arguments, p, q)
         case Call("max", arguments):

@@ -21,10 +21,12 @@ group, so that the one that binds can be named.
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias, get_args
 
 from discreet.errors import InputError, ToleranceError
 from discreet.promises.box import EVERY_PRIOR, Box
@@ -55,6 +57,7 @@ __all__ = [
 ]
 
 _PQ = Binary("*", Variable("p"), Variable("q"))
+_NORMAL, _LARGEST = sys.float_info.min, sys.float_info.max
 Monotone: TypeAlias = Literal["increasing", "decreasing"]
 
 
@@ -84,11 +87,41 @@ def priors(*, p: float | None = None, q: float | None = None, box: Box | None = 
 
 
 def _number(name: str, value: float, rule: str, holds: Callable[[float], bool]) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
         raise ToleranceError(f"{name} is {value!r}; it must be a number {rule}.")
-    if not holds(value):
-        raise ToleranceError(f"{name} is {value:g}; it must be {rule}.")
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ToleranceError(f"{name} is too large for a number; it must be {rule}.") from None
+    if not holds(number):
+        raise ToleranceError(f"{name} is {number:g}; it must be {rule}.")
+    return number
+
+
+def _share(name: str, value: float, rule: str, holds: Callable[[float], bool]) -> float:
+    """Return a probability; of one that was typed in percent say how it is written."""
+    number = _number(name, value, rule, holds)
+    if not number <= 1:
+        percent = f", so {number:g} % is {number / 100:g}" if number <= 100 else ""
+        raise ToleranceError(
+            f"{name} is {number:g}; it is a probability{percent}. Give one of at most 1."
+        )
+    return number
+
+
+def _per_product(share: float, p: float, q: float) -> float:
+    """Return share/(pq), the largest double where it is larger; p = 0 and q = 0 are limits."""
+    if share == 0:
+        return 0.0
+    product = p * q
+    if product >= _NORMAL:
+        return share / product
+    if p == 0 or q == 0:
+        return math.inf
+    try:
+        return float(Fraction(share) / (Fraction(p) * Fraction(q)))
+    except OverflowError:
+        return _LARGEST
 
 
 def check_ratio(value: float) -> float:
@@ -147,10 +180,13 @@ class Posterior(Tolerance):
     box: Box = EVERY_PRIOR
 
     def __post_init__(self) -> None:
-        a = _number("posterior", self.posterior, "above 0", lambda a: a > 0)
+        a = _share("posterior", self.posterior, "above 0 and at most 1", lambda a: a > 0)
         object.__setattr__(self, "posterior", a)
         highest = self.box.p1 * self.box.q1
-        if highest >= a:
+        reached = highest >= a
+        if highest < _NORMAL:  # rounded, or 0
+            reached = Fraction(self.box.p1) * Fraction(self.box.q1) >= Fraction(a)
+        if reached:
             raise ToleranceError(
                 f"posterior is {a:g}, but the priors in question reach {highest:g}: someone who is "
                 "already that sure may not learn anything at all, so the budget would be 0. Fix a "
@@ -159,7 +195,7 @@ class Posterior(Tolerance):
 
     def ratio_at(self, p: float, q: float) -> float:
         """Return r*(p, q)."""
-        return self.posterior / (p * q)
+        return _per_product(self.posterior, p, q)
 
     def expression(self) -> Expression:
         """Return the profile as a formula."""
@@ -182,13 +218,13 @@ class PosteriorUnlessRatio(Tolerance):
     box: Box = EVERY_PRIOR
 
     def __post_init__(self) -> None:
-        a = _number("posterior", self.posterior, "0 or more", lambda a: a >= 0)
+        a = _share("posterior", self.posterior, "0 or more and at most 1", lambda a: a >= 0)
         object.__setattr__(self, "posterior", a)
         object.__setattr__(self, "ratio", check_ratio(self.ratio))
 
     def ratio_at(self, p: float, q: float) -> float:
         """Return r*(p, q)."""
-        return max(self.posterior / (p * q), self.ratio)
+        return max(_per_product(self.posterior, p, q), self.ratio)
 
     def expression(self) -> Expression:
         """Return the profile as a formula."""
@@ -214,12 +250,12 @@ class Difference(Tolerance):
     box: Box = EVERY_PRIOR
 
     def __post_init__(self) -> None:
-        b = _number("difference", self.difference, "above 0", lambda b: b > 0)
+        b = _share("difference", self.difference, "above 0 and at most 1", lambda b: b > 0)
         object.__setattr__(self, "difference", b)
 
     def ratio_at(self, p: float, q: float) -> float:
         """Return r*(p, q)."""
-        return 1 + self.difference / (p * q)
+        return 1 + _per_product(self.difference, p, q)
 
     def expression(self) -> Expression:
         """Return the profile as a formula."""
@@ -295,13 +331,32 @@ class Function(Tolerance):
     """A profile given as a Python function of p and q.
 
     A declared monotonicity in both p and q makes the answer certified: the least value on a box is
-    then at one of its corners. Without it the search can only look, not prove.
+    then at one of its corners. Without it the search can only look, not prove. A constant function
+    is both, "increasing" and "decreasing".
+
+    The declaration is the caller's word. It is compared with some thousand priors and with every
+    corner that the search meets, and a function that breaks it there is refused; between them
+    nothing is known, and the budget is certified for a function that is monotone as declared.
     """
 
     function: Callable[[float, float], float]
     box: Box = EVERY_PRIOR
     monotone_p: Monotone | None = None
     monotone_q: Monotone | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InputError(
+                f"the profile is {self.function!r}; it must be a function of p and q. For a "
+                "constant write Ratio, for a text Formula."
+            )
+        for name in ("monotone_p", "monotone_q"):
+            word = getattr(self, name)
+            if word is not None and word not in get_args(Monotone):
+                raise InputError(
+                    f"{name} is {word!r}; it must be 'increasing', 'decreasing' or None, for not "
+                    "known."
+                )
 
     def ratio_at(self, p: float, q: float) -> float:
         """Return r*(p, q)."""

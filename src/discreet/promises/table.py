@@ -97,7 +97,7 @@ class Table(Tolerance):
                 raise ToleranceError(f"row {number} of the table does not have p, q and ratio.")
             try:
                 p, q, ratio = (float(cell) for cell in cells)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise ToleranceError(
                     f"row {number} of the table holds something that is not a number."
                 ) from None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -23,7 +23,10 @@ from discreet import __version__
 from discreet.beliefs.notebook import html_grid
 from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.guarantees import parameters
-from discreet.ledger import Account, Entry, Ledger, Slot, ToleranceCheck
+from discreet.ledger import Account, Amount, Entry, Ledger, Slot, Standing
+from discreet.ledger.accounts import remaining_dict
+from discreet.ledger.promises import register
+from discreet.promises import delta_in
 from discreet.releases import outputs
 from discreet.releases.caller import Confirm, Say, confirmed, quiet, user
 from discreet.releases.drawing import Progress, draw
@@ -32,9 +35,10 @@ from discreet.releases.engines.opening import opened
 from discreet.releases.planning import Plan, plan_of
 from discreet.releases.recovery import Repeat, charged_for, recover, repeat_of
 from discreet.releases.spec import Spec, load
-from discreet.releases.statement import SUBJECTS, learnable, statement
+from discreet.releases.statement import statement
 from discreet.releases.tables import Table
-from discreet.rounding import up
+from discreet.rounding import percent, up
+from discreet.statements import learned
 
 __all__ = ["Preview", "Release", "release"]
 
@@ -48,6 +52,10 @@ class Preview:
     plan: Plan
     notes: tuple[str, ...]
     refused: DiscreetError | None = None
+    promises: tuple[Standing, ...] = ()
+    account: Account | None = None
+    after: Account | None = None
+    again: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the preview as JSON-ready values."""
@@ -56,6 +64,8 @@ class Preview:
             "dry_run": True,
             "spent": self.spent,
             "remaining": self.remaining,
+            "remaining_after": None if self.after is None else remaining_dict(self.after.remaining),
+            "promises": [one.to_dict() for one in self.promises],
             "files": [],
             "statement": None,
             **self.plan.to_dict(),
@@ -133,8 +143,8 @@ def release(
     asked = spec if isinstance(spec, Spec) else load(spec, folder=folder)
     engine = opened(asked.source, asked.path, data)
     try:
-        plan = plan_of(asked, engine.columns)
         ledger = Ledger.open(asked.ledger_url)
+        plan = plan_of(asked, engine.columns, ledger.found(asked.account))
         if dry_run:
             return _preview(plan, ledger, plan_id, key)
         return _Run(
@@ -147,40 +157,97 @@ def release(
 def _preview(plan: Plan, ledger: Ledger, plan_id: str | None, key: str | None) -> Preview:
     spec = plan.spec
     notes = ["Nothing was read but the schema, and nothing was spent."]
-    remaining, refused = None, None
-    try:
-        account = _account(plan, ledger)
-    except PolicyError as refusal:
-        notes.append(str(refusal))
-    else:
-        remaining = _left(account)
-        if plan_id is None and ledger.runs(spec.account, spec.hash):
-            notes.append(_again(ledger, spec))
+    remaining = refused = after = again = unopened = None
+    promises: tuple[Standing, ...] = ()
+    account = ledger.found(spec.account)
+    if account is None:
+        promises = _if_opened(plan)
         try:
-            ledger.check(
-                account,
+            _account(plan, ledger)
+        except PolicyError as refusal:
+            unopened = str(refusal)
+    else:
+        remaining = remaining_dict(account.remaining)
+        if plan_id is None and ledger.runs(spec.account, spec.hash):
+            again = _again(ledger, spec)
+            notes.append(again)
+        try:
+            foreseen = ledger.check(
+                _account(plan, ledger),
                 plan.pricing.charges,
-                tolerance_check=_tolerance_check(plan),
+                promise=plan.promise,
                 plan_id=plan_id,
                 idempotency_key=key,
                 unit=spec.protect.unit,
             )
+            after, promises = foreseen.account, foreseen.promises
         except DiscreetError as refusal:
-            refused = refusal
+            refused, promises = refusal, ledger.promises(account)
             notes.append(f"It would be refused: {refusal}")
-    return Preview(_charge_dict(plan), remaining, plan, tuple(notes), refused)
+    if refused is None:
+        notes += _on_promises(promises, series=spec.series is not None)
+    notes += [] if unopened is None else [unopened]
+    return Preview(
+        spent=_charge_dict(plan),
+        remaining=remaining,
+        plan=plan,
+        notes=tuple(notes),
+        refused=refused,
+        promises=promises,
+        account=account,
+        after=after,
+        again=again,
+    )
 
 
-def _tolerance_check(plan: Plan) -> ToleranceCheck | None:
-    return None if plan.tolerated is None else plan.tolerated.check
+def _if_opened(plan: Plan) -> tuple[Standing, ...]:
+    """Return where the spec's promise would stand on an account that is opened for it."""
+    if plan.promise is None:
+        return ()
+    spec, delta = plan.spec, delta_in(plan.spec.promise_keys or {})
+    cap = Amount.of(epsilon=0.0, delta=delta) if delta else None
+    account = Account.opened(
+        spec.account,
+        unit=spec.protect.unit,
+        unit_name=spec.protect.name,
+        adjacency=spec.protect.adjacency,
+        filter=plan.filter,
+        cap=cap if plan.filter == "basic" else None,
+    )
+    cost = account.cost(plan.pricing.charges)
+    new = register(plan.promise, account)
+    spent = account.spent.plus(cost)
+    return (Standing(new, plan.promise.sentence(), spent, cost, recorded=False),)
+
+
+def _on_promises(promises: Iterable[Standing], *, series: bool) -> list[str]:
+    """Say in words how much of each promise this takes, and how many more like it fit."""
+    found = []
+    for one in promises:
+        share, again = percent(min(1.0, one.share_used), "up"), one.fits_again
+        more = "" if again is None else f", and {again:,} more like it would fit"
+        found.append(f"Promise: {one.sentence} With this release {share} of it is used{more}.")
+        if again == 0 and not series:
+            found.append(
+                "Nothing will fit under this promise again. If more releases are planned, set "
+                "`series: {releases: K}` before the first one: each then takes a K-th."
+            )
+    return found
 
 
 def _account(plan: Plan, ledger: Ledger) -> Account:
     spec = plan.spec
     account = ledger.account(
-        spec.account, unit=spec.protect.unit, adjacency=spec.protect.adjacency, filter=plan.filter
+        spec.account,
+        unit=spec.protect.unit,
+        unit_name=spec.protect.name,
+        adjacency=spec.protect.adjacency,
+        filter=plan.filter,
+        promise=spec.promise_keys,
     )
-    account.require(unit=spec.protect.unit, adjacency=spec.protect.adjacency)
+    account.require(
+        unit=spec.protect.unit, adjacency=spec.protect.adjacency, unit_name=spec.protect.name
+    )
     return account
 
 
@@ -195,14 +262,6 @@ def _charge_dict(plan: Plan) -> dict[str, Any]:
     # Several charges come only with a budget in ρ, where (ε, δ) of keys enters as ε²/2 and δ.
     rho = up(math.fsum(getattr(c, "rho", getattr(c, "epsilon", 0.0) ** 2 / 2) for c in charges))
     return parameters(None, math.fsum(getattr(c, "delta", 0.0) for c in charges), rho)
-
-
-def _left(account: Account) -> dict[str, Any]:
-    left = account.remaining
-    if left is None:
-        return parameters() | {"unbounded": True}
-    numbers = left.floats("down")
-    return parameters(numbers.get("epsilon"), numbers.get("delta"), numbers.get("rho"))
 
 
 def _again(ledger: Ledger, spec: Spec) -> str:
@@ -253,7 +312,7 @@ class _Run:
         said = self._stored(release_id, entry.hash, after, table)
         if slot is not None:
             said["series"] = {"plan_id": slot.plan_id, "slot": slot.number, "of": slot.of}
-        files = outputs.written(said, table, statement(said, after.total))
+        files = outputs.written(said, table, statement(said))
         whole = outputs.store(self.output, release_id, files)
         try:
             self.ledger.commit(release_id, outputs.hash_of(whole))
@@ -291,7 +350,7 @@ class _Run:
             purpose=spec.purpose,
             who=self.who,
             spec_hash=spec.hash,
-            tolerance_check=_tolerance_check(self.plan),
+            promise=self.plan.promise,
             unit=spec.protect.unit,
         )
 
@@ -304,7 +363,7 @@ class _Run:
             purpose=self.spec.purpose,
             who=self.who,
             spec_hash=self.spec.hash,
-            tolerance_check=_tolerance_check(self.plan),
+            promise=self.plan.promise,
             unit=self.spec.protect.unit,
         )
 
@@ -316,7 +375,7 @@ class _Run:
             self.output,
             spec_hash=self.spec.hash,
             spent=_charge_dict(self.plan),
-            remaining=_left(self.ledger.account(self.spec.account)),
+            remaining=remaining_dict(self.ledger.account(self.spec.account).remaining),
         )
         place = "" if found.files else " Its files are not in this output folder."
         self.say(
@@ -331,11 +390,13 @@ class _Run:
 
     def _stored(self, release_id: str, head: str, after: Account, table: Table) -> dict[str, Any]:
         """Return the stored release: everything that a report or a statement is made from."""
-        spec, total = self.spec, after.total
-        spent = after.spent.floats("up")
-        subject = SUBJECTS[spec.protect.unit]
+        spec, spent = self.spec, after.spent.floats("up")
+        unit = spec.unit if after.unit_name is None else after.subject
+        made = self.ledger.made_promises(spec.account)
+        promises = [one.registered.promise(after) for one in made if one.withdrawn is None]
+        found = learned(after.total, unit, promises)
         return {
-            "format": 1,
+            "format": 2,
             "release_id": release_id,
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "account": spec.account,
@@ -343,14 +404,16 @@ class _Run:
             "unit": spec.protect.model_dump(mode="json", exclude_none=True),
             "spent": _charge_dict(self.plan),
             "account_spent": parameters(spent.get("epsilon"), spent.get("delta"), spent.get("rho")),
-            "remaining": _left(after),
+            "remaining": remaining_dict(after.remaining),
             "head": head,
             "spec": _told_spec(spec),
             "spec_hash": spec.hash,
             "made_with": {"discreet": __version__, "opendp": version("opendp")},
             "interval": spec.interval,
             "plan": self.plan.to_dict(),
-            "learnable": learnable(total, subject),
+            "unit_name": str(unit),
+            "promises": [one.to_dict() for one in made],
+            "learned": None if found is None else found.to_dict(),
             "explanations": {p.name: p.statistic.explain() for p in self.plan.statistics},
             "table": table.to_dict(),
         }

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import BudgetExceeded, DataError, PolicyError, SpecError
-from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
+from discreet.errors import DataError, SpecError
+from discreet.guarantees import PureDP
+from discreet.ledger import Account
 from discreet.noise.calibration import WIDEST
+from discreet.promises import Promise
+from discreet.releases.allowance import allowance
 from discreet.releases.compiling import Compiled, Noisy, Part
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Column, KeySet, Labels
@@ -24,7 +27,7 @@ from discreet.releases.questions import Discover
 from discreet.releases.spec import Spec
 from discreet.releases.statistics import compiled
 
-__all__ = ["KEYS", "Plan", "Planned", "Tolerated", "plan_of"]
+__all__ = ["KEYS", "Plan", "Planned", "plan_of"]
 
 KEYS = "keys"
 _RESERVED = ("statistic", "value", "interval_low", "interval_high")
@@ -48,45 +51,13 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Tolerated:
-    """What the spec's tolerance allows everything charged to the account to reveal."""
-
-    budget: Guarantee
-    loss: float
-    confidence: float | None
-    sided: str
-
-    def check(self, total: Guarantee) -> None:
-        """Refuse if everything charged, this release included, would break the tolerance."""
-        if isinstance(total, PureDP):
-            reached = total.epsilon
-        elif self.confidence is None:
-            raise PolicyError(
-                "The tolerance speaks of every possible output, and the account holds charges with "
-                "a delta or in rho, which do not; charge another account, or give the tolerance "
-                "a confidence and a delta."
-            )
-        else:
-            from discreet.beliefs import explain
-
-            belief = explain(total, confidence=self.confidence, sided=self.sided)  # type: ignore[arg-type]
-            reached = float("inf") if belief.epsilon_prime is None else belief.epsilon_prime
-        if reached > self.loss:
-            raise BudgetExceeded(
-                f"The tolerance would be broken: it allows a privacy loss of {self.loss:.6g} for "
-                f"everything charged to the account, and with this release it would be "
-                f"{reached:.6g}. Spend less (a series, or a smaller share), or tolerate more."
-            )
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """A release, worked out and priced, before a row is read."""
 
     spec: Spec
     statistics: tuple[Planned, ...]
     pricing: Pricing
-    tolerated: Tolerated | None
+    promise: Promise | None
 
     def calls(self, name: str) -> Mapping[str, Priced]:
         """Return the calls of one statistic, by part."""
@@ -175,17 +146,17 @@ class Plan:
         }
 
 
-def plan_of(spec: Spec, columns: Mapping[str, Column]) -> Plan:
-    """Work out a spec against the columns that there are, and price it."""
+def plan_of(spec: Spec, columns: Mapping[str, Column], account: Account | None = None) -> Plan:
+    """Work out a spec against the columns that there are, and price it for an account."""
     _check_columns(spec, columns)
-    tolerated = _tolerated(spec)
-    budget = tolerated.budget if tolerated is not None else _explicit(spec)
+    allowed = allowance(spec, account)
+    budget = allowed.budget
     if spec.series is not None:
         budget = share(budget, spec.series.releases)
     statistics, asked = _planned(spec)
     pricing = price(asked, budget, spec.mechanism)
     _check_thresholds(spec, pricing)
-    plan = Plan(spec, statistics, pricing, tolerated)
+    plan = Plan(spec, statistics, pricing, allowed.promise)
     _check_storable(plan)
     return plan
 
@@ -240,38 +211,6 @@ def _check_thresholds(spec: Spec, pricing: Pricing) -> None:
             f"the keys to be found cost a delta of {total:g}, and the budget has {given:g}; ask "
             "for less, or give more."
         )
-
-
-def _explicit(spec: Spec) -> Guarantee:
-    given, adjacency = spec.budget, Adjacency.of(spec.protect.adjacency)
-    if given is None:
-        raise SpecError("a release needs either tolerance or budget.")
-    if given.rho is not None:
-        return ZCDP(given.rho, adjacency=adjacency)
-    epsilon = given.epsilon or 0.0
-    if given.delta is None:
-        return PureDP(epsilon, adjacency=adjacency)
-    return ApproxDP(epsilon, given.delta, adjacency=adjacency)
-
-
-def _tolerated(spec: Spec) -> Tolerated | None:
-    """Turn the tolerance into the budget that keeps it, for the account's whole spend."""
-    if spec.tolerance is None:
-        return None
-    from discreet.budgets import choose
-    from discreet.promises import from_mapping, promise_of
-
-    promise = promise_of(spec.tolerance)
-    choice = choose(
-        from_mapping(spec.tolerance, spec.folder),
-        adjacency=spec.protect.adjacency,
-        delta=promise.delta,
-        confidence=promise.confidence,
-        sided=promise.sided,
-    )
-    return Tolerated(
-        choice.guarantee, choice.loss, promise.confidence if promise.delta else None, promise.sided
-    )
 
 
 def _planned(spec: Spec) -> tuple[tuple[Planned, ...], list[Asked]]:

@@ -1,7 +1,7 @@
 """The spec of a release: one YAML file that a curator can read aloud.
 
-    account, purpose, source, protect, tolerance or budget, statistics, mechanism, nulls, interval,
-    ledger, output
+    account, purpose, source, protect, tolerance (or promise) or budget, statistics, mechanism,
+    nulls, interval, ledger, output
 
 It is safe-loaded (no tags), every key is known or refused, and the JSON Schema beside this file
 (`spec.schema.json`) is made from these classes. Paths are relative to the spec's folder. What is
@@ -14,6 +14,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -30,15 +31,18 @@ from pydantic import (
 )
 
 from discreet.errors import PolicyError, SpecError
+from discreet.guarantees import Adjacency
+from discreet.promises import Promise, Unit, promise_in
+from discreet.promises.keys import OF_WHOM
 from discreet.reading import text_of, yaml_values
 from discreet.releases.questions import STATISTICS, Statistic, default_name, kind_of
 
 __all__ = [
-    "About",
     "Budget",
     "Closed",
     "InFolder",
     "Protect",
+    "Publication",
     "Series",
     "Spec",
     "json_schema",
@@ -75,8 +79,11 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_names, json_schema_input_typ
 class Protect(Closed):
     """Who is protected, and how much one unit may add to a statistic."""
 
-    unit: Literal["person", "record", "partition"] = Field(
-        description="What one neighbour differs in: a person, a row, or e.g. a person's day."
+    unit: Literal["person", "household", "record", "partition"] = Field(
+        description="What one neighbour differs in: a person, a household, a row, a person's day."
+    )
+    name: str | None = Field(
+        default=None, max_length=80, description="How it is spoken of, such as: one aircraft."
     )
     column: Names = Field(
         default=(), description="The column that names the unit; several for a partition."
@@ -126,7 +133,7 @@ class Series(Closed):
     releases: int = Field(ge=1, le=1_000_000)
 
 
-class About(Closed):
+class Publication(Closed):
     """What the statement and the registry record say of the publisher."""
 
     name: str | None = None
@@ -145,7 +152,14 @@ class InFolder(Closed):
     """A spec that lies in a folder: its paths are relative to it, its words have a hash."""
 
     if TYPE_CHECKING:
-        ledger: str  # a field of every such spec, in its own place among the others
+        # Fields of every such spec, in their own places among the others.
+        ledger: str
+        protect: Protect
+        tolerance: dict[str, Any] | None
+        promise: dict[str, Any] | None
+        budget: Budget | None
+        publication: Publication | None
+        about: Publication | None
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
     @property
@@ -156,6 +170,46 @@ class InFolder(Closed):
     def path(self, name: str) -> Path:
         """Return a path of the spec as an absolute one."""
         return (self._folder / name).resolve()
+
+    @property
+    def promise_keys(self) -> dict[str, Any] | None:
+        """The keys of the promise, under whichever of its two names."""
+        return self.promise if self.promise is not None else self.tolerance
+
+    @property
+    def published(self) -> Publication | None:
+        """What the spec says of the publisher, under whichever of its two names."""
+        return self.publication if self.publication is not None else self.about
+
+    @property
+    def unit(self) -> Unit:
+        """What is protected, as sentences call it."""
+        return Unit.of(self.protect.unit, self.protect.name, self.protect.column)
+
+    def promised(self) -> Promise | None:
+        """Return the promise that the spec makes, of its unit; None where it makes none."""
+        keys = self.promise_keys
+        if keys is None:
+            return None
+        own = sorted(OF_WHOM & set(keys) - {"related"})
+        if own:
+            raise SpecError(
+                f"{own[0]} stands in the spec's promise; whom it protects is said under protect, "
+                "and nowhere else. Leave it out there."
+            )
+        adjacency = Adjacency.of(self.protect.adjacency)
+        found = promise_in({**keys, "adjacency": adjacency.value}, self.folder)
+        return replace(found, unit=self.unit)
+
+    def _one_promise(self) -> None:
+        if self.tolerance is not None and self.promise is not None:
+            raise ValueError("tolerance and promise are two names for one thing; keep one of them")
+        if self.promise_keys is not None and self.budget is not None:
+            raise ValueError(
+                "a release has either a promise (what may be learned) or a budget (epsilon or rho)"
+            )
+        if self.publication is not None and self.about is not None:
+            raise ValueError("about is the old name of publication; keep one of them")
 
     @property
     def ledger_url(self) -> str:
@@ -201,8 +255,10 @@ class Spec(InFolder):
     )
     protect: Protect
     tolerance: dict[str, Any] | None = Field(
-        default=None, description="The keys of `discreet choose`, with underscores."
+        default=None,
+        description="What is promised: the keys of `discreet choose`, with underscores.",
     )
+    promise: dict[str, Any] | None = Field(default=None, description="The same as tolerance.")
     budget: Budget | None = None
     series: Series | None = None
     statistics: Annotated[tuple[Statistic, ...], BeforeValidator(_tuple)] = Field(min_length=1)
@@ -212,14 +268,12 @@ class Spec(InFolder):
     ledger: str = Field(min_length=1)
     output: str = Field(min_length=1)
     sensitive: str | None = Field(default=None, description="The set S of the papers, in words.")
-    about: About | None = None
+    publication: Publication | None = None
+    about: Publication | None = Field(default=None, description="The old name of publication.")
 
     @model_validator(mode="after")
     def _whole(self) -> Spec:
-        if (self.tolerance is None) == (self.budget is None):
-            raise ValueError(
-                "a release needs either tolerance (what may be learned) or budget (epsilon or rho)"
-            )
+        self._one_promise()
         names = [entry.name or "" for entry in self.named()]
         for name in names:
             if names.count(name) > 1:

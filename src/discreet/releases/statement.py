@@ -5,49 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.errors import GuaranteeError
-from discreet.guarantees import ApproxDP, Guarantee, PureDP, amount
-from discreet.rounding import number, percent
+from discreet.guarantees import amount
+from discreet.rounding import number
+from discreet.statements import learned_lines, promise_lines
+from discreet.words import catalogue
 
-__all__ = ["SUBJECTS", "learnable", "statement"]
-
-SUBJECTS = {
-    "person": "one person",
-    "record": "one record",
-    "partition": "one unit",
-}
-_PRIORS = (0.01, 0.1, 0.3, 0.5)
-_CONFIDENCES = (0.99, 0.9, 0.5)
+__all__ = ["statement"]
 
 
-def learnable(total: Guarantee, subject: str) -> list[dict[str, Any]]:
-    """Return what an adversary who knows all the rest may come to believe, at some priors.
-
-    Where δ is too large for the usual confidence the next lower one is stated; where it bounds no
-    belief at all, nothing is. The charge has been made by then, so nothing here may refuse.
-    """
-    from discreet.beliefs import explain
-
-    for confidence in _CONFIDENCES:
-        try:
-            beliefs = [explain(total, p, confidence=confidence, unit=subject) for p in _PRIORS]
-        except GuaranteeError:
-            continue
-        return [
-            {"prior": p, "posterior": belief.posterior.upper, "holds_with": belief.holds_with}
-            for p, belief in zip(_PRIORS, beliefs, strict=True)
-            if belief.posterior is not None
-        ]
-    return []
-
-
-def statement(said: Mapping[str, Any], total: Guarantee) -> str:
-    """Return the statement of a release as Markdown; `total` is what the account has promised."""
-    unit, account = said["unit"], said["account"]
-    subject = SUBJECTS[unit["unit"]]
+def statement(said: Mapping[str, Any]) -> str:
+    """Return the statement of a release as Markdown."""
+    unit, account, subject = said["unit"], said["account"], said["unit_name"]
     all_of_it = amount(said["account_spent"], "up", "nothing")
     lines = [
         f"# What this release promises: {said['purpose']}",
+        "",
+        *_paragraphs(promise_lines(said["promises"])),
+        "## What may be learned",
+        "",
+        catalogue().say("statement.learned.lead", unit=subject),
+        "",
+        *learned_lines(said["learned"]),
+        "",
+        "## What was spent",
         "",
         f"- **Release** {said['release_id']}, made {said['made']}",
         f"- **Protected unit**: {subject}{_columns(unit)}; neighbours: {_neighbours(unit)}",
@@ -56,20 +36,6 @@ def statement(said: Mapping[str, Any], total: Guarantee) -> str:
         f"- **Remaining**: {_remaining(said)}",
         *_sensitive(said),
         f"- **Ledger head** after the charge: `{said['head']}`",
-        "",
-        "## What may be learned",
-        "",
-        f"About {subject} in the data, an adversary who knows everything else may come to believe, "
-        "from this and all earlier releases of the account together, no more than:",
-        "",
-        "| believed before | believed after, at most |",
-        "|---|---|",
-        *(
-            f"| {percent(row['prior'], 'up')} | {percent(row['posterior'], 'up', 1)} |"
-            for row in said["learnable"]
-        ),
-        "",
-        _probability(total, said["learnable"]),
         "",
         "## How the numbers were made",
         "",
@@ -91,6 +57,10 @@ def statement(said: Mapping[str, Any], total: Guarantee) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _paragraphs(lines: list[str]) -> list[str]:
+    return [part for line in lines for part in (line, "")]
 
 
 def _columns(unit: Mapping[str, Any]) -> str:
@@ -123,25 +93,8 @@ def _remaining(said: Mapping[str, Any]) -> str:
     return amount(left, "down", "nothing")
 
 
-def _probability(total: Guarantee, rows: list[dict[str, Any]]) -> str:
-    if isinstance(total, PureDP) or (isinstance(total, ApproxDP) and total.delta == 0):
-        return (
-            "This holds for every possible output, over the noise, whether or not the unit is in."
-        )
-    if not rows:
-        return (
-            "The δ spent on this account is too large for any statement about beliefs: what was "
-            "published may give one unit away."
-        )
-    sure = min(row["holds_with"] for row in rows)
-    return (
-        f"This holds for each unit with probability {sure:g} over the noise, whether or not it is "
-        "in the data; for a few outputs more may be learned."
-    )
-
-
 def _beyond(unit: Mapping[str, Any]) -> str:
-    if unit["unit"] == "person":
+    if unit["unit"] in ("person", "household"):
         return "families, households and other groups of people together."
     return "a person with several of them is protected less than one of them is."
 

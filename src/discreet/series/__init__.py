@@ -5,7 +5,6 @@ from discreet.series.horizons import Horizon, Step, horizon
 from discreet.series.left import releases_left
 from discreet.series.planning import Plan, plan
 from discreet.series.splits import Split
-from discreet.series.tolerated import Tolerated
 
 __all__ = [
     "DeltaAdvice",
@@ -13,7 +12,6 @@ __all__ = [
     "Plan",
     "Split",
     "Step",
-    "Tolerated",
     "advice_on_delta",
     "horizon",
     "plan",

@@ -1,8 +1,10 @@
-"""`horizon`: how many releases until a belief bound is passed, and the belief on the way there.
+"""`horizon`: how many releases until a promise is no longer kept, and the belief on the way there.
 
-Notation. After k equal releases the privacy loss of a strong adversary is bounded by ε'_k with
-probability 1 − δ' (`accumulating`); the posterior at the prior p is then at most
-expit(logit p + ε'_k), and the difference, over all priors, at most tanh(ε'_k/4).
+Notation. After k equal releases, on top of what was spent before, the privacy loss of one step is
+bounded by a and that of two by b, with the confidence of the promise (`accumulating`). Where the
+value is known (q = 1) only a counts: the posterior at the prior p is at most expit(logit p + a),
+and the difference, over all priors, at most tanh(a/4). For a value of someone who is in, b takes
+the place of a; for both at once the difference over all priors is at most tanh(max(a, b/2)/2).
 
 Passing is strictly greater. One more release never makes a bound smaller: the truth is monotone in
 k, and what a search along a curve leaves loose is taken out by a running maximum, on the safe side.
@@ -13,22 +15,28 @@ found by bisection where not every step is asked for (`most`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
-from typing import Any, cast
+from typing import Any
 
-from discreet.beliefs import membership
+from discreet.beliefs import membership, pure
 from discreet.beliefs.assumptions import assumptions_for
 from discreet.beliefs.belief import Assumptions, Sided, Strength
-from discreet.beliefs.confidence import check_sided, failure_of
+from discreet.beliefs.confidence import failure_of
+from discreet.beliefs.guesses import right_guess
 from discreet.beliefs.loss_bounds import LossBound
 from discreet.beliefs.notebook import html_table
-from discreet.beliefs.prior import check_probability
+from discreet.beliefs.prior import Prior
+from discreet.budgets.keeping import Kept, OneLoss, one_loss
+from discreet.budgets.limits import Limits, limits_of
 from discreet.errors import GuaranteeError, InputError
-from discreet.rounding import decimal_up
-from discreet.series.accumulating import Part, adjacency_of, bound_of, guarantee_of
+from discreet.guarantees import Adjacency, PureDP
+from discreet.promises.keys import PRIORS, SHAPES, promise_from
+from discreet.promises.promise import Promise, PromiseLike
+from discreet.rounding import decimal_up, up
+from discreet.series.accumulating import Part, Parts, adjacency_of, guarantee_of, loss_of_plan
 
 __all__ = ["Horizon", "Step", "horizon"]
 
@@ -38,12 +46,16 @@ _SHOWN = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The bounds after k releases; `difference` is over all priors."""
+    """The bounds after k releases; `difference` is over all priors, `posterior` at the promise's.
+
+    `excess` is above 0 where the promise is no longer kept.
+    """
 
     k: int
     posterior: float | None
     difference: float
     epsilon_prime: float
+    excess: float = -math.inf
 
     def to_dict(self) -> dict[str, Any]:
         """Return `{k, posterior, difference}`."""
@@ -52,24 +64,25 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """The first number of releases at which a limit is passed, and the series up to it.
+    """The first number of releases after which a promise is not kept, and the series up to it.
 
-    `releases` is None where no limit is passed within `searched` releases.
+    `releases` is None where it is kept for all `searched` releases, and 0 where what was spent
+    before has passed it already.
     """
 
     releases: int | None
     series: tuple[Step, ...]
     searched: int
     each: Part
+    promise: Promise | None
     prior: float | None
-    posterior_limit: float | None
-    difference_limit: float | None
     holds_with: float
     sided: Sided
     strength: Strength
     survives_post_processing: bool
     method: str
     assumptions: Assumptions
+    spent: Part | None = None
     note: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,11 +90,11 @@ class Horizon:
         return {
             "releases": self.releases,
             "searched": self.searched,
+            "promise": None if self.promise is None else self.promise.to_dict(),
             "each": guarantee_of(self.each).to_dict(),
             "mechanism": None if self.each is guarantee_of(self.each) else repr(self.each),
+            "spent": None if self.spent is None else guarantee_of(self.spent).to_dict(),
             "prior": self.prior,
-            "posterior_limit": self.posterior_limit,
-            "difference_limit": self.difference_limit,
             "holds_with": self.holds_with,
             "sided": self.sided,
             "strength": self.strength,
@@ -104,117 +117,134 @@ class Horizon:
         if self.series[-1].posterior is not None:
             rows.append(("posterior ≤", f"{decimal_up(self.series[-1].posterior, 4):g}"))
         rows.append(("difference ≤", f"{decimal_up(self.series[-1].difference, 4):g}"))
-        return html_table(repr(self), [*rows, ("by", self.method), *_said(self.assumptions)])
-
-
-def _said(assumptions: Assumptions) -> list[tuple[str, str]]:
-    return list(assumptions.to_dict().items())
+        rest = list(self.assumptions.to_dict().items())
+        return html_table(repr(self), [*rows, ("by", self.method), *rest])
 
 
 def horizon(
     each: Part,
-    prior: float | None = None,
+    promise: PromiseLike | float | None = None,
     *,
     posterior_limit: float | None = None,
     difference_limit: float | None = None,
-    confidence: float = 0.99,
-    sided: Sided = "two",
+    spent: Part | None = None,
     strength: Strength | None = None,
     delta: float | None = None,
     method: str | None = None,
     upto: int | None = None,
     most: int | None = None,
     ceiling: int = _CEILING,
-    adjacency: str | None = None,
-    unit: str = "one person",
+    nonnegative: bool = False,
+    **keys: Any,
 ) -> Horizon:
-    """Return after how many releases like `each` a belief bound passes a limit.
+    """Return after how many releases like `each` a promise is no longer kept.
 
-    `each` is a guarantee or a mechanism. `delta` fixes one point (ε, δ) of the composed curve; left
-    out, the best point is taken. `method` is basic, advanced, tanh or optimal for guarantees, paper
-    for zCDP. With `upto` the series runs to that many releases, whatever is passed before; with
-    `most` it holds about so many steps of it, spread evenly. No limit is looked for beyond
-    `ceiling` releases. `adjacency` is the one that a mechanism's sensitivity is stated under;
-    guarantees carry theirs.
+    `each` is a guarantee or a mechanism, and so is `spent`, what was released before. `promise` is
+    whatever `choose` takes; a number is a prior of being in the data, with the value known.
+    `posterior_limit` and `difference_limit` are other names for the keys posterior and difference.
+    `delta` fixes one point (ε, δ) of the composed curve; left out, the best point is taken.
+    `method` is basic, advanced, tanh or optimal for guarantees, paper for zCDP. With `upto` the
+    series runs to that many releases, whatever is passed before; with `most` it holds about so many
+    steps of it, spread evenly. No promise is followed beyond `ceiling` releases.
 
     >>> from discreet.guarantees import ZCDP
     >>> horizon(ZCDP(0.01), 0.5, posterior_limit=0.99).releases
     79
     """
-    check_sided(sided)
-    _check_limits(prior, posterior_limit, difference_limit, upto)
     _check_whole(upto=upto, most=most, ceiling=ceiling)
-    adjacency_of(each, adjacency)
-    failure = failure_of(confidence)
-
-    best: dict[int, float] = {}
-
-    def after(k: int, hint: float | None = None) -> LossBound:
-        how = (each, k, failure, sided, strength, delta, method)
-        if most is None:
-            return _after.__wrapped__(*how, _Hint(hint))
-        bound = _after(*how, _Hint(_pointed_to(best, k)))
-        if bound.point is not None:
-            best[k] = bound.point[0]
-        return bound
-
-    def passes(step: Step) -> bool:
-        over = posterior_limit is not None and cast("float", step.posterior) > posterior_limit
-        return over or (difference_limit is not None and step.difference > difference_limit)
-
-    if math.isinf(after(1).epsilon_prime):
+    if isinstance(promise, (int, float)):
+        promise, keys["prior"] = None, promise
+    keys = {key: value for key, value in keys.items() if value is not None}
+    for name, limit in (("posterior", posterior_limit), ("difference", difference_limit)):
+        if limit is not None:
+            keys[name] = limit
+    where = adjacency_of(each, keys.get("adjacency"))
+    if promise is None and where is not Adjacency.ADD_REMOVE:
+        keys["adjacency"] = where.value
+    limited = _asked(promise, keys, upto)
+    asked = limited or _unlimited(keys)
+    for part in (each, spent):
+        if part is not None:
+            adjacency_of(part, asked.adjacency.value)
+    one, before = _alike(each, spent)
+    parts = Parts(((one, 1),), method, strength, delta, nonnegative)
+    watched = _Watched.of(asked, parts, before)
+    first = watched.after(1)
+    if math.isinf(first.shown) and (limited is None or first.excess > 0):
         raise GuaranteeError(
-            f"one release alone spends more delta than the confidence {confidence:g} (or the fixed "
-            "delta) leaves; lower the delta of each release, or the confidence."
+            f"one release alone spends more delta than the confidence {watched.promise.confidence} "
+            "(or the fixed delta) leaves; lower the delta of each release, or the confidence."
         )
-    look = _Look(after, passes, prior, upto, ceiling)
-    steps, final, passed = look.at_every() if most is None else look.at_some(most)
-    certain = final.failure == 0 and not math.isinf(final.epsilon_prime)
+    look = _Look(watched, upto, ceiling)
+    steps, passed = look.at_every() if most is None else look.at_some(most)
+    final, sure = watched.after(steps[-1].k), watched.promise
+    certain = final.failure == 0 and not math.isinf(final.shown) and not sure.on_average
     return Horizon(
         releases=passed,
         series=tuple(steps),
         searched=steps[-1].k if upto is not None or passed is not None else ceiling,
         each=each,
-        prior=prior,
-        posterior_limit=posterior_limit,
-        difference_limit=difference_limit,
-        holds_with=1.0 if certain else confidence,
-        sided=sided,
+        promise=None if limited is None else sure,
+        prior=None if watched.prior is None else watched.prior.pq,
+        holds_with=1.0 if certain or sure.confidence is None else sure.confidence,
+        sided=sure.sided,
         strength=final.strength,
         survives_post_processing=final.survives,
         method=final.method,
         assumptions=assumptions_for(
-            adjacency_of(each, adjacency),
-            strong=True,
-            unit=unit,
-            confidence=None if certain else confidence,
+            sure.adjacency,
+            strong=not sure.every_output,
+            unit=str(sure.unit),
+            confidence=None if certain else sure.confidence,
+            values_unknown=sure.about != "membership",
             survives=final.survives,
+            on_average=sure.on_average,
         ),
+        spent=spent,
         note=final.note,
     )
 
 
-def _check_limits(
-    prior: float | None,
-    posterior_limit: float | None,
-    difference_limit: float | None,
-    upto: int | None,
-) -> None:
-    if prior is not None:
-        check_probability("prior", prior)
-    if posterior_limit is None and difference_limit is None and upto is None:
-        raise InputError(
-            "no limit was given; say which posterior or difference must not be passed, or how many "
-            "releases to look at."
-        )
-    for name, limit in (("posterior", posterior_limit), ("difference", difference_limit)):
-        if limit is not None and (math.isnan(limit) or not 0 <= limit <= 1):
-            raise InputError(f"the {name} limit is {limit!r}; it must lie between 0 and 1.")
-    if posterior_limit is not None and prior is None:
+def _asked(promise: PromiseLike | None, keys: dict[str, Any], upto: int | None) -> Promise | None:
+    """Return the promise that is followed; None where only the way is asked for."""
+    given = {key for key, value in keys.items() if value is not None}
+    if promise is None and not given & SHAPES:
+        if upto is None:
+            raise InputError(
+                "no limit was given; say what must not be passed, a posterior or a difference or "
+                "another promise, or how many releases to look at."
+            )
+        return None
+    if promise is None and "posterior" in given and not given & {*PRIORS, "prior", "unless_ratio"}:
         raise InputError(
             "a posterior is reached from a prior; give the prior, or a limit on the difference, "
             "which holds for every prior."
         )
+    return promise_from(promise, keys)
+
+
+def _unlimited(keys: dict[str, Any]) -> Promise:
+    """Return a promise that no release breaks, with the priors and the surety that were given."""
+    priors = {} if {"prior", "p", "q", "box", "about"} & set(keys) else {"about": "membership"}
+    if Adjacency.of(keys.get("adjacency") or "add-remove") is not Adjacency.ADD_REMOVE:
+        priors = {}
+    return promise_from(None, keys | priors | {"difference": 1.0})
+
+
+def _alike(each: Part, spent: Part | None) -> tuple[Part, Part | None]:
+    """Return a release and what was spent before as parts that can be added up.
+
+    What is spent as ε may stand for its worst case, geometric noise; a ρ has none, so that the
+    releases are then counted by their ρ as well.
+    """
+    if spent is None or guarantee_of(each) is each or guarantee_of(spent) is not spent:
+        return each, spent
+    if isinstance(spent, PureDP):
+        from discreet.laws import Geometric, RandomizedResponse
+
+        worst = RandomizedResponse if isinstance(each, RandomizedResponse) else Geometric
+        return each, worst(spent.epsilon)
+    return guarantee_of(each), spent
 
 
 def _check_whole(**numbers: int | None) -> None:
@@ -230,6 +260,12 @@ class _Hint:
     epsilon: float | None = field(compare=False)
 
 
+@lru_cache(maxsize=4096)
+def _loss(plan: Parts, alone: tuple[int, float, str], hint: _Hint) -> LossBound:
+    """The bound on one loss; it depends on no prior and no limit, so those may be moved."""
+    return loss_of_plan(plan, *alone, hint.epsilon)
+
+
 def _pointed_to(best: dict[int, float], k: int) -> float | None:
     """Where the best points after other numbers of releases point to: a power of k through two."""
     near = sorted(best, key=lambda other: abs(math.log(other / k)))[:2]
@@ -240,63 +276,208 @@ def _pointed_to(best: dict[int, float], k: int) -> float | None:
     return best[one] * math.pow(k / one, min(2.0, max(0.0, power)))
 
 
-@lru_cache(maxsize=4096)
-def _after(
-    each: Part,
-    k: int,
-    failure: float,
-    sided: str,
-    strength: Strength | None,
-    delta: float | None,
-    method: str | None,
-    hint: _Hint,
-) -> LossBound:
-    """The bound after k releases; it hangs on no prior and no limit, so those may be moved."""
-    found = hint.epsilon
-    return bound_of(
-        [(each, k)], failure, sided, strength=strength, delta=delta, method=method, hint=found
-    )
+@dataclass(frozen=True, slots=True)
+class _After:
+    """What is known after k releases: `shown` bounds the loss that the belief is shown from.
+
+    `guess` is how often the best guess is right, and how often it was beforehand.
+    """
+
+    shown: float
+    excess: float
+    failure: float
+    strength: Strength
+    survives: bool
+    method: str
+    note: str | None = None
+    guess: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """A promise, and the series of releases that it is watched over."""
+
+    promise: Promise
+    limits: Limits
+    alone: OneLoss | None
+    parts: Parts
+    spent: Part | None
+    prior: Prior | None
+    _best: dict[int, float] = field(default_factory=dict, compare=False)
+    _seen: dict[int, _After] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(cls, asked: Promise, parts: Parts, spent: Part | None) -> _Watched:
+        stated = [guarantee_of(part) for part, _ in parts.parts]
+        stated += [] if spent is None else [guarantee_of(spent)]
+        pure = all(isinstance(g, PureDP) or getattr(g, "delta", 1.0) == 0 for g in stated)
+        if asked.every_output and not (pure and parts.delta is None):
+            raise InputError(
+                "the promise is for every output, which pure DP alone keeps; give a confidence."
+            )
+        sure = asked.settled(pure=pure and parts.delta is None)
+        limits = limits_of(sure)
+        uncertain = not (sure.every_output or sure.on_average)
+        own = sure.own_prior
+        return cls(
+            promise=sure,
+            limits=limits,
+            alone=one_loss(sure, limits) if uncertain else None,
+            parts=parts,
+            spent=spent,
+            prior=None if own is None else Prior(*own),
+        )
+
+    def series(self, k: int) -> Parts:
+        """Return the plan of k releases, with what was spent before."""
+        (each, _), *_rest = self.parts.parts
+        before = () if self.spent is None else ((self.spent, 1),)
+        if k == 0:
+            return replace(self.parts, parts=before)
+        if self.spent == each:
+            return replace(self.parts, parts=((each, k + 1),))
+        return replace(self.parts, parts=(*before, (each, k)))
+
+    def after(self, k: int, hint: float | None = None) -> _After:
+        """Return what is known after k releases."""
+        if k not in self._seen:
+            self._seen[k] = self._found(k, hint)
+        return self._seen[k]
+
+    def _found(self, k: int, hint: float | None) -> _After:
+        plan = self.series(k)
+        if self.alone is not None:
+            near = _Hint(hint or (_pointed_to(self._best, k) if k else None))
+            asked = (self.alone.steps, self.alone.failure, self.alone.sided)
+            strength = self.alone.strength(plan.strength)
+            plan, wanted = replace(plan, strength=strength), plan.strength
+            bound = _loss(plan, asked, near)
+            if 0 < self.alone.excess(bound.epsilon_prime) < 1e-6:
+                # So near the limit, what a search leaves loose must not decide.
+                again = loss_of_plan(plan, *asked)
+                bound = min(bound, again, key=lambda one: one.epsilon_prime)
+            if bound.point is not None and k:
+                self._best[k] = bound.point[0]
+            loss = bound.epsilon_prime
+            excess = math.inf if math.isinf(loss) else self.alone.excess(loss)
+            return _After(
+                loss,
+                excess,
+                bound.failure,
+                bound.strength,
+                bound.survives,
+                bound.method,
+                bound.note or self.alone.note(wanted),
+            )
+        found = plan.keeps(self.promise, self.limits)
+        shown, guess = self._shown(plan, found), None
+        if self.promise.on_average:
+            accounts = plan.total(self.promise.related)
+            before = {part.box.q1 for _, part in self.promise.parts}
+            rates = ((min(right_guess(one, q) for one in accounts), q) for q in before)
+            guess = max(rates, key=lambda pair: pair[0] - pair[1])
+        return _After(
+            shown,
+            found.excess,
+            found.failure,
+            found.strength,
+            found.survives,
+            found.method,
+            found.note,
+            guess,
+        )
+
+    def _shown(self, plan: Parts, found: Kept) -> float:
+        """The larger of a and b/2, which share what may fail in a direction."""
+        if self.promise.every_output or self.promise.on_average:
+            halves = [found.one, None if found.two is None else found.two / 2]
+            return max((x for x in halves if x is not None), default=0.0)
+        if plan.strength == "exact":  # which is for membership alone
+            plan = replace(plan, strength="curve")
+        failure = failure_of(self.promise.confidence or 0.0)
+        failure /= 2 if self.promise.sided == "two" else 1
+        near, far = self.limits.steps
+        shown = math.inf
+        for share in (0.5, 0.25, 0.1):  # two steps may need more where much δ is spent
+            one = loss_of_plan(plan, near, share * failure, "one").epsilon_prime
+            two = loss_of_plan(plan, far, (1 - share) * failure, "one").epsilon_prime
+            shown = max(one, two / 2)
+            if math.isfinite(shown):
+                break
+        if found.kept and found.one is not None and found.two is not None:
+            shown = min(shown, max(found.one, found.two / 2))  # by whatever split keeps it
+        return shown
+
+    def step(self, k: int, largest: float) -> Step:
+        """Return the beliefs after k releases from a bound on the loss."""
+        found, about = self.after(k), self.promise.about
+        if found.guess is not None:
+            after, before = found.guess
+            posterior = None if self.prior is None else after
+            return Step(k, posterior, after - before, largest, found.excess)
+        if math.isinf(largest):
+            return Step(k, None if self.prior is None else 1.0, 1.0, largest, found.excess)
+        if about == "membership":
+            posterior = None
+            if self.prior is not None:
+                posterior = membership.posterior(largest, self.prior.p).upper
+            difference = membership.differences(largest, None).upper
+            return Step(k, posterior, difference, largest, found.excess)
+        central = self.promise.adjacency is Adjacency.ADD_REMOVE
+        # A value: one loss between two values, the two steps themselves where `alone` says so.
+        across = largest if not central or self.alone is not None else 2 * largest
+        posterior = None
+        if self.prior is not None:
+            where = self.promise.adjacency if self.alone is None else Adjacency.REPLACE
+            loss = largest if where is Adjacency.ADD_REMOVE else across
+            ratio = pure.ratio(loss, self.prior, where)[1]
+            posterior = min(1.0, up(self.prior.pq * ratio))
+        difference = membership.differences(across, None).upper
+        return Step(k, posterior, difference, largest, found.excess)
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
     """A look along a series: at every number of releases, or at some of them."""
 
-    after: Callable[..., LossBound]
-    passes: Callable[[Step], bool]
-    prior: float | None
+    watched: _Watched
     upto: int | None
     ceiling: int
 
-    def at_every(self) -> tuple[list[Step], LossBound, int | None]:
-        """The series from 1 on, the last bound, and the first number that passes."""
+    def at_every(self) -> tuple[list[Step], int | None]:
+        """The series from 1 on, and the first number that passes."""
+        if self._spent_already():
+            return [self.watched.step(0, self.watched.after(0).shown)], 0
         last = self.upto
         if last is None and self._around(self.ceiling) is None:
             last = min(_SHOWN, self.ceiling)
         steps: list[Step] = []
         passed: int | None = None
-        for step, bound in self._walk(count(1)):
+        for step in self._walk(count(1)):
             steps.append(step)
-            final = bound
-            if passed is None and self.passes(step):
+            if passed is None and step.excess > 0:
                 passed = step.k
             if step.k == last or (last is None and passed is not None):
                 break
-        return steps, final, passed
+        return steps, passed
 
-    def at_some(self, most: int) -> tuple[list[Step], LossBound, int | None]:
+    def at_some(self, most: int) -> tuple[list[Step], int | None]:
         """The same at about so many steps; the first that passes is found by bisection."""
+        if self._spent_already():
+            return [self.watched.step(0, self.watched.after(0).shown)], 0
         around = self._around(self.ceiling if self.upto is None else self.upto)
         passed = None if around is None else self._first(*around)
         last = self.upto or passed or min(_SHOWN, self.ceiling)
-        found = list(self._walk(_spread(last, most, passed)))
-        return [step for step, _ in found], found[-1][1], passed
+        return list(self._walk(_spread(last, most, passed))), passed
+
+    def _spent_already(self) -> bool:
+        return self.watched.spent is not None and self._over(0)
 
     def _over(self, k: int) -> bool:
-        return self.passes(_step(k, self.after(k).epsilon_prime, self.prior))
+        return self.watched.after(k).excess > 0
 
     def _around(self, reach: int) -> tuple[int, int] | None:
-        """Two numbers of releases, the first seen to keep the limits and the second to pass."""
+        """Two numbers of releases, the first seen to keep the promise and the second to pass."""
         kept, k = 0, 1
         while not self._over(k):
             if k >= reach:
@@ -314,14 +495,12 @@ class _Look:
                 kept = middle
         return over
 
-    def _walk(self, places: Iterable[int]) -> Iterator[tuple[Step, LossBound]]:
-        """The bounds after so many releases, each search begun where the last ones point to."""
-        largest, hints = 0.0, (0.0, 0.0)
+    def _walk(self, places: Iterable[int]) -> Iterator[Step]:
+        """The beliefs after so many releases; a bound never falls."""
+        largest = 0.0
         for k in places:
-            bound = self.after(k, max(0.0, 2 * hints[1] - hints[0]) or None)
-            hints = (hints[1], 0.0 if bound.point is None else bound.point[0])
-            largest = max(largest, bound.epsilon_prime)
-            yield _step(k, largest, self.prior), bound
+            largest = max(largest, self.watched.after(k).shown)
+            yield self.watched.step(k, largest)
 
 
 def _spread(last: int, most: int, passed: int | None) -> list[int]:
@@ -331,10 +510,3 @@ def _spread(last: int, most: int, passed: int | None) -> list[int]:
     if passed is not None:
         found |= {k for k in (passed - 1, passed) if 1 <= k <= last}
     return sorted(found)
-
-
-def _step(k: int, epsilon_prime: float, prior: float | None) -> Step:
-    if math.isinf(epsilon_prime):
-        return Step(k, None if prior is None else 1.0, 1.0, epsilon_prime)
-    posterior = None if prior is None else membership.posterior(epsilon_prime, prior).upper
-    return Step(k, posterior, membership.differences(epsilon_prime, None).upper, epsilon_prime)

@@ -1,10 +1,9 @@
-"""`plan`: from a tolerance over a whole series to the budget of each release.
+"""`plan`: from a promise over a whole series to the budget of each release.
 
-Notation. The tolerance allows a bound ε* on the privacy loss of all releases together
-(`tolerated`), to be kept with probability 1 − δ'. A budget x (ε or ρ, times the weights of the
-split) gives a bound ε'(x) (`accumulating`), which rises with x; the plan has the largest x with
-ε'(x) ≤ ε*. It is found in a shrinking bracket whose lower end was seen to keep the tolerance, so
-that budget, put back through the same bound, keeps the tolerance.
+A budget x (ε or ρ, times the weights of the split) adds up to a loss that rises with x
+(`accumulating`); the plan has the largest x whose total keeps the promise (`budgets.keeping`). It
+is found in a shrinking bracket whose lower end was seen to keep it, so that budget, put back
+through the same bound, keeps the promise.
 
 The plan is for releases fixed in advance: one whose budgets are changed after looking at what was
 published needs a filter instead (`discreet.composition.filters`).
@@ -13,23 +12,25 @@ published needs a filter instead (`discreet.composition.filters`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from discreet.beliefs.assumptions import assumptions_for
-from discreet.beliefs.belief import Assumptions, Sided, Strength
-from discreet.beliefs.confidence import check_sided, failure_of
-from discreet.beliefs.loss_bounds import LossBound
+from discreet.beliefs.belief import Assumptions, Strength
 from discreet.beliefs.notebook import html_table
+from discreet.budgets.keeping import Kept, largest
+from discreet.budgets.limits import Limits, limits_of
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP, finite_or_null, parameters
+from discreet.promises.keys import delta_in, promise_from
+from discreet.promises.promise import Promise, PromiseLike
 from discreet.rounding import decimal_down, up
-from discreet.series.accumulating import Part, adjacency_of, bound_of
+from discreet.series.accumulating import Part, Parts, adjacency_of
 from discreet.series.accuracy import Accuracy, accuracy_of, by_budget, in_rho
 from discreet.series.splits import Split
-from discreet.series.tolerated import Tolerated
-from discreet.series.units import Accumulation, PlanUnit, accumulation
+from discreet.series.units import Accumulation, accumulation
 
 __all__ = ["Plan", "plan", "shown_down"]
 
@@ -42,11 +43,12 @@ class Plan:
 
     `per_release` and `total` are `{epsilon, delta, rho}`; where the split is unequal, `per_release`
     is that of the first release and `budgets` lists all. `epsilon_prime` bounds the privacy loss of
-    the whole series with probability `holds_with`.
+    one step of the whole series, and `two_steps` that of two, with probability `holds_with`; None
+    where the promise does not speak of it.
     """
 
     releases: int
-    tolerated: Tolerated
+    promise: Promise
     per_release: dict[str, Any]
     total: dict[str, Any]
     budgets: tuple[float, ...]
@@ -56,22 +58,31 @@ class Plan:
     how: str
     strength: Strength
     survives_post_processing: bool
-    epsilon_prime: float
+    epsilon_prime: float | None
+    two_steps: float | None
     holds_with: float
-    sided: Sided
     accuracy: Accuracy
     accuracy_last: Accuracy
     accumulation: Accumulation
     assumptions: Assumptions
-    adjacency: Adjacency = Adjacency.ADD_REMOVE
     sigma: float | None = None
     note: str | None = None
+
+    @property
+    def sided(self) -> str:
+        """Whether falls count as well as rises."""
+        return self.promise.sided
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """Which data sets are neighbours."""
+        return self.promise.adjacency
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON-ready values."""
         return {
             "releases": self.releases,
-            "tolerance": self.tolerated.to_dict(),
+            "promise": self.promise.to_dict(),
             "per_release": self.per_release,
             "total": self.total,
             "budgets": list(self.budgets),
@@ -83,6 +94,7 @@ class Plan:
             "strength": self.strength,
             "survives_post_processing": self.survives_post_processing,
             "epsilon_prime": finite_or_null(self.epsilon_prime),
+            "two_steps": finite_or_null(self.two_steps),
             "holds_with": self.holds_with,
             "sided": self.sided,
             "accuracy": self.accuracy.to_dict(),
@@ -103,7 +115,8 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        rows = [("by", self.how), ("accuracy", self.accuracy.words)]
+        rows = [("promise", self.promise.sentence()), ("by", self.how)]
+        rows += [("accuracy", self.accuracy.words)]
         rows += [("accumulates", self.accumulation.accumulates)]
         return html_table(repr(self), rows + list(self.assumptions.to_dict().items()))
 
@@ -121,16 +134,11 @@ def shown_down(budget: float, figures: int = 4) -> str:
 
 
 def plan(
-    releases: int | None = None,
+    promise: PromiseLike | int | None = None,
+    releases: int | PromiseLike | None = None,
     *,
-    difference: float | None = None,
-    posterior: float | None = None,
-    ratio: float | None = None,
-    prior: float | None = None,
     delta_total: float | None = None,
     delta_each: float | None = None,
-    confidence: float = 0.99,
-    sided: Sided = "two",
     mechanism: str | None = None,
     budget: Budget | None = None,
     sensitivity: float = 1,
@@ -138,90 +146,178 @@ def plan(
     method: str | None = None,
     weights: Sequence[float] | None = None,
     growth: float | None = None,
-    adjacency: str | None = None,
-    unit: PlanUnit = "user",
+    nonnegative: bool = False,
     period: str = "period",
+    **keys: Any,
 ) -> Plan:
-    """Return the largest per-release budget that keeps a tolerance over all releases.
+    """Return the largest per-release budget that keeps a promise over all releases.
+
+    `promise` is whatever `choose` takes, or what it gave back; `keys` are the keys of a promise
+    (`ratio=3, about="membership"`; `prior=0.05` is p = 0.05, q = 1). Without a confidence it is to
+    hold for every output, unless there is a δ or a mechanism that is not pure DP.
 
     `delta_each` is the δ of one release, `delta_total` fixes the δ of the total (without it the
     best point of the curve is taken). With a `mechanism` its own loss is used, at `strength`
     (without a choice, the strongest that survives post-processing). `weights` or `growth` make an
-    unequal split. `unit` says whether all of a user's data are protected together or one period's.
+    unequal split. `nonnegative` says that no contribution is negative, as with counts: two steps of
+    Gaussian noise are then shorter.
 
-    >>> plan(12, difference=0.2, method="basic").budgets[0] < 0.8109302162163288 / 12
+    >>> plan(12, difference=0.2, about="membership").budgets[0] < 0.8109302162163288 / 12
     True
     """
-    check_sided(sided)
-    tolerated = Tolerated(difference, posterior, ratio, prior)
+    if isinstance(promise, int) and not isinstance(promise, bool):
+        promise, releases = releases, promise
+    if not isinstance(releases, int | None):
+        raise InputError(f"releases is {releases!r}; it must be a whole number, 1 or more.")
+    if delta_each is None and isinstance(promise, dict):
+        delta_each = delta_in(promise) or None
     split = _split(releases, weights, growth)
     kind = _budget_kind(mechanism, budget)
     spent, note = _delta_each(delta_each, mechanism, kind)
-    where = _where(mechanism, adjacency)
-    failure = failure_of(confidence)
-    _check_deltas(spent, delta_total, failure, len(split.weights))
-
-    def parts(x: float) -> list[tuple[Part, int]]:
-        if mechanism is not None:
-            return [(by_budget(mechanism, x * w, sensitivity), k) for w, k in split.counted()]
-        if kind == "rho":
-            return [(ZCDP(x * w, adjacency=where), k) for w, k in split.counted()]
-        if spent == 0:
-            return [(PureDP(x * w, adjacency=where), k) for w, k in split.counted()]
-        return [(ApproxDP(x * w, spent, adjacency=where), k) for w, k in split.counted()]
-
-    last: list[float] = []
-
-    def bound(x: float) -> LossBound:
-        # The best point of the curve moves with the budget: the last one points to the next.
-        hint = last[1] * x / last[0] if last else None
-        found = bound_of(
-            parts(x), failure, sided, strength=strength, delta=delta_total, method=method, hint=hint
-        )
-        last[:] = [] if found.point is None else [x, found.point[0]]
-        return found
-
-    x, found = _largest(bound, tolerated.epsilon_prime)
+    if mechanism is not None and keys.get("adjacency") is None:
+        natural = by_budget(mechanism, 1.0).guarantee().adjacency
+        keys["adjacency"] = None if natural is Adjacency.ADD_REMOVE else natural.value
+    asked = promise_from(promise, keys)
+    if mechanism is not None:
+        adjacency_of(by_budget(mechanism, 1.0), asked.adjacency.value)
+    pure = kind == "epsilon" and spent == 0 and not delta_total
+    asked = _settled(asked, pure, strength)
+    _check_deltas(spent, delta_total, asked, len(split.weights))
+    limits = limits_of(asked)
+    drawn = _Drawn(split, kind, spent, mechanism, sensitivity, asked.adjacency)
+    x, found = _largest(asked, limits, drawn, method, strength, delta_total, nonnegative)
     budgets = tuple(x * w for w in split.weights)
     shown = mechanism or ("gaussian" if kind == "rho" else "geometric")
     first = accuracy_of(shown, budgets[0], sensitivity)
-    certain = found.failure == 0
+    certain = found.failure == 0 and not asked.on_average
     return Plan(
         releases=len(budgets),
-        tolerated=tolerated,
+        promise=asked,
         per_release=_parameters(kind, budgets[0], spent),
         total=_total(kind, budgets, spent, found),
         budgets=budgets,
         budget=kind,
         split=split.name,
-        method=_method_name(method, mechanism, kind, found),
+        method=method
+        or _method_name(asked, kind, found, drawn.parts(x, None, strength, delta_total)),
         how=found.method,
         strength=found.strength,
         survives_post_processing=found.survives,
-        epsilon_prime=found.epsilon_prime,
-        holds_with=1.0 if certain else confidence,
-        sided=sided,
+        epsilon_prime=found.one,
+        two_steps=found.two,
+        holds_with=1.0 if certain or asked.confidence is None else asked.confidence,
         accuracy=first,
         accuracy_last=accuracy_of(shown, budgets[-1], sensitivity),
-        accumulation=accumulation(unit, len(budgets), period),
+        accumulation=accumulation(asked.unit, len(budgets), period),
         assumptions=assumptions_for(
-            where,
-            strong=True,
-            unit=_unit_words(unit, period),
-            confidence=None if certain else confidence,
+            asked.adjacency,
+            strong=not asked.every_output,
+            unit=str(asked.unit),
+            confidence=None if certain else asked.confidence,
+            values_unknown=asked.about != "membership",
             survives=found.survives,
+            on_average=asked.on_average,
         ),
-        adjacency=where,
         sigma=first.sd if shown == "gaussian" else None,
         note=found.note or note,
     )
 
 
-def _where(mechanism: str | None, adjacency: str | None) -> Adjacency:
-    """The adjacency of the plan: as asked, or as the mechanism is stated, or add-remove."""
-    if mechanism is not None:
-        return adjacency_of(by_budget(mechanism, 1.0), adjacency)
-    return Adjacency.ADD_REMOVE if adjacency is None else Adjacency.of(adjacency)
+def _settled(asked: Promise, pure: bool, strength: Strength | None) -> Promise:
+    """Return the promise with how surely said; refuse what no accounting can make true."""
+    if asked.every_output and not pure:
+        raise InputError(
+            "the promise is for every output, which pure DP alone keeps; drop delta, plan in "
+            "epsilon with a mechanism that is pure DP, or give a confidence."
+        )
+    settled = asked.settled(pure=pure)
+    if strength == "exact" and settled.every_output:
+        raise InputError(
+            "an exact bound holds with a confidence, and none was given; for every output leave "
+            "the strength out."
+        )
+    return settled
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What each release of the plan is, at a budget."""
+
+    split: Split
+    kind: Budget
+    delta: float
+    mechanism: str | None
+    sensitivity: float
+    adjacency: Adjacency
+
+    def parts(
+        self,
+        x: float,
+        method: str | None = None,
+        strength: Strength | None = None,
+        delta: float | None = None,
+        nonnegative: bool = False,
+    ) -> Parts:
+        """Return the plan at a budget."""
+        found = tuple((self._one(x * w), k) for w, k in self.split.counted())
+        return Parts(found, method, strength, delta, nonnegative)
+
+    def _one(self, budget: float) -> Part:
+        if self.mechanism is not None:
+            return by_budget(self.mechanism, budget, self.sensitivity)
+        if self.kind == "rho":
+            return ZCDP(budget, adjacency=self.adjacency)
+        if self.delta == 0:
+            return PureDP(budget, adjacency=self.adjacency)
+        return ApproxDP(budget, self.delta, adjacency=self.adjacency)
+
+
+def _largest(
+    promise: Promise,
+    limits: Limits,
+    drawn: _Drawn,
+    method: str | None,
+    strength: Strength | None,
+    delta: float | None,
+    nonnegative: bool,
+) -> tuple[float, Kept]:
+    bound = min(limits.one or math.inf, limits.two or math.inf)
+    if math.isinf(bound) and not promise.on_average:
+        raise ToleranceError(
+            "this promise allows every change of belief, so no budget is largest; promise "
+            "something that excludes something."
+        )
+    if promise.every_output and method in (None, "basic"):
+        return _pure(limits, drawn)
+    last: list[float] = []
+
+    def at(x: float) -> Kept:
+        # The best point of the curve moves with the budget: the last one points to the next.
+        hint = last[1] * x / last[0] if last else None
+        found = drawn.parts(x, method, strength, delta, nonnegative).keeps(promise, limits, hint)
+        last[:] = [] if found.point is None else [x, found.point[0]]
+        return found
+
+    return largest(at, min(1.0, bound))
+
+
+def _pure(limits: Limits, drawn: _Drawn) -> tuple[float, Kept]:
+    """For every output ε adds up: the share of the pure budget, exactly, rounded down."""
+    whole = limits.pure
+    weights = sum((Fraction(w) for w in drawn.split.weights), Fraction(0))
+    x = float(Fraction(whole) / weights)
+    while sum((Fraction(x * w) for w in drawn.split.weights), Fraction(0)) > Fraction(whole):
+        x = math.nextafter(x, 0.0)
+    found = Kept(
+        excess=0.0,
+        failure=0.0,
+        strength="generic",
+        survives=True,
+        method="basic composition; pure DP: for every output",
+        one=None if limits.one is None else limits.steps[0] * whole,
+        two=None if limits.two is None else limits.steps[1] * whole,
+    )
+    return x, found
 
 
 def _split(releases: int | None, weights: Sequence[float] | None, growth: float | None) -> Split:
@@ -261,7 +357,7 @@ def _delta_each(
     return delta_each, None
 
 
-def _check_deltas(each: float, total: float | None, failure: float, releases: int) -> None:
+def _check_deltas(each: float, total: float | None, promise: Promise, releases: int) -> None:
     if total is not None:
         ApproxDP(0.0, total)
         if total == 0 and each > 0:
@@ -269,81 +365,22 @@ def _check_deltas(each: float, total: float | None, failure: float, releases: in
                 f"delta of the total is 0 and of each release {each:g}; what is given away adds "
                 "up. Give a delta of the total, or none of each."
             )
-        if total >= failure:
-            raise InputError(
-                f"delta of the total is {total:g}; a belief bound that fails with probability "
-                f"{failure:g} needs a smaller one. Lower it, or the confidence."
-            )
-    spent = each * releases
-    if each > 0 and (spent >= failure or (total is not None and spent > total)):
-        limit = failure if total is None else total
+    if promise.confidence is None:
+        return
+    from discreet.beliefs.confidence import failure_of
+
+    failure = failure_of(promise.confidence)
+    if total is not None and total >= failure:
         raise InputError(
-            f"{releases} releases at delta = {each:g} add up to {spent:g}, past {limit:g}; lower "
-            "the delta of each, or make fewer releases."
+            f"delta of the total is {total:g}; a belief bound that fails with probability "
+            f"{failure:g} needs a smaller one. Lower it, or the confidence."
         )
-
-
-def _largest(bound: Callable[[float], LossBound], tolerated: float) -> tuple[float, LossBound]:
-    """Return the largest budget seen to keep the tolerance, and its bound."""
-    if math.isinf(tolerated):
-        raise ToleranceError(
-            "the tolerance allows every change of belief, so no budget is largest; state one that "
-            "excludes something."
+    if each * releases >= failure:
+        raise InputError(
+            f"{releases} releases with delta {each:g} each give away {each * releases:g}, and the "
+            f"bound may fail with {failure:g} only; lower delta, the number of releases or the "
+            "confidence."
         )
-    low, kept = 0.0, None
-    high = min(1.0, tolerated)
-    found = bound(high)
-    while found.epsilon_prime <= tolerated:
-        low, kept, high = high, found, 2 * high
-        if high > 1e9:
-            raise ToleranceError(
-                "no budget up to 1e9 passes the tolerance, so none is largest; state one that "
-                "excludes something."
-            )
-        found = bound(high)
-    while kept is None:
-        low = high / 2
-        found = bound(low)
-        if found.epsilon_prime <= tolerated:
-            kept = found
-        elif low < 1e-12 * min(1.0, tolerated):
-            raise ToleranceError(
-                "no budget above zero keeps the tolerance over the whole series: delta alone "
-                "passes it. Lower delta, the number of releases or the confidence."
-            )
-        else:
-            high = low
-    above = found if found.epsilon_prime > tolerated else bound(high)
-    start, steps = high - low, 0
-    while high - low > 4e-15 * high:
-        gap = (kept.epsilon_prime - tolerated, above.epsilon_prime - tolerated)
-        middle = _between(low, high, gap, start / 2**steps)
-        if not low < middle < high:
-            break
-        found, steps = bound(middle), steps + 1
-        if found.epsilon_prime <= tolerated:
-            low, kept = middle, found
-        else:
-            high, above = middle, found
-    return low, kept
-
-
-def _between(low: float, high: float, gap: tuple[float, float], allowed: float) -> float:
-    """Where to look next: near the line's root, pushed to the middle; never worse than bisection.
-
-    The step of Oliveira and Takahashi (2020, An enhancement of the bisection method): the line
-    through both ends is truncated towards the middle and projected onto what bisection, one step
-    behind, would still have `allowed` as the width of the bracket.
-    """
-    middle, width = (low + high) / 2, high - low
-    if math.isinf(gap[1]) or not gap[0] < gap[1]:
-        return middle
-    line = (low * gap[1] - high * gap[0]) / (gap[1] - gap[0])
-    towards = math.copysign(1.0, middle - line)
-    push = max(0.1 * width * width / high, 1e-15 * high)
-    near = line + towards * push if push <= abs(middle - line) else middle
-    room = max(0.0, allowed - width / 2)
-    return near if abs(near - middle) <= room else middle - towards * room
 
 
 def _parameters(kind: Budget, budget: float, delta: float) -> dict[str, Any]:
@@ -352,9 +389,7 @@ def _parameters(kind: Budget, budget: float, delta: float) -> dict[str, Any]:
     return parameters(epsilon=budget, delta=delta)
 
 
-def _total(
-    kind: Budget, budgets: tuple[float, ...], delta: float, found: LossBound
-) -> dict[str, Any]:
+def _total(kind: Budget, budgets: tuple[float, ...], delta: float, found: Kept) -> dict[str, Any]:
     """What the whole plan promises: the point that was used, or the plain sum."""
     sum_of = up(math.fsum(budgets), 2)
     epsilon, at = found.point or (None, None)
@@ -365,13 +400,11 @@ def _total(
     return parameters(epsilon=epsilon, delta=at)
 
 
-def _method_name(method: str | None, mechanism: str | None, kind: Budget, found: LossBound) -> str:
-    if method is not None:
-        return method
-    if mechanism is not None and found.strength != "generic":
+def _method_name(promise: Promise, kind: Budget, found: Kept, parts: Parts) -> str:
+    if promise.on_average:
+        return "on average"
+    if found.failure == 0:
+        return "basic"
+    if parts.mechanisms and found.strength != "generic":
         return found.strength
-    return "zcdp" if kind == "rho" else found.method.split(" ")[0]
-
-
-def _unit_words(unit: PlanUnit, period: str) -> str:
-    return "one user" if unit == "user" else f"one user's {period}"
+    return "zcdp" if kind == "rho" else parts.theorem(found.subject) or "basic"

@@ -1,21 +1,18 @@
 """What accumulates over a series, by the unit of protection (KSZ Examples 4.1 and 4.2, note 1).
 
-A guarantee per user-period (user-day, user-month) speaks of one period's data of one user. What an
-adversary may learn about one period is bounded by that period's release alone. Whoever is there in
-many periods is exposed by all of them together: belief that they use the service at all moves with
-the sum. A guarantee per user speaks of all their data in all releases at once.
+A guarantee for a partition (one person's day, one person's month) speaks of one period's data of
+one person. What an adversary may learn about one period is bounded by that period's release alone.
+Whoever is there in many periods is exposed by all of them together. A guarantee for a whole person,
+or a household, speaks of all their data in all releases at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-from discreet.errors import InputError
+from discreet.promises.unit import Unit
 
-__all__ = ["Accumulation", "PlanUnit", "accumulation"]
-
-PlanUnit: TypeAlias = Literal["user", "user-period"]
+__all__ = ["Accumulation", "accumulation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,30 +28,26 @@ class Accumulation:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def accumulation(unit: PlanUnit, releases: int, period: str = "period") -> Accumulation:
+def accumulation(unit: Unit, releases: int, period: str = "period") -> Accumulation:
     """Say what accumulates over so many releases for the unit that is protected."""
-    if unit == "user":
+    if unit.is_person:
         return Accumulation(
-            unit="one user",
+            unit=str(unit),
             accumulates=(
-                f"Everything one user contributes to the {releases} releases counts together: the "
-                "tolerance speaks of what all of them tell about that user."
+                f"Everything that {unit} contributes to the {releases} releases counts together: "
+                "the promise speaks of what all of them tell."
             ),
-            does_not_accumulate=(
-                "Releases about people that this user is not among add nothing for this user."
-            ),
+            does_not_accumulate=f"Releases that {unit} is not in add nothing.",
         )
-    if unit == "user-period":
-        return Accumulation(
-            unit=f"one user's {period}",
-            accumulates=(
-                f"Belief about a user who is there in every {period} moves with all {releases} "
-                f"releases; the tolerance is kept even for that user. After more than {releases} "
-                f"{period}s it no longer is: plan again, with what was spent counted."
-            ),
-            does_not_accumulate=(
-                f"Belief about one {period} alone (was this user there then?), held by someone who "
-                f"sees no link between {period}s, moves with that {period}'s release only."
-            ),
-        )
-    raise InputError(f"unit is {unit!r}; it must be 'user' or 'user-period'.")
+    return Accumulation(
+        unit=str(unit),
+        accumulates=(
+            f"Belief about someone who is there in every {period} moves with all {releases} "
+            f"releases; the promise is kept even for them. After more than {releases} {period}s it "
+            "no longer is: plan again, with what was spent counted."
+        ),
+        does_not_accumulate=(
+            f"Belief about {unit} alone, held by someone who sees no link between {period}s, moves "
+            f"with the release of that {period} only."
+        ),
+    )

@@ -140,12 +140,12 @@ def _chosen(
     total = _all_of([law.epsilon for law in laws], how["candidates"])
     charged = PureDP(total, adjacency=asked.protect.adjacency)  # type: ignore[arg-type]
     drawn, desk = len(laws) * how["candidates"], Desk.of(asked)
-    _, check = budget_of(asked)
+    promise = budget_of(asked, desk.ledger.found(asked.account))[1]
     with closing(opened(asked.source, asked.path, data)) as engine:
         source.check_columns(engine, asked)
         purpose = f"{asked.purpose} (guarantee: none; one of {drawn} candidates)"
         entry = desk.reserve(
-            charged, purpose=purpose, who=who, check=check, confirm=confirm, guaranteed=False
+            charged, purpose=purpose, who=who, promise=promise, confirm=confirm, guaranteed=False
         )
         with charged_for(f"the charge of {entry.release_id} stays spent"):
             counts = source.original_counts(engine, asked, cells)

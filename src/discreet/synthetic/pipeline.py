@@ -18,6 +18,7 @@ from discreet.beliefs.notebook import html_grid
 from discreet.guarantees import PureDP, parameters
 from discreet.lazily import missing
 from discreet.releases.engines.opening import opened
+from discreet.statements import PRIORS
 from discreet.synthetic import source, wording
 from discreet.synthetic.assessment import Search, draw_copies
 from discreet.synthetic.cells import Cells
@@ -84,7 +85,7 @@ class Synthesis:
     def _worst_case(self) -> list[dict[str, Any]]:
         if self.guarantee is None:
             return []
-        return worst_case(self.synthesizer.epsilon, wording.PRIORS)
+        return worst_case(self.synthesizer.epsilon, PRIORS)
 
     def _repr_html_(self) -> str:
         rows = [[f"{row['prior']:g}", f"{row['posterior']:.4g}"] for row in self._worst_case()]
@@ -115,24 +116,24 @@ def synthesize(
     from discreet.releases.recovery import charged_for
     from discreet.synthetic.releasing import Desk, budget_of, law_for
 
-    cells = asked.cells()
-    epsilon, check = budget_of(asked)
+    cells, desk = asked.cells(), Desk.of(asked)
+    epsilon, promise = budget_of(asked, desk.ledger.found(asked.account))
     law = law_for(asked, epsilon, cells)
-    promise = law.guarantee(asked.protect.adjacency)
-    spent, desk = parameters(epsilon=law.epsilon), Desk.of(asked)
+    charge = law.guarantee(asked.protect.adjacency)
+    spent = parameters(epsilon=law.epsilon)
     with closing(opened(asked.source, asked.path, data)) as engine:
         source.check_columns(engine, asked)
         if dry_run:
-            left, notes = desk.preview(promise, check)
-            return Synthesis(None, law, promise, cells, asked.n, spent, left, (), notes=notes)
+            left, notes = desk.preview(charge, promise)
+            return Synthesis(None, law, charge, cells, asked.n, spent, left, (), notes=notes)
         entry = desk.reserve(
-            promise, purpose=asked.purpose, who=who, check=check, confirm=confirm, say=say
+            charge, purpose=asked.purpose, who=who, promise=promise, confirm=confirm, say=say
         )
         with charged_for(f"the charge of {entry.release_id} stays spent"):
             counts = source.original_counts(engine, asked, cells)
-    written = desk.publish(entry, law, cells, draw_copies(law, counts), promise)
+    written = desk.publish(entry, law, cells, draw_copies(law, counts), charge)
     return Synthesis(
-        entry.release_id, law, promise, cells, asked.n, spent, desk.remaining(), written
+        entry.release_id, law, charge, cells, asked.n, spent, desk.remaining(), written
     )
 
 

@@ -9,20 +9,19 @@ left.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
-from discreet.errors import BudgetExceeded, DiscreetError, InputError, PolicyError
-from discreet.guarantees import Guarantee, PureDP, parameters
+from discreet.errors import DiscreetError, InputError, PolicyError
+from discreet.guarantees import PureDP, parameters
 from discreet.ledger import Account, Entry, Ledger
 from discreet.ledger.accounts import remaining_dict
-from discreet.promises.mapping import from_mapping
+from discreet.promises import Promise, delta_in
 from discreet.releases import outputs
+from discreet.releases.allowance import allowance, as_pure
 from discreet.releases.caller import Confirm, Say, confirmed, quiet, user
 from discreet.releases.recovery import recover
 from discreet.synthetic import files, wording
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Desk", "budget_of", "law_for"]
 
-Check: TypeAlias = Callable[[Guarantee], None]
-
 
 def law_for(spec: SyntheticSpec, epsilon: float, cells: Cells) -> Synthesizer:
     """Return the synthesizer of a spec at a budget."""
@@ -51,36 +48,12 @@ def law_for(spec: SyntheticSpec, epsilon: float, cells: Cells) -> Synthesizer:
     )
 
 
-def budget_of(spec: SyntheticSpec) -> tuple[float, Check | None]:
-    """Return ε, and the check of the account's whole spending if a tolerance asks for one.
-
-    A tolerance speaks of everything charged to the account, this file included.
-    """
-    if spec.budget is not None and spec.budget.epsilon is not None:
-        return spec.budget.epsilon, None
-    from discreet.budgets import choose
-
-    tolerance = spec.tolerance or {}
-    if tolerance.get("delta"):
-        raise InputError(
-            "synthetic data are drawn under pure DP: leave delta out of the tolerance."
-        )
-    found = from_mapping(tolerance, spec.folder)
-    choice = choose(found, adjacency=spec.protect.adjacency, unit=wording.subject(spec))
-    most = choice.epsilon
-    if math.isinf(most):
-        raise InputError("the tolerance allows any budget at all; give budget: {epsilon: …}.")
-
-    def check(total: Guarantee) -> None:
-        if isinstance(total, PureDP) and total.epsilon <= most:
-            return
-        raise BudgetExceeded(
-            f"The tolerance allows everything charged to account {spec.account!r} together to be "
-            f"at most {most:g}-DP, and with this file it would be {total}. Spend less on this file "
-            "by budget: {epsilon: …}, or charge another population's account."
-        )
-
-    return most, check
+def budget_of(spec: SyntheticSpec, account: Account | None) -> tuple[float, Promise | None]:
+    """Return ε, and the promise that comes with the file if the spec makes one."""
+    if delta_in(spec.promise_keys or {}):
+        raise InputError("synthetic data are drawn under pure DP: leave delta out of the promise.")
+    found = allowance(spec, account)
+    return as_pure(found.budget), found.promise
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +72,13 @@ class Desk:
         """Return the account, or refuse: it must be open, with the same unit and adjacency."""
         protect = self.spec.protect
         found = self.ledger.account(
-            self.spec.account, unit=protect.unit, adjacency=protect.adjacency
+            self.spec.account,
+            unit=protect.unit,
+            unit_name=protect.name,
+            adjacency=protect.adjacency,
+            promise=self.spec.promise_keys,
         )
-        found.require(unit=protect.unit, adjacency=protect.adjacency)
+        found.require(unit=protect.unit, adjacency=protect.adjacency, unit_name=protect.name)
         return found
 
     def remaining(self) -> dict[str, Any]:
@@ -109,7 +86,7 @@ class Desk:
         return remaining_dict(self.account().remaining)
 
     def preview(
-        self, promise: PureDP, check: Check | None
+        self, charge: PureDP, promise: Promise | None
     ) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
         """Return what is left, and what a run would be told; nothing is spent."""
         notes = ["Nothing was read but the schema, and nothing was spent."]
@@ -121,18 +98,18 @@ class Desk:
         notes += [] if again is None else [again]
         account, unit = self.spec.account, self.spec.protect.unit
         try:
-            self.ledger.check(account, promise, tolerance_check=check, unit=unit)
+            self.ledger.check(account, charge, promise=promise, unit=unit)
         except DiscreetError as refusal:
             notes.append(f"It would be refused: {refusal}")
         return left, tuple(notes)
 
     def reserve(
         self,
-        promise: PureDP,
+        charge: PureDP,
         *,
         purpose: str,
         who: str | None,
-        check: Check | None = None,
+        promise: Promise | None = None,
         confirm: Confirm | None = None,
         say: Say | None = None,
         guaranteed: bool = True,
@@ -146,11 +123,11 @@ class Desk:
             confirmed(notice, confirm)
         return self.ledger.reserve(
             self.spec.account,
-            promise,
+            charge,
             purpose=purpose,
             who=who or user(),
             spec_hash=self.spec.hash,
-            tolerance_check=check,
+            promise=promise,
             unit=self.spec.protect.unit,
             guaranteed=guaranteed,
         )
@@ -173,8 +150,10 @@ class Desk:
         """Store the files of a reserved release, commit and show them; `promise` was charged."""
         account, release_id = self.account(), str(entry.release_id)
         spent = account.spent.floats("up")
+        made = self.ledger.made_promises(account)
+        standing = wording.Standing.of(self.spec, account, made)
         said = {
-            "format": 1,
+            "format": 2,
             "kind": "synthetic",
             "release_id": release_id,
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -183,9 +162,9 @@ class Desk:
             "remaining": remaining_dict(account.remaining),
             "head": entry.hash,
             "made_with": {"discreet": __version__},
-            **wording.describe(self.spec, law, cells, guaranteed=guaranteed),
+            **wording.describe(self.spec, law, cells, standing, guaranteed=guaranteed),
         }
-        words = wording.statement(self.spec, law, cells, guaranteed=guaranteed)
+        words = wording.statement(self.spec, law, cells, standing, guaranteed=guaranteed)
         write = files.written(cells, list(drawn), said, words)
         whole = outputs.store(self.output, release_id, write)
         self.ledger.commit(release_id, outputs.hash_of(whole))

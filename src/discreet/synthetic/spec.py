@@ -30,7 +30,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from discreet.errors import PolicyError, SpecError
 from discreet.releases.keys import keys_from_file
 from discreet.releases.questions import Keys, key_text
-from discreet.releases.spec import About, Budget, InFolder, Names, Protect, written
+from discreet.releases.spec import Budget, InFolder, Names, Protect, Publication, written
 from discreet.synthetic.cells import Cells
 
 __all__ = ["SyntheticSpec", "json_schema", "load"]
@@ -66,6 +66,7 @@ class SyntheticSpec(InFolder):
     )
     protect: Protect
     tolerance: dict[str, Any] | None = None
+    promise: dict[str, Any] | None = None
     budget: Budget | None = None
     columns: Names = Field(min_length=1)
     keys: dict[str, Keys] = Field(default_factory=dict)
@@ -76,12 +77,12 @@ class SyntheticSpec(InFolder):
     nulls: Literal["drop", "refuse"] = "drop"
     ledger: str = Field(min_length=1)
     output: str = Field(min_length=1)
-    about: About | None = None
+    publication: Publication | None = None
+    about: Publication | None = None
 
     @model_validator(mode="after")
     def _whole(self) -> SyntheticSpec:
-        if (self.tolerance is None) == (self.budget is None):
-            raise ValueError("give either tolerance (what may be learned) or budget: {epsilon: …}")
+        self._one_promise()
         if self.budget is not None and self.budget.epsilon is None:
             raise ValueError(
                 "synthetic data are drawn under pure DP: the budget is epsilon, not rho"

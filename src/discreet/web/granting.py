@@ -21,7 +21,7 @@ from starlette.responses import RedirectResponse, Response
 from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.web.links import link
 from discreet.web.looking import named_ledger
-from discreet.web.release_words import HOW_LEARNED, amount_words, learned_rows
+from discreet.web.release_words import HOW_LEARNED, amount_words, learned_words
 from discreet.web.screens import page
 from discreet.web.sending import Fields, amounts_of
 from discreet.web.workfolder import Workfolder, folder_of
@@ -67,7 +67,7 @@ def _asked(folder: Workfolder, fields: Mapping[str, str]) -> Grant:
         raise InputError("Say how much the cap is to be raised by: a number above 0.")
     if not (fields.get("approver", "").strip() and fields.get("reason", "").strip()):
         raise PolicyError("A cap is raised by someone with a name, for a reason; give both.")
-    add = before.filter.limit(Amount.of(**given))
+    add = before.filter.limit(Amount.of(**given), lead=False)
     return Grant(ledger, which, before, before.granted(add), add, head)
 
 
@@ -114,21 +114,21 @@ def _shown(
 
 
 def _in_words(asked: Grant) -> dict[str, Any]:
-    from discreet.releases.statement import SUBJECTS, learnable
+    from discreet.statements import learned
 
     before, after = asked.before, asked.after
     if before.cap is None or after.cap is None:  # pragma: no cover - `granted` refused it
         raise TypeError("a cap that is not there was raised")
-    learned = learnable(after.promise(after.cap), SUBJECTS[before.unit])
+    found = learned(after.promise(after.cap), before.subject)
     return {
         "raised": amount_words(after.cap.to_dict("down"), "down"),
         "facts": [
-            ("Account", f"{before.name}; protects one {before.unit} ({before.adjacency.value})"),
+            ("Account", f"{before.name}; protects {before.subject} ({before.adjacency.value})"),
             ("Cap now", amount_words(before.cap.to_dict("down"), "down")),
             ("Spent", amount_words(before.spent.to_dict("up"), "up")),
             ("Raised by", amount_words(asked.add.to_dict("up"), "up")),
         ],
-        "learned": learned_rows(learned),
+        "learned": learned_words(None if found is None else found.to_dict()),
         "how_learned": HOW_LEARNED,
         "head": asked.head,
     }

@@ -1,16 +1,15 @@
 """What a spec would cost and how it stands with its account, before anything is spent.
 
-The dry run reads the schema; the ledger says what was spent. Whether the charge fits is asked of
-the account itself, with the same functions that decide it when the release is made.
+The dry run reads the schema; whether the charge fits, its preview says, as the ledger decides it
+when the release is made. Nothing is decided here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BudgetExceeded, InputError, PolicyError, SpecError
+from discreet.errors import BudgetExceeded, InputError, SpecError
 from discreet.reading import yaml_values
 from discreet.web.release_words import amount_words
 from discreet.web.workfolder import Workfolder
@@ -18,6 +17,7 @@ from discreet.web.workfolder import Workfolder
 if TYPE_CHECKING:
     from discreet.ledger import Account, Ledger
     from discreet.releases import Preview, Spec
+    from discreet.statements import Learned
 
 __all__ = ["Look", "Refusal", "look", "named_ledger", "read"]
 
@@ -43,8 +43,7 @@ class Look:
     head: str
     notices: tuple[str, ...]
     refusal: Refusal | None
-    learnable: tuple[dict[str, Any], ...]
-    holds_with: float | None
+    learned: dict[str, Any] | None
 
     @property
     def ready(self) -> bool:
@@ -93,42 +92,28 @@ def look(folder: Workfolder, spec: Spec) -> Look:
     preview = release(spec, dry_run=True)
     if not isinstance(preview, Preview):  # pragma: no cover - a dry run is a preview
         raise TypeError("a dry run made a release")
-    ledger = Ledger.open(spec.ledger_url)
-    head = ledger.head
-    account = next((one for one in ledger.accounts() if one.name == spec.account), None)
-    refusal: Refusal | None = None
-    after: Account | None = None
-    if account is not None:
-        after, refusal = _charged(account, preview)
-    learned = () if after is None else _learned(after, spec)
+    after = preview.after
+    found = None if after is None else _learned(after, spec, preview)
     return Look(
         spec=spec,
         preview=preview,
         said=preview.to_dict(),
-        account=account,
+        account=preview.account,
         after=after,
-        head=head,
-        # Beside the first note, which is always the same, a preview tells of earlier runs.
-        notices=() if after is None else preview.notes[1:],
-        refusal=refusal,
-        learnable=learned,
-        holds_with=min((row["holds_with"] for row in learned), default=None),
+        head=Ledger.open(spec.ledger_url).head,
+        notices=() if after is None or preview.again is None else (preview.again,),
+        refusal=None if preview.refused is None else _refusal(preview),
+        learned=None if found is None else found.to_dict(),
     )
 
 
-def _charged(account: Account, preview: Preview) -> tuple[Account | None, Refusal | None]:
-    """Ask the account and the tolerance whether they take the charge, as the ledger will."""
+def _refusal(preview: Preview) -> Refusal:
+    """Return why the ledger would refuse the charge, with the amounts in words."""
     from discreet.ledger import OverBudget
 
-    spec, charges = preview.plan.spec, preview.plan.pricing.charges
-    try:
-        account.require(unit=spec.protect.unit, adjacency=spec.protect.adjacency)
-        after = account.after(account.cost(charges), datetime.now(UTC))
-        after.check(charges, account)
-        if preview.plan.tolerated is not None:
-            preview.plan.tolerated.check(after.total)
-    except OverBudget as error:
-        fits = "nothing as it is"
+    error, account = preview.refused, preview.account
+    if isinstance(error, OverBudget):
+        fits = "nothing of this kind"
         if error.fits is not None:
             fits = amount_words(error.fits.guarantee.to_dict(), "down")
         amounts: tuple[tuple[str, str], ...] = (
@@ -138,19 +123,21 @@ def _charged(account: Account, preview: Preview) -> tuple[Account | None, Refusa
             ("Left", amount_words(error.left.to_dict("down"), "down")),
             ("What would fit", fits),
         )
-        return None, Refusal(error.code, str(error), amounts)
-    except BudgetExceeded as error:
-        needs = amount_words(account.cost(charges).to_dict("up"), "up")
-        spent = amount_words(account.spent.to_dict("up"), "up")
-        amounts = (("This release needs", needs), ("Spent already", spent))
-        return None, Refusal(error.code, str(error), amounts)
-    except PolicyError as error:
-        return None, Refusal(error.code, str(error))
-    return after, None
+    elif isinstance(error, BudgetExceeded) and account is not None:
+        amounts = (
+            ("This release needs", amount_words(preview.spent, "up")),
+            ("Spent already", amount_words(account.spent.to_dict("up"), "up")),
+        )
+    else:
+        amounts = ()
+    code = "" if error is None else error.code
+    return Refusal(code, str(error), amounts)
 
 
-def _learned(after: Account, spec: Spec) -> tuple[dict[str, Any], ...]:
+def _learned(after: Account, spec: Spec, preview: Preview) -> Learned | None:
     """Return what may be learned from everything charged, this release included."""
-    from discreet.releases.statement import SUBJECTS, learnable
+    from discreet.statements import learned
 
-    return tuple(learnable(after.total, SUBJECTS[spec.protect.unit]))
+    promises = [one.registered.promise(after) for one in preview.promises]
+    unit = spec.unit if after.unit_name is None else after.subject
+    return learned(after.total, unit, promises)

@@ -61,7 +61,8 @@ class Previewed(BaseModel):
     head: str
     ready: bool
     refusal: Refused | None
-    learnable: list[dict[str, float]]
+    learned: dict[str, Any] | None
+    promises: list[dict[str, Any]]
 
 
 class Column(BaseModel):
@@ -116,7 +117,8 @@ def preview(request: Request, sent: SpecText) -> Previewed:
         refusal=None
         if refusal is None
         else Refused(code=refusal.code, message=refusal.message, amounts=dict(refusal.amounts)),
-        learnable=list(found.learnable),
+        learned=found.learned,
+        promises=found.said["promises"],
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from discreet.rounding import decimal_down, decimal_up, percent
+from discreet.rounding import decimal_down, decimal_up
 from discreet.web.forms import columns_of
 from discreet.web.screens import How
 
@@ -18,7 +18,7 @@ __all__ = [
     "HOW_LEARNED",
     "Asked",
     "amount_words",
-    "learned_rows",
+    "learned_words",
     "statistics_of",
 ]
 
@@ -86,9 +86,14 @@ def statistics_of(form: Mapping[str, str]) -> list[Asked]:
     ]
 
 
-def learned_rows(learnable: Iterable[Mapping[str, Any]]) -> list[list[str]]:
-    """Return beliefs before and after as percentages, rounded up."""
-    return [[percent(row["prior"], "up"), percent(row["posterior"], "up", 1)] for row in learnable]
+def learned_words(facts: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return what may be learned as a table: the names of its columns, its rows, how often."""
+    from discreet.statements.tables import learned_table, probability_text
+
+    if facts is None:
+        return None
+    names, rows = learned_table(facts)
+    return {"names": names, "rows": rows, "holds": probability_text(facts)}
 
 
 def amount_words(said: Mapping[str, Any] | None, side: Literal["up", "down"]) -> str:

@@ -21,6 +21,8 @@ from starlette.responses import RedirectResponse, Response
 
 from discreet.cli.release import accuracy_lines
 from discreet.errors import DiscreetError, InputError
+from discreet.promises import delta_in
+from discreet.rounding import percent
 from discreet.web.confirming import MOVED, Confirmations, Pending
 from discreet.web.drafts import missing, promise_of, start
 from discreet.web.forms import form_of, mapping_of, readable, written
@@ -33,7 +35,7 @@ from discreet.web.release_words import (
     HOW_CHARGED,
     HOW_LEARNED,
     amount_words,
-    learned_rows,
+    learned_words,
     statistics_of,
 )
 from discreet.web.screens import page
@@ -246,7 +248,7 @@ def _in_words(found: Look | None) -> dict[str, Any]:
         "how_charged": HOW_CHARGED,
         "how_accurate": HOW_ACCURATE,
         "how_learned": HOW_LEARNED,
-        "learned": learned_rows(found.learnable),
+        "learned": learned_words(found.learned),
         "standing": standing(found),
     }
 
@@ -258,10 +260,14 @@ def standing(found: Look) -> list[tuple[str, str]]:
         return []
     spent, left = account.spent.to_dict("up"), found.said["remaining"]
     facts = [
-        ("Account", f"{account.name}; protects one {account.unit} ({account.adjacency.value})"),
-        ("Adds up by", account.filter.value),
+        ("Account", f"{account.name}; protects {account.subject} ({account.adjacency.value})"),
+        ("Composition", account.filter.value),
         ("Spent", amount_words(spent, "up")),
     ]
+    for one in found.preview.promises:
+        share = percent(min(1.0, one.share_used), "up")
+        more = "" if one.fits_again is None else f"; {one.fits_again:,} more like it would fit"
+        facts.append(("Promise", f"{one.sentence} {share} used{more}."))
     if account.cap is None:
         return [*facts, ("Cap", "none: what is spent is counted, and nothing limits it")]
     facts += [
@@ -314,15 +320,24 @@ def open_account(request: Request, fields: Fields) -> Response:
     spec = read(folder, _text(folder, state), from_file=state.file is not None)
     try:
         found = look(folder, spec)
-        amounts = amounts_of(fields)
-        if bool(amounts) == bool(fields.get("no_cap")):
-            raise InputError("Give the account a lifetime cap, or say that it has none.")
+        amounts, plan = amounts_of(fields), found.preview.plan
+        promise = plan.promise if fields.get("promise") else None
+        if bool(amounts or promise) == bool(fields.get("no_cap")):
+            raise InputError(
+                "Open the account with the promise of the spec, give it a lifetime cap, or say "
+                "that it has none."
+            )
+        lead = {name: value for name, value in amounts.items() if name != "delta"}
+        delta = amounts.get("delta", delta_in(spec.promise_keys or {}))
         Ledger.open(spec.ledger_url).open_account(
             spec.account,
             unit=spec.protect.unit,
+            unit_name=spec.protect.name,
             adjacency=spec.protect.adjacency,
-            filter=found.preview.plan.filter,
-            cap=Amount.of(**amounts) if amounts else None,
+            filter=plan.filter,
+            cap=Amount.of(**amounts) if lead else None,
+            promise=promise,
+            delta=delta if promise is not None and plan.filter != "pure" else None,
             approver=fields.get("approver", ""),
             reason=fields.get("reason", ""),
         )
@@ -428,7 +443,7 @@ def made_page(request: Request, release_id: str) -> Response:
         account_spent=amount_words(said.get("account_spent"), "up"),
         remaining=amount_words(said.get("remaining"), "down"),
         how_learned=HOW_LEARNED,
-        learned=learned_rows(said.get("learnable") or ()),
+        learned=learned_words(said.get("learned")),
     )
 
 

@@ -104,13 +104,9 @@ class Budgets(BaseModel):
 
 def _look(state: SeriesState, strength: str, **how: Any) -> Horizon:
     """Ask `horizon` once; the answer is the one that the command gives."""
-    limit = share(state.limit)
-    posterior = state.about == "posterior"
     return horizon(
         state.each(),
-        share(state.before),
-        posterior_limit=limit if posterior else None,
-        difference_limit=None if posterior else limit,
+        **state.promise_keys(),
         confidence=share(state.confidence),
         sided=state.sided,
         strength=strength,  # type: ignore[arg-type]

@@ -79,6 +79,11 @@ class SeriesState(FormState):
         """How many releases the whole series has."""
         return self.per_year * self.years
 
+    @property
+    def local(self) -> bool:
+        """Whether each person randomizes their own answer: then only values are protected."""
+        return self.mechanism == "randomized-response"
+
     def noise(self) -> str | None:
         """Return the mechanism, or None where only a promise is known."""
         return None if self.mechanism in ("epsilon", "rho") else self.mechanism
@@ -94,23 +99,27 @@ class SeriesState(FormState):
 
     def horizon_flags(self) -> dict[str, Any]:
         """Return the flags of `discreet horizon` that ask this."""
-        limit = "posterior_limit" if self.about == "posterior" else "difference_limit"
         asked = {
             "mechanism": self.noise(),
             "rho" if self.in_rho else "epsilon": self.budget,
             "delta_each": self.delta_each if self.mechanism == "epsilon" else None,
-            "prior": share(self.before),
-            limit: share(self.limit),
         }
-        return _given(asked | self._surely("delta"))
+        return _given(asked | self.promise_keys() | self._surely("delta"))
+
+    def promise_keys(self) -> dict[str, Any]:
+        """Return what is to be kept over the series, as the keys of a promise."""
+        if self.about == "posterior":
+            prior = "q" if self.local else "prior"
+            return {"posterior": share(self.limit), prior: share(self.before)}
+        return _given(
+            {"difference": share(self.limit), "about": None if self.local else "membership"}
+        )
 
     def plan_flags(self) -> dict[str, Any]:
         """Return the flags of `discreet plan` that ask for the budget of each release."""
-        posterior = self.about == "posterior"
         asked = {
             "releases": self.releases,
-            self.about: share(self.limit),
-            "prior": share(self.before) if posterior else None,
+            **self.promise_keys(),
             "mechanism": self.noise(),
             "budget": "rho" if self.mechanism == "rho" else None,
             "delta_each": self.delta_each if self.mechanism == "epsilon" else None,

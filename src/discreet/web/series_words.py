@@ -105,12 +105,11 @@ def command_of(name: str, flags: Mapping[str, Any]) -> str:
 
 def how_horizon(state: SeriesState, found: Horizon) -> How:
     """Return how the number of releases is computed."""
-    limit = "posterior_limit" if state.about == "posterior" else "difference_limit"
     noise = MECHANISMS[state.mechanism]
     each = noise.python.format(repr(state.budget))
     if state.mechanism == "epsilon" and state.delta_each:
         each = f"guarantees.ApproxDP({state.budget!r}, {state.delta_each!r})"
-    words = [each, repr(share(state.before)), f"{limit}={share(state.limit)!r}"]
+    words = [each, *(f"{key}={value!r}" for key, value in state.promise_keys().items())]
     words.append(f"confidence={share(state.confidence)!r}")
     words += [] if state.sided == "two" else ["sided='one'"]
     words += [] if state.delta is None else [f"delta={state.delta!r}"]

@@ -77,7 +77,6 @@ def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> A
     Without `draw` the charts are only named: the page is there before anything can draw.
     """
     from discreet.budgets import choose
-    from discreet.budgets.choice import QUESTION
     from discreet.rounding import percent
 
     mapping = asked.to_mapping()
@@ -117,7 +116,7 @@ def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> A
             f"±{noise['half_width_95']}."
         ),
         warnings=list(choice.warnings),
-        question=QUESTION,
+        question=choice.question or "",
         assumptions=[
             [name.replace("_", " "), text] for name, text in choice.assumptions.to_dict().items()
         ],

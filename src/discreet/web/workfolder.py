@@ -167,7 +167,7 @@ class Workfolder:
         elif not from_file:
             raise PolicyError(_by_file("ledger"))
         self.inside(spec.output, "output")
-        for name in (*_key_files(spec), *_tables(spec.tolerance)):
+        for name in (*_key_files(spec), *_tables(spec.promise_keys)):
             self.inside(name, "a file of the spec")
 
     def screened(self, name: str) -> Path:

@@ -18,7 +18,7 @@ from discreet.errors import InputError
 
 __all__ = ["Catalogue", "catalogue", "languages"]
 
-_TEXTS = Path(__file__).parent / "texts"
+_TEXTS = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,338 @@
+"""Whether a promise is kept by what is released: the losses against the limits, and how often.
+
+Notation. A and B are the limits on the losses of one step and of two (`limits`), η the failure
+probability that the promise allows, T and F the chances of a rise and a fall (`beliefs.tails`).
+
+- For every output: the release must be pure DP within the limits.
+- With a confidence 1 − η, for a strong adversary, whatever is true of the unit:
+  - where both steps count, T₁(A) + T₂(B) ≤ η one-sided, and two-sided
+    T₁(A) + T₂(B) + F₁(A) + T₂(B) ≤ η: each direction has its share, whatever shares suit best;
+  - where one of them counts (a value of someone who is in; replace, local), the loss that is
+    passed with probability η, or η/2 in each direction, must be within the limit;
+  - where the value is known (q = 1) the same with KSZ's two-sided bound, whose two directions
+    share η (their Theorem 3.9), and the exact law may be used.
+- On average, for a guessed value: the chance that the best guess is right (`beliefs.guesses`).
+
+`Kept.excess` is at most 0 where the promise is kept, and rises with the budget.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from discreet.beliefs.belief import Strength
+from discreet.beliefs.confidence import failure_of
+from discreet.beliefs.loss_bounds import LossBound, loss_bound, pure_epsilon
+from discreet.budgets.limits import Limits
+from discreet.errors import GuaranteeError, ToleranceError
+from discreet.guarantees import ApproxDP, Guarantee, PureDP
+from discreet.promises.promise import Promise, Sided
+from discreet.rounding import up
+
+if TYPE_CHECKING:
+    from discreet.composition.loss import PrivacyLoss
+
+__all__ = ["Kept", "OneLoss", "Subjects", "Total", "kept", "largest", "one_loss"]
+
+_NOT_EXACT = (
+    "the exact bound is for membership alone, of units without relations; here the curve counts."
+)
+
+#: Valid accounts of one and the same thing; the best of them holds.
+Subjects: TypeAlias = "Sequence[Guarantee | PrivacyLoss]"
+#: What is released in all, seen from data sets that are m neighbours apart.
+Total: TypeAlias = Callable[[int], Subjects]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Whether a promise is kept, by how much, and by which bound.
+
+    `one` and `two` bound the losses of one step and of two, outside an event of probability
+    `failure` (0: for every output).
+    """
+
+    excess: float
+    failure: float
+    strength: Strength
+    survives: bool
+    method: str
+    one: float | None = None
+    two: float | None = None
+    point: tuple[float, float] | None = None
+    note: str | None = None
+    subject: Any = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether the promise is kept."""
+        return self.excess <= 0
+
+
+def kept(
+    promise: Promise,
+    limits: Limits,
+    total: Total,
+    *,
+    strength: Strength | None = None,
+    papers_route: bool = False,
+    hint: float | None = None,
+) -> Kept:
+    """Say whether a total keeps a promise whose surety is settled."""
+    if promise.on_average:
+        return _on_average(promise, total)
+    if promise.every_output:
+        return _every_output(limits, total)
+    if limits.one is None and limits.two is None:  # certain before, certain after
+        return Kept(-math.inf, 0.0, "generic", True, "nothing is left to learn")
+    alone = one_loss(promise, limits)
+    if alone is None:
+        return _both(limits, total, failure_of(promise.confidence or 0.0), promise.sided, strength)
+    how = {"strength": alone.strength(strength), "papers_route": papers_route, "hint": hint}
+    found = _single(total(alone.steps), alone, how)
+    return replace(found, note=found.note or alone.note(strength))
+
+
+@dataclass(frozen=True, slots=True)
+class OneLoss:
+    """The one loss that a promise is about: how many steps apart, its limit, how often it may fail.
+
+    `changed` says that it is the loss of two steps, of a value changed for another. `two_laws` says
+    that the truth is one of the two that are compared: a value that is known, in or out, and nobody
+    related. The exact law is proved for that alone, and so are the events of probabilistic DP.
+    """
+
+    steps: int
+    limit: float
+    failure: float
+    sided: Sided
+    changed: bool
+    two_laws: bool
+    in_all: float
+
+    def strength(self, asked: Strength | None) -> Strength | None:
+        """Return the strength to use: of more laws than two, the strongest is the curve."""
+        return asked if self.two_laws or asked == "generic" else "curve"
+
+    def note(self, asked: Strength | None) -> str | None:
+        """Say where the exact bound was asked for and cannot be used."""
+        return _NOT_EXACT if asked == "exact" and not self.two_laws else None
+
+    def excess(self, loss: float) -> float:
+        """Return by how much a loss passes the limit."""
+        return -math.inf if math.isinf(self.limit) else loss - self.limit
+
+
+def one_loss(promise: Promise, limits: Limits) -> OneLoss | None:
+    """Return the one loss that counts under a confidence; None where two of them do."""
+    failure = failure_of(promise.confidence or 0.0)
+    if limits.one is not None and limits.two is not None:
+        return None
+    near, far = limits.steps
+    if limits.value_known and limits.one is not None and near == 1:
+        return OneLoss(near, limits.one, failure, promise.sided, False, True, failure)
+    # Which of several values is the true one may be none of the two that are compared, so both
+    # directions may fail at once. So it is with what related units have if this one is out.
+    each = failure / 2 if promise.sided == "two" else failure
+    if limits.one is not None:
+        return OneLoss(near, limits.one, each, "one", False, False, failure)
+    return OneLoss(far, limits.two or 0.0, each, "one", True, False, failure)
+
+
+def _single(subjects: Subjects, alone: OneLoss, how: dict[str, Any]) -> Kept:
+    """One loss against one limit."""
+    found: LossBound | None = None
+    best = None
+    for subject in subjects:
+        bound = _bound(subject, alone.failure, alone.sided, how)
+        if bound is not None and (found is None or bound.epsilon_prime < found.epsilon_prime):
+            found, best = bound, subject
+    if found is None:
+        return Kept(math.inf, alone.in_all, "generic", True, "no bound at this confidence")
+    loss = found.epsilon_prime
+    return Kept(
+        excess=alone.excess(loss),
+        failure=0.0 if found.failure == 0 else alone.in_all,
+        strength=found.strength,
+        survives=found.survives,
+        method=found.method,
+        one=None if alone.changed else loss,
+        two=loss if alone.changed else None,
+        point=found.point,
+        note=found.note,
+        subject=best,
+    )
+
+
+def _bound(subject: Any, failure: float, sided: str, how: dict[str, Any]) -> LossBound | None:
+    try:
+        return loss_bound(subject, failure, sided, **how)
+    except GuaranteeError:  # its δ is above what the confidence leaves
+        return None
+
+
+def _every_output(limits: Limits, total: Total) -> Kept:
+    """Pure DP within the limits; nothing else holds for every output."""
+    losses: list[float | None] = []
+    for limit, m in zip((limits.one, limits.two), limits.steps, strict=True):
+        losses.append(None if limit is None else min(map(_pure, total(m))))
+    pairs = zip(losses, (limits.one, limits.two), strict=True)
+    excess = max(
+        (
+            -math.inf if math.isinf(limit) else loss - limit
+            for loss, limit in pairs
+            if loss is not None and limit is not None
+        ),
+        default=-math.inf,
+    )
+    method = "pure DP: for every output"
+    one = losses[0] if losses[0] is not None else None
+    point = (min(map(_pure, total(1))), 0.0)
+    best = min(total(1), key=_pure)
+    return Kept(excess, 0.0, "generic", True, method, one, losses[1], point, None, best)
+
+
+def _pure(subject: Any) -> float:
+    """The ε of pure DP, infinite where some probability gives more away."""
+    if isinstance(subject, PureDP):
+        return subject.epsilon
+    if isinstance(subject, ApproxDP):
+        return subject.epsilon if subject.delta == 0 else math.inf
+    return pure_epsilon(subject) if hasattr(subject, "largest") else math.inf
+
+
+def _both(
+    limits: Limits, total: Total, failure: float, sided: str, strength: Strength | None
+) -> Kept:
+    """One step and two at once: how often either passes its limit."""
+    from discreet.beliefs.tails import chance_of_fall, chance_of_rise
+
+    note = _NOT_EXACT if strength == "exact" else None
+
+    A, B = limits.one or 0.0, limits.two or 0.0
+    near, far = total(limits.steps[0]), total(limits.steps[1])
+    if math.isinf(A) and math.isinf(B):
+        chance = 0.0
+    else:
+        # Where no account is left, more δ was spent than the confidence or the fixed δ allows.
+        one = min((chance_of_rise(subject, A) for subject in near), default=1.0)
+        # Two steps must not claim less than one, by whichever valid account of that.
+        two = min((chance_of_rise(s, B, n) for s in far for n in near), default=1.0)
+        chance = one + two
+        if sided == "two":
+            # Of related units the truth may be further away than one step's law tells.
+            wide = near if limits.steps[0] == 1 else far
+            chance += min((chance_of_fall(subject, A) for subject in wide), default=1.0) + two
+        chance = min(1.0, up(chance))
+    certain = chance == 0
+    excess = math.log(chance) - math.log(failure) if chance > 0 else -math.inf
+    return Kept(
+        excess=excess,
+        failure=0.0 if certain else failure,
+        strength="curve"
+        if any(hasattr(s, "delta_at") or hasattr(s, "largest") for s in near)
+        else "generic",
+        survives=True,
+        method="KSZ Theorem 3.9 for one step and for two; the failure probability is split",
+        one=A,
+        two=B,
+        note=note,
+        subject=next(iter(near), None),
+    )
+
+
+def _on_average(promise: Promise, total: Total) -> Kept:
+    """The chance that the best guess is right, against what is tolerated of it."""
+    from discreet.beliefs.guesses import right_guess
+
+    excess, worst = -math.inf, 0.0
+    subjects = total(promise.related)
+    for _, part in promise.parts:
+        for q in _worst_guesses(part, subjects):
+            chance = min(right_guess(subject, q) for subject in subjects)
+            allowed = part.ratio_at(1.0, q) * q
+            if chance - allowed > excess:
+                excess, worst = chance - allowed, chance
+    if math.isinf(excess):
+        raise ToleranceError("on average, fix q: the chance that the best guess is right before.")
+    return Kept(
+        excess=excess if worst < 1 or excess > 0 else min(excess, 0.0),
+        failure=0.0,
+        strength="curve" if any(hasattr(s, "largest") for s in subjects) else "generic",
+        survives=True,
+        method="the trade-off curve: the chance that the best guess is right, on average",
+        subject=subjects[0],
+    )
+
+
+def _worst_guesses(part: Any, subjects: Subjects) -> list[float]:
+    """The priors of a guess at which a tolerance is tightest."""
+    box = part.box
+    if box.q_fixed:
+        return [box.q1]
+    raise ToleranceError(
+        "on average, a promise speaks of one chance of guessing right beforehand; fix it with q "
+        "(0.05 for the most likely of twenty equal answers)."
+    )
+
+
+def largest(excess: Callable[[float], Kept], start: float = 1.0) -> tuple[float, Kept]:
+    """Return the largest budget seen to keep a promise, and how it does.
+
+    `excess` must rise with the budget. The bracket shrinks around the root until both ends are a
+    few ulps apart; its lower end was seen to keep the promise.
+    """
+    low, found, high = 0.0, None, start
+    above = excess(high)
+    while above.kept:
+        low, found, high = high, above, 2 * high
+        if high > 1e9:
+            raise ToleranceError(
+                "no budget up to 1e9 breaks this promise, so none is largest; promise something "
+                "that excludes something."
+            )
+        above = excess(high)
+    while found is None:
+        middle = high / 2
+        tried = excess(middle)
+        if tried.kept:
+            low, found = middle, tried
+        elif middle < 1e-13 * start:
+            raise ToleranceError(
+                "no budget above zero keeps this promise: delta alone passes it. Lower delta, the "
+                "number of releases, or the confidence."
+            )
+        else:
+            high, above = middle, tried
+    width, steps = high - low, 0
+    while high - low > 4e-15 * high:
+        middle = _between(low, high, (found.excess, above.excess), width / 2**steps)
+        if not low < middle < high:
+            break
+        tried, steps = excess(middle), steps + 1
+        if tried.kept:
+            low, found = middle, tried
+        else:
+            high, above = middle, tried
+    return low, found
+
+
+def _between(low: float, high: float, gap: tuple[float, float], allowed: float) -> float:
+    """Where to look next: near the line's root, pushed to the middle; never worse than bisection.
+
+    The step of Oliveira and Takahashi (2020, An enhancement of the bisection method): the line
+    through both ends is truncated towards the middle and projected onto what bisection, one step
+    behind, would still have `allowed` as the width of the bracket.
+    """
+    middle, width = (low + high) / 2, high - low
+    if math.isinf(gap[0]) or math.isinf(gap[1]) or not gap[0] < gap[1]:
+        return middle
+    line = (low * gap[1] - high * gap[0]) / (gap[1] - gap[0])
+    towards = math.copysign(1.0, middle - line)
+    push = max(0.1 * width * width / high, 1e-15 * high)
+    near = line + towards * push if push <= abs(middle - line) else middle
+    room = max(0.0, allowed - width / 2)
+    return near if abs(near - middle) <= room else middle - towards * room

@@ -1,0 +1,300 @@
+"""Promises of an account: registered once, checked at every charge, ended only by a withdrawal.
+
+A promise is registered when the account is opened with it, or with the first release whose spec
+makes it. From then on it is a limit on everything charged (`budgets.rectangle`), kept in the
+account's standing; its keys are in the entry that registered it. Equal keys are one promise with
+one name, so twelve monthly specs make one. Promises with separate confidences do not hold jointly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import BudgetExceeded, DiscreetError, InputError, PolicyError
+from discreet.guarantees import Adjacency, Guarantee
+from discreet.ledger.accounts import Account
+from discreet.ledger.amounts import EXACT, ZERO, Amount, exact, float_down, float_up
+from discreet.ledger.filters import Filter
+from discreet.promises import Promise, promise_in
+
+if TYPE_CHECKING:
+    from discreet.ledger.entries import Entry
+
+__all__ = [
+    "BrokenPromise",
+    "Made",
+    "Registered",
+    "Standing",
+    "derived_cap",
+    "made_promises",
+    "named",
+    "reached",
+    "register",
+    "widened",
+]
+
+
+class BrokenPromise(BudgetExceeded):
+    """A charge that would break a promise of the account; no cap can be raised to allow it."""
+
+    code = "promise"
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A promise of an account: its name, its keys, and the most that may be charged under it."""
+
+    id: str
+    keys: Mapping[str, Any]
+    limit: Amount
+
+    def promise(self, account: Account) -> Promise:
+        """Return it as a promise about the account's unit."""
+        return replace(_read(self.keys, account.adjacency), unit=account.subject)
+
+    def stored(self) -> dict[str, Any]:
+        """Return the facts that its entry keeps."""
+        return {"id": self.id, "keys": _told(self.keys), "limit": self.limit.stored()}
+
+    @classmethod
+    def restored(cls, said: Mapping[str, Any], account: Account) -> Registered:
+        """Read back what `stored` wrote; refuse a name that is not that of the keys."""
+        found = cls(str(said["id"]), said["keys"], Amount.restored(said["limit"]))
+        if _read(found.keys, account.adjacency).id != found.id:
+            raise PolicyError(f"Promise {found.id} does not have the name of its keys.")
+        return found
+
+
+def _told(keys: Any) -> Any:
+    """Return keys for an entry, which is JSON and has no infinity: it is written as a word."""
+    match keys:
+        case Mapping():
+            return {name: _told(value) for name, value in keys.items()}
+        case list() | tuple():
+            return [_told(value) for value in keys]
+    return "inf" if keys == math.inf else keys
+
+
+def _heard(keys: Any) -> Any:
+    """Read back what `_told` wrote."""
+    match keys:
+        case Mapping():
+            if isinstance(keys.get("table"), str):
+                raise InputError("A promise of a ledger has the rows of its table, not a file.")
+            return {name: _heard(value) for name, value in keys.items()}
+        case list():
+            return [_heard(value) for value in keys]
+    return math.inf if keys == "inf" else keys
+
+
+def _read(keys: Mapping[str, Any], adjacency: Adjacency) -> Promise:
+    return promise_in({**_heard(keys), "adjacency": adjacency.value})
+
+
+def named(promise: Promise, account: Account) -> tuple[str, Promise]:
+    """Return the name of a promise on an account, and the promise as the account would keep it."""
+    from discreet.budgets.rectangle import on_account
+
+    if promise.adjacency is not account.adjacency:
+        raise PolicyError(
+            f"The promise is stated under {promise.adjacency.value!r} and account {account.name!r} "
+            f"under {account.adjacency.value!r}; state both under the same adjacency."
+        )
+    settled = on_account(promise, account.filter.value, _delta(account))
+    try:
+        return settled.id, settled
+    except InputError:
+        raise InputError(
+            "A promise given as a Python function cannot bind an account: its keys could not be "
+            "written down. Write it as a formula or a table."
+        ) from None
+
+
+def register(promise: Promise, account: Account) -> Registered:
+    """Return a promise as this account would keep it; its δ is the account's cap on δ."""
+    from discreet.budgets.rectangle import rectangle
+
+    name, settled = named(promise, account)
+    most = rectangle(settled, account.filter.value, _delta(account))
+    return Registered(name, settled.to_mapping(of_whom=False), Amount.of(**most))
+
+
+def widened(one: Registered, account: Account) -> Amount | None:
+    """Return the limit of a promise at the account's new cap on δ; None if it would not hold."""
+    from discreet.budgets.rectangle import holds
+
+    cap = _cap(account)
+    if not one.limit.delta and one.promise(account).every_output:
+        return one.limit  # no δ keeps it, whatever the cap
+    lead, delta = float_up(one.limit.lead), _delta(account)
+    if not holds(one.promise(account), account.filter.value, lead, delta):
+        return None
+    return replace(one.limit, delta=cap)
+
+
+def _cap(account: Account) -> Decimal:
+    """The most δ that an account may spend; 0 where it has no cap, or none on δ."""
+    return ZERO if account.cap is None or account.cap.delta is None else account.cap.delta
+
+
+def _delta(account: Account) -> float:
+    return float_up(_cap(account))
+
+
+def derived_cap(account: Account, promises: Iterable[Promise], delta: float | None) -> Amount:
+    """Return the cap that promises leave an account: the least of their limits, and its own."""
+    rule = account.filter
+    if delta is not None and "delta" not in rule.coordinates:
+        raise InputError("The filter 'pure' has no δ; leave it out, or use the filter basic.")
+    given = account.cap
+    if delta is None:
+        delta = 0.0 if given is None or given.delta is None else float_down(given.delta)
+    cap = rule.limit(Amount.of(**dict.fromkeys(rule.coordinates, 0.0) | _of(rule, delta)))
+    least = None
+    for promise in promises:
+        if delta > 0 and promise.every_output:
+            raise InputError(
+                f"delta is {delta:g}, and the promise is for every output, which pure DP alone "
+                "keeps; drop delta, or give a confidence."
+            )
+        limit = register(promise, replace(account, cap=cap)).limit
+        least = limit if least is None else least.least(limit)
+    if least is None:
+        raise InputError("No promise was given; a cap cannot follow from none.")
+    if given is None:
+        return least
+    wanted = given if given.delta is None else replace(given, delta=exact(delta))
+    return least.least(wanted)
+
+
+def _of(rule: Filter, delta: float) -> dict[str, float]:
+    return {"delta": delta} if "delta" in rule.coordinates else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A promise that an account made at some time, and what became of it."""
+
+    registered: Registered
+    sentence: str
+    at: str
+    kept: bool
+    withdrawn: Mapping[str, str] | None = None
+    """When it was withdrawn, who approved that and why; None while it binds."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return `{id, sentence, keys, limit, at, kept, withdrawn}`, the limit exactly."""
+        return self.registered.stored() | {
+            "sentence": self.sentence,
+            "at": self.at,
+            "kept": self.kept,
+            "withdrawn": None if self.withdrawn is None else dict(self.withdrawn),
+        }
+
+
+def made_promises(entries: Sequence[Entry]) -> tuple[Made, ...]:
+    """Return every promise in an account's entries, oldest first, with what became of it."""
+    found: dict[str, Made] = {}
+    opening = next((entry for entry in entries if entry.kind == "open"), None)
+    if opening is None:
+        return ()
+    telling = [entry for entry in entries if entry.kind in ("promise", "withdraw", "grant")]
+    for entry in (*telling, entries[-1]):
+        now = Account.restored(str(entry.account), opening.said["terms"], entry.said["standing"])
+        for name, limit in now.promises.items():
+            if name in found:
+                limited = replace(found[name].registered, limit=limit)
+                found[name] = replace(found[name], registered=limited)
+        if entry.kind == "promise":
+            one = Registered.restored(entry.said["promise"], now)
+            found[one.id] = Made(one, one.promise(now).sentence(), entry.at, True)
+        for name, made in found.items():
+            if made.withdrawn is None:  # as it was when it ended, or as it is now
+                kept = now.spent.within(made.registered.limit)
+                found[name] = replace(made, kept=kept)
+        if entry.kind == "withdraw":
+            told = {name: str(entry.said[name]) for name in ("at", "approver", "reason")}
+            name = str(entry.said["promise_id"])
+            found[name] = replace(found[name], withdrawn=told)
+    return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where an account stands under one of its promises."""
+
+    registered: Registered
+    sentence: str
+    spent: Amount
+    cost: Amount | None = None
+    recorded: bool = True
+    reached: tuple[float, float] | None = None
+    """The promise's own prior, and how sure someone there may be by now; None without one."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether everything charged is within the limit."""
+        return self.spent.within(self.registered.limit)
+
+    @property
+    def left(self) -> float:
+        """The further ε, or ρ, that fits at no further δ; rounded down."""
+        if not self.kept:
+            return 0.0
+        rest = self.registered.limit.minus(self.spent)
+        return float_down(rest.lead)
+
+    @property
+    def share_used(self) -> float:
+        """How much of the limit is used, of the coordinate that is used most; rounded up."""
+        limit, spent = self.registered.limit.coordinates(), self.spent.coordinates()
+        shares = [
+            spent[name] / most if most else (Decimal(1) if spent[name] else Decimal(0))
+            for name, most in limit.items()
+        ]
+        return float_up(max(shares))
+
+    @property
+    def fits_again(self) -> int | None:
+        """How many more releases like `cost` fit; None where it is not known, or costs nothing."""
+        if self.cost is None:
+            return None
+        if not self.kept:
+            return 0
+        rest, cost = self.registered.limit.minus(self.spent).coordinates(), self.cost.coordinates()
+        counts = [
+            int(EXACT.divide_int(rest[name], each)) for name, each in cost.items() if each > 0
+        ]
+        return min(counts, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return `{id, sentence, kept, left, share_used, fits_again, limit}`."""
+        return {
+            "id": self.registered.id if self.recorded else None,
+            "sentence": self.sentence,
+            "kept": self.kept,
+            "left": self.left,
+            "limit": self.registered.limit.to_dict("down"),
+            "share_used": self.share_used,
+            "fits_again": self.fits_again,
+            "reached": None if self.reached is None else list(self.reached),
+        }
+
+
+def reached(promise: Promise, total: Guarantee) -> tuple[float, float] | None:
+    """Return the promise's own prior and the posterior that a total allows there, rounded up."""
+    from discreet.beliefs import Prior, explain
+
+    own = promise.own_prior
+    if own is None or promise.on_average:
+        return None
+    prior = Prior(*own)
+    try:
+        found = explain(total, prior, confidence=promise.confidence or 1.0, sided=promise.sided)
+    except DiscreetError:  # no bound at this confidence
+        return prior.pq, 1.0
+    return prior.pq, 1.0 if found.posterior is None else found.posterior.upper

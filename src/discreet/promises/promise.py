@@ -1,0 +1,286 @@
+"""The promise: what may be learned at the most, how surely, and of whom.
+
+A promise has four parts.
+
+- *What is guessed, and how much may be learned*: the tolerance, a risk profile r*(p, q) over its
+  box of priors (`shapes`). p is the prior of being in the data, q that of the sensitive value.
+- *How surely*: for every output (pure DP alone can do that); with a confidence C, for each unit,
+  over the noise; or on average, for values: the chance that the best guess is right.
+- *Both ways or one*: two-sided, ratios and differences also bound how far a belief may fall.
+  Posterior limits and profiles speak of increases in any case. With a confidence, two-sided
+  means that both directions share the failure probability.
+- *Of whom*: the unit, which data sets are neighbours, and how many units are related.
+
+Where nothing is said of how surely, it follows from what is released: every output for pure DP,
+else 99 % (`settled`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from discreet.errors import InputError, ToleranceError
+from discreet.guarantees import Adjacency
+from discreet.promises.shapes import Counterfactual, Formula, Function, Tolerance, leaves
+from discreet.promises.unit import PERSON, Unit
+
+__all__ = ["CONFIDENCE", "EVERY_OUTPUT", "Promise", "PromiseLike", "Surety", "promised"]
+
+CONFIDENCE = 0.99
+"""How surely a promise holds that cannot hold for every output, where nothing is said."""
+
+Reading: TypeAlias = Literal["every_output", "confidence", "on_average"]
+Sided: TypeAlias = Literal["one", "two"]
+#: Whatever a promise can be made from: a promise, a tolerance, keys, a formula, a function, or a
+#: result that carries one.
+PromiseLike: TypeAlias = (
+    "Promise | Tolerance | Mapping[str, Any] | str | Callable[..., float] | Any"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Surety:
+    """How surely a promise holds.
+
+    `answers` goes with "on average": how many answers the guessed value can have.
+    """
+
+    reading: Reading
+    confidence: float | None = None
+    answers: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.reading == "confidence":
+            c = self.confidence
+            if isinstance(c, bool) or not isinstance(c, (int, float)) or not 0 < c < 1:
+                raise InputError(
+                    f"confidence is {c!r}; it must lie strictly between 0 and 1. For every output, "
+                    "say every_output: true."
+                )
+            object.__setattr__(self, "confidence", float(c))
+        n = self.answers
+        if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 2):
+            raise InputError(f"answers is {n!r}; it must be a whole number, 2 or more.")
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the keys that say so."""
+        if self.reading == "confidence":
+            return {"confidence": self.confidence}
+        out: dict[str, Any] = {self.reading: True}
+        return out if self.answers is None else out | {"answers": self.answers}
+
+
+EVERY_OUTPUT = Surety("every_output")
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What is promised to each unit.
+
+    >>> from discreet.promises.shapes import Ratio
+    >>> Promise(Ratio(3)).sentence()
+    'For everyone, the belief that one person is in the data and has the sensitive value changes \
+at most 3-fold, up or down.'
+    """
+
+    tolerance: Tolerance
+    surety: Surety | None = None
+    sided: Sided = "two"
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+    unit: Unit = PERSON
+    related: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "adjacency", Adjacency.of(self.adjacency))
+        if self.sided not in ("one", "two"):
+            raise InputError(
+                f"sided is {self.sided!r}; it must be 'two' (belief may move either way) or 'one' "
+                "(only increases count)."
+            )
+        k = self.related
+        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= 1_000_000:
+            raise InputError(
+                f"related is {k!r}; it must be a whole number, 1 or more: how many units' data "
+                "depend on each other."
+            )
+        if not isinstance(self.tolerance, Tolerance):
+            raise InputError(
+                f"{self.tolerance!r} is not a tolerance; give a shape such as Ratio(3), a formula "
+                "or a function of p and q."
+            )
+        for _, part in leaves(self.tolerance):
+            self._check(part)
+
+    def _check(self, part: Any) -> None:
+        if self.adjacency is not Adjacency.ADD_REMOVE and part.box.p1 != 1:
+            raise ToleranceError(
+                f"p is at most {part.box.p1:g} here, but under {self.adjacency.value!r} everyone "
+                "is in the data (p = 1) and only values are protected; give the prior of the value "
+                "as q."
+            )
+        if self.surety is not None and self.surety.reading == "on_average":
+            self._check_guess(part)
+
+    def _check_guess(self, part: Any) -> None:
+        if isinstance(part, Counterfactual) or (
+            self.adjacency is Adjacency.ADD_REMOVE and part.box.p0 != 1
+        ):
+            raise ToleranceError(
+                "on average, a promise is about a guessed value of someone in the data; membership "
+                "is not a guess of this kind. Say about: value, with q the chance of the most "
+                "likely answer."
+            )
+        answers = None if self.surety is None else self.surety.answers
+        if answers is not None and part.box.q0 * answers < 1:
+            raise ToleranceError(
+                f"of {answers} answers the most likely one has a chance of at least "
+                f"{1 / answers:.4g}, and q is {part.box.q0:g}; a guess cannot start below that. "
+                "Give q, the chance of the most likely answer, or more answers."
+            )
+
+    @property
+    def parts(self) -> tuple[tuple[str | None, Any], ...]:
+        """The single tolerances, each with the name of its group; under replace with p = 1."""
+        found = tuple(leaves(self.tolerance))
+        if self.adjacency is Adjacency.ADD_REMOVE:
+            return found
+        return tuple(
+            (name, part)
+            if isinstance(part, Counterfactual)
+            else (name, replace(part, box=replace(part.box, p0=1.0)))
+            for name, part in found
+        )
+
+    @property
+    def about(self) -> Literal["membership", "value", "both"]:
+        """What is guessed: membership (q = 1), a value (p = 1), or both."""
+        if self.adjacency is not Adjacency.ADD_REMOVE:
+            return "value"
+        boxes = [part.box for _, part in leaves(self.tolerance)]
+        if all(box.q0 == 1 for box in boxes):
+            return "membership"
+        return "value" if all(box.p0 == 1 for box in boxes) else "both"
+
+    @property
+    def own_prior(self) -> tuple[float, float] | None:
+        """The one prior (p, q) that it speaks of; None where it speaks of many."""
+        boxes = {part.box for _, part in self.parts}
+        if len(boxes) > 1:
+            return None
+        box = boxes.pop()
+        return (box.p1, box.q1) if box.p_fixed and box.q_fixed else None
+
+    @property
+    def every_output(self) -> bool:
+        """Whether it is to hold for every output."""
+        return self.surety == EVERY_OUTPUT
+
+    @property
+    def on_average(self) -> bool:
+        """Whether it is about the chance that a guess is right."""
+        return self.surety is not None and self.surety.reading == "on_average"
+
+    @property
+    def confidence(self) -> float | None:
+        """How often it is to hold for each unit, where that is how it was said."""
+        return None if self.surety is None else self.surety.confidence
+
+    def settled(self, *, pure: bool) -> Promise:
+        """Return it with how surely said: for every output under pure DP, else 99 %."""
+        if self.surety is not None:
+            return self
+        return replace(self, surety=EVERY_OUTPUT if pure else Surety("confidence", CONFIDENCE))
+
+    def to_mapping(self, *, of_whom: bool = True) -> dict[str, Any]:
+        """Return the keys that read back as this promise; what is usual is left out."""
+        out = self.tolerance.to_mapping()
+        if self.surety is not None:
+            out |= self.surety.to_mapping()
+        if self.sided != "two":
+            out["sided"] = self.sided
+        if self.related != 1:
+            out["related"] = self.related
+        if not of_whom:
+            return out
+        if self.adjacency is not Adjacency.ADD_REMOVE:
+            out["adjacency"] = self.adjacency.value
+        if self.unit != PERSON:
+            out |= {"unit": self.unit.kind, "unit_name": self.unit.name}
+        return out
+
+    def to_yaml(self) -> str:
+        """Return a YAML text that reads back as an equal promise."""
+        import yaml
+
+        return str(yaml.safe_dump(self.to_mapping(), sort_keys=False, allow_unicode=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys and the sentence, JSON-ready; a Python function has its sentence only."""
+        try:
+            keys = self.to_mapping()
+        except ToleranceError:
+            keys = {}
+        found: dict[str, Any] = _finite(keys)
+        return found | {"sentence": self.sentence()}
+
+    @property
+    def id(self) -> str:
+        """A name for it: equal keys give equal names, whatever account they stand in."""
+        keys = self.to_mapping(of_whom=False)
+        text = json.dumps(keys, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def sentence(self, audience: str = "public") -> str:
+        """Say it in words for an audience: public, technical or regulator."""
+        from discreet.promises.sentences import sentence
+
+        return sentence(self, audience)
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+
+def _finite(value: Any) -> Any:
+    """Return keys for JSON, which has no infinity: null, with `unbounded` in the same object."""
+    match value:
+        case dict():
+            found = {key: _finite(one) for key, one in value.items()}
+            return found | {"unbounded": True} if math.inf in value.values() else found
+        case list():
+            return [_finite(one) for one in value]
+    return None if value == math.inf else value
+
+
+def promised(thing: PromiseLike, folder: Path | None = None, **changes: Any) -> Promise:
+    """Return the promise that something is or carries; `changes` replace parts of it.
+
+    >>> promised("max(0.25/(p*q), 3)", sided="one").sided
+    'one'
+    """
+    if isinstance(thing, Promise):
+        found = thing
+    elif isinstance(thing, Tolerance):
+        found = Promise(thing)
+    elif isinstance(thing, Mapping):
+        from discreet.promises.keys import promise_in
+
+        found = promise_in(thing, folder)
+    elif isinstance(thing, str):
+        found = Promise(Formula(thing))
+    elif isinstance(carried := getattr(thing, "promise", None), Promise):
+        found = carried
+    elif callable(thing):
+        found = Promise(Function(thing))
+    else:
+        raise InputError(
+            f"{thing!r} is not a promise; give a tolerance such as Ratio(3), its keys as a "
+            "mapping, a formula in p and q, or a function of them."
+        )
+    given = {name: value for name, value in changes.items() if value is not None}
+    return replace(found, **given) if given else found

@@ -1,0 +1,20 @@
+"""What was promised and what may be learned: one set of facts, and one way to write them down."""
+
+from discreet.statements.learned import PRIORS, Learned, Row, learned
+from discreet.statements.tables import (
+    learned_lines,
+    learned_table,
+    probability_text,
+    promise_lines,
+)
+
+__all__ = [
+    "PRIORS",
+    "Learned",
+    "Row",
+    "learned",
+    "learned_lines",
+    "learned_table",
+    "probability_text",
+    "promise_lines",
+]

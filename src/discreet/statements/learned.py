@@ -1,0 +1,135 @@
+"""What may be learned from everything charged to an account: the facts that every statement states.
+
+Membership and value stand side by side at every prior: someone who thinks there is a chance x that
+the unit is in the data, with its value known; and someone who knows that it is in, and thinks there
+is a chance x of the sensitive value. The first rows are the promises' own priors. Under replace
+and local everyone is in, and only values are protected.
+
+One confidence serves the whole statement: that of the promises (the highest, if there are several),
+or 99 %; where the δ that was spent does not allow it, the next lower one that it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.beliefs import Belief, Prior, explain
+from discreet.beliefs.guesses import right_guess
+from discreet.errors import GuaranteeError
+from discreet.guarantees import Adjacency, Guarantee
+from discreet.promises import CONFIDENCE, Promise, Unit
+
+__all__ = ["PRIORS", "Learned", "Row", "learned"]
+
+PRIORS = (0.01, 0.1, 0.3, 0.5)
+_LOWER = (0.95, 0.9, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What may be learned from one belief: that the unit is in, its value, or both at once.
+
+    `own` says that it is the prior of a promise. `guess` is about a value and on average: how often
+    a guess is right after, that is right with this chance before (the trade-off curve).
+    """
+
+    prior: float
+    own: bool
+    membership: Belief | None = None
+    value: Belief | None = None
+    both: Belief | None = None
+    guess: float | None = None
+
+    def beliefs(self) -> Iterator[tuple[str, Belief]]:
+        """Yield the beliefs that there are, each with what it is about."""
+        for about in ("membership", "value", "both"):
+            belief = getattr(self, about)
+            if belief is not None:
+                yield about, belief
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as JSON-ready values: upper bounds, and lower ones beside them."""
+        out: dict[str, Any] = {"prior": self.prior, "own": self.own}
+        for about in ("membership", "value", "both"):
+            belief = getattr(self, about)
+            bounds = None if belief is None else belief.posterior
+            out[about] = None if bounds is None else bounds.upper
+            out[f"{about}_least"] = None if bounds is None else bounds.lower
+        out["guess"] = self.guess
+        if self.both is not None and self.both.prior is not None:
+            out |= {"p": self.both.prior.p, "q": self.both.prior.q}
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What may be learned under a total, at several priors."""
+
+    total: Guarantee
+    unit: Unit
+    rows: tuple[Row, ...]
+    holds_with: float
+
+    @property
+    def headline(self) -> Belief:
+        """The belief to speak of first: at the first promise's own prior, else from 30 %."""
+        row = next((row for row in self.rows if row.own), None)
+        if row is None:
+            row = next(row for row in self.rows if row.prior == PRIORS[2])
+        return next(belief for _, belief in row.beliefs())
+
+    @property
+    def first(self) -> Belief:
+        """Any of the beliefs, for what they have in common."""
+        return next(belief for _, belief in self.rows[0].beliefs())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as JSON-ready values."""
+        return {
+            "unit": str(self.unit),
+            "adjacency": self.total.adjacency.value,
+            "holds_with": self.holds_with,
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+
+def learned(total: Guarantee, unit: Unit, promises: Sequence[Promise] = ()) -> Learned | None:
+    """Return what may be learned under a total; None where its δ bounds no belief at all."""
+    asked = max((p.confidence for p in promises if p.confidence is not None), default=CONFIDENCE)
+    for confidence in (asked, *(level for level in _LOWER if level < asked)):
+        try:
+            rows = tuple(_rows(total, unit, promises, confidence))
+        except GuaranteeError:
+            continue
+        sure = min(belief.holds_with for row in rows for _, belief in row.beliefs())
+        return Learned(total, unit, rows, sure)
+    return None
+
+
+def _rows(
+    total: Guarantee, unit: Unit, promises: Sequence[Promise], confidence: float
+) -> Iterator[Row]:
+    central = total.adjacency is Adjacency.ADD_REMOVE
+
+    def at(p: float, q: float) -> Belief:
+        return explain(total, Prior(p, q), confidence=confidence, unit=str(unit))
+
+    own = list(dict.fromkeys(p.own_prior for p in promises if p.own_prior is not None))
+    shown: list[float] = []
+    for p, q in own:
+        if p < 1 and q < 1:
+            yield Row(p * q, True, both=at(p, q))
+        else:
+            shown.append(min(p, q))
+    for prior in dict.fromkeys([*shown, *PRIORS]):
+        if prior == 1:
+            continue
+        yield Row(
+            prior,
+            prior in shown,
+            membership=at(prior, 1.0) if central else None,
+            value=at(1.0, prior),
+            guess=right_guess(total, prior),
+        )

@@ -1,0 +1,566 @@
+"""One promise from the sentence to the verifier: the same facts in every file, and edits found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kept import STORIES
+from stories import BASE, Made, made, opened
+
+from discreet.beliefs import explain
+from discreet.explanations.reporting import Report, report
+from discreet.guarantees import ApproxDP
+from discreet.ledger import Amount, Ledger
+
+FORMULAS = ("formula",)
+BARE = ("numbers",)
+
+
+@pytest.fixture(scope="session")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Made]:
+    """A story, made when it is first asked for."""
+    found: dict[str, Made] = {}
+
+    def tell(name: str) -> Made:
+        if name not in found:
+            found[name] = STORIES[name](tmp_path_factory.mktemp(name))
+        return found[name]
+
+    return tell
+
+
+def verified(folder: Path, *arguments: str) -> tuple[int, str]:
+    command = [sys.executable, "-I", str(folder / "verify.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.stderr == ""
+    return done.returncode, done.stdout
+
+
+# -- the same facts everywhere
+
+
+class Tables(HTMLParser):
+    """The tables of a page, as rows of cells; and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tables: list[list[list[str]]] = []
+        self.text, self.inside = "", False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("th", "td"):
+            self.tables[-1][-1].append("")
+            self.inside = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("th", "td"):
+            self.inside = False
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if self.inside:
+            self.tables[-1][-1][-1] += data
+
+
+def in_markdown(text: str) -> tuple[list[list[str]], str]:
+    """The table of what may be learned, and the sentence below it."""
+    lines = text.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("| believed before"))
+    last = next(i for i in range(first, len(lines)) if not lines[i].startswith("|"))
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[first:last]]
+    return [rows[0], *rows[2:]], lines[last + 1]
+
+
+def in_page(text: str) -> list[list[str]]:
+    tables = Tables(text).tables
+    return next(table for table in tables if table[0][0] == "believed before")
+
+
+def shares(row: list[str]) -> list[float | None]:
+    return [None if cell == "–" else float(cell.removesuffix(" %")) for cell in row]
+
+
+def agree(made: Made, found: Report) -> list[list[str]]:
+    """Assert that four files state the same facts; return their table."""
+    released, sure = in_markdown((made.folder / "statement.md").read_text(encoding="utf-8"))
+    again, sure_again = in_markdown((found.folder / "statement.md").read_text(encoding="utf-8"))
+    html = found.html.read_text(encoding="utf-8")
+    assert released == again == in_page(html)
+    assert sure == sure_again
+    assert sure in Tables(html).text
+    facts = json.loads((found.folder / "statement.json").read_text(encoding="utf-8"))
+    learned, unit = facts["learned"], facts["unit"]["subject"]
+    for sentence in [one["sentence"] for one in facts["promises"]]:
+        for text in (made.folder / "statement.md", found.folder / "statement.md"):
+            assert f"**{sentence}**" in text.read_text(encoding="utf-8")
+        assert sentence in Tables(html).text
+    assert unit in sure
+    level = "every possible output" if learned["holds_with"] == 1 else "with probability"
+    assert level in sure
+    if learned["holds_with"] < 1:
+        assert f"{100 * learned['holds_with']:g} %" in sure
+    events = {
+        "membership": f"that {unit} is in the data, at most",
+        "value": f"a value of {unit}, known to be in, at most",
+        "both": f"that {unit} is in the data with the value, at most",
+        "guess": "on average, a guess of a value",
+    }
+    columns = [name for name in events if any(row[name] is not None for row in learned["rows"])]
+    header, *rows = released
+    assert len(header) == 1 + len(columns)
+    for cell, name in zip(header[1:], columns, strict=True):
+        assert events[name] in cell
+    assert len(rows) == len(learned["rows"])
+    for shown, row in zip(rows, learned["rows"], strict=True):
+        for cell, name in zip(shares(shown), ["prior", *columns], strict=True):
+            if row[name] is None:
+                assert cell is None
+            else:  # rounded up, by less than the last figure shown
+                assert cell is not None
+                assert -1e-9 <= cell - 100 * row[name] < 0.1
+    return released
+
+
+@pytest.mark.parametrize("name", [name for name in STORIES if name != "both"])
+def test_every_file_states_the_same_facts(told: Callable[[str], Made], name: str) -> None:
+    story = told(name)
+    agree(story, report(story.release_id, ledger=story.ledger))
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("membership", "| 5 % | 12 % |"),
+        ("value", "| 5 % |"),
+        ("approximate", "| 5 % | 20 % |"),
+        ("replaced", "| 10 % | 30 % |"),
+        ("synthetic", "| 10 % | 50 % |"),
+        ("both", "| 5 % | – | – |"),
+    ],
+)
+def test_the_first_row_is_the_promises_own_prior(
+    told: Callable[[str], Made], name: str, row: str
+) -> None:
+    story = told(name)
+    found = report(story.release_id, ledger=story.ledger)
+    rows, _ = in_markdown((found.folder / "statement.md").read_text(encoding="utf-8"))
+    assert f"| {' | '.join(rows[1])} |".startswith(row)
+    if name == "value":
+        assert rows[1][2] == "12 %"
+
+
+def test_what_is_said_of_the_data_stands_in_the_release(told: Callable[[str], Made]) -> None:
+    text = (told("sensitive").folder / "statement.md").read_text(encoding="utf-8")
+    assert "a visit to the clinic" in text
+    household = (told("household").folder / "statement.md").read_text(encoding="utf-8")
+    assert "one household of up to 4" in household
+    assert "one person" not in household
+    bare = (told("numbers").folder / "statement.md").read_text(encoding="utf-8")
+    assert "No promise was made about beliefs" in bare
+
+
+def test_two_statements_of_one_release_do_not_contradict_each_other(tmp_path: Path) -> None:
+    """ε = 0.5, δ = 0.02: one said 49.8 % at 90 %, the other 60 in 100 at 95 %."""
+    opened(tmp_path, filter="basic", cap=ApproxDP(4.0, 0.5))
+    found = {"count": "rows", "by": ["county"], "keys": {"discover": {"delta": 0.02}}}
+    spec = BASE | {"statistics": [found], "budget": {"epsilon": 0.5, "delta": 0.02}}
+    one = made(tmp_path, spec)
+    stated = report(one.release_id, ledger=one.ledger)
+    rows = agree(one, stated)
+    assert stated.statement.facts["learned"]["holds_with"] == 0.95
+    truth = explain(ApproxDP(0.5, 0.02), 0.3, confidence=0.95).posterior
+    assert truth is not None
+    shown = next(row for row in rows if row[0] == "30 %")[1]
+    assert shown == f"{math.ceil(1000 * truth.upper - 1e-9) / 10:g} %"
+    assert verified(stated.folder)[0] == 0
+
+
+# -- the verifier
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_verifier_recomputes_every_promise(told: Callable[[str], Made], name: str) -> None:
+    story = told(name)
+    found = report(story.release_id, ledger=story.ledger)
+    code, out = verified(found.folder, "--ledger", str(story.home / "ledger.db"))
+    assert code == 0, out
+    assert "WRONG" not in out
+    promises = found.statement.facts["promises"]
+    assert (not promises) == (name in BARE)
+    for one in promises:
+        if name in FORMULAS:
+            assert "?     promise kept at a grid of priors, unproven" in out
+        else:
+            assert f"ok    promise kept: {one['sentence']}" in out
+
+
+def rewritten(folder: Path) -> None:
+    """Write the hashes of the report anew, as whoever edits it can."""
+    path = folder / "evidence.json"
+    said = json.loads(path.read_text(encoding="utf-8"))
+    for file in said["report"]:
+        said["report"][file] = hashlib.sha256((folder / file).read_bytes()).hexdigest()
+    path.write_text(json.dumps(said), encoding="utf-8")
+
+
+def edited(path: Path, change: Callable[[Any], Any]) -> None:
+    said = json.loads(path.read_text(encoding="utf-8"))
+    change(said)
+    path.write_text(json.dumps(said, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def name_of(keys: Any) -> str:
+    text = json.dumps(keys, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def rechained(folder: Path, change: Callable[[Any], Any]) -> None:
+    """Change entries, and write the whole chain and all that names it anew."""
+    path = folder / "evidence.json"
+    said = json.loads(path.read_text(encoding="utf-8"))
+    before, renamed = "0" * 64, {}
+    for row in said["chain"]:
+        if row["body"] is not None:
+            body = json.loads(row["body"])
+            change(body)
+            body["previous"] = before
+            row["body"] = json.dumps(
+                body, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+            )
+            new = hashlib.sha256(row["body"].encode()).hexdigest()
+            renamed[row["hash"]] = new
+            row["hash"] = new
+        before = row["hash"]
+    said["head"] = before
+    path.write_text(json.dumps(said), encoding="utf-8")
+    for name in ("statement.json", "statement.md", "report.html"):
+        text = (folder / name).read_text(encoding="utf-8")
+        for old, new in renamed.items():
+            text = text.replace(old, new)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _keys(**changes: Any) -> Callable[[Any], None]:
+    return lambda said: said["promises"][0]["keys"].update(changes)
+
+
+def _one(**changes: Any) -> Callable[[Any], None]:
+    return lambda said: said["promises"][0].update(changes)
+
+
+def _named(said: Any) -> None:
+    _keys(posterior=0.5)(said)
+    said["promises"][0]["id"] = name_of(said["promises"][0]["keys"])
+
+
+def _sentence(said: Any) -> None:
+    said["promises"][0]["sentence"] = said["promises"][0]["sentence"].replace("12 %", "10 %")
+
+
+def _words(said: Any) -> None:
+    said["promises"][0]["sentence"] = "Nothing at all may be learned by anyone."
+
+
+def _added(said: Any) -> None:
+    keys = {"ratio": 1.01, "every_output": True}
+    sentence = "For everyone, the belief changes at most 1.01-fold, up or down."
+    more = {"keys": keys, "id": name_of(keys), "sentence": sentence, "about": "both"}
+    said["promises"].append(said["promises"][0] | more)
+
+
+def _cell(name: str, factor: float, both: bool) -> Callable[[Any], None]:
+    def change(said: Any) -> None:
+        row = next(row for row in said["learned"]["rows"] if row[name] is not None)
+        old = row[name]
+        row[name] *= factor
+        for belief in said["risk"]["beliefs"] if both else ():
+            if belief["about"] == name and belief["upper"] == old:
+                belief["upper"] *= factor
+
+    return change
+
+
+def _adjacency(said: Any) -> None:
+    said["risk"]["total"]["adjacency"] = said["unit"]["adjacency"] = "replace"
+    said["learned"]["adjacency"] = "replace"
+
+
+GONE = {"at": "2030-01-01T00:00:00.000000Z", "approver": "A. Approver", "reason": "no reason"}
+EDITS: dict[str, Callable[[Any], Any]] = {
+    "the posterior of the keys": _keys(posterior=0.5),
+    "the posterior and the name": _named,
+    "a wider box": _keys(p=0.01),
+    "all priors instead of one": lambda said: said["promises"][0]["keys"].pop("p"),
+    "the confidence": _keys(confidence=0.5),
+    "an output less": lambda said: said["promises"][0]["keys"].pop("every_output"),
+    "a figure of the sentence": _sentence,
+    "the words of the sentence": _words,
+    "the limit": _one(limit={"epsilon": "3"}),
+    "the name": _one(id="0" * 16),
+    "the time": _one(at="2020-01-01T00:00:00.000000Z"),
+    "a promise less": lambda said: said["promises"].pop(),
+    "a promise more": _added,
+    "a withdrawal": _one(withdrawn=GONE),
+    "whether it is kept": _one(kept=False),
+    "what it is about": _one(about="value"),
+    "the adjacency": _adjacency,
+    "a cell of the table": _cell("membership", 0.9, both=False),
+    "a value in the table": _cell("value", 0.9, both=False),
+    "a guess in the table": _cell("guess", 0.9, both=False),
+    "a guess, a little": _cell("guess", 0.999999, both=False),
+    "a belief in a value": _cell("value", 0.999, both=True),
+    "a belief in membership": _cell("membership", 0.999, both=True),
+    "how surely the table holds": lambda said: said["learned"].update(holds_with=0.99),
+    "whom the table is about": lambda said: said["learned"].update(unit="one family"),
+    "the unit": lambda said: said["unit"].update(unit="household", subject="one household"),
+}
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_a_promise_that_is_edited_in_the_statement_is_noticed(
+    told: Callable[[str], Made], tmp_path: Path, what: str
+) -> None:
+    copy = told("membership").copied(tmp_path)
+    found = report(copy.release_id, ledger=copy.ledger)
+    edited(found.folder / "statement.json", EDITS[what])
+    rewritten(found.folder)
+    code, out = verified(found.folder)
+    assert code == 1, out
+    assert "WRONG" in out
+
+
+@pytest.mark.parametrize("name", ["concentrated", "both", "approximate"])
+@pytest.mark.parametrize("column", ["membership", "value", "both", "guess"])
+def test_a_belief_that_holds_with_a_confidence_is_recomputed(
+    told: Callable[[str], Made], tmp_path: Path, name: str, column: str
+) -> None:
+    copy = told(name).copied(tmp_path)
+    found = report(copy.release_id, ledger=copy.ledger)
+    if all(row[column] is None for row in found.statement.facts["learned"]["rows"]):
+        return
+    edited(found.folder / "statement.json", _cell(column, 0.999, both=True))
+    rewritten(found.folder)
+    code, out = verified(found.folder)
+    assert code == 1
+    assert re.search(r"WRONG (belief|guess)", out)
+
+
+def test_a_promise_that_is_edited_in_the_chain_is_noticed(
+    told: Callable[[str], Made], tmp_path: Path
+) -> None:
+    copy = told("membership").copied(tmp_path)
+    found = report(copy.release_id, ledger=copy.ledger)
+
+    def change(said: Any) -> None:
+        for row in said["chain"]:
+            row["body"] = row["body"] and row["body"].replace('"posterior":0.12', '"posterior":0.5')
+
+    edited(found.folder / "evidence.json", change)
+    code, out = verified(found.folder)
+    assert code == 1
+    assert "(promise)" in out.split("WRONG", 1)[1]
+
+
+def forged(
+    found: Report, change: Callable[[dict[str, Any]], Any], words: tuple[str, str] | None = None
+) -> None:
+    """Change the keys of a promise in the chain, in the statement and in the texts alike."""
+    old = found.statement.facts["promises"][0]["id"]
+    keys = dict(found.statement.facts["promises"][0]["keys"])
+    change(keys)
+    new = name_of(keys)
+
+    def entry(body: dict[str, Any]) -> None:
+        if body["kind"] == "promise":
+            body["promise"] |= {"id": new, "keys": keys}
+        limits = body.get("standing", {}).get("promises", {})
+        if old in limits:
+            limits[new] = limits.pop(old)
+
+    rechained(found.folder, entry)
+    for name in ("statement.json", "statement.md", "report.html"):
+        path = found.folder / name
+        text = path.read_text(encoding="utf-8").replace(old, new)
+        path.write_text(text.replace(*words) if words else text, encoding="utf-8")
+    edited(found.folder / "statement.json", _one(id=new, keys=keys))
+    rewritten(found.folder)
+
+
+def test_a_weaker_promise_forged_everywhere_is_noticed(
+    told: Callable[[str], Made], tmp_path: Path
+) -> None:
+    copy = told("membership").copied(tmp_path)
+    found = report(copy.release_id, ledger=copy.ledger)
+    head = found.statement.facts["spending"]["head"]
+    forged(found, lambda keys: keys.update(posterior=0.5))
+    code, out = verified(found.folder)
+    assert code == 1
+    assert "its sentence has its figures" in out.split("WRONG", 1)[1]
+    # With the sentence changed as well, the released file still has the promise that was made.
+    again = report(copy.release_id, ledger=copy.ledger)
+    words = ("more than 12 % sure", "more than 50 % sure")
+    forged(again, lambda keys: keys.update(posterior=0.5), words)
+    code, out = verified(again.folder)
+    assert code == 1
+    assert "WRONG no promise that the release was made under is left out" in out
+    assert "WRONG the head kept elsewhere" in verified(again.folder, "--head", head)[1]
+
+
+def test_a_stronger_promise_than_is_kept_is_noticed(
+    told: Callable[[str], Made], tmp_path: Path
+) -> None:
+    copy = told("membership").copied(tmp_path)
+    found = report(copy.release_id, ledger=copy.ledger)
+    words = ("more than 12 % sure", "more than 11.9 % sure")
+    forged(found, lambda keys: keys.update(posterior=0.119), words)
+    code, out = verified(found.folder)
+    assert code == 1
+    assert "WRONG promise kept: Nobody who starts at 5 % becomes more than 11.9 % sure" in out
+
+
+def test_a_limit_that_does_not_keep_its_promise_is_noticed(
+    told: Callable[[str], Made], tmp_path: Path
+) -> None:
+    """What was spent would keep it; what may yet be spent would not."""
+    copy = told("concentrated").copied(tmp_path)
+    found = report(copy.release_id, ledger=copy.ledger)
+    name = found.statement.facts["promises"][0]["id"]
+    wider = {"rho": "0.5", "delta": "0"}
+
+    def entry(body: dict[str, Any]) -> None:
+        if body["kind"] == "promise":
+            body["promise"]["limit"] = wider
+        limits = body.get("standing", {}).get("promises", {})
+        limits |= {name: wider} if name in limits else {}
+
+    rechained(found.folder, entry)
+    edited(found.folder / "statement.json", _one(limit=wider))
+    rewritten(found.folder)
+    code, out = verified(found.folder)
+    assert code == 1
+    assert "WRONG promise kept" in out
+
+
+def test_a_limit_that_is_not_carried_on_or_is_passed_is_noticed(
+    told: Callable[[str], Made], tmp_path: Path
+) -> None:
+    copy = told("membership").copied(tmp_path)
+    found = report(copy.release_id, ledger=copy.ledger)
+
+    def dropped(body: dict[str, Any]) -> None:
+        if body["kind"] in ("reserve", "commit"):
+            body["standing"].pop("promises")
+
+    rechained(found.folder, dropped)
+    rewritten(found.folder)
+    code, out = verified(found.folder)
+    assert code == 1
+    assert "the limits of promises are carried on" in out.split("WRONG", 1)[1]
+
+    again = report(copy.release_id, ledger=copy.ledger)
+
+    def passed(body: dict[str, Any]) -> None:
+        if body["kind"] == "promise":
+            body["promise"]["limit"] = {"epsilon": "0.1"}
+        for limit in body.get("standing", {}).get("promises", {}).values():
+            limit["epsilon"] = "0.1"
+
+    rechained(again.folder, passed)
+    edited(again.folder / "statement.json", _one(limit={"epsilon": "0.1"}))
+    rewritten(again.folder)
+    code, out = verified(again.folder)
+    assert code == 1
+    assert "the charge is within every promise" in out.split("WRONG", 1)[1]
+
+
+def test_a_formula_can_be_refuted(told: Callable[[str], Made], tmp_path: Path) -> None:
+    copy = told("formula").copied(tmp_path)
+    found = report(copy.release_id, ledger=copy.ledger)
+    words = ("max(0.25/(p*q), 3)", "max(0.25/(p*q), 2)")
+    forged(found, lambda keys: keys.update(profile=words[1]), words)
+    code, out = verified(found.folder)
+    assert code == 1
+    assert "WRONG promise kept" in out
+
+
+# -- what becomes of a promise
+
+
+def test_a_withdrawal_is_told_everywhere(told: Callable[[str], Made], tmp_path: Path) -> None:
+    copy = told("membership").copied(tmp_path)
+    ledger = Ledger.open(copy.ledger)
+    before = report(copy.release_id, ledger=copy.ledger).statement.facts
+    name = before["promises"][0]["id"]
+    reason = "the <law> changed | at last"
+    ledger.withdraw("people", name, approver="B. Approver", reason=reason)
+    found = report(copy.release_id, ledger=copy.ledger)
+    (gone,) = found.statement.facts["promises"]
+    assert gone["withdrawn"]["approver"] == "B. Approver"
+    day = gone["withdrawn"]["at"][:10]
+    code, out = verified(found.folder, "--ledger", str(copy.home / "ledger.db"))
+    assert code == 0, out
+    assert f"ok    promise {name} was withdrawn on {day}: {reason}" in out
+    assert "promise kept" not in out
+    told_so = f"This promise was withdrawn on {day}: {reason}"
+    assert told_so in (found.folder / "statement.md").read_text(encoding="utf-8")
+    assert told_so in Tables(found.html.read_text(encoding="utf-8")).text
+    # Its prior is no longer the first row: nothing is promised of it.
+    assert not any(row["own"] for row in found.statement.facts["learned"]["rows"])
+    for change in (_one(withdrawn=None), lambda said: said["promises"].pop()):
+        edited(found.folder / "statement.json", change)
+        rewritten(found.folder)
+        assert verified(found.folder)[0] == 1
+        report(copy.release_id, ledger=copy.ledger)
+
+
+def test_a_promise_made_again_after_its_withdrawal_is_kept_again(
+    told: Callable[[str], Made], tmp_path: Path
+) -> None:
+    from discreet.guarantees import PureDP
+    from discreet.promises import promise_in
+
+    copy = told("membership").copied(tmp_path)
+    ledger = Ledger.open(copy.ledger)
+    (one,) = report(copy.release_id, ledger=copy.ledger).statement.facts["promises"]
+    ledger.withdraw("people", one["id"], approver="B", reason="a mistake")
+    again = promise_in(one["keys"])
+    weaker = promise_in({"posterior": 0.5, "p": 0.05, "about": "membership", "every_output": True})
+    ledger.charge("people", PureDP(0.5), purpose="more", who="x", promise=weaker)
+    found = report(copy.release_id, ledger=copy.ledger)
+    code, out = verified(found.folder)
+    assert code == 0, out
+    assert out.count("promise kept") == 1
+    assert out.count("was withdrawn on") == 1
+    assert again.id == one["id"]
+
+
+def test_a_larger_cap_leaves_a_promise_as_it_is(tmp_path: Path) -> None:
+    ledger = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    keys = {"ratio": 3, "about": "membership", "confidence": 0.99}
+    ledger.open_account(
+        "people", unit="person", adjacency="add-remove", filter="basic", promise=keys,
+        cap=ApproxDP(0.5, 1e-6), approver="A", reason="test",
+    )  # fmt: skip
+    one = made(tmp_path, BASE | {"budget": {"epsilon": 0.5}})
+    more = Amount.of(epsilon=0.25, delta=0.0)
+    ledger.grant("people", add=more, approver="B", reason="more")
+    ledger.charge("people", ApproxDP(0.25, 1e-7), purpose="more", who="x")
+    found = report(one.release_id, ledger=one.ledger)
+    code, out = verified(found.folder)
+    assert code == 0, out
+    assert out.count("ok    promise kept") == 1

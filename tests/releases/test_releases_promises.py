@@ -1,0 +1,278 @@
+"""Promises and releases: a promise binds everything charged to the account, by whatever way."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from discreet.errors import BudgetExceeded, PolicyError, SpecError, ToleranceError
+from discreet.guarantees import ApproxDP, PureDP
+from discreet.ledger import BrokenPromise, Ledger
+from discreet.promises import promise_in
+from discreet.releases import Preview, Release, release
+from discreet.synthetic import synthesize
+
+Opened = Callable[..., Ledger]
+TWELVE_FROM_FIVE = {"posterior": 0.12, "p": 0.05, "about": "membership"}
+LIMIT = 0.952008814476
+
+
+def _made(spec: dict[str, Any], people: pa.Table, folder: Path, **how: Any) -> Release:
+    made = release(spec, data=people, folder=folder, confirm=lambda _: True, **how)
+    assert isinstance(made, Release)
+    return made
+
+
+def _preview(spec: dict[str, Any], people: pa.Table, folder: Path) -> Preview:
+    found = release(spec, data=people, folder=folder, dry_run=True)
+    assert isinstance(found, Preview)
+    return found
+
+
+def _promising(spec: dict[str, Any], promise: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return (
+        {key: value for key, value in spec.items() if key != "budget"}
+        | {"tolerance": promise}
+        | more
+    )
+
+
+def _opened(tmp_path: Path, **terms: Any) -> Ledger:
+    ledger = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    said = {"unit": "person", "adjacency": "add-remove", "filter": "pure"} | terms
+    ledger.open_account("people", approver="a", reason="r", **said)
+    return ledger
+
+
+class TestTheThirdCharge:
+    """Two releases use up 12 % from 5 %; a third is refused by whatever way it comes."""
+
+    @pytest.fixture
+    def used(
+        self, spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
+    ) -> Ledger:
+        ledger = account()  # a cap of 100, which is not what refuses
+        for _ in range(2):
+            _made(_promising(spec, TWELVE_FROM_FIVE, series={"releases": 2}), people, tmp_path)
+        return ledger
+
+    def test_from_a_spec_with_a_budget(
+        self, used: Ledger, spec: dict[str, Any], people: pa.Table, tmp_path: Path
+    ) -> None:
+        with pytest.raises(BrokenPromise, match="12 % sure") as refused:
+            _made(spec | {"budget": {"epsilon": 0.1}}, people, tmp_path)
+        assert refused.value.exit_code == 3
+        assert "ledger withdraw" in str(refused.value)
+        assert "series" in str(refused.value)
+
+    def test_from_the_ledger(self, used: Ledger) -> None:
+        with pytest.raises(BrokenPromise):
+            used.charge("people", PureDP(0.1), purpose="elsewhere", who="me")
+
+    def test_from_a_plan(self, used: Ledger) -> None:
+        with pytest.raises(BrokenPromise):
+            used.register_plan("people", [(PureDP(0.01), 2)], PureDP(0.02), purpose="x", who="me")
+
+    def test_from_synthesis(self, used: Ledger, people: pa.Table, tmp_path: Path) -> None:
+        spec = {
+            "account": "people",
+            "purpose": "file",
+            "protect": {"unit": "person", "column": "person", "rows": 1},
+            "budget": {"epsilon": 0.1},
+            "columns": ["county"],
+            "keys": {"county": ["north", "south"]},
+            "n_synthetic": 10,
+            "ledger": "sqlite:///ledger.db",
+            "output": "out",
+        }
+        with pytest.raises(BrokenPromise):
+            synthesize(spec, data=people, folder=tmp_path)
+
+    def test_from_the_command_line(self, used: Ledger, tmp_path: Path) -> None:
+        words = ["ledger", "charge", "--ledger", used.url, "--account", "people"]
+        done = subprocess.run(
+            [sys.executable, "-m", "discreet", *words, "--epsilon", "0.1"],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 3
+        assert "12 % sure" in done.stderr
+
+    def test_a_dry_run_says_so(
+        self, used: Ledger, spec: dict[str, Any], people: pa.Table, tmp_path: Path
+    ) -> None:
+        found = _preview(spec | {"budget": {"epsilon": 0.1}}, people, tmp_path)
+        assert isinstance(found.refused, BrokenPromise)
+        assert found.to_dict()["refused"]["exit_code"] == 3
+
+    def test_a_larger_cap_does_not_help_and_a_withdrawal_does(
+        self, used: Ledger, spec: dict[str, Any], people: pa.Table, tmp_path: Path
+    ) -> None:
+        used.grant("people", add=PureDP(5.0), approver="a", reason="r")
+        with pytest.raises(BrokenPromise):
+            _made(spec | {"budget": {"epsilon": 0.1}}, people, tmp_path)
+        (standing,) = used.promises("people")
+        with pytest.raises(PolicyError):
+            used.withdraw("people", standing.registered.id, approver="", reason="r")
+        used.withdraw("people", standing.registered.id, approver="a", reason="board decision")
+        made = _made(spec | {"budget": {"epsilon": 0.1}}, people, tmp_path)
+        words = made.statement.read_text()
+        assert "withdrawn" in words
+        assert "board decision" in words
+
+
+def test_a_tolerance_asks_for_all_that_the_promise_allows(
+    spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
+) -> None:
+    ledger = account()
+    made = _made(_promising(spec, TWELVE_FROM_FIVE), people, tmp_path)
+    assert made.spent["epsilon"] == pytest.approx(LIMIT)
+    (standing,) = ledger.promises("people")
+    assert standing.kept
+    assert standing.fits_again == 0
+    assert standing.left < 1e-9
+    assert standing.reached == (0.05, pytest.approx(0.12))
+    assert standing.reached[1] <= 0.12 + 1e-12
+
+
+def test_where_something_is_spent_already_it_says_what_fits(
+    spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
+) -> None:
+    ledger = account()
+    ledger.charge("people", PureDP(0.5), purpose="before", who="me")
+    with pytest.raises(BrokenPromise, match=r"0\.452008-DP would fit"):
+        _made(_promising(spec, TWELVE_FROM_FIVE), people, tmp_path)
+
+
+def test_twelve_months_make_one_promise(
+    spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
+) -> None:
+    ledger = account()
+    written = [
+        {"posterior": 0.12, "p": 0.05, "q": 1},
+        {"posterior": 0.12, "p": 0.05, "values_known": True, "every_output": True},
+        {"posterior": 0.12, "p": 0.05, "about": "membership"},
+    ]
+    for month in range(12):
+        _made(
+            _promising(spec, written[month % 3], series={"releases": 12}, purpose=f"month {month}"),
+            people,
+            tmp_path,
+        )
+    assert len(ledger.promises("people")) == 1
+    with pytest.raises(BudgetExceeded):
+        _made(_promising(spec, written[0], series={"releases": 12}), people, tmp_path)
+
+
+def test_a_spec_with_neither_uses_the_promise_of_its_account(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path
+) -> None:
+    _opened(tmp_path, promise=promise_in(TWELVE_FROM_FIVE))
+    bare = {key: value for key, value in spec.items() if key != "budget"}
+    made = _made(bare | {"series": {"releases": 4}}, people, tmp_path)
+    assert made.spent["epsilon"] == pytest.approx(LIMIT / 4)
+    assert "12 % sure" in made.statement.read_text()
+
+
+def test_a_spec_with_neither_needs_an_account_with_a_promise(
+    spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
+) -> None:
+    account()
+    bare = {key: value for key, value in spec.items() if key != "budget"}
+    with pytest.raises(SpecError, match="makes no promise"):
+        _made(bare, people, tmp_path)
+
+
+@pytest.mark.parametrize("opened", [False, True])
+@pytest.mark.parametrize(
+    "promise", [{"ratio": 3, "p": 1, "q": 0.5, "sided": "one"}, {"difference": 1}]
+)
+def test_a_promise_that_bounds_nothing_is_refused_in_a_sentence(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path, promise: dict[str, Any], opened: bool
+) -> None:
+    if opened:
+        _opened(tmp_path, cap=PureDP(1.0))
+    with pytest.raises((SpecError, ToleranceError), match="bounds nothing") as refused:
+        _made(_promising(spec, promise), people, tmp_path)
+    assert refused.value.exit_code == 2
+
+
+def test_twelve_typed_for_twelve_percent_is_told(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path
+) -> None:
+    with pytest.raises(ToleranceError, match=r"12 % is 0\.12"):
+        _preview(_promising(spec, TWELVE_FROM_FIVE | {"posterior": 12}), people, tmp_path)
+
+
+@pytest.mark.parametrize(("key", "value"), [("unit", "person"), ("adjacency", "replace")])
+def test_whom_it_protects_is_said_under_protect_alone(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path, key: str, value: str
+) -> None:
+    with pytest.raises(SpecError, match="under protect"):
+        _preview(_promising(spec, TWELVE_FROM_FIVE | {key: value}), people, tmp_path)
+
+
+def test_a_dry_run_says_how_much_of_the_promise_it_takes(
+    spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
+) -> None:
+    found = _preview(_promising(spec, TWELVE_FROM_FIVE), people, tmp_path)  # not open yet
+    (row,) = found.to_dict()["promises"]
+    assert row["id"] is None
+    assert row["share_used"] == pytest.approx(1.0)
+    assert row["fits_again"] == 0
+    assert any("series" in note for note in found.notes)
+    assert "--posterior 0.12 --p 0.05 --about membership" in found.notes[-1]
+    ledger = account()
+    monthly = _promising(spec, TWELVE_FROM_FIVE, series={"releases": 12})
+    (row,) = _preview(monthly, people, tmp_path).to_dict()["promises"]
+    assert (row["id"], row["fits_again"]) == (None, 11)
+    _made(monthly, people, tmp_path)
+    (row,) = _preview(monthly, people, tmp_path).to_dict()["promises"]
+    assert row["id"] == ledger.promises("people")[0].registered.id
+    assert row["share_used"] == pytest.approx(2 / 12)
+    assert row["fits_again"] == 10
+
+
+def test_with_delta_the_whole_box_is_kept(
+    spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
+) -> None:
+    """0.1.0 kept q = 1 alone and released at 1.0984, where a threefold ratio allows ½ log 3."""
+    account(filter="basic", cap=ApproxDP(5.0, 1e-6))
+    made = _made(
+        _promising(spec, {"ratio": 3, "delta": 1e-6, "confidence": 0.99}), people, tmp_path
+    )
+    assert made.spent["epsilon"] <= math.log(3) / 2
+    assert made.spent["epsilon"] > 0.99 * math.log(3) / 2
+    stored = json.loads((made.statement.parent / "release.json").read_text())
+    for row in stored["learned"]["rows"]:
+        assert row["value"] <= 3 * row["prior"] * (1 + 1e-9)
+
+
+def test_a_unit_is_called_by_its_own_name(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path
+) -> None:
+    _opened(tmp_path, unit_name="one aircraft", promise=promise_in(TWELVE_FROM_FIVE))
+    spec["protect"]["name"] = "one aircraft"
+    words = _made(spec | {"budget": {"epsilon": 0.1}}, people, tmp_path).statement.read_text()
+    assert "one aircraft is in the data" in words
+    assert "person is" not in words
+    spec["protect"]["name"] = "one ship"
+    with pytest.raises(PolicyError, match="one aircraft"):
+        _made(spec | {"budget": {"epsilon": 0.1}}, people, tmp_path)
+
+
+def test_the_first_row_is_the_prior_of_the_promise(
+    spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
+) -> None:
+    account()
+    made = _made(_promising(spec, TWELVE_FROM_FIVE), people, tmp_path)
+    rows = [line for line in made.statement.read_text().splitlines() if line.startswith("| ")]
+    assert rows[1].startswith("| 5 % | 12 % |")
