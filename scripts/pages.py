@@ -64,7 +64,10 @@ def on_files(files: Files, config: Any) -> Files:
     for source, target in BESIDE.items():
         path = ROOT / source
         if path.exists() and files.get_file_from_path(target) is None:
-            made[target] = path.read_text(encoding="utf-8").replace("](docs/", "](")
+            text = path.read_text(encoding="utf-8").replace("](docs/", "](")
+            for other, page in BESIDE.items():
+                text = text.replace(f"]({other}", f"]({page}")
+            made[target] = text
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
     return files

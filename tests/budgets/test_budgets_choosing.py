@@ -13,7 +13,7 @@ import pytest
 
 from discreet import Prior, choose
 from discreet.budgets import lee_clifton
-from discreet.budgets.choosing import _attained
+from discreet.budgets.limits import _attained
 from discreet.budgets.one_prior import range_for_posterior
 from discreet.budgets.search import Search
 from discreet.errors import InputError, ToleranceError
@@ -49,9 +49,9 @@ class TestWithDelta:
     @pytest.mark.parametrize("sided", ["one", "two"])
     @pytest.mark.parametrize("confidence", [0.9, 0.999])
     def test_the_budget_is_the_inverse_of_theorem_3_9(self, sided: str, confidence: float) -> None:
-        choice = choose(Ratio(3), delta=1e-5, confidence=confidence, sided=sided)
-        pure = choose(Ratio(3, priors(q=1)))
-        assert choice.loss == pure.epsilon
+        known = Ratio(3, priors(q=1))
+        choice = choose(known, delta=1e-5, confidence=confidence, sided=sided)
+        pure = choose(known)
         truth = inverse(pure.epsilon, 1e-5, confidence, sided)
         assert choice.epsilon == pytest.approx(truth, rel=1e-9)
         assert choice.epsilon <= truth * (1 + 1e-15)
@@ -61,27 +61,30 @@ class TestWithDelta:
         assert certificate.lower == choice.epsilon < certificate.upper
         assert certificate.upper == pytest.approx(choice.epsilon, rel=1e-9)
         assert certificate.method == (
-            "closed form: K&R (14), (25); then the inverse of KSZ Theorem 3.9"
+            "closed form: K&R (14), (25); then KSZ Theorem 3.9 for one step"
         )
 
-    def test_only_someone_who_knows_the_value_is_spoken_of(self) -> None:
-        """q = 1: ½ log 3 at every prior becomes log 3."""
-        assert choose(Ratio(3), delta=1e-9).loss == pytest.approx(math.log(3))
-        assert choose(Ratio(3)).loss == pytest.approx(0.5 * math.log(3))
+    def test_every_prior_is_spoken_of(self) -> None:
+        """A δ makes little of the budget go away, and never doubles it by leaving out q < 1."""
+        assert choose(Ratio(3), delta=1e-9).epsilon == pytest.approx(0.5 * math.log(3), rel=1e-5)
+        assert choose(Ratio(3), delta=1e-9).epsilon < choose(Ratio(3)).epsilon
+        known = choose(Ratio(3, priors(q=1)), delta=1e-9)
+        assert known.epsilon == pytest.approx(math.log(3), rel=1e-5)
 
     def test_a_mapping_carries_its_own_promise(self) -> None:
         said = {"ratio": 3, "delta": 1e-5, "confidence": 0.95, "sided": "one"}
         stated = choose(Ratio(3), delta=1e-5, confidence=0.95, sided="one")
         assert choose(said).to_dict() == stated.to_dict()
-        assert choose(said, confidence=0.5, sided="two").to_dict() == stated.to_dict()
-        # What it leaves open is taken from the call.
+        # What the call says changes it, and what it leaves open is taken from the call.
+        other = choose(said, confidence=0.5, sided="two").promise
+        assert (other.confidence, other.sided) == (0.5, "two")
         assert choose({"ratio": 3}, delta=1e-5, confidence=0.95, sided="one").to_dict() == (
             stated.to_dict()
         )
         tighter = choose(said, delta=1e-7)
         assert tighter.guarantee.to_dict()["delta"] == 1e-7
 
-    @pytest.mark.parametrize("delta", [True, "0.1", None, -1e-9, 1.0, 2, math.nan])
+    @pytest.mark.parametrize("delta", [True, "0.1", -1e-9, 1.0, 2, math.nan])
     def test_a_delta_is_a_probability_below_one(self, delta: Any) -> None:
         with pytest.raises(InputError, match=r"delta is .*probability below 1") as refused:
             choose(Ratio(3), delta=delta)
@@ -112,15 +115,23 @@ class TestAdjacency:
         said = str(refused.value)
         assert "p is at most 0.25" in said
         assert repr(adjacency) in said
-        assert "--q" in said
-        with pytest.raises(ToleranceError) as refused:
-            choose(Counterfactual(3), adjacency=adjacency)
-        said = str(refused.value)
-        assert "counterfactual" in said
-        assert "--adjacency add-remove" in said
+        assert "as q" in said
 
-    def test_a_counterfactual_stays_as_it_is_with_a_delta(self) -> None:
-        assert choose(Counterfactual(3), delta=1e-6).loss == choose(Counterfactual(3)).epsilon
+    @pytest.mark.parametrize("only", [False, True])
+    @pytest.mark.parametrize("adjacency", ["replace", "local"])
+    def test_a_counterfactual_is_one_step_there(self, adjacency: str, only: bool) -> None:
+        """What is compared is one value with another, which is the one step that is protected."""
+        choice = choose(Counterfactual(3, counts_sensitive_only=only), adjacency=adjacency)
+        assert choice.epsilon == pytest.approx(math.log(3))
+
+    def test_a_counterfactual_is_two_steps_with_a_delta_too(self) -> None:
+        """(ε, δ) at two steps, (2ε, δ(1+e^ε)), must stay within log R."""
+        choice = choose(Counterfactual(9), delta=4e-3, confidence=0.9, sided="one")
+        two = 4e-3 * (1 + math.exp(choice.epsilon))
+        passed = two / -math.expm1(2 * choice.epsilon - math.log(9))
+        assert passed == pytest.approx(0.1, rel=1e-6)
+        with pytest.raises(ToleranceError):
+            choose(Counterfactual(9), delta=6e-3, confidence=0.99, sided="one")
 
 
 def opaque(p: float, q: float) -> float:
@@ -153,7 +164,7 @@ class TestCombinations:
             assert not choose(Function(opaque, **declared)).certificate.certified
         whole = choose(Function(opaque, monotone_p="increasing", monotone_q="increasing"))
         assert whole.certificate.certified
-        assert whole.certificate.method == "branch and bound, monotone function"
+        assert whole.certificate.method == "branch and bound, monotone as declared"
         assert whole.binding.attained is False
         assert (whole.binding.p, whole.binding.q) == (1.0, 0.0)
 
@@ -163,9 +174,10 @@ class TestCombinations:
         assert choose(Ratio(2)).binding.name is None
 
     def test_what_else_is_said_is_kept(self) -> None:
-        choice = choose(Ratio(3), sensitivity=4, unit="one visit")
-        assert (choice.sensitivity, choice.unit) == (4, "one visit")
-        assert (choose(Ratio(3)).sensitivity, choose(Ratio(3)).unit) == (1, "one person")
+        choice = choose(Ratio(3), sensitivity=4, unit="record", unit_name="one visit")
+        assert (choice.sensitivity, str(choice.promise.unit)) == (4, "one visit")
+        usual = choose(Ratio(3))
+        assert (usual.sensitivity, str(usual.promise.unit)) == (1, "one person")
         tolerance = Ratio(3)
         assert choose(tolerance).tolerance is tolerance
         assert choose(" 3 + p ").tolerance == Formula("3 + p")
@@ -173,7 +185,7 @@ class TestCombinations:
     def test_a_table_is_the_least_of_its_cells(self) -> None:
         table = Table(((0, 1, 10), (0.1, 1, 3), (0.5, 1, 2.5), (1, 1, 2.5)), priors(q=1))
         choice = choose(table)
-        cells = [choose(Ratio(ratio, box)) for box, ratio in table.cells()]
+        cells = [choose(Ratio(ratio, box), sided="one") for box, ratio in table.cells()]
         least = min(cells, key=lambda cell: cell.epsilon)
         assert choice.epsilon == least.epsilon
         assert choice.certificate.upper == min(cell.certificate.upper for cell in cells)
@@ -200,7 +212,7 @@ class TestRefusals:
         said = str(refused.value)
         assert "p = 0.25, q = 1" in said
         assert "0" in said
-        assert "--box" in said
+        assert "a box" in said
 
     def test_a_shape_without_a_formula(self) -> None:
         with pytest.raises(InputError, match="not a tolerance that a budget can be chosen for"):
@@ -230,7 +242,11 @@ class TestAttained:
 
 class TestWarnings:
     def said(self, tolerance: Tolerance, part: str) -> list[str]:
-        return [warning for warning in choose(tolerance).warnings if part in warning]
+        found = choose(tolerance, sided="one").warnings
+        return [warning for warning in found if part in warning]
+
+    def test_a_ratio_that_speaks_of_falls_always_asks_for_something(self) -> None:
+        assert not [said for said in choose(Ratio(3)).warnings if "asks for nothing" in said]
 
     def test_where_a_ratio_asks_for_nothing(self) -> None:
         for tolerance in (Ratio(3), PosteriorUnlessRatio(0.25, 3), Ratio(3, Box(0, 0.5, 0, 0.7))):
@@ -297,7 +313,7 @@ class TestShown:
         html = choice._repr_html_()
         assert f"<caption>{escape(repr(choice))}</caption>" in html
         rows = dict(re.findall("<tr><th>(.*?)</th><td>(.*?)</td></tr>", html))
-        assert rows["tolerance"] == escape(str(choice.tolerance))
+        assert rows["promise"] == escape(choice.promise.sentence())
         assert rows["proof"] == "branch and bound"
         assert rows["noise of a count"] == f"{choice.noise['sd']:.3g}"
         believed = [
@@ -308,7 +324,7 @@ class TestShown:
             shown = float(said[2])
             assert 100 * row["posterior"] <= shown * (1 + 1e-12) < 100 * row["posterior"] + 0.1001
             assert re.fullmatch(r"\d+\.\d", said[2])
-        warned = choose(Ratio(3))
+        warned = choose(PosteriorUnlessRatio(0.25, 3))
         assert f"<th>warning</th><td>{escape(warned.warnings[0])}</td>" in warned._repr_html_()
 
     def test_a_line_says_where_it_binds(self) -> None:
@@ -317,7 +333,7 @@ class TestShown:
         )
 
     def test_a_line_says_no_more_where_it_is_attained(self) -> None:
-        assert repr(choose(Ratio(3, Box(0.5, 0.5, 0.25, 0.25)))) == (
+        assert repr(choose(Ratio(3, Box(0.5, 0.5, 0.25, 0.25)), sided="one")) == (
             f"Choice(epsilon={math.log(3):.6g}, binding p=0.5 q=0.25, closed form: K&R (14), (25))"
         )
 

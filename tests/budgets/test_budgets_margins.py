@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import Prior, choose
-from discreet.budgets.choosing import _solve
 from discreet.budgets.closed_forms import Found, closed_form, constant_ratio
+from discreet.budgets.limits import limits_of
 from discreet.budgets.one_prior import (
     EVERYTHING,
     epsilon_at,
@@ -34,6 +34,7 @@ from discreet.promises import (
     Groups,
     Posterior,
     PosteriorUnlessRatio,
+    Promise,
     Ratio,
     Table,
     priors,
@@ -223,7 +224,8 @@ class TestPassedOn:
         assert choose(table).epsilon == least
 
     def test_what_is_not_proved_says_false(self) -> None:
-        assert _solve(Function(lambda p, q: 5 + p)).certified is False
+        profile = Promise(Function(lambda p, q: 5 + p))
+        assert limits_of(profile).binding.certified is False
         said = choose(Function(lambda p, q: 5 + p)).to_dict()
         assert said["certificate"]["certified"] is False
 

@@ -33,6 +33,8 @@ class TestJson:
         choice = choose(PosteriorUnlessRatio(0.25, 3))
         said = choice.to_dict()
         assert set(said) == {
+            "promise",
+            "readings",
             "epsilon",
             "binding",
             "certificate",

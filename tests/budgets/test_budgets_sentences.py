@@ -44,7 +44,9 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "contrast": lambda: lee_clifton(4, 0.5, contrast=-1),
     "delta": lambda: choose(Ratio(3), delta=2),
     "no room": lambda: choose(Posterior(math.nextafter(0.25, 1), Box(0.25, 0.25, 1, 1))),
-    "counterfactual": lambda: choose(Counterfactual(3), adjacency="replace"),
+    "counterfactual": lambda: choose(Counterfactual(1.0)),
+    "confidence": lambda: choose(Ratio(3), confidence=0.9),
+    "every output": lambda: choose(Ratio(3), every_output=True, delta=1e-6),
     "not in": lambda: choose(Posterior(0.5, Box(0.1, 0.25, 1, 1)), adjacency="local"),
     "ratio": lambda: range_for_ratio(0.5, 0.5, 1.0),
     "found": lambda: Search().offer(np.array([0.0]), np.ones(1), np.ones(1)),
@@ -62,7 +64,7 @@ def test_refusals(name: str) -> None:
 
 def warned() -> dict[str, str]:
     """One choice for every warning there is, by its first words."""
-    whole = choose(Ratio(3, Box(0.2, 0.2)))
+    whole = choose(Ratio(3, Box(0.2, 0.2)), sided="one")
     short = replace(
         whole,
         guarantee=PureDP(0.5),
@@ -81,7 +83,7 @@ def warned() -> dict[str, str]:
 def test_warnings() -> None:
     said = warned()
     assert set(said) == {
-        "This tolerance",
+        "This promise",
         "At priors",
         "It speaks",
         "The search",
@@ -94,7 +96,7 @@ def test_warnings() -> None:
 
 def test_what_each_warning_is_about() -> None:
     said = warned()
-    assert "posterior that it allows is 100 % or more" in said["This tolerance"]
+    assert "posterior that it allows is 100 % or more" in said["This promise"]
     assert "implied posteriors" in said["It speaks"]
     assert "larger one may be" in said["The search"]
     assert "strictest" in said["Groups have"]

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from typer.main import get_command
+
 import discreet
 from discreet import PureDP, errors, explain, worry
-from discreet.cli import _COMMANDS
+from discreet.cli import _COMMANDS, _app
 from discreet.explanations import sentence
+from discreet.promises.keys import KEYS
+from discreet.releases.spec import Protect, Spec
 from discreet.web.screens import SCREENS
 
 ROOT = Path(__file__).parents[2]
@@ -34,6 +38,29 @@ def test_the_house_has_every_room() -> None:
 def test_the_exit_codes_of_the_guide_are_those_of_the_errors() -> None:
     codes = {int(code) for code in re.findall(r"^\| (\d) \| ", text("guides/engineer.md"), re.M)}
     assert codes == {0, 1} | {getattr(errors, name).exit_code for name in errors.__all__}
+
+
+def test_the_parts_of_a_promise_are_all_its_keys() -> None:
+    table = text("concepts.md").split("## The parts of a promise")[1].split("```")[0]
+    named = set(re.findall(r"`(\w+)", table)) - {"membership", "value", "both", "two", "one"}
+    assert named - {"add"} == KEYS - {"values_known"}  # an older name; `add-remove` is a value
+
+
+def test_the_keys_of_a_promise_are_flags_wherever_one_is_made() -> None:
+    group = get_command(_app)
+    context = group.make_context("discreet", [], resilient_parsing=True)
+    ledger = group.get_command(context, "ledger")
+    where = [group.get_command(context, name) for name in ("choose", "plan", "horizon")]
+    where.append(ledger.get_command(context, "open"))
+    flags = {f"--{key.replace('_', '-')}" for key in KEYS - {"all", "groups", "values_known"}}
+    for command in where:
+        given = {flag for param in command.get_params(context) for flag in param.opts}
+        assert flags | {"--prior", "--file"} <= given, command.name
+
+
+def test_what_a_spec_may_say_is_on_its_page() -> None:
+    named = set(re.findall(r"`(\w+)", text("spec.md")))
+    assert set(Spec.model_fields) | set(Protect.model_fields) <= named
 
 
 def test_commands_that_pages_name_exist() -> None:

@@ -15,7 +15,7 @@ from reading import grade
 from stories import Made
 from tracing import untraced
 
-from discreet.beliefs import explain
+from discreet.beliefs import Prior, explain
 from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.explanations.markdown import markdown
 from discreet.explanations.registry import registry_record, registry_yaml
@@ -23,6 +23,8 @@ from discreet.explanations.statements import release_text, statement, statement_
 from discreet.explanations.stored import find
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
+
+ABOUT = ("membership", "value")
 
 
 def test_the_schema_is_a_schema() -> None:
@@ -61,17 +63,22 @@ def test_the_registry_record_takes_what_the_spec_says_about_itself(pure: Made) -
     assert record["deployment"]["dp_variant"]["variant_name"] == "Pure DP"
 
 
-def test_the_beliefs_are_those_of_everything_charged(pure: Made, tmp_path: Path) -> None:
-    copy = pure.copied(tmp_path)
-    before = statement(find(copy.release_id, ledger=copy.ledger))
-    Ledger.open(copy.ledger).charge("people", PureDP(0.5), purpose="another", who="someone")
-    after = statement(find(copy.release_id, ledger=copy.ledger))
-    spent = before.facts["spending"]["account_now"]["epsilon"]
-    for stated, total in ((before, spent), (after, spent + 0.5)):
-        for row in stated.facts["risk"]["beliefs"]:
-            truth = explain(PureDP(total), row["p"]).posterior
+def test_the_beliefs_are_those_of_everything_charged(tmp_path: Path) -> None:
+    from stories import BASE, made, opened
+
+    opened(tmp_path)
+    one = made(tmp_path, BASE | {"budget": {"epsilon": 0.75}})
+    before = statement(find(one.release_id, ledger=one.ledger))
+    Ledger.open(one.ledger).charge("people", PureDP(0.5), purpose="another", who="someone")
+    after = statement(find(one.release_id, ledger=one.ledger))
+    for stated, total in ((before, 0.75), (after, 1.25)):
+        rows = stated.facts["risk"]["beliefs"]
+        assert {row["about"] for row in rows} == {"membership", "value"}
+        for row in rows:
+            truth = explain(PureDP(total), Prior(row["p"], row["q"])).posterior
             assert truth is not None
             assert row["upper"] == pytest.approx(truth.upper, rel=1e-12)
+            assert (row["p"], row["q"])[row["about"] == "membership"] == 1
     # A later charge changes what may be believed, and nothing that was released.
     for unchanged in ("identity", "guarantee", "mechanisms", "accuracy", "hashes"):
         assert before.facts[unchanged] == after.facts[unchanged]
@@ -88,12 +95,17 @@ def test_what_was_paid_for_is_told_from_what_is_public(approximate: Made, pure: 
     assert all(bias["size"] is None for bias in paid["biases"] + public["biases"])
 
 
-def test_the_tolerance_is_stated_with_what_binds_it(pure: Made) -> None:
-    risk = statement(find(pure.release_id, ledger=pure.ledger)).facts["risk"]
-    assert [row["tolerated"] for row in risk["beliefs"]] == [0.25, 0.3, 0.9, 1.0]
-    assert risk["choice"]["epsilon"] == pytest.approx(1.2993, abs=1e-4)
-    assert risk["choice"]["binding"]["p"] == pytest.approx(0.25 / 3)
-    assert all(row["upper"] <= row["tolerated"] for row in risk["beliefs"])
+def test_the_promise_is_stated_with_what_binds_it(pure: Made) -> None:
+    facts = statement(find(pure.release_id, ledger=pure.ledger)).facts
+    rows = facts["risk"]["beliefs"]
+    tolerated = {about: [r["tolerated"] for r in rows if r["about"] == about] for about in ABOUT}
+    # It speaks of membership alone; of a value of someone who is in, it says nothing.
+    assert tolerated == {"membership": [0.25, 0.3, 0.9, 1.0], "value": [None] * 4}
+    (one,) = facts["promises"]
+    assert float(one["limit"]["epsilon"]) == pytest.approx(1.2993, abs=1e-4)
+    assert one["binding"]["p"] == pytest.approx(0.25 / 3)
+    assert (one["about"], one["kept"], one["withdrawn"]) == ("membership", True, None)
+    assert all(r["upper"] <= r["tolerated"] for r in rows if r["tolerated"] is not None)
 
 
 def test_records_are_the_subject_where_records_are_protected(records: Made) -> None:
@@ -132,10 +144,10 @@ def test_a_release_is_found_by_ledger_by_output_and_by_both(pure: Made) -> None:
 
 def test_what_cannot_be_found_is_refused_in_one_sentence(pure: Made, tmp_path: Path) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
-        ({}, "give the ledger"),
+        ({}, "Give its ledger"),
         ({"output": tmp_path}, "There is no release"),
         ({"ledger": f"sqlite:///{tmp_path}/ledger.db"}, "in or below"),
-        ({"ledger": "postgresql://host/db"}, "give --output"),
+        ({"ledger": "postgresql://host/db"}, "--output DIR"),
     ]
     for given, said in cases:
         with pytest.raises(InputError, match=said):
@@ -151,7 +163,8 @@ def test_a_release_of_another_ledger_is_refused(pure: Made, concentrated: Made) 
 def test_a_release_that_was_edited_is_not_reported(pure: Made, tmp_path: Path, name: str) -> None:
     copy = pure.copied(tmp_path)
     path = copy.folder / name
-    path.write_bytes(path.read_bytes().replace(b"1", b"2", 1) + b" ")
+    # The last 1, which is in what was released: the first may be in its name.
+    path.write_bytes(b"2".join(path.read_bytes().rsplit(b"1", 1)) + b" ")
     with pytest.raises(DiscreetError, match=r"not those that were committed|no readable"):
         find(copy.release_id, ledger=copy.ledger)
 

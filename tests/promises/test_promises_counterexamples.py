@@ -230,6 +230,7 @@ class TestStepsAreNotMixedUp:
             ({"posterior": 0.25, "unless_ratio": 3}, math.log((3 - 0.25) / (1 - 0.25))),
             ({"posterior": 0.12, "q": 0.05}, math.log(0.95 / 0.05 * 0.12 / 0.88)),
             ({"counterfactual": 9}, math.log(9)),
+            ({"counterfactual": 9, "counts_sensitive_only": True}, math.log(9)),
         ):
             every = choose(keys | {"adjacency": adjacency})
             assert every.epsilon == pytest.approx(epsilon, rel=1e-9)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from discreet.beliefs.values import Choose, Point
     from discreet.composition.loss import PrivacyLoss
 
-__all__ = ["Explained", "assumptions_for", "explain"]
+__all__ = ["Explained", "assumptions_for", "explain", "posterior_of"]
 
 #: What can be explained: a guarantee, a mechanism, the privacy loss of a plan, a `DpEvent`.
 Explained: TypeAlias = Any
@@ -154,6 +154,22 @@ def explain(
     if isinstance(stated, ApproxDP) and stated.delta == 0 and loss is None:
         return _pure(PureDP(stated.epsilon, adjacency=stated.adjacency), asked, "generic")
     return _with_confidence(asked, confidence)
+
+
+def posterior_of(guarantee: ApproxDP, prior: Prior, failure: float, sided: Sided) -> float:
+    """Return the largest posterior that fails with probability at most δ'; the rest is left out.
+
+    It is the upper end of `explain(…).posterior`, for those who ask at many priors.
+    """
+    from discreet.beliefs import values
+    from discreet.beliefs.approximate import epsilon_prime
+
+    if prior.q < 1 and guarantee.adjacency is Adjacency.ADD_REMOVE:
+        point = (guarantee.epsilon, guarantee.delta)
+        high = values.ratio_bounds(prior, point, values.two_steps(point), failure, sided)[1]
+        return min(1.0, up(prior.pq * high))
+    loss = epsilon_prime(guarantee.epsilon, guarantee.delta, failure, sided)
+    return 1.0 if math.isinf(loss) else membership.posterior(loss, prior.pq, sided).upper
 
 
 def _read(subject: Explained) -> tuple[Guarantee, PrivacyLoss | None]:

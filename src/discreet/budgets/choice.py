@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.beliefs import pure
 from discreet.beliefs.belief import Assumptions
+from discreet.beliefs.confidence import failure_of
 from discreet.beliefs.explaining import assumptions_for
 from discreet.beliefs.notebook import html_table
 from discreet.beliefs.prior import Prior
@@ -129,11 +130,10 @@ class Choice:
         apart = 2 * related - 1 if where is Adjacency.ADD_REMOVE else related
         stated = self.guarantee.steps(apart)
         if isinstance(stated, ApproxDP) and stated.delta > 0 and math.isfinite(stated.epsilon):
-            from discreet.beliefs.explaining import explain
+            from discreet.beliefs.explaining import posterior_of
 
-            sure = self.confidence or CONFIDENCE
-            found = explain(stated, prior, confidence=sure, sided=self.promise.sided)
-            return 1.0 if found.posterior is None else found.posterior.upper
+            failure = failure_of(self.confidence or CONFIDENCE)
+            return posterior_of(stated, prior, failure, self.promise.sided)
         return min(1.0, up(prior.pq * pure.ratio(stated.epsilon, prior, where)[1]))
 
     @cached_property

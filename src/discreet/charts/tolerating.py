@@ -50,10 +50,10 @@ _POINTS = 80
 _TOP_RATIO, _TOP_EPSILON = 100.0, 4.0
 
 
-def _path(box: Box, strong: bool) -> Path:
+def _path(box: Box) -> Path:
     """The line of priors that a tolerance is drawn along: its free prior, or the worst one."""
-    if strong or (box.q_fixed and (box.q1 == 1 or not box.p_fixed)):
-        return "p", 1.0 if strong else box.q1
+    if box.q_fixed and (box.q1 == 1 or not box.p_fixed):
+        return "p", box.q1
     return "q", box.p1
 
 
@@ -72,9 +72,8 @@ def _priors(path: Path, top: float, choice: Choice) -> list[Prior]:
 
 
 def _curves(choice: Choice) -> list[tuple[str, Any, Path]]:
-    strong = choice.confidence is not None
     parts = [part for _, part in leaves(choice.tolerance) if not isinstance(part, Counterfactual)]
-    return [(str(place), part, _path(part.box, strong)) for place, part in enumerate(parts, 1)]
+    return [(str(place), part, _path(part.box)) for place, part in enumerate(parts, 1)]
 
 
 def tolerated_data(choice: Choice, top: float = 1.0) -> dict[str, list[Row]]:

@@ -16,6 +16,7 @@ from discreet.explanations.figures import (
 from discreet.explanations.statements import Statement, cap_text
 from discreet.rounding import percent
 from discreet.statements import learned_lines, promise_lines
+from discreet.statements.tables import flat
 from discreet.words import catalogue
 
 __all__ = [
@@ -37,11 +38,11 @@ _CROWD = 100  # odds in 100, as people were asked about them
 def markdown(statement: Statement) -> str:
     """Return the statement as one Markdown page."""
     facts, texts = statement.facts, catalogue()
-    lines = [f"# {_flat(texts.say('statement.title', purpose=facts['identity']['purpose']))}", ""]
+    lines = [f"# {flat(texts.say('statement.title', purpose=facts['identity']['purpose']))}", ""]
     for line in promise_lines(facts["promises"]):
         lines += [line, ""]
     for paragraph in facts["texts"]["public"].split("\n\n"):
-        lines += [_flat(paragraph), ""]
+        lines += [flat(paragraph), ""]
     for name, body in _sections(statement):
         lines += [f"## {texts.say(f'statement.label.{name}')}", "", *body, ""]
     return "\n".join(lines)
@@ -125,7 +126,7 @@ def _risk(statement: Statement) -> list[str]:
     if risk is None:
         return [str(statement.facts["guarantee"]["reason"])]
     lead = say("statement.learned.lead", unit=statement.subject)
-    lines = [lead, "", *learned_lines(statement.facts["learned"]), ""]
+    lines = [flat(lead), "", *learned_lines(statement.facts["learned"]), ""]
     lines += _items(("adversary", adversary_text(risk)), ("beyond", beyond_text(risk)))
     for one in statement.facts["promises"]:
         binding = one["binding"]
@@ -233,14 +234,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Return a Markdown table with the catalogue's names of its columns."""
     header = [catalogue().say(f"statement.column.{name}") for name in columns]
     lines = [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
-    return lines + [f"| {' | '.join(_flat(cell) for cell in row)} |" for row in rows]
+    return lines + [f"| {' | '.join(flat(cell) for cell in row)} |" for row in rows]
 
 
 def _items(*pairs: tuple[str, str]) -> list[str]:
     say = catalogue().say
-    return [f"- **{say(f'statement.label.{name}')}**: {_flat(text)}" for name, text in pairs]
-
-
-def _flat(text: object) -> str:
-    """A text that people gave may not break out of its line or its cell."""
-    return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
+    return [f"- **{say(f'statement.label.{name}')}**: {flat(text)}" for name, text in pairs]

@@ -137,8 +137,8 @@ def _facts(statement: Statement) -> str:
         )
     )
     promised = "".join(
-        f'<p class="statement">{escape(line.replace("**", ""))}</p>'
-        for line in promise_lines(facts["promises"])
+        f'<p class="statement">{escape(line)}</p>'
+        for line in promise_lines(facts["promises"], plain=True)
     )
     return (
         f'{promised}<dl class="facts">{shown}</dl><div class="pair"><div>'
@@ -225,9 +225,7 @@ def _curator(statement: Statement, pictures: dict[str, Picture]) -> str:
 def _promises(facts: Any) -> str:
     """What was promised, what became of it, and whom it binds for."""
     say = catalogue().say
-    parts = [
-        f"<p>{escape(line.replace('**', ''))}</p>" for line in promise_lines(facts["promises"])
-    ]
+    parts = [f"<p>{escape(line)}</p>" for line in promise_lines(facts["promises"], plain=True)]
     for one in facts["promises"]:
         limit = Amount.restored(one["limit"]).to_dict("down")
         p, q = (f"{one['binding'][name]:.4g}" for name in ("p", "q"))

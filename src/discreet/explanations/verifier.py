@@ -43,6 +43,10 @@ FILES = ("release.json", "statement.md", "table.csv", "table.parquet")
 CLOSE = 1e-9
 SEARCHED = 1e-5
 EXACT = Context(prec=4000)
+UNREADABLE = (
+    OSError, ArithmeticError, AttributeError, LookupError, RecursionError, SyntaxError, TypeError,
+    ValueError,
+)  # fmt: skip
 FAR = 700.0  # e^x of anything larger is no double
 
 Check = Iterator["tuple[bool | None, str]"]  # None: neither proved nor refuted
@@ -807,15 +811,15 @@ def check_promises(
     stated = [{name: one[name] for name in facts} for one in statement["promises"]]
     told = list(account.made.values())
     yield stated == told, "the promises are those of the ledger, all of them and no others"
-    texts = [(report / name).read_text(encoding="utf-8") for name in ("statement.md",)]
-    texts.append(plain((report / "report.html").read_text(encoding="utf-8")))
+    told_in = (report / "statement.md").read_text(encoding="utf-8")
+    page = plain((report / "report.html").read_text(encoding="utf-8"))
     released = {one["id"]: one for one in release.get("promises", ())}
     named = {one["id"] for one in statement["promises"]}
     yield set(released) <= named, "no promise that the release was made under is left out"
     for one in statement["promises"]:
         name, keys, sentence = one["id"], heard(one["keys"]), one["sentence"]
         yield name_of(one["keys"]) == name, f"promise {name}: named by its keys"
-        shown = all(sentence in text for text in texts)
+        shown = flat(sentence) in told_in and sentence in page
         before = released.get(name, one)
         shown = shown and all(before[key] == one[key] for key in ("sentence", "keys"))
         yield shown, f"promise {name}: the same sentence everywhere"
@@ -828,8 +832,10 @@ def check_promises(
         gone = one["withdrawn"]
         if gone is not None:
             reason = " ".join(str(gone["reason"]).split())
-            shown = all(gone["at"][:10] in text and reason in text for text in texts)
-            yield shown, f"promise {name} was withdrawn on {gone['at'][:10]}: {reason}"
+            day = gone["at"][:10]
+            shown = all(words in told_in for words in (day, flat(reason)))
+            shown = shown and all(words in page for words in (day, reason))
+            yield shown, f"promise {name} was withdrawn on {day}: {reason}"
             continue
         # The total, and the whole rectangle: what is charged may depend on what was published.
         limit, spent = read_amount(one["limit"]), account.spent
@@ -839,6 +845,11 @@ def check_promises(
             yield None, f"promise kept at a grid of priors, unproven for a formula: {sentence}"
         else:
             yield good, f"promise kept: {sentence}"
+
+
+def flat(text: str) -> str:
+    """A text as Markdown has it."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
 def plain(page: str) -> str:
@@ -1152,7 +1163,7 @@ def main(arguments: list[str]) -> int:
             wrong += good is False
             mark = "?    " if good is None else "ok   " if good else "WRONG"
             sys.stdout.write(f"{mark} {what}\n")
-    except (OSError, ArithmeticError, LookupError, SyntaxError, TypeError, ValueError) as problem:
+    except UNREADABLE as problem:
         wrong += 1
         sys.stdout.write(f"WRONG the files cannot be read as a report ({type(problem).__name__})\n")
     sys.stdout.write("Everything agrees.\n" if not wrong else f"{wrong} checks do not agree.\n")

@@ -202,8 +202,8 @@ class Chain:
         raise BrokenPromise(
             f"This charge would break a promise of account {account.name!r}: {said}. {allows}; "
             f"spent {before.spent}, and this needs {account.filter.cost(charge)}; left under it: "
-            f"{left}; {said_to_fit(fits)}.{series} A larger cap does not help; only discreet ledger "
-            "withdraw, with an approver and a reason, ends a promise."
+            f"{left}; {said_to_fit(fits)}.{series} A larger cap does not help; only discreet "
+            "ledger withdraw, with an approver and a reason, ends a promise."
         )
 
     def afford(

@@ -14,7 +14,14 @@ from discreet.words import catalogue
 
 _COLUMNS = ("membership", "value", "both", "guess")
 
-__all__ = ["learned_lines", "learned_table", "probability_text", "promise_lines", "share"]
+__all__ = [
+    "flat",
+    "learned_lines",
+    "learned_table",
+    "probability_text",
+    "promise_lines",
+    "share",
+]
 
 
 def share(x: float, side: Literal["up", "down"]) -> str:
@@ -27,17 +34,17 @@ def share(x: float, side: Literal["up", "down"]) -> str:
     return f"{rounded:.1f}".removesuffix(".0") + " %"
 
 
-def promise_lines(promises: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what was promised, a line each, with what became of it."""
-    say = catalogue().say
+def promise_lines(promises: Sequence[Mapping[str, Any]], *, plain: bool = False) -> list[str]:
+    """Return what was promised, a line each, with what became of it; in Markdown, or plain."""
+    say, written = catalogue().say, str if plain else flat
     if not promises:
         return [say("statement.promise.none")]
     lines = []
     for one in promises:
-        gone = one.get("withdrawn")
-        line = f"**{one['sentence']}**"
+        gone, sentence = one.get("withdrawn"), written(one["sentence"])
+        line = sentence if plain else f"**{sentence}**"
         if gone:
-            reason = " ".join(str(gone["reason"]).split())
+            reason = written(" ".join(str(gone["reason"]).split()))
             line += " " + say("statement.promise.withdrawn", at=str(gone["at"])[:10], reason=reason)
         elif one.get("kept") is False:
             line += " " + say("statement.promise.broken")
@@ -46,6 +53,11 @@ def promise_lines(promises: Sequence[Mapping[str, Any]]) -> list[str]:
     if len(sure) > 1:
         lines.append(say("statement.promise.not_jointly"))
     return lines
+
+
+def flat(text: object) -> str:
+    """Return a text that people gave so that it cannot break out of its line or its cell."""
+    return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
 
 
 def learned_table(facts: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -68,9 +80,9 @@ def learned_lines(facts: Mapping[str, Any] | None) -> list[str]:
     if facts is None:
         return [say("statement.learned.nothing")]
     names, rows = learned_table(facts)
-    lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
+    lines = [f"| {' | '.join(map(flat, names))} |", "|" + "---|" * len(names)]
     lines += [f"| {' | '.join(row)} |" for row in rows]
-    return [*lines, "", probability_text(facts)]
+    return [*lines, "", flat(probability_text(facts))]
 
 
 def probability_text(facts: Mapping[str, Any]) -> str:
