@@ -9,9 +9,9 @@ import pytest
 from discreet.errors import GuaranteeError, InputError, ToleranceError
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.laws import Geometric, RandomizedResponse
+from discreet.laws.registry import by_budget, kind_of
 from discreet.series import horizon, plan
 from discreet.series.accumulating import adjacency_of, bound_of, guarantee_of
-from discreet.series.accuracy import by_budget, in_rho
 from discreet.series.left import releases_left
 from discreet.series.planning import shown_down
 from discreet.series.splits import Split
@@ -97,11 +97,11 @@ class TestSplits:
     def test_every_mechanism_by_its_budget(self) -> None:
         for name in ("geometric", "laplace", "randomized-response"):
             assert by_budget(name, 0.5).epsilon == 0.5
-            assert not in_rho(name)
+            assert kind_of(name).budget == "epsilon"
         for name in ("gaussian", "discrete-gaussian"):
             assert by_budget(name, 0.02).rho == pytest.approx(0.02)
             assert by_budget(name, 0.02).rho <= 0.02
-            assert in_rho(name)
+            assert kind_of(name).budget == "rho"
         with pytest.raises(InputError, match="'cauchy'"):
             by_budget("cauchy", 0.5)
 

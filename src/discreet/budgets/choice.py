@@ -260,7 +260,7 @@ def _warnings(choice: Choice) -> Iterator[str]:
                 f"for nothing: {ratio:g} times the prior is already certainty."
             )
             break
-    if any(part.box.p_fixed and part.box.p1 < 1 for _, part in parts):
+    if all(part.box.p_fixed and part.box.p1 < 1 for _, part in parts):
         yield (
             "It speaks of one prior of being in the data only; other adversaries may learn more "
             "or less, as the implied posteriors show."

@@ -62,7 +62,8 @@ def rectangle(promise: Promise, rule: str, delta: float) -> dict[str, float]:
     limits = limits_of(settled)
     if math.isinf(limits.pure) and not settled.on_average:
         raise BoundsNothing
-    if settled.every_output or (rule == "pure" and not settled.on_average):
+    pure = rule == "pure" or (rule == "basic" and delta == 0)
+    if settled.every_output or (pure and not settled.on_average):
         return {"epsilon": limits.pure} | ({} if rule == "pure" else {"delta": 0.0})
     at = _kept_at(settled, limits, rule, delta)
     try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.options import JsonOption
+from discreet.laws.registry import kind_of, names
 
 if TYPE_CHECKING:
     from discreet.composition import Composition
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _WORDS = ("epsilon", "delta", "rho", "sigma", "scale", "times", "mechanism", "sensitivity")
-_MECHANISMS = "laplace, geometric, gaussian, discrete-gaussian, randomized-response, exponential"
+_MECHANISMS = ", ".join(names())
 
 
 def command(
@@ -217,8 +218,7 @@ def _mechanism(kind: str, name: str, value: float, sensitivity: float | None) ->
     from discreet.laws import Exponential
     from discreet.laws.checks import positive
 
-    if kind not in _MECHANISMS.split(", "):
-        raise InputError(f"mechanism is {kind!r}; it must be one of: {_MECHANISMS}.")
+    kind_of(kind, planned=False)  # refuses other names
     positive(name, value)
     size = 1.0 if sensitivity is None else positive("sensitivity", sensitivity)
     if kind != "exponential":

@@ -71,20 +71,19 @@ def read_mechanism(
     sensitivity: float = 1.0,
 ) -> Any:
     """Return the named mechanism; its noise is given in one of the words that it knows."""
-    from discreet import laws
     from discreet.laws.checks import positive
-    from discreet.series.accuracy import by_budget, in_rho
+    from discreet.laws.registry import kind_of
 
-    of_rho, of_scale = in_rho(name), name in ("laplace", "geometric")
-    budget = rho if of_rho else epsilon
-    if budget is not None:
-        return by_budget(name, budget, sensitivity)
-    if sigma is not None and of_rho:
-        kind = laws.Gaussian if name == "gaussian" else laws.DiscreteGaussian
-        return kind(sigma, sensitivity)
-    if scale is not None and of_scale:
-        return by_budget(name, sensitivity / positive("scale", scale), sensitivity)
-    takes = "rho or sigma" if of_rho else "epsilon or scale" if of_scale else "epsilon"
+    kind = kind_of(name)
     given = {"epsilon": epsilon, "rho": rho, "sigma": sigma, "scale": scale}
+    budget = given[kind.budget]
+    if budget is not None:
+        return kind.make(budget, sensitivity)
+    if sigma is not None and "sigma" in kind.given_by:
+        made = kind.make(1.0, sensitivity)
+        return type(made)(sigma, sensitivity)
+    if scale is not None and "scale" in kind.given_by:
+        return kind.make(sensitivity / positive("scale", scale), sensitivity)
+    takes = " or ".join((kind.budget, *kind.given_by))
     other = [word for word, value in given.items() if value is not None]
     raise InputError(f"{name} noise is given by {takes}, not by {' and '.join(other)}.")

@@ -129,7 +129,8 @@ def _lines(found: Any) -> list[str]:
     elif found.releases == 0:
         head = "The promise is passed already, by what was spent before."
     else:
-        head = f"The promise is first passed after {found.releases:,} releases."
+        some = "one release" if found.releases == 1 else f"{found.releases:,} releases"
+        head = f"The promise is first passed after {some}."
     if found.promise is not None:
         head = f"{found.promise.sentence()}\n{head}"
     chosen = _some(len(found.series))

@@ -30,7 +30,7 @@ protect:
 
 tolerance:                      # what is promised of everything charged to the account; or a budget
   posterior: 0.25               # nobody becomes more than 25 % sure that someone is in the data …
-  unless_ratio: 3               # … unless their belief grows less than threefold
+  unless_ratio: 3               # … unless their belief grows at most threefold
   about: membership             # the worry is being in the data; or value, or both
   every_output: true            # for every possible output; or confidence: 0.99 with delta: 1e-6
 # budget: {epsilon: 1}          # instead of a promise; or {rho: 0.1}

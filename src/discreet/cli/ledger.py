@@ -477,7 +477,7 @@ def _promise_lines(promises: Sequence[Standing]) -> list[str]:
         sign = "ρ" if one.registered.limit.rho is not None else "ε"
         state = "" if one.kept else "  NOT KEPT: nothing is charged until it is withdrawn"
         lines += ["", f"  promise {one.registered.id}{state}", f"    {one.sentence}"]
-        used = percent(min(1.0, one.share_used), "up")
+        used = percent(one.share_used, "up")
         most = one.registered.limit.limit_text()
         left = f"    allows {most}; {used} used; left {sign} = {number(one.left, 'down', 6)}"
         again = one.fits_again

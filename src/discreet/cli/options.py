@@ -6,6 +6,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from discreet.laws.registry import names
+
 __all__ = [
     "AdjacencyOption",
     "JsonOption",
@@ -28,7 +30,7 @@ JsonOption: TypeAlias = Annotated[
 ]
 MechanismOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="laplace, geometric, gaussian, discrete-gaussian, randomized-response."),
+    typer.Option(help=f"One of: {', '.join(names(planned=True))}."),
 ]
 NonnegativeOption: TypeAlias = Annotated[
     bool,

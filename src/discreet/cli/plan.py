@@ -109,7 +109,9 @@ def _lines(found: Any) -> list[str]:
     return [
         found.promise.sentence(),
         "",
-        f"Each of {found.releases} releases may spend:",
+        f"Each of {found.releases:,} releases may spend:"
+        if found.releases > 1
+        else "The release may spend:",
         *table(head),
         "",
         *table(
@@ -118,7 +120,12 @@ def _lines(found: Any) -> list[str]:
                 ["method", found.method],
                 ["by", found.how],
                 ["strength", found.strength],
-                ["holds with", f"{found.holds_with:g}"],
+                [
+                    "holds",
+                    "on average"
+                    if found.promise.on_average
+                    else f"with probability {found.holds_with:g}",
+                ],
                 ["accuracy", found.accuracy.words],
                 ["post-processing", found.assumptions.post_processing],
                 ["adversary", found.assumptions.adversary],

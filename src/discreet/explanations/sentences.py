@@ -65,7 +65,8 @@ def check_audience(audience: str) -> Audience:
 def event_of(belief: Belief) -> str:
     """Return what the belief is about, with the unit as its subject."""
     say = catalogue().say
-    if belief.guarantee.adjacency is not Adjacency.ADD_REMOVE:
+    known_in = belief.prior is not None and belief.prior.p == 1 and belief.prior.q < 1
+    if belief.guarantee.adjacency is not Adjacency.ADD_REMOVE or known_in:
         return say("event.sensitive", unit=belief.unit)
     if belief.prior is not None and belief.prior.q < 1:
         return say("event.in_and_sensitive", unit=belief.unit)

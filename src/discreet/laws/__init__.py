@@ -10,15 +10,21 @@ from discreet.laws.gaussian import Gaussian
 from discreet.laws.geometric import Geometric
 from discreet.laws.laplace import Laplace
 from discreet.laws.randomized_response import RandomizedResponse
+from discreet.laws.registry import Kind, by_budget, kind_of, names, register
 
 __all__ = [
     "DiscreteGaussian",
     "Exponential",
     "Gaussian",
     "Geometric",
+    "Kind",
     "Laplace",
     "Mechanism",
     "RandomizedResponse",
+    "by_budget",
+    "kind_of",
+    "names",
+    "register",
 ]
 
 Mechanism: TypeAlias = (

@@ -20,6 +20,7 @@ from functools import lru_cache
 from discreet.errors import InputError
 from discreet.laws.checks import probability
 from discreet.laws.concentrated import OfSigma
+from discreet.laws.registry import Kind, register
 
 __all__ = ["DiscreteGaussian"]
 
@@ -115,3 +116,15 @@ class DiscreteGaussian(OfSigma):
             f"{self.prob_exact:.0%} of the time and is typically off by {self.sd:.2g} "
             "(standard deviation)."
         )
+
+
+register(
+    Kind(
+        name="discrete-gaussian",
+        budget="rho",
+        make=DiscreteGaussian.of_rho,
+        label="discrete Gaussian noise",
+        python="laws.DiscreteGaussian.of_rho({})",
+        given_by=("sigma",),
+    )
+)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from discreet.guarantees import PureDP
 from discreet.laws.checks import positive, probability, whole
+from discreet.laws.registry import Kind, register
 from discreet.rounding import up
 
 __all__ = ["Exponential"]
@@ -67,3 +68,15 @@ class Exponential:
             "One candidate is chosen by chance, the better ones far more likely: a score lower by "
             f"{self.scale:.3g} makes a candidate 2.7 times less likely."
         )
+
+
+register(
+    Kind(
+        name="exponential",
+        budget="epsilon",
+        make=Exponential,
+        label="the exponential mechanism",
+        python="laws.Exponential({})",
+        planned=False,
+    )
+)

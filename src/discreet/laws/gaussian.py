@@ -19,6 +19,7 @@ from discreet.errors import InputError
 from discreet.laws.checks import probability
 from discreet.laws.concentrated import OfSigma
 from discreet.laws.normal import tail, upper_point
+from discreet.laws.registry import Kind, register
 
 __all__ = ["Gaussian"]
 
@@ -77,3 +78,16 @@ class Gaussian(OfSigma):
             f"Each value gets Gaussian noise of standard deviation {self.sigma:.3g}: half of the "
             f"time it is off by less than {self.half_width(0.5):.2g}."
         )
+
+
+register(
+    Kind(
+        name="gaussian",
+        budget="rho",
+        make=Gaussian.of_rho,
+        label="Gaussian noise",
+        python="laws.Gaussian.of_rho({})",
+        given_by=("sigma",),
+        loss_by_name=True,
+    )
+)

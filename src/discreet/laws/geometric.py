@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from discreet.errors import InputError
 from discreet.guarantees import PureDP
 from discreet.laws.checks import positive, probability, whole
+from discreet.laws.registry import Kind, register
 
 __all__ = ["Geometric"]
 
@@ -129,3 +130,16 @@ class Geometric:
 def _step(x: int) -> int:
     """1, or where noise is so large that doubles cannot tell neighbours apart, what they can."""
     return max(1, abs(x) >> 48)
+
+
+register(
+    Kind(
+        name="geometric",
+        budget="epsilon",
+        make=lambda budget, sensitivity: Geometric(budget, whole("sensitivity", sensitivity)),  # type: ignore[arg-type]
+        label="geometric noise on a count",
+        python="laws.Geometric({})",
+        given_by=("scale",),
+        loss_by_name=True,
+    )
+)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from discreet.errors import InputError
 from discreet.guarantees import PureDP
 from discreet.laws.checks import positive, probability
+from discreet.laws.registry import Kind, register
 
 __all__ = ["Laplace"]
 
@@ -96,3 +97,16 @@ class Laplace:
             f"Each value gets Laplace noise of scale {self.scale:.3g}: half of the time it is off "
             f"by less than {self.half_width(0.5):.2g}, and {self.sd:.2g} is the standard deviation."
         )
+
+
+register(
+    Kind(
+        name="laplace",
+        budget="epsilon",
+        make=Laplace,
+        label="Laplace noise",
+        python="laws.Laplace({})",
+        given_by=("scale",),
+        loss_by_name=True,
+    )
+)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from discreet.errors import InputError
 from discreet.guarantees import Adjacency, PureDP
 from discreet.laws.checks import positive, whole
+from discreet.laws.registry import Kind, register
 
 __all__ = ["RandomizedResponse"]
 
@@ -77,3 +78,15 @@ class RandomizedResponse:
             f"Each answer is replaced by chance before it leaves the person: it is the true one "
             f"{self.prob_true:.0%} of the time, and otherwise {others}."
         )
+
+
+register(
+    Kind(
+        name="randomized-response",
+        budget="epsilon",
+        make=lambda budget, _: RandomizedResponse(budget),
+        label="randomized yes-or-no answers",
+        python="laws.RandomizedResponse({})",
+        loss_by_name=True,
+    )
+)

@@ -179,11 +179,16 @@ class Chain:
         said = f"“{one.promise(account).sentence()}” ({one.id})"
         allows = f"It allows {one.limit.limit_text()} for everything charged"
         if charge is None or not before.spent.within(one.limit):
-            ends = "only discreet ledger withdraw, with an approver and a reason, ends it"
+            if one.id not in before.promises:
+                raise BrokenPromise(
+                    f"This promise cannot be made on account {account.name!r} any more: {said}. "
+                    f"{allows}, and {before.spent} was spent before. Promise what still holds, or "
+                    "use another population's account."
+                )
             raise BrokenPromise(
                 f"Account {account.name!r} is already beyond a promise: {said}. {allows}; spent "
-                f"{before.spent}. Nothing more is charged or drawn under it; "
-                f"{ends if one.id in before.promises else 'do not make it'}."
+                f"{before.spent}. Nothing more is charged or drawn under it; only discreet ledger "
+                "withdraw, with an approver and a reason, ends it."
             )
         caps = [] if before.cap is None else [before.cap]
         least = one.limit

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
-from discreet.guarantees import ZCDP, Guarantee, PureDP
+from discreet.guarantees import ZCDP, Guarantee
 from discreet.laws import Mechanism
+from discreet.laws.registry import kind_of, names
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.entries import Entry
@@ -231,11 +232,6 @@ def check_total(account: Account, parts: Iterable[Part], cost: Amount) -> None:
             )
 
 
-# Laws whose loss the name and the budget fix, whatever the sensitivity that the budget is for. (The
-# geometric law is the worst case of any ε-DP; a discrete Gaussian is composed by its ρ alone.)
-_LAWS = ("laplace", "geometric", "randomized-response", "gaussian")
-
-
 def composed(
     account: Account, parts: Sequence[Part], delta: float | None, method: str | None
 ) -> tuple[tuple[Charge, ...], str]:
@@ -268,16 +264,15 @@ def composed(
 
 
 def _subject(charge: Charge) -> Guarantee | Mechanism:
-    """Return what is composed: the law of the mechanism if that is known, else the promise."""
-    from discreet.series.accuracy import by_budget
-
+    """Return what is composed: the law of the mechanism if its name fixes it, else the promise."""
     g = charge.guarantee
-    if charge.mechanism not in _LAWS:
+    if charge.mechanism not in names() or not kind_of(charge.mechanism, planned=False).loss_by_name:
         return g
-    if charge.mechanism == "gaussian":
-        if not isinstance(g, ZCDP):
-            raise InputError("Gaussian noise is given by its ρ (--rho).")
-        return by_budget(charge.mechanism, g.rho)
-    if not isinstance(g, PureDP):
-        raise InputError(f"The noise of {charge.mechanism!r} is given by its ε alone (--epsilon).")
-    return by_budget(charge.mechanism, g.epsilon)
+    kind = kind_of(charge.mechanism)
+    amount = getattr(g, kind.budget, None)
+    if amount is None or getattr(g, "delta", None):
+        raise InputError(
+            f"The noise of {kind.name!r} is given by its {kind.sign} alone (--{kind.budget})."
+        )
+    law: Mechanism = kind.make(amount, 1)
+    return law

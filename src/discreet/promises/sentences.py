@@ -61,7 +61,8 @@ def _limits(name: str) -> str:
 def _tolerance(promise: Promise, tolerance: Tolerance) -> str:
     match tolerance:
         case AllOf(parts):
-            return _say("and").join(_tolerance(promise, part) for part in parts)
+            first, *rest = (_tolerance(promise, part) for part in parts)
+            return _say("and").join([first, *map(_lower, rest)])
         case Groups(named):
             return _say("and").join(
                 _say("group", name=name, text=_lower(_tolerance(promise, part)))

@@ -59,7 +59,12 @@ def _in_numbers(given: Any, adjacency: Adjacency) -> Guarantee:
 
 
 def _of_account(account: Account | None, adjacency: Adjacency) -> Guarantee:
-    if account is None or not account.promises:
+    if account is None:
+        raise SpecError(
+            "the spec has neither a promise (tolerance) nor a budget, and its account is not open "
+            "yet; give one of them, or open the account with a promise."
+        )
+    if not account.promises:
         raise SpecError(
             "the spec has neither a promise (tolerance) nor a budget, and its account makes no "
             "promise that would say how much may be spent; give one of them."
@@ -78,7 +83,7 @@ def _before_opening(promise: Promise, delta: float) -> Guarantee:
     if math.isinf(found.epsilon):
         raise SpecError(
             "this promise bounds nothing: at every prior that it speaks of it allows certainty, so "
-            "any budget keeps it. Promise less, or give a budget."
+            "any budget keeps it. Promise something that excludes something, or give a budget."
         )
     return found
 

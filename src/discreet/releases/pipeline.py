@@ -224,7 +224,7 @@ def _on_promises(promises: Iterable[Standing], *, series: bool) -> list[str]:
     """Say in words how much of each promise this takes, and how many more like it fit."""
     found = []
     for one in promises:
-        share, again = percent(min(1.0, one.share_used), "up"), one.fits_again
+        share, again = percent(one.share_used, "up"), one.fits_again
         more = "" if again is None else f", and {again:,} more like it would fit"
         found.append(f"Promise: {one.sentence} With this release {share} of it is used{more}.")
         if again == 0 and not series:

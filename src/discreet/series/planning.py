@@ -12,7 +12,7 @@ published needs a filter instead (`discreet.composition.filters`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -24,11 +24,12 @@ from discreet.budgets.keeping import Kept, largest
 from discreet.budgets.limits import Limits, limits_of
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP, finite_or_null, parameters
+from discreet.laws.registry import by_budget, kind_of
 from discreet.promises.keys import delta_in, promise_from
 from discreet.promises.promise import Promise, PromiseLike
-from discreet.rounding import decimal_down, up
+from discreet.rounding import decimal_down, down, up
 from discreet.series.accumulating import Part, Parts, adjacency_of
-from discreet.series.accuracy import Accuracy, accuracy_of, by_budget, in_rho
+from discreet.series.accuracy import Accuracy, accuracy_of
 from discreet.series.splits import Split
 from discreet.series.units import Accumulation, accumulation
 
@@ -169,9 +170,9 @@ def plan(
         promise, releases = releases, promise
     if not isinstance(releases, int | None):
         raise InputError(f"releases is {releases!r}; it must be a whole number, 1 or more.")
-    if delta_each is None and isinstance(promise, dict):
-        delta_each = delta_in(promise) or None
     split = _split(releases, weights, growth)
+    if delta_each is None and delta_total is None:
+        delta_each = _delta_beside(promise, len(split.weights))
     kind = _budget_kind(mechanism, budget)
     spent, note = _delta_each(delta_each, mechanism, kind)
     if mechanism is not None and keys.get("adjacency") is None:
@@ -221,6 +222,14 @@ def plan(
         sigma=first.sd if shown == "gaussian" else None,
         note=found.note or note,
     )
+
+
+def _delta_beside(promise: Any, releases: int) -> float | None:
+    """Return the δ of each release that a mapping names, or that a choice leaves each of them."""
+    if isinstance(promise, Mapping):
+        return delta_in(promise) or None
+    chosen = getattr(getattr(promise, "guarantee", None), "delta", 0.0)
+    return down(chosen / releases, 1) if chosen else None
 
 
 def _settled(asked: Promise, pure: bool, strength: Strength | None) -> Promise:
@@ -339,7 +348,7 @@ def _budget_kind(mechanism: str | None, budget: Budget | None) -> Budget:
         raise InputError(f"budget is {budget!r}; it must be epsilon or rho.")
     if mechanism is None:
         return budget or "epsilon"
-    kind: Budget = "rho" if in_rho(mechanism) else "epsilon"
+    kind: Budget = kind_of(mechanism).budget
     if budget not in (None, kind):
         raise InputError(f"the budget of {mechanism} noise is {kind}, not {budget}.")
     return kind

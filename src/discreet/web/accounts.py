@@ -16,7 +16,7 @@ from starlette.responses import Response
 from discreet.errors import DiscreetError, InputError
 from discreet.web.granting import router as grants
 from discreet.web.looking import named_ledger
-from discreet.web.release_words import amount_words
+from discreet.web.release_words import amount_words, promise_words
 from discreet.web.screens import REFUSED, How, page
 from discreet.web.workfolder import folder_of
 
@@ -31,6 +31,8 @@ SHOWN = 500
 _KINDS = {
     "begin": "ledger begun",
     "open": "account opened",
+    "promise": "promise made",
+    "withdraw": "promise withdrawn",
     "grant": "cap raised",
     "reserve": "release charged",
     "commit": "release stored",
@@ -86,6 +88,7 @@ class Standing(BaseModel):
     cap: str
     left: str
     unfinished: list[str]
+    promises: list[str]
 
 
 class Sheet(BaseModel):
@@ -118,7 +121,7 @@ def sheet(name: str, ledger: Ledger, account: str | None = None) -> Sheet:
     standings = [
         Standing(
             account=one.name,
-            unit=one.unit,
+            unit=str(one.subject),
             adjacency=one.adjacency.value,
             filter=one.filter.value,
             coordinates=[] if one.cap is None else list(one.filter.coordinates),
@@ -126,6 +129,7 @@ def sheet(name: str, ledger: Ledger, account: str | None = None) -> Sheet:
             cap=_limit(one.cap),
             left=_limit(one.remaining),
             unfinished=[str(entry.release_id) for entry in ledger.unfinished(one.name)],
+            promises=[promise_words(promise) for promise in ledger.promises(one)],
         )
         for one in accounts
     ]

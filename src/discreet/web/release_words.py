@@ -6,11 +6,14 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.rounding import decimal_down, decimal_up
+from discreet.rounding import decimal_down, decimal_up, percent
 from discreet.web.forms import columns_of
 from discreet.web.screens import How
+
+if TYPE_CHECKING:
+    from discreet.ledger import Standing
 
 __all__ = [
     "HOW_ACCURATE",
@@ -19,6 +22,7 @@ __all__ = [
     "Asked",
     "amount_words",
     "learned_words",
+    "promise_words",
     "statistics_of",
 ]
 
@@ -94,6 +98,14 @@ def learned_words(facts: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     names, rows = learned_table(facts)
     return {"names": names, "rows": rows, "holds": probability_text(facts)}
+
+
+def promise_words(one: Standing) -> str:
+    """Return where an account stands under a promise: the sentence, used, left, fitting."""
+    used = percent(one.share_used, "up")
+    more = "" if one.fits_again is None else f"; {one.fits_again:,} more like the last would fit"
+    kept = "" if one.kept else " It is not kept: nothing is charged until it is withdrawn."
+    return f"{one.sentence} {used} used{more}.{kept}"
 
 
 def amount_words(said: Mapping[str, Any] | None, side: Literal["up", "down"]) -> str:

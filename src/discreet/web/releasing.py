@@ -22,7 +22,6 @@ from starlette.responses import RedirectResponse, Response
 from discreet.cli.release import accuracy_lines
 from discreet.errors import DiscreetError, InputError
 from discreet.promises import delta_in
-from discreet.rounding import percent
 from discreet.web.confirming import MOVED, Confirmations, Pending
 from discreet.web.drafts import missing, promise_of, start
 from discreet.web.forms import form_of, mapping_of, readable, written
@@ -36,6 +35,7 @@ from discreet.web.release_words import (
     HOW_LEARNED,
     amount_words,
     learned_words,
+    promise_words,
     statistics_of,
 )
 from discreet.web.screens import page
@@ -264,10 +264,7 @@ def standing(found: Look) -> list[tuple[str, str]]:
         ("Composition", account.filter.value),
         ("Spent", amount_words(spent, "up")),
     ]
-    for one in found.preview.promises:
-        share = percent(min(1.0, one.share_used), "up")
-        more = "" if one.fits_again is None else f"; {one.fits_again:,} more like it would fit"
-        facts.append(("Promise", f"{one.sentence} {share} used{more}."))
+    facts += [("Promise", promise_words(one)) for one in found.preview.promises]
     if account.cap is None:
         return [*facts, ("Cap", "none: what is spent is counted, and nothing limits it")]
     facts += [

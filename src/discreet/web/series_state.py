@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
-from discreet.series.accuracy import by_budget
+from discreet.laws.registry import by_budget, kind_of, names
 from discreet.web.percents import share
 from discreet.web.problems import FormState
 
@@ -30,27 +30,23 @@ class Noise:
 
 
 MECHANISMS: dict[str, Noise] = {
-    "gaussian": Noise("Gaussian noise, ρ each", "ρ", "laws.Gaussian.of_rho({})"),
-    "discrete-gaussian": Noise(
-        "discrete Gaussian noise, ρ each", "ρ", "laws.DiscreteGaussian.of_rho({})"
-    ),
-    "geometric": Noise("geometric noise on a count, ε each", "ε", "laws.Geometric({})"),
-    "laplace": Noise("Laplace noise, ε each", "ε", "laws.Laplace({})"),
-    "randomized-response": Noise(
-        "randomized yes-or-no answers, ε each", "ε", "laws.RandomizedResponse({})"
-    ),
+    **{
+        name: Noise(f"{kind.label}, {kind.sign} each", kind.sign, kind.python)
+        for name, kind in ((name, kind_of(name)) for name in names(planned=True))
+    },
     "epsilon": Noise("any release that promises ε", "ε", "guarantees.PureDP({})"),
     "rho": Noise("any release that promises ρ", "ρ", "guarantees.ZCDP({})"),
 }
 
-Mechanism = Literal[
-    "gaussian",
-    "discrete-gaussian",
-    "geometric",
-    "laplace",
-    "randomized-response",
-    "epsilon",
-    "rho",
+
+def _known(name: str) -> str:
+    if name not in MECHANISMS:
+        raise ValueError(f"it must be one of: {', '.join(MECHANISMS)}")
+    return name
+
+
+Mechanism = Annotated[
+    str, AfterValidator(_known), Field(json_schema_extra={"enum": list(MECHANISMS)})
 ]
 
 
