@@ -18,7 +18,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from discreet.auditing import Audit, attack, audit
-from discreet.auditing.believing import beliefs, edges_of
+from discreet.auditing.belief_checks import beliefs, edges_of
 from discreet.auditing.events import Event, Score, best_event, collected, judged
 from discreet.auditing.neighbours import TARGET, neighbours
 from discreet.auditing.path import Replay, columns_of, opened, raised, trial

@@ -74,7 +74,7 @@ def warned() -> dict[str, str]:
         choose(Posterior(1.0, Box(0.1, 0.5, 1, 1))),
         whole,
         short,
-        choose(Groups((("a", Ratio(2)), ("b", Ratio(3))))),
+        choose(Groups((("a", Ratio(2)), ("b", Ratio(3)))), sided="one"),
         choose(Function(lambda p, q: 5 + p, Box(0.2, 0.5, 0.1, 0.4))),
     ]
     return {" ".join(said.split()[:2]): said for choice in choices for said in choice.warnings}

@@ -378,7 +378,7 @@ def test_a_promise_that_comes_with_a_release_binds_from_then_on(opened: Opened) 
         ledger.charge("clinic", PureDP(0.4), **CHARGED)
     # A promise that everything charged has passed already is not made.
     head = ledger.head
-    with pytest.raises(BrokenPromise, match=r"already beyond .* do not make it"):
+    with pytest.raises(BrokenPromise, match=r"cannot be made"):
         ledger.reserve("clinic", PureDP(0.01), promise=Promise(Ratio(1.5)), **SAID)
     assert ledger.head == head
     assert ledger.verify().verified
@@ -398,7 +398,7 @@ def test_a_plan_and_its_slots_make_promises_too(opened: Opened) -> None:
         ),
         lambda: ledger.check("clinic", PureDP(0.1), plan_id=plan_id, promise=Promise(Ratio(1.5))),
     ):
-        with pytest.raises(BrokenPromise, match="already beyond"):
+        with pytest.raises(BrokenPromise, match=r"already beyond|cannot be made"):
             taken()
     slot = ledger.next_slot(plan_id, promise=Promise(Ratio(2)), **asked)
     ledger.commit(slot.release_id, "a" * 64)
@@ -416,7 +416,7 @@ def test_a_plan_charged_by_its_curve_is_refused_in_words_too(opened: Opened) -> 
     ledger = opened(filter="basic", cap=ApproxDP(3.0, 1e-5))
     part = (Charge(ZCDP(0.01), "gaussian"), 12)
     plan_id = ledger.register_plan("clinic", [part], ApproxDP(2.0, 1e-6), **CHARGED)
-    with pytest.raises(BrokenPromise, match="already beyond"):
+    with pytest.raises(BrokenPromise, match=r"already beyond|cannot be made"):
         ledger.reserve("clinic", part[0], plan_id=plan_id, promise=Promise(Ratio(3)), **SAID)
 
 
@@ -530,7 +530,7 @@ def test_what_became_of_every_promise_can_be_told(opened: Opened, clock: Any) ->
     assert (gone.withdrawn["approver"], gone.withdrawn["reason"]) == ("C", "a mistake")
     assert gone.kept  # when it ended
     # Made again, it binds again, and by what is spent by now it cannot be.
-    with pytest.raises(BrokenPromise, match="already beyond"):
+    with pytest.raises(BrokenPromise, match=r"already beyond|cannot be made"):
         ledger.reserve("clinic", PureDP(0.01), promise=Promise(Ratio(2)), **SAID)
     assert ledger.verify().verified
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from discreet.composition.concentrated import zcdp_delta
 from discreet.errors import BudgetExceeded, SpecError
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from discreet.releases.compiling import Part
 from discreet.releases.pricing import Asked, Priced, Threshold, price, share
 from discreet.releases.questions import Within
+from discreet.releases.statistic import Part
 
 checked = settings(derandomize=True, deadline=None, max_examples=100)
 

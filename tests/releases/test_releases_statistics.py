@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import SpecError
-from discreet.releases.compiling import Compiled, Noisy
 from discreet.releases.contributions import Contribution
 from discreet.releases.spec import load
+from discreet.releases.statistic import Compiled, Noisy
 from discreet.releases.statistics import compiled
 from discreet.releases.tables import decimal_text
 

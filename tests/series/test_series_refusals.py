@@ -12,8 +12,8 @@ from discreet.laws import Geometric, RandomizedResponse
 from discreet.laws.registry import by_budget, kind_of
 from discreet.series import horizon, plan
 from discreet.series.accumulating import adjacency_of, bound_of, guarantee_of
-from discreet.series.left import releases_left
 from discreet.series.planning import shown_down
+from discreet.series.releases_left import releases_left
 from discreet.series.splits import Split
 
 

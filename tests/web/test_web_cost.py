@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from discreet.budgets import choose
 from discreet.budgets.tradeoff import distance_across
 from discreet.laws import Geometric
-from discreet.web.conditions import Asked, Condition
 from discreet.web.cost import Count, answer
+from discreet.web.promise_form import Asked, Condition
 
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 HTML = {"Accept": "text/html"}
@@ -144,8 +144,8 @@ def test_budgets_alone_become_a_file_for_explain(client: Any) -> None:
 ))  # fmt: skip
 def test_no_state_breaks_the_answer(given: dict[str, str]) -> None:
     from discreet.errors import DiscreetError
-    from discreet.web.conditions import read
     from discreet.web.cost import _count
+    from discreet.web.promise_form import read
 
     try:
         found = answer(read(given, budgets=True), _count(given))

@@ -66,8 +66,8 @@ statistics = st.one_of(
 tolerances = st.sampled_from(
     [
         {"ratio": 3},
-        {"posterior": 0.25, "unless_ratio": 3, "values_known": True, "every_output": True},
-        {"posterior": 0.25, "unless_ratio": 3, "values_known": False},
+        {"posterior": 0.25, "unless_ratio": 3, "about": "membership", "every_output": True},
+        {"posterior": 0.25, "unless_ratio": 3, "about": "value"},
         {"profile": "max(0.25/(p*q), 3)"},
         {"box": [0, 0.1, 0, 1], "ratio": 2.5, "sided": "one"},
         {"all": [{"ratio": 3}, {"difference": 0.2, "q": 1}], "delta": 1e-6, "confidence": 0.9},
@@ -144,10 +144,16 @@ def test_the_template_is_a_form_throughout() -> None:
 def test_an_empty_field_is_a_key_left_out() -> None:
     form = form_of(yaml.safe_load(TEMPLATE))
     form["protect.groups"] = "  "
-    form["tolerance.values_known"] = ""
+    form["tolerance.about"] = ""
     values = mapping_of(form)
     assert "groups" not in values["protect"]
-    assert "values_known" not in values["tolerance"]
+    assert "about" not in values["tolerance"]
+
+
+def test_an_older_word_for_membership_is_read() -> None:
+    spec = yaml.safe_load(TEMPLATE)
+    spec["tolerance"] = {"ratio": 3, "values_known": True}
+    assert form_of(spec)["tolerance.about"] == "membership"
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ import pytest
 from discreet.budgets import choose
 from discreet.errors import InputError
 from discreet.web import assets
-from discreet.web.conditions import Asked, Condition
 from discreet.web.cost import Count
 from discreet.web.cost import answer as priced
+from discreet.web.promise_form import Asked, Condition
 from discreet.web.serving import serve
 from discreet.web.tolerate import answer
 

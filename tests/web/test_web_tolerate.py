@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 from discreet.budgets import choose
 from discreet.errors import DiscreetError
 from discreet.promises import PRESETS, tolerance_in
-from discreet.web.conditions import KINDS, WORRIES, Asked, Condition, preset_links, read
 from discreet.web.handles import axis, edges, handles, map_handles, moved
 from discreet.web.links import link
+from discreet.web.promise_form import KINDS, WORRIES, Asked, Condition, preset_links, read
 from discreet.web.tolerate import answer
 
 FAST = settings(derandomize=True, deadline=None, max_examples=60)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from discreet.auditing.believing import BeliefCheck, beliefs, edges_of
+from discreet.auditing.belief_checks import BeliefCheck, beliefs, edges_of
 from discreet.auditing.events import Name, Sample, Tested, best_event, collected, judged
 from discreet.auditing.promises import Promise
 from discreet.auditing.settings import NOTE, WHOLE, check_settings, training_size

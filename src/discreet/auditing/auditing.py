@@ -4,7 +4,7 @@
 
 Generated neighbours (`neighbours`) go through the real path (`path`) many times. On training trials
 an event is chosen for every pair, for the whole release and for each mechanism call; the few pairs
-that look worst are then released afresh, and their events (`events`) and beliefs (`believing`)
+that look worst are then released afresh, and their events (`events`) and beliefs (`belief_checks`)
 tested there. `checks` need next to no statistics.
 
 Failure probability. All statistical conclusions together are wrong about a release that keeps its
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.auditing import checks
-from discreet.auditing.believing import BeliefCheck, beliefs, edges_of
+from discreet.auditing.belief_checks import BeliefCheck, beliefs, edges_of
 from discreet.auditing.checks import Check
 from discreet.auditing.events import Event, Name, Sample, Tested, best_event, judged
 from discreet.auditing.neighbours import Pair, neighbours

@@ -144,6 +144,6 @@ def worst_difference(
         beta = math.exp(-epsilon)
         alpha = q + beta * beta * (1 - q) - beta
         p = min(1.0, (math.sqrt(beta) - beta) / alpha) if alpha > 0 else 1.0
-    prior = Prior(p, q)
+    prior = Prior(p or 0.5, q)  # at an ε next to 0 every prior is as good
     high = ratio(epsilon, prior, adjacency, counts_sensitive_only=counts_sensitive_only)[1]
-    return p, up(prior.pq * (high - 1))
+    return prior.p, up(prior.pq * (high - 1))

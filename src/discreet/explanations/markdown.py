@@ -15,7 +15,7 @@ from discreet.explanations.figures import (
 )
 from discreet.explanations.statements import Statement, cap_text
 from discreet.rounding import percent
-from discreet.statements import learned_lines, promise_lines
+from discreet.statements import gaussian_lines, learned_lines, promise_lines
 from discreet.statements.tables import flat
 from discreet.words import catalogue
 
@@ -92,7 +92,9 @@ def _sections(statement: Statement) -> Iterator[tuple[str, list[str]]]:
     )
     yield "risk", _risk(statement)
     columns = ("statistic", "part", "mechanism", "sensitivity", "scale")
-    yield "mechanisms", table(columns, mechanism_rows(facts["mechanisms"]))
+    made = table(columns, mechanism_rows(facts["mechanisms"]))
+    said = gaussian_lines(statement.stored.said.get("gaussian_mu"))
+    yield "mechanisms", [*made, "", *said] if said else made
     rows = [
         (row["statistic"], accuracy_text(row), level(row["interval"])) for row in facts["accuracy"]
     ]

@@ -893,9 +893,10 @@ def figures(keys: dict[str, Any], adjacency: str) -> list[str]:
 
 
 def group_names(keys: dict[str, Any]) -> list[str]:
-    """The names that groups were given, which may have figures of their own."""
+    """The words that name groups, which may have figures of their own."""
     parts = [*keys.get("all", []), *keys.get("groups", {}).values()]
-    return [*keys.get("groups", {}), *(name for part in parts for name in group_names(part))]
+    named = [f"for {name}: " for name in keys.get("groups", {})]
+    return [*named, *(name for part in parts for name in group_names(part))]
 
 
 def tells(sentence: str, wanted: list[str], names: list[str]) -> bool:

@@ -29,7 +29,7 @@ from discreet.guarantees import (
 )
 from discreet.laws import Exponential
 from discreet.ledger.amounts import EXACT, ZERO, Amount, exact, exact_ratio, float_down
-from discreet.ledger.words import line
+from discreet.ledger.text_checks import line
 
 __all__ = ["Charge", "Chargeable", "Filter", "charges", "said_to_fit"]
 

@@ -24,7 +24,7 @@ from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.entries import Entry
 from discreet.ledger.filters import Charge, Chargeable, Filter, charges
-from discreet.ledger.words import line
+from discreet.ledger.text_checks import line
 
 __all__ = ["Part", "Plan", "PlanPart", "Slot", "check_total", "composed", "parts_of"]
 

@@ -25,7 +25,9 @@ from typing import Any
 
 from discreet.errors import SpecError
 from discreet.releases import questions as asked
-from discreet.releases.compiling import (
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines.base import Bins, Field, Labels, Measure, Number, Steps, Tally
+from discreet.releases.statistic import (
     Answer,
     Compiled,
     Measured,
@@ -35,8 +37,6 @@ from discreet.releases.compiling import (
     number_of,
     resolution_of,
 )
-from discreet.releases.contributions import Contribution
-from discreet.releases.engines.base import Bins, Field, Labels, Measure, Number, Steps, Tally
 
 __all__ = ["BestOf", "QuantileOf", "best_of", "quantile_of"]
 

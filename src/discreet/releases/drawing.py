@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 
 from discreet.errors import DataError
 from discreet.noise import discrete_gaussian, discrete_laplace, noisy_max
-from discreet.releases.compiling import Noisy
 from discreet.releases.engines.base import Engine, KeySet, Labels, Query
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
+from discreet.releases.statistic import Noisy
 from discreet.releases.tables import Table, table_of
 
 __all__ = ["Drawn", "Observe", "Progress", "draw", "passes", "query_of", "with_noise"]

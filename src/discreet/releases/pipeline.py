@@ -28,7 +28,7 @@ from discreet.ledger.accounts import remaining_dict
 from discreet.ledger.promises import register
 from discreet.promises import delta_in
 from discreet.releases import outputs
-from discreet.releases.caller import Confirm, Say, confirmed, quiet, user
+from discreet.releases.confirmation import Confirm, Say, confirmed, quiet, user
 from discreet.releases.drawing import Progress, draw
 from discreet.releases.engines.base import Engine
 from discreet.releases.engines.opening import opened
@@ -414,9 +414,16 @@ class _Run:
             "unit_name": str(unit),
             "promises": [one.to_dict() for one in made],
             "learned": None if found is None else found.to_dict(),
+            "gaussian_mu": _mu(self.plan),
             "explanations": {p.name: p.statistic.explain() for p in self.plan.statistics},
             "table": table.to_dict(),
         }
+
+
+def _mu(plan: Plan) -> float | None:
+    """Return μ = √(2ρ) of the Gaussian noise in a release, rounded up; None without any."""
+    rho = math.fsum(call.rho or 0.0 for call in plan.pricing.calls if call.mechanism == "gaussian")
+    return up(math.sqrt(2 * rho)) if rho else None
 
 
 def _told_spec(spec: Spec) -> dict[str, Any]:

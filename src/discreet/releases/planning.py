@@ -18,13 +18,13 @@ from discreet.ledger import Account
 from discreet.noise.calibration import WIDEST
 from discreet.promises import Promise
 from discreet.releases.allowance import allowance
-from discreet.releases.compiling import Compiled, Noisy, Part
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Column, KeySet, Labels
 from discreet.releases.keys import cells_of
 from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
 from discreet.releases.questions import Discover
 from discreet.releases.spec import Spec
+from discreet.releases.statistic import Compiled, Noisy, Part
 from discreet.releases.statistics import compiled
 
 __all__ = ["KEYS", "Plan", "Planned", "plan_of"]

@@ -28,8 +28,8 @@ from discreet.laws.discrete_gaussian import DiscreteGaussian
 from discreet.laws.gaussian import Gaussian
 from discreet.laws.geometric import Geometric
 from discreet.noise.calibration import gaussian_scale, laplace_scale
-from discreet.releases.compiling import Part
 from discreet.releases.questions import Within
+from discreet.releases.statistic import Part
 from discreet.rounding import down
 
 __all__ = ["Asked", "Priced", "Pricing", "Threshold", "price", "share"]

@@ -19,7 +19,7 @@ from typing import Any
 from discreet.errors import DataError, PolicyError
 from discreet.ledger import Entry, Ledger, Slot
 from discreet.releases import outputs
-from discreet.releases.caller import Say
+from discreet.releases.confirmation import Say
 
 __all__ = ["LOOKED_BACK", "Repeat", "charged_for", "recover", "repeat_of"]
 

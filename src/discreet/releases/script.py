@@ -278,7 +278,7 @@ def _tallies(statistic: HistogramOf | RandomizedOf, drawn: Any, add: str) -> Ite
 
 def _labels(statistic: HistogramOf | RandomizedOf) -> list[Any]:
     """The rows of one made-up cell: their labels are those of every cell."""
-    from discreet.releases.compiling import Noisy
+    from discreet.releases.statistic import Noisy
 
     assumed = statistic.assumed(0)
     return statistic.answers({name: Noisy(v, 0, 0.0) for name, v in assumed.items()}, 0.95)[0]

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.guarantees import amount
 from discreet.rounding import number
-from discreet.statements import learned_lines, promise_lines
+from discreet.statements import gaussian_lines, learned_lines, promise_lines
 from discreet.words import catalogue
 
 __all__ = ["statement"]
@@ -46,6 +46,7 @@ def statement(said: Mapping[str, Any]) -> str:
         "|---|---|---|---|---|---|---|",
         *(_call(call) for call in said["plan"]["calls"]),
         "",
+        *gaussian_lines(said.get("gaussian_mu")),
         f"Intervals hold with probability {said['interval']:g} over the noise; they do not cover "
         "rows left out by bounding, values clipped to their bounds, or rows without a unit.",
         "",

@@ -26,16 +26,6 @@ from typing import Any
 from discreet.errors import SpecError
 from discreet.laws.gaussian import Gaussian
 from discreet.releases import questions as asked
-from discreet.releases.compiling import (
-    Answer,
-    Compiled,
-    Measured,
-    Noisy,
-    OfRows,
-    Part,
-    number_of,
-    resolution_of,
-)
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import (
     Bins,
@@ -45,6 +35,16 @@ from discreet.releases.engines.base import (
     Number,
     Summing,
     Tally,
+)
+from discreet.releases.statistic import (
+    Answer,
+    Compiled,
+    Measured,
+    Noisy,
+    OfRows,
+    Part,
+    number_of,
+    resolution_of,
 )
 
 __all__ = ["CountOf", "HistogramOf", "Moments", "RandomizedOf", "SumOf", "compiled"]

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.releases.compiling import Answer
 from discreet.releases.engines.base import KeySet
+from discreet.releases.statistic import Answer
 
 __all__ = ["Table", "decimal_text", "table_of"]
 

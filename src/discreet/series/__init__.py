@@ -2,8 +2,8 @@
 
 from discreet.series.delta import DeltaAdvice, advice_on_delta
 from discreet.series.horizons import Horizon, Step, horizon
-from discreet.series.left import releases_left
 from discreet.series.planning import Plan, plan
+from discreet.series.releases_left import releases_left
 from discreet.series.splits import Split
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from discreet.statements.learned import PRIORS, Learned, Row, learned
 from discreet.statements.tables import (
+    gaussian_lines,
     learned_lines,
     learned_table,
     probability_text,
@@ -12,6 +13,7 @@ __all__ = [
     "PRIORS",
     "Learned",
     "Row",
+    "gaussian_lines",
     "learned",
     "learned_lines",
     "learned_table",

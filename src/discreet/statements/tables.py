@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from discreet.rounding import decimal_down, decimal_up
+from discreet.rounding import decimal_down, decimal_up, number
 from discreet.words import catalogue
 
 _COLUMNS = ("membership", "value", "both", "guess")
@@ -83,6 +83,13 @@ def learned_lines(facts: Mapping[str, Any] | None) -> list[str]:
     lines = [f"| {' | '.join(map(flat, names))} |", "|" + "---|" * len(names)]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     return [*lines, "", flat(probability_text(facts))]
+
+
+def gaussian_lines(mu: float | None) -> list[str]:
+    """Return μ of the Gaussian noise of a release as a paragraph; nothing without any."""
+    if mu is None:
+        return []
+    return [catalogue().say("statement.learned.gaussian", mu=number(mu, "up")), ""]
 
 
 def probability_text(facts: Mapping[str, Any]) -> str:

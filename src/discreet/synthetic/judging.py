@@ -34,7 +34,7 @@ from discreet.synthetic.region import Region
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.releases.caller import Confirm
+    from discreet.releases.confirmation import Confirm
     from discreet.synthetic.spec import SyntheticSpec
 
 __all__ = ["assess"]

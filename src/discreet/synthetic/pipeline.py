@@ -26,7 +26,7 @@ from discreet.synthetic.law import Synthesizer
 from discreet.synthetic.records import worst_case
 
 if TYPE_CHECKING:
-    from discreet.releases.caller import Confirm, Say
+    from discreet.releases.confirmation import Confirm, Say
     from discreet.synthetic.spec import SyntheticSpec
 
 __all__ = ["Synthesis", "loaded", "synthesize"]

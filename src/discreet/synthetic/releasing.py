@@ -22,7 +22,7 @@ from discreet.ledger.accounts import remaining_dict
 from discreet.promises import Promise, delta_in
 from discreet.releases import outputs
 from discreet.releases.allowance import allowance, as_pure
-from discreet.releases.caller import Confirm, Say, confirmed, quiet, user
+from discreet.releases.confirmation import Confirm, Say, confirmed, quiet, user
 from discreet.releases.recovery import recover
 from discreet.synthetic import files, wording
 from discreet.synthetic.cells import Cells

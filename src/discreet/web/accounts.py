@@ -1,7 +1,7 @@
 """The screen Ledger: every account, every entry, what is spent and left, and whether it is sound.
 
 A ledger is a file in the working folder, by its name, or the one that a spec file in the folder
-names. Everything here reads; the one thing that a person may write is a grant (`granting`).
+names. Everything here reads; the one thing that a person may write is a grant (`raise_cap`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InputError
-from discreet.web.granting import router as grants
-from discreet.web.looking import named_ledger
+from discreet.web.dry_run import named_ledger
+from discreet.web.raise_cap import router as grants
 from discreet.web.release_words import amount_words, promise_words
 from discreet.web.screens import REFUSED, How, page
 from discreet.web.workfolder import folder_of

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from discreet.errors import InputError, PolicyError
+from discreet.web.dry_run import Look
 from discreet.web.forms import written
-from discreet.web.looking import Look
 from discreet.web.workfolder import Workfolder
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ _FIRST = {
     "tolerance": {
         "posterior": 0.25,
         "unless_ratio": 3,
-        "values_known": True,
+        "about": "membership",
         "every_output": True,
     }
 }
@@ -30,7 +30,7 @@ def release_link(promise: Mapping[str, Any]) -> str:
     """Return the link that takes a tolerance or a budget to the screen Release.
 
     >>> release_link({"tolerance": {"ratio": 3.0, "q": 1.0}})
-    '/release?promise=tolerance%3A+%7Bratio%3A+3.0%2C+values_known%3A+true%2C+every_output%3A+true%7D'
+    '/release?promise=tolerance%3A+%7Bratio%3A+3.0%2C+about%3A+membership%2C+every_output%3A+true%7D'
     """
     import yaml
 
@@ -46,7 +46,7 @@ def _said(tolerance: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tolerance with the words of a spec, where it has words: q = 1, and δ = 0."""
     said = {key: value for key, value in tolerance.items() if key != "q" or value != 1}
     if "q" not in said and "q" in tolerance:
-        said["values_known"] = True
+        said["about"] = "membership"
     return said if "delta" in tolerance else {**said, "every_output": True}
 
 

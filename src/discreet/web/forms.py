@@ -134,7 +134,7 @@ _TOLERANCE: dict[str, Reader] = {
     "preset": _text,
     "p": _number,
     "q": _number,
-    "values_known": _yes,
+    "about": _text,
     "every_output": _yes,
     "confidence": _number,
     "delta": _number,
@@ -216,9 +216,13 @@ def _plain(value: Any) -> Any:
     """Return values in the form's own terms: keys as texts, defaults that are said left out."""
     if isinstance(value, Mapping):
         said = {str(key): _plain(entry) for key, entry in value.items() if entry is not None}
-        for name in ("values_known", "every_output"):
-            if said.get(name) is False:
-                del said[name]
+        known = said.pop("values_known", None)
+        if known is True and "about" not in said:  # an older way to write it
+            said["about"] = "membership"
+        elif known not in (True, False, None):
+            said["values_known"] = known
+        if said.get("every_output") is False:
+            del said["every_output"]
         column = said.get("column")
         if isinstance(column, list) and len(column) == 1 and isinstance(column[0], str):
             said["column"] = column[0]

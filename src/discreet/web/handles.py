@@ -24,7 +24,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from discreet.errors import InputError
-from discreet.web.conditions import Asked, Condition
+from discreet.web.promise_form import Asked, Condition
 
 __all__ = ["Handle", "axis", "edges", "handles", "map_handles", "moved"]
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from discreet.cli.release import accuracy_lines
 from discreet.errors import InputError
 from discreet.web.drafts import missing
+from discreet.web.dry_run import look, read
 from discreet.web.forms import form_of, mapping_of, readable, written
-from discreet.web.looking import look, read
 from discreet.web.screens import REFUSED
 from discreet.web.workfolder import folder_of
 

@@ -24,10 +24,10 @@ from discreet.errors import DiscreetError, InputError
 from discreet.promises import delta_in
 from discreet.web.confirming import MOVED, Confirmations, Pending
 from discreet.web.drafts import missing, promise_of, start
+from discreet.web.dry_run import Look, look, read
+from discreet.web.form_fields import Fields, amounts_of
 from discreet.web.forms import form_of, mapping_of, readable, written
 from discreet.web.links import link, yaml_file
-from discreet.web.looking import Look, look, read
-from discreet.web.made import DOWNLOADS, SHOWN, download, find_made
 from discreet.web.release_api import for_programs
 from discreet.web.release_words import (
     HOW_ACCURATE,
@@ -39,7 +39,7 @@ from discreet.web.release_words import (
     statistics_of,
 )
 from discreet.web.screens import page
-from discreet.web.sending import Fields, amounts_of
+from discreet.web.stored_release import DOWNLOADS, SHOWN, download, find_made
 from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
 
 __all__ = ["BODY_LIMITS", "router"]

@@ -17,8 +17,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InputError
-from discreet.web.asking import Shown, asking_page
-from discreet.web.conditions import (
+from discreet.web.drafts import release_link
+from discreet.web.handles import Handle, axis, edges, handles, map_handles, moved
+from discreet.web.links import as_yaml, link, yaml_file
+from discreet.web.promise_form import (
     KINDS,
     Asked,
     budget_text,
@@ -26,10 +28,8 @@ from discreet.web.conditions import (
     preset_links,
     read,
 )
-from discreet.web.drafts import release_link
-from discreet.web.handles import Handle, axis, edges, handles, map_handles, moved
-from discreet.web.links import as_yaml, link, yaml_file
 from discreet.web.screens import REFUSED, How
+from discreet.web.sentence_screens import Shown, asking_page
 
 __all__ = ["Answer", "answer", "router"]
 

@@ -19,11 +19,11 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import DiscreetError, InputError, PolicyError
+from discreet.web.dry_run import named_ledger
+from discreet.web.form_fields import Fields, amounts_of
 from discreet.web.links import link
-from discreet.web.looking import named_ledger
 from discreet.web.release_words import HOW_LEARNED, amount_words, learned_words
 from discreet.web.screens import page
-from discreet.web.sending import Fields, amounts_of
 from discreet.web.workfolder import Workfolder, folder_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.web.conditions import MOST, WORRIES, Asked
+from discreet.web.promise_form import MOST, WORRIES, Asked
 from discreet.web.screens import page
 
 __all__ = ["Shown", "asking_page"]
