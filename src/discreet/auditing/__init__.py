@@ -3,9 +3,9 @@
     from discreet.auditing import audit
     audit("clinic.yaml")     # an Audit: passed, epsilon_lower, failure_probability, tests, checks
 
-`neighbours` makes up data sets, `path` runs the real release on them, `events` and `belief_checks` are
-the adversary, `promises` what was promised, `checks` what needs next to no statistics. `attack` is
-for mechanisms outside a release.
+`neighbours` makes up data sets, `path` runs the real release on them, `events` and `belief_checks`
+are the adversary, `promises` what was promised, `checks` what needs next to no statistics.
+`attack` is for mechanisms outside a release.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from discreet.budgets.choice import Binding, Certificate, Choice
@@ -18,8 +19,11 @@ from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import ApproxDP, PureDP
 from discreet.promises.keys import delta_in, promise_from
 from discreet.promises.promise import Promise, PromiseLike
+from discreet.rounding import up
 
 __all__ = ["choose"]
+
+_PAST_ROUNDING = 512  # ulps
 
 
 def choose(
@@ -81,8 +85,9 @@ def _solved(
         certificate = Certificate(math.inf, math.inf, solved.method, *sure)
         return ApproxDP(math.inf, delta, adjacency=where), certificate
     lower = _largest(promise, limits, delta)
-    # What passes the raised limits breaks the promise; the bracket is a few ulps wide.
-    upper = _largest(promise, limits.raised(), delta) * (1 + 1e-14)
+    # What passes the raised limits breaks the promise. Bounds are rounded up on the way by some
+    # ulps of the loss, and the bracket is a few ulps wide: the limits are lifted past both.
+    upper = _largest(promise, _lifted(limits.raised()), delta) * (1 + 1e-14)
     if promise.on_average:
         certificate = Certificate(lower, upper, "trade-off curve of one step", True)
         if delta == 0:
@@ -93,6 +98,13 @@ def _solved(
     )
     method = f"{solved.method}; then KSZ Theorem 3.9 for {steps}"
     return ApproxDP(lower, delta, adjacency=where), Certificate(lower, upper, method, *sure)
+
+
+def _lifted(limits: Limits) -> Limits:
+    one = None if limits.one is None else up(limits.one, _PAST_ROUNDING)
+    return replace(
+        limits, one=one, two=None if limits.two is None else up(limits.two, _PAST_ROUNDING)
+    )
 
 
 def _largest(promise: Promise, limits: Limits, delta: float) -> float:

@@ -7,8 +7,8 @@
 `spec` and `questions` are what is asked; `contributions`, `statistic` and `statistics` (with
 `choices`) what it measures and how sensitive that is; `pricing` and `planning` what it costs;
 `engines` where the rows are; `pipeline` the way through, by `drawing`, with `recovery` of what an
-earlier run left and `confirmation` for whoever asks; `tables`, `outputs` and `statement` what is left on
-disk; `script` the same release as OpenDP code.
+earlier run left and `confirmation` for whoever asks; `tables`, `outputs` and `statement` what is
+left on disk; `script` the same release as OpenDP code.
 """
 
 from __future__ import annotations
