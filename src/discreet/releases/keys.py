@@ -1,5 +1,9 @@
 """Public keys: the cells of a statistic, from the spec or from a file beside it.
 
+Keys are published, so they must not come from the protected data: the source itself (by whatever
+path or link), a copy of it, and the column that names a person or a household are refused as keys
+before anything is read.
+
 A file of keys is CSV in UTF-8 with a header; it must have a column of the same name as the column
 of the data, or only one column. Every key is a text, compared exactly: no blank is stripped and no
 case is folded. The cells of several columns are all their combinations, in the order given.
@@ -8,17 +12,62 @@ case is folded. The cells of several columns are all their combinations, in the 
 from __future__ import annotations
 
 import csv
+import filecmp
 import math
 from itertools import product
 from pathlib import Path
 
-from discreet.errors import SpecError
+from discreet.errors import PolicyError, SpecError
 from discreet.releases.engines.base import KeySet
-from discreet.releases.spec import Spec
+from discreet.releases.spec import InFolder, Spec
 
-__all__ = ["MOST_CELLS", "cells_of", "keys_from_file"]
+__all__ = ["MOST_CELLS", "cells_of", "public_keys", "refuse_unit_column"]
 
 MOST_CELLS = 5_000_000
+
+
+def public_keys(spec: InFolder, name: str, column: str) -> tuple[str, ...]:
+    """Return the keys of a column from a file beside the spec; refuse the protected source."""
+    path = spec.path(name)
+    source = _source(spec)
+    if source is not None and _same(path, source):
+        raise PolicyError(
+            f"the keys of {column!r} are read from {name!r}, which is the protected source or a "
+            "copy of it: they would publish who is in the data. List the public values in a file "
+            "of their own, or pay for finding them with keys: {discover: {delta: …}}."
+        )
+    return keys_from_file(path, column)
+
+
+def _source(spec: InFolder) -> Path | None:
+    """The file that holds the protected data, if it is one."""
+    given = spec.source
+    if given is None:
+        return None
+    if "://" not in given:
+        return spec.path(given)
+    scheme, _, rest = given.partition(":///")
+    return spec.path(rest.partition("?")[0]) if scheme == "duckdb" and rest else None
+
+
+def _same(path: Path, source: Path) -> bool:
+    """Whether two files are one, by any path or link, or have the same bytes."""
+    try:
+        return path.samefile(source) or filecmp.cmp(path, source, shallow=False)
+    except OSError:
+        return False  # whichever is missing is refused by who reads it
+
+
+def refuse_unit_column(spec: InFolder, by: tuple[str, ...], statistic: str) -> None:
+    """Refuse groups by the column that names a person or a household: each would be published."""
+    if spec.protect.unit not in ("person", "household"):
+        return
+    own = [column for column in by if column in spec.protect.column]
+    if own:
+        raise PolicyError(
+            f"{statistic}: column {own[0]!r} names the protected {spec.protect.unit}, and groups "
+            "by it would publish each of them. Group by another column."
+        )
 
 
 def keys_from_file(path: Path, column: str) -> tuple[str, ...]:
@@ -56,7 +105,7 @@ def cells_of(
     lists = []
     for column in by:
         given = keys[column]
-        lists.append(keys_from_file(spec.path(given), column) if isinstance(given, str) else given)
+        lists.append(public_keys(spec, given, column) if isinstance(given, str) else given)
     size = math.prod(len(values) for values in lists)
     if size > MOST_CELLS:
         raise SpecError(

@@ -20,7 +20,7 @@ from discreet.promises import Promise
 from discreet.releases.allowance import allowance
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Column, KeySet, Labels
-from discreet.releases.keys import cells_of
+from discreet.releases.keys import cells_of, refuse_unit_column
 from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
 from discreet.releases.questions import Discover
 from discreet.releases.spec import Spec
@@ -220,6 +220,7 @@ def _planned(spec: Spec) -> tuple[tuple[Planned, ...], list[Asked]]:
     for entry in spec.named():
         statistic = compiled(entry)
         by = tuple(getattr(entry, "by", ()))
+        refuse_unit_column(spec, by, f"statistic {entry.name!r}")
         protect = spec.protect
         contribution = Contribution.of(
             protect.rows,

@@ -153,6 +153,7 @@ class InFolder(Closed):
 
     if TYPE_CHECKING:
         # Fields of every such spec, in their own places among the others.
+        source: str | None
         ledger: str
         protect: Protect
         tolerance: dict[str, Any] | None

@@ -28,7 +28,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from discreet.errors import PolicyError, SpecError
-from discreet.releases.keys import keys_from_file
+from discreet.releases.keys import public_keys, refuse_unit_column
 from discreet.releases.questions import Keys, key_text
 from discreet.releases.spec import Budget, InFolder, Names, Protect, Publication, written
 from discreet.synthetic.cells import Cells
@@ -108,6 +108,7 @@ class SyntheticSpec(InFolder):
 
     def cells(self) -> Cells:
         """Return the possible cells, reading the files of levels; all of it is public."""
+        refuse_unit_column(self, self.columns, "columns")
         levels = {}
         for column in self.columns:
             keys = self.keys.get(column)
@@ -116,9 +117,7 @@ class SyntheticSpec(InFolder):
                     f"column {column!r} has no keys, and levels found in the data would reveal who "
                     "is in it. List its public levels under keys, or name a CSV file of them."
                 )
-            levels[column] = (
-                keys_from_file(self.path(keys), column) if isinstance(keys, str) else keys
-            )
+            levels[column] = public_keys(self, keys, column) if isinstance(keys, str) else keys
         return Cells.of(levels, impossible=self.impossible)
 
 
