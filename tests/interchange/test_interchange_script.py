@@ -265,17 +265,18 @@ HOSTILE = [
 
 @pytest.mark.parametrize("word", HOSTILE, ids=range(len(HOSTILE)))
 def test_no_word_of_a_spec_becomes_code(word: str, tmp_path: Path) -> None:
+    group = f"{word}."  # groups by the unit's own column are refused
     spec = _spec(
         {"epsilon": 1.0},
         purpose=word,
         account=word,
         protect={"unit": "person", "column": word, "rows": 1},
         statistics=[
-            {"count": "rows", "name": word, "by": [word], "keys": {word: [word]}},
+            {"count": "rows", "name": word, "by": [group], "keys": {group: [word]}},
             {"sum": word, "bounds": [0, 1], "resolution": 1},
         ],
     )
-    table = pa.table({word: ["a"]})
+    table = pa.table({word: ["a"], group: ["b"]})
     script = opendp_script(spec, data=table, folder=tmp_path)
     script.encode("utf-8")
     names = {
