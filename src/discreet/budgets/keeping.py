@@ -248,18 +248,13 @@ def _on_average(promise: Promise, total: Total) -> Kept:
     """The chance that the best guess is right, against what is tolerated of it."""
     from discreet.beliefs.guesses import right_guess
 
-    excess, worst = -math.inf, 0.0
-    subjects = total(promise.related)
+    excess, subjects = -math.inf, total(promise.related)
     for _, part in promise.parts:
-        for q in _worst_guesses(part, subjects):
-            chance = min(right_guess(subject, q) for subject in subjects)
-            allowed = part.ratio_at(1.0, q) * q
-            if chance - allowed > excess:
-                excess, worst = chance - allowed, chance
-    if math.isinf(excess):
-        raise ToleranceError("on average, fix q: the chance that the best guess is right before.")
+        q = _guess_before(part)
+        chance = min(right_guess(subject, q) for subject in subjects)
+        excess = max(excess, chance - part.ratio_at(1.0, q) * q)
     return Kept(
-        excess=excess if worst < 1 or excess > 0 else min(excess, 0.0),
+        excess=excess,
         failure=0.0,
         strength="curve" if any(hasattr(s, "largest") for s in subjects) else "generic",
         survives=True,
@@ -268,11 +263,10 @@ def _on_average(promise: Promise, total: Total) -> Kept:
     )
 
 
-def _worst_guesses(part: Any, subjects: Subjects) -> list[float]:
-    """The priors of a guess at which a tolerance is tightest."""
-    box = part.box
-    if box.q_fixed:
-        return [box.q1]
+def _guess_before(part: Any) -> float:
+    """The chance that the best guess is right before; a tolerance must name it."""
+    if part.box.q_fixed:
+        return float(part.box.q1)
     raise ToleranceError(
         "on average, a promise speaks of one chance of guessing right beforehand; fix it with q "
         "(0.05 for the most likely of twenty equal answers)."
