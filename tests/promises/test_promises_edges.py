@@ -235,9 +235,6 @@ class TestShapes:
         for end in (True, "0.1", None):
             with pytest.raises(InputError, match="must be numbers"):
                 Box(end)
-        with pytest.raises(InputError, match=r"q from 0 to 0\.5 only, and q = 1"):
-            Box(0, 1, 0, 0.5).at_q(1.0, 1.0)
-        assert Box(0.1, 0.5, 0, 1).at_q(0.25, 0.75) == Box(0.1, 0.5, 0.25, 0.75)
         with pytest.raises(InputError, match="outside the box"):
             priors(p=0.9, box=Box(0, 0.5, 0, 1))
 

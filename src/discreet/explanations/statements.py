@@ -128,10 +128,9 @@ def statement(stored: Stored) -> Statement:
 
 def _unit(stored: Stored) -> Unit:
     """The unit by the name that the account gave it, or by its columns."""
-    protect, account = stored.said["unit"], stored.account
-    if account.unit_name is not None:
-        return account.subject
-    return Unit.of(protect["unit"], protect.get("name"), tuple(protect.get("column", ())))
+    protect = stored.said["unit"]
+    own = Unit.of(protect["unit"], protect.get("name"), tuple(protect.get("column", ())))
+    return stored.account.called(own)
 
 
 def _kind(stored: Stored) -> str:

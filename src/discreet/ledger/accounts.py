@@ -127,6 +127,10 @@ class Account:
         """What is protected, as sentences call it."""
         return Unit.of(self.unit, self.unit_name)
 
+    def called(self, unit: Unit) -> Unit:
+        """Return the unit by the name that the account gave it, or as the release calls it."""
+        return unit if self.unit_name is None else self.subject
+
     @property
     def remaining(self) -> Amount | None:
         """What the lifetime cap still allows; None without a lifetime cap."""

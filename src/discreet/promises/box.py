@@ -60,16 +60,6 @@ class Box:
         """Say whether a prior lies in the box; lower ends of 0 are outside."""
         return p > 0 and q > 0 and self.p0 <= p <= self.p1 and self.q0 <= q <= self.q1
 
-    def at_q(self, q0: float, q1: float) -> Box:
-        """Return the part of the box with q between q0 and q1, or refuse if there is none."""
-        low, high = max(self.q0, q0), min(self.q1, q1)
-        if low > high:
-            raise InputError(
-                f"the tolerance speaks of q from {self.q0:g} to {self.q1:g} only, and q = {q1:g} "
-                "is needed here (the adversary knows everything but whether the person is in)."
-            )
-        return Box(self.p0, self.p1, low, high)
-
     def to_mapping(self) -> dict[str, Any]:
         """Return `p`, `q` where fixed, or `box`; nothing for every prior."""
         out: dict[str, Any] = {}

@@ -391,7 +391,7 @@ class _Run:
     def _stored(self, release_id: str, head: str, after: Account, table: Table) -> dict[str, Any]:
         """Return the stored release: everything that a report or a statement is made from."""
         spec, spent = self.spec, after.spent.floats("up")
-        unit = spec.unit if after.unit_name is None else after.subject
+        unit = after.called(spec.unit)
         made = self.ledger.made_promises(spec.account)
         promises = [one.registered.promise(after) for one in made if one.withdrawn is None]
         found = learned(after.total, unit, promises)

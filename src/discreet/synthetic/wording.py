@@ -37,7 +37,7 @@ class Standing:
     @classmethod
     def of(cls, spec: SyntheticSpec, account: Account, made: tuple[Made, ...]) -> Standing:
         """Return what every statement of the account's releases states, this file included."""
-        unit = spec.unit if account.unit_name is None else account.subject
+        unit = account.called(spec.unit)
         promises = [one.registered.promise(account) for one in made if one.withdrawn is None]
         found = learned(account.total, unit, promises)
         return cls(unit, made, None if found is None else found.to_dict())

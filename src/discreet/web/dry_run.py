@@ -139,5 +139,4 @@ def _learned(after: Account, spec: Spec, preview: Preview) -> Learned | None:
     from discreet.statements import learned
 
     promises = [one.registered.promise(after) for one in preview.promises]
-    unit = spec.unit if after.unit_name is None else after.subject
-    return learned(after.total, unit, promises)
+    return learned(after.total, after.called(spec.unit), promises)
