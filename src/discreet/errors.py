@@ -12,10 +12,26 @@
     └── InternalError (also RuntimeError)       exit 5   a fault of ours
 
 A message says what is wrong, which value, which rule, and what to do next, and it never holds a
-value that came from protected data.
+value that came from protected data. Its words are in the catalogue, as a text or as a table:
+
+    [cap_passed]
+    says = "The account {account} has {left} left; this needs {needs}."
+    next = "Spend less, or have someone raise the cap."
+    flags = "Spend less, or raise the cap with `discreet ledger grant`."   # the command line's next
+
+>>> error = BudgetExceeded("errors.example", account="clinic", left="0.2")
+>>> error.message, error.next
+('The account clinic has 0.2 left.', 'Spend less.')
+>>> str(error)
+'The account clinic has 0.2 left. Spend less.'
 """
 
 from __future__ import annotations
+
+import re
+from typing import Any
+
+from discreet.words import catalogue
 
 __all__ = [
     "BudgetExceeded",
@@ -36,6 +52,39 @@ class DiscreetError(Exception):
 
     code = "discreet"
     exit_code = 5
+
+    def __init__(self, name: str, /, **values: Any) -> None:
+        """Say the text of that name in the catalogue, or what is no name as it stands."""
+        said = _said(name, values)
+        self.message, self.next, self.flags = said
+        super().__init__(" ".join(part for part in said[:2] if part))
+
+    @property
+    def on_the_command_line(self) -> str:
+        """The message as the command line says it: its next step names flags and commands."""
+        last = self.flags or self.next
+        return f"{self.message} {last}" if last else self.message
+
+    def to_dict(self) -> dict[str, str | None]:
+        """Return the error as JSON has it: code, message and next step."""
+        return {"code": self.code, "message": self.message, "next": self.next}
+
+
+_NAME = re.compile(r"[a-z_]+(?:\.[a-z0-9_-]+)+")
+
+
+def _said(name: str, values: dict[str, Any]) -> tuple[str, str | None, str | None]:
+    """Return what is wrong, the next step, and the next step as the command line says it."""
+    if not _NAME.fullmatch(name):
+        return name, None, None
+    texts = catalogue()
+    if isinstance(texts.entry(name), str):
+        return texts.say(name, **values), None, None
+    says, following, flags = (
+        texts.say(f"{name}.{part}", **values) if texts.has(f"{name}.{part}") else None
+        for part in ("says", "next", "flags")
+    )
+    return str(says), following, flags
 
 
 class InputError(DiscreetError, ValueError):

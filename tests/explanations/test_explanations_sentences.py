@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import string
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +27,6 @@ from discreet.explanations.worries import answer, worry
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
 from discreet.laws import Gaussian
 from discreet.promises import Unit
-from discreet.words import catalogue, languages
 
 fixed = settings(derandomize=True, deadline=None, max_examples=200)
 PROMISES = [
@@ -141,47 +138,7 @@ def test_the_unit_is_the_subject_everywhere(stated: Any, audience: Any) -> None:
         assert not re.search(r"\b(a|one) person\b|\byou\b", text)
 
 
-@pytest.mark.parametrize("name", languages())
-def test_languages_have_the_same_texts_with_the_same_values(name: str) -> None:
-    def flat(place: Any, at: str = "") -> dict[str, Any]:
-        if isinstance(place, dict):
-            found: dict[str, Any] = {}
-            for key, value in place.items():
-                found |= flat(value, f"{at}.{key}")
-            return found
-        return {at: place}
-
-    english, other = flat(catalogue().texts), flat(catalogue(name).texts)
-    assert english.keys() == other.keys()
-
-    def values(text: Any) -> set[str | None]:
-        return {field for _, field, _, _ in string.Formatter().parse(text) if field is not None}
-
-    for key, text in other.items():
-        if isinstance(text, str):
-            assert values(text) == values(english[key]), key
-            digits = re.sub(r"KSZ Theorem 3\.9|1−δ|SHA-256|α > 1", "", text)
-            assert not re.search(r"\d", digits), f"{key} has a figure of its own"
-
-
-def test_another_language_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.words import texts as module
-
-    english = (module._TEXTS / "en.toml").read_text(encoding="utf-8")
-    (tmp_path / "en.toml").write_text(english, encoding="utf-8")
-    shouted = english.replace("Say someone thinks", "Angenommen, jemand denkt,")
-    (tmp_path / "de.toml").write_text(shouted, encoding="utf-8")
-    monkeypatch.setattr(module, "_TEXTS", tmp_path)
-    monkeypatch.setenv("DISCREET_LANGUAGE", "de")
-    assert languages() == ("de", "en")
-    assert sentence(explain(PureDP(0.5), 0.3)).startswith("Angenommen, jemand denkt,")
-    monkeypatch.delenv("DISCREET_LANGUAGE")
-    assert sentence(explain(PureDP(0.5), 0.3)).startswith("Say someone thinks")
-
-
-def test_an_unknown_language_and_audience_are_refused() -> None:
-    with pytest.raises(InputError, match="language is 'xx'"):
-        catalogue("xx")
+def test_an_unknown_audience_is_refused() -> None:
     with pytest.raises(InputError, match="audience is"):
         not_protected("everyone")  # type: ignore[arg-type]
 

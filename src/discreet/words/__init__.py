@@ -1,5 +1,5 @@
-"""The catalogue: the sentences that people read, one file a language."""
+"""The catalogue: the sentences that people read, one folder of texts a language."""
 
-from discreet.words.texts import Catalogue, catalogue, languages
+from discreet.words.texts import Catalogue, catalogue, has, languages, say
 
-__all__ = ["Catalogue", "catalogue", "languages"]
+__all__ = ["Catalogue", "catalogue", "has", "languages", "say"]

@@ -1,24 +1,52 @@
-"""The catalogue: every text in one file a language, filled in from results.
+"""The catalogue: every sentence that people read, one folder of texts a language.
 
-A text is found by its dotted name and filled in with named values, all of them text already: how a
-figure is rounded is decided by `figures`, never here.
+`say("ledger.cap_passed", spent="1.2")` returns the text `cap_passed` of `en/ledger.toml`, with its
+values filled in. A name whose first part has no file of its own is looked up in `general.toml`.
+A count chooses between the plural forms that a text gives for it, separated by bars:
+
+>>> [fill("{rows:# row|# rows}", plural_form, rows=rows) for rows in (1, 2000)]
+['1 row', '2,000 rows']
+
+How a figure is rounded is decided by the caller, never here.
 """
 
 from __future__ import annotations
 
 import os
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
-from discreet.errors import InputError
-
-__all__ = ["Catalogue", "catalogue", "languages"]
+__all__ = ["Catalogue", "catalogue", "fill", "has", "languages", "say"]
 
 _TEXTS = Path(__file__).parent
+
+
+def plural_form(count: float) -> int:
+    """Return which plural form English uses for a count: 0 for one, 1 for the rest."""
+    return int(count != 1)
+
+
+class _Filling(Formatter):
+    """`str.format`, with plural forms as the format of a count: `{rows:# row|# rows}`."""
+
+    def __init__(self, plural: Callable[[int], int]) -> None:
+        self._plural = plural
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        if "|" not in format_spec:
+            return super().format_field(value, format_spec)
+        forms = format_spec.split("|")
+        form = forms[min(self._plural(value), len(forms) - 1)]
+        return form.replace("#", f"{value:,}")
+
+
+def fill(text: str, plural: Callable[[int], int], /, **values: Any) -> str:
+    """Return a text with its values filled in."""
+    return _Filling(plural).vformat(text, (), values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,44 +54,99 @@ class Catalogue:
     """The texts of one language."""
 
     language: str
-    texts: Mapping[str, Any]
+    folder: Path
 
-    def say(self, name: str, /, **values: str) -> str:
+    def say(self, name: str, /, **values: Any) -> str:
         """Return a text with its values filled in.
 
         >>> catalogue().say("event.in_data", unit="one visit")
         'one visit is in the data'
         """
-        text = self._found(name)
+        text = self.entry(name)
         if not isinstance(text, str):
             raise KeyError(name)
-        return text.format_map(values)
+        return fill(text, self._plural(), **values)
 
     def names(self, name: str) -> tuple[str, ...]:
         """Return a list of the catalogue, such as the order of topics."""
-        return tuple(str(entry) for entry in self._found(name))
+        return tuple(str(entry) for entry in self.entry(name))
 
-    def _found(self, name: str) -> Any:
-        place: Any = self.texts
-        for step in name.split("."):
+    def entry(self, name: str) -> Any:
+        """Return what stands under a dotted name: a text, a list or a table of them."""
+        room, *steps = name.split(".")
+        place: Any = _read(self.folder / f"{room}.toml")
+        if place is None:
+            place, steps = _read(self.folder / "general.toml"), [room, *steps]
+        for step in steps:
             place = place[step]
         return place
 
+    def has(self, name: str) -> bool:
+        """Return whether there is anything under a dotted name."""
+        try:
+            self.entry(name)
+        except (KeyError, TypeError):
+            return False
+        return True
 
-def languages() -> tuple[str, ...]:
-    """Return the languages that there is a file of texts for."""
-    return tuple(sorted(path.stem for path in _TEXTS.glob("*.toml")))
+    def texts(self) -> dict[str, Any]:
+        """Return every file of texts by its name."""
+        return {path.stem: _read(path) for path in sorted(self.folder.glob("*.toml"))}
 
-
-def catalogue(language: str | None = None) -> Catalogue:
-    """Return the catalogue of a language, by default that of `DISCREET_LANGUAGE` or English."""
-    return _loaded(language or os.environ.get("DISCREET_LANGUAGE") or "en")
+    def _plural(self) -> Callable[[int], int]:
+        return _rule(str(self.entry("language.plural")))
 
 
 @cache
-def _loaded(language: str) -> Catalogue:
-    path = _TEXTS / f"{language}.toml"
-    if language not in languages():
-        known = ", ".join(languages())
-        raise InputError(f"language is {language!r}; there are texts in: {known}.")
-    return Catalogue(language, tomllib.loads(path.read_text(encoding="utf-8")))
+def _rule(condition: str) -> Callable[[int], int]:
+    """Return the function of a plural rule as gettext writes it, such as `n != 1`."""
+    if condition == "n != 1":
+        return plural_form
+    from gettext import c2py
+
+    chosen: Callable[[int], int] = c2py(condition)
+    return chosen
+
+
+@cache
+def _read(path: Path) -> Mapping[str, Any] | None:
+    import tomllib
+
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+
+
+def languages() -> tuple[str, ...]:
+    """Return the languages that there is a folder of texts for."""
+    return _languages(_TEXTS)
+
+
+@cache
+def _languages(folder: Path) -> tuple[str, ...]:
+    return tuple(sorted(path.parent.name for path in folder.glob("*/general.toml")))
+
+
+def catalogue(language: str | None = None) -> Catalogue:
+    """Return the catalogue of a language, by default that of `DISCREET_LANGUAGE` or English.
+
+    As with gettext, a language of the environment that has no texts is answered in English.
+    """
+    known = languages()
+    if language is None:
+        wished = os.environ.get("DISCREET_LANGUAGE", "en")
+        language = wished if wished in known else "en"
+    if language not in known:
+        raise ValueError(f"language is {language!r}; there are texts in: {', '.join(known)}.")
+    return Catalogue(language, _TEXTS / language)
+
+
+def say(name: str, /, **values: Any) -> str:
+    """Return a text of the catalogue in the reader's language, with its values filled in."""
+    return catalogue().say(name, **values)
+
+
+def has(name: str) -> bool:
+    """Return whether the catalogue has anything under a dotted name."""
+    return catalogue().has(name)
