@@ -14,6 +14,7 @@ import pytest
 from discreet.errors import BudgetExceeded, InputError, PolicyError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
 from discreet.ledger import Amount, Charge, Ledger, OverBudget, Part
+from discreet.ledger.plans import LostSlot
 
 SAID = {"purpose": "a table", "who": "ci", "spec_hash": "5" * 64}
 CHARGED = {"purpose": "a table", "who": "ci"}
@@ -196,21 +197,22 @@ def test_what_is_said_to_fit_fits(opened: Opened) -> None:
     ledger.charge("clinic", PureDP(0.876543), **{k: SAID[k] for k in ("purpose", "who")})
 
 
-def test_a_slot_is_finished_by_the_output_of_any_of_its_draws(opened: Opened) -> None:
+def test_a_slot_taken_without_an_output_is_unfinished(opened: Opened) -> None:
     ledger = opened()
     plan = ledger.register_plan(
         "clinic", [(PureDP(0.1), 3)], PureDP(0.3), purpose="monthly", who="me"
     )
     alone = ledger.reserve("clinic", PureDP(0.1), **SAID)
-    lost, drawn = (ledger.next_slot(plan, "2026-01") for _ in range(2))
-    assert lost.number == drawn.number == 1
+    lost = ledger.next_slot(plan, "2026-01")
+    drawn = ledger.next_slot(plan, "2026-01", retry=True)
+    assert (lost.number, drawn.number) == (1, 2)
     begun = ledger.next_slot(plan, "2026-02")
     assert ledger.unfinished("clinic") == [alone, lost.entry, drawn.entry, begun.entry]
     ledger.commit(drawn.release_id, "a" * 64)
-    assert ledger.unfinished("clinic") == [alone, begun.entry]
+    assert ledger.unfinished("clinic") == [alone, lost.entry, begun.entry]
     # The plan, a reservation, three takings, an output: looked at from the newest.
-    found = [ledger.unfinished("clinic", latest=latest) for latest in (1, 2, 3, 4, 5)]
-    assert found == [[], [begun.entry], [begun.entry], [begun.entry], [alone, begun.entry]]
+    found = [len(ledger.unfinished("clinic", latest=latest)) for latest in (1, 2, 3, 4, 5)]
+    assert found == [0, 1, 1, 2, 3]
 
 
 def test_a_charge_for_something_without_a_guarantee_is_marked(opened: Opened) -> None:
@@ -494,34 +496,40 @@ def test_a_total_below_one_of_its_parts_is_refused(opened: Opened) -> None:
         Part(Charge(PureDP(0.1)), True)
 
 
-def test_a_slot_is_drawn_again_only_while_no_output_is_stored(opened: Opened) -> None:
+def test_a_slot_that_was_taken_is_spent(opened: Opened) -> None:
     ledger = opened()
     plan_id = ledger.register_plan("clinic", [(PureDP(0.1), 2)], PureDP(0.2), **CHARGED)
-    first = ledger.next_slot(plan_id)
-    again = ledger.next_slot(plan_id)
-    assert (first.number, again.number) == (1, 1)
-    assert first.release_id != again.release_id
-    ledger.commit(again.release_id, "a" * 64)
-    with pytest.raises(PolicyError, match="published once"):
-        ledger.commit(first.release_id, "b" * 64)
-    assert ledger.next_slot(plan_id).number == 2
+    first, second = ledger.next_slot(plan_id), ledger.next_slot(plan_id)
+    assert (first.number, second.number) == (1, 2)
+    with pytest.raises(BudgetExceeded, match="All 2 releases"):
+        ledger.next_slot(plan_id)
+    ledger.commit(second.release_id, "a" * 64)
+    ledger.commit(first.release_id, "b" * 64)
+    assert ledger.plan(plan_id).releases == {1: first.release_id, 2: second.release_id}
+    assert ledger.verify().verified
 
 
-def test_a_key_always_finds_its_slot(opened: Opened) -> None:
+def test_a_key_finds_its_stored_release_and_a_lost_one_is_refused(opened: Opened) -> None:
     ledger = opened()
-    plan_id = ledger.register_plan("clinic", [(PureDP(0.1), 3)], PureDP(0.3), **CHARGED)
+    plan_id = ledger.register_plan("clinic", [(PureDP(0.1), 4)], PureDP(0.4), **CHARGED)
     january = ledger.next_slot(plan_id, "2026-01")
     february = ledger.next_slot(plan_id, "2026-02")
     assert (january.number, february.number) == (1, 2)
-    assert ledger.next_slot(plan_id, "2026-01").number == 1
+    head = ledger.head
+    for _ in range(3):
+        with pytest.raises(LostSlot, match="retry") as lost:
+            ledger.next_slot(plan_id, "2026-01")
+        assert "--retry" in lost.value.on_the_command_line
+    assert ledger.head == head
+    assert ledger.next_slot(plan_id, "2026-01", retry=True).number == 3
     ledger.commit(february.release_id, "f" * 64)
     head = ledger.head
-    found = ledger.next_slot(plan_id, "2026-02")
-    assert found.stored
-    assert (found.release_id, found.output_hash) == (february.release_id, "f" * 64)
+    for retry in (False, True):
+        found = ledger.next_slot(plan_id, "2026-02", retry=retry)
+        assert found.stored
+        assert (found.release_id, found.output_hash) == (february.release_id, "f" * 64)
     assert ledger.head == head
-    # Without a key, a slot that belongs to a key is left alone.
-    assert ledger.next_slot(plan_id).number == 3
+    assert ledger.next_slot(plan_id).number == 4
     with pytest.raises(BudgetExceeded):
         ledger.next_slot(plan_id, "2026-04")
 

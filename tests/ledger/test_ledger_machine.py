@@ -93,7 +93,6 @@ class Spending(RuleBasedStateMachine):
         self.entries = 2
         self.open: set[str] = set()
         self.slots_left: dict[str, int] = {}
-        self.begun: dict[str, set[str]] = {}
         self.promises: dict[str, tuple[Fraction, Fraction]] = {}
 
     def teardown(self) -> None:
@@ -236,7 +235,6 @@ class Spending(RuleBasedStateMachine):
         plan_id = self.ledger.register_plan("a", parts, total, **SAID)
         self.spend(cost)
         self.slots_left[plan_id] = times
-        self.begun[plan_id] = set()
         return plan_id
 
     @rule(target=slots, plan_id=plans)
@@ -247,23 +245,16 @@ class Spending(RuleBasedStateMachine):
             return multiple()
         slot = self.ledger.next_slot(plan_id)
         assert slot.number == slot.of - self.slots_left[plan_id] + 1
+        self.slots_left[plan_id] -= 1
         self.entries += 1
         self.open.add(slot.release_id)
-        self.begun[plan_id].add(slot.release_id)
-        return plan_id, slot.release_id
+        return slot.release_id
 
-    @rule(slot=consumes(slots))
-    def store(self, slot: tuple[str, str]) -> None:
-        plan_id, release_id = slot
-        if release_id not in self.begun[plan_id]:
-            with pytest.raises(PolicyError, match="published once"):
-                self.ledger.commit(release_id, "p" * 64)
-            return
+    @rule(release_id=consumes(slots))
+    def store(self, release_id: str) -> None:
         self.ledger.commit(release_id, "p" * 64)
         self.entries += 1
-        self.slots_left[plan_id] -= 1
-        self.open -= self.begun[plan_id]
-        self.begun[plan_id] = set()
+        self.open.remove(release_id)
 
     @invariant()
     def agrees(self) -> None:

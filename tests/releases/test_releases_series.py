@@ -15,9 +15,10 @@ import yaml
 from typer.testing import CliRunner
 
 from discreet.cli import release as release_command
-from discreet.errors import BudgetExceeded, DataError, InputError, PolicyError
+from discreet.errors import BudgetExceeded, InputError, PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
+from discreet.ledger.plans import LostSlot
 from discreet.releases import Preview, Release, Repeat, outputs, release
 
 Opened = Callable[..., Ledger]
@@ -81,138 +82,150 @@ def test_a_key_of_another_spec_or_of_no_plan_is_refused(
         run(plan_id=plan, key="2026-01")
 
 
-@pytest.mark.parametrize("step", ["draw", "store", "commit", "publish"])
+class Cut(BaseException):
+    """The end of the process."""
+
+
+def _cut_off(monkeypatch: pytest.MonkeyPatch, step: str, when: str) -> None:
+    """Let the next run end before or after a step."""
+    place: Any = {"commit": Ledger, "store": outputs.Work, "show": outputs.Work}.get(step)
+    real = release.__globals__["draw"] if place is None else getattr(place, step)
+
+    def fatal(*given: Any, **named: Any) -> Any:
+        if when == "after":
+            real(*given, **named)
+        raise Cut
+
+    if place is None:
+        monkeypatch.setitem(release.__globals__, "draw", fatal)
+    else:
+        monkeypatch.setattr(place, step, fatal)
+
+
+@pytest.mark.parametrize("step", ["draw", "store", "commit", "show"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_slot_cut_off_anywhere_is_published_once_by_the_next_run(
+def test_a_slot_that_was_cut_off_is_spent_and_drawn_once(
     run: Callable[..., Any],
     ledger: Ledger,
     plan: str,
     tmp_path: Path,
+    private_state: Path,
     monkeypatch: pytest.MonkeyPatch,
     step: str,
     when: str,
 ) -> None:
-    place: Any = {
-        "draw": release.__globals__,
-        "commit": Ledger,
-        "store": outputs,
-        "publish": outputs,
-    }[step]
-
-    class Cut(BaseException):
-        pass
-
-    def cut_off(real: Callable[..., Any]) -> Callable[..., Any]:
-        def fatal(*given: Any, **named: Any) -> Any:
-            if when == "after":
-                real(*given, **named)
-            raise Cut
-
-        return fatal
-
+    monkeypatch.setattr("discreet.releases.charge.PATIENCE", 0.0)
     with monkeypatch.context() as patched:
-        if isinstance(place, dict):
-            patched.setitem(place, step, cut_off(place[step]))
-        else:
-            patched.setattr(place, step, cut_off(getattr(place, step)))
+        _cut_off(patched, step, when)
         with pytest.raises(Cut):
             run(plan_id=plan, key="2026-01")
-    before = ledger.plan(plan)
-    made = run(plan_id=plan, key="2026-01")
-    after = ledger.plan(plan)
-    assert after.outputs == before.outputs | after.outputs
-    assert list(after.outputs) == [1]
-    assert after.releases[1] == made.release_id
-    assert shown(tmp_path / "out") == {made.release_id}
-    assert outputs.hash_of(tmp_path / "out" / made.release_id) == after.outputs[1]
-    assert not list((tmp_path / "out").glob(".*.whole"))
-    # Files that were whole were not drawn a second time.
-    drawn_twice = len(after.taken) == 2
-    assert drawn_twice == (
-        (step, when) in {("draw", "before"), ("draw", "after"), ("store", "before")}
-    )
-    assert isinstance(made, Release if drawn_twice else Repeat)
+    recorded = ledger.plan(plan).releases.get(1)
+    if recorded is None:
+        with pytest.raises(LostSlot, match=r"Slot 1 .* is spent"):
+            run(plan_id=plan, key="2026-01")
+        made = run(plan_id=plan, key="2026-01", retry=True)
+        assert isinstance(made, Release)
+        assert ledger.plan(plan).releases == {2: made.release_id}
+    else:
+        assert (step, when) in {("commit", "after"), ("show", "before"), ("show", "after")}
+        made = run(plan_id=plan, key="2026-01")
+        assert isinstance(made, Repeat)
+        assert made.release_id == recorded
+        assert len(made.files) == 4
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {made.release_id}
+    assert not list(private_state.rglob("table.csv"))
+    assert run(plan_id=plan, key="2026-01", retry=True).release_id == made.release_id
     assert ledger.verify().verified
     assert ledger.spent("people").epsilon == 3
 
 
-def test_of_two_draws_of_one_slot_only_the_recorded_one_is_shown(
+def test_however_often_a_run_is_killed_one_charge_has_one_draw(
+    run: Callable[..., Any],
+    ledger: Ledger,
+    tmp_path: Path,
+    private_state: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Killed at the rename, again and again, a slot must not give a second draw to average."""
+    monkeypatch.setattr("discreet.releases.charge.PATIENCE", 0.0)
+    plan = ledger.register_plan("people", [PureDP(1.0)], PureDP(1.0), purpose="one", who="tester")
+    drawn: list[Any] = []
+    real = release.__globals__["draw"]
+
+    def counted(*given: Any, **named: Any) -> Any:
+        drawn.append(real(*given, **named))
+        return drawn[-1]
+
+    monkeypatch.setitem(release.__globals__, "draw", counted)
+    with monkeypatch.context() as patched:
+        _cut_off(patched, "commit", "before")
+        for more in ({"key": "2026-01"}, {}) * 3:
+            with pytest.raises((Cut, PolicyError, BudgetExceeded)):
+                run(plan_id=plan, **more)
+            assert not list((tmp_path / "out").iterdir())
+            assert private_state.stat().st_mode & 0o077 == 0
+            assert len(list(private_state.rglob("table.csv"))) <= 1
+    assert len(drawn) == 1
+
+
+def test_what_lies_in_the_private_folder_is_shown_only_if_the_ledger_recorded_it(
     run: Callable[..., Any],
     ledger: Ledger,
     plan: str,
     tmp_path: Path,
+    private_state: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A second job with the same key draws and records while the first is still drawing."""
-    other: list[Any] = []
+    def left() -> Path:
+        with monkeypatch.context() as patched:
+            _cut_off(patched, "show", "before")
+            with pytest.raises(Cut):
+                run(plan_id=plan)
+        (found,) = (private_state / "work" / ledger.id).glob("?" * 26)
+        return found
+
+    said: list[str] = []
+    forged = left()
+    (forged / "files" / "table.csv").write_text("value\n1000000\n")
+    made = run(confirm=True, say=said.append)
+    assert any("not what the ledger recorded" in line for line in said)
+    assert shown(tmp_path / "out") == {made.release_id}
+    linked = left()
+    (linked / "files" / "table.csv").unlink()
+    (linked / "files" / "table.csv").symlink_to("/etc/hostname")
+    again = run(confirm=True)
+    assert shown(tmp_path / "out") == {made.release_id, again.release_id}
+    # A planted folder with the name of a release does not keep later ones from being made.
+    planted = left()
+    (tmp_path / "out" / planted.name).mkdir()
+    (tmp_path / "out" / planted.name / "table.csv").write_text("planted")
+    (private_state / "work" / ledger.id / ("0" * 26)).symlink_to(tmp_path)
+    assert isinstance(run(confirm=True), Release)
+    assert not list(private_state.rglob("table.csv"))
+    assert (tmp_path / "spec").parent.is_dir()
+
+
+def test_two_runs_on_one_key_make_one_draw(
+    run: Callable[..., Any], plan: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second job with the same key, while the first is drawing, waits and then finds it."""
+    monkeypatch.setattr("discreet.releases.charge.PATIENCE", 0.0)
     real = release.__globals__["draw"]
+    refused: list[Exception] = []
 
     def meanwhile(*given: Any, **named: Any) -> Any:
-        monkeypatch.setitem(release.__globals__, "draw", real)
-        other.append(run(plan_id=plan, key="2026-01"))
+        with pytest.raises(LostSlot) as told:
+            run(plan_id=plan, key="2026-01")
+        refused.append(told.value)
         return real(*given, **named)
-
-    monkeypatch.setitem(release.__globals__, "draw", meanwhile)
-    mine = run(plan_id=plan, key="2026-01")
-    assert isinstance(other[0], Release)
-    assert isinstance(mine, Repeat)
-    assert mine.release_id == other[0].release_id
-    assert shown(tmp_path / "out") == {mine.release_id}
-    assert not list((tmp_path / "out").glob(".*.whole"))
-    # Asked again, the key still names the draw that was recorded, not the one taken last.
-    assert run(plan_id=plan, key="2026-01").release_id == mine.release_id
-
-
-def test_without_a_key_the_loser_of_two_draws_is_told_and_nothing_of_it_is_left(
-    run: Callable[..., Any],
-    ledger: Ledger,
-    plan: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    real = release.__globals__["draw"]
-
-    def meanwhile(*given: Any, **named: Any) -> Any:
-        monkeypatch.setitem(release.__globals__, "draw", real)
-        run(plan_id=plan)
-        return real(*given, **named)
-
-    monkeypatch.setitem(release.__globals__, "draw", meanwhile)
-    with pytest.raises(PolicyError, match="published once"):
-        run(plan_id=plan)
-    assert shown(tmp_path / "out") == set(ledger.plan(plan).releases.values())
-    assert not list((tmp_path / "out").glob(".*.whole"))
-
-
-def test_a_draw_left_by_a_host_that_was_overtaken_is_removed_unseen(
-    run: Callable[..., Any],
-    spec: dict[str, Any],
-    people: pa.Table,
-    plan: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Two hosts with folders of their own: one dies before its commit, the other goes on."""
-
-    class Cut(BaseException):
-        pass
-
-    def die(*_: Any) -> None:
-        raise Cut
 
     with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "commit", die)
-        with pytest.raises(Cut):
-            run(plan_id=plan, key="2026-01")
-    (left,) = outputs.stored(tmp_path / "out")
-    elsewhere = spec | {"output": "second host"}
-    made = release(elsewhere, data=people, folder=tmp_path, plan_id=plan, key="2026-01")
-    assert isinstance(made, Release)
-    said: list[str] = []
-    with pytest.raises(PolicyError, match="another spec"):  # its output folder is part of a spec
-        run(plan_id=plan, key="2026-01", say=said.append)
-    assert any(left in line and "drawn again since; it is removed" in line for line in said)
-    assert list((tmp_path / "out").iterdir()) == []
+        patched.setitem(release.__globals__, "draw", meanwhile)
+        mine = run(plan_id=plan, key="2026-01")
+    assert isinstance(mine, Release)
+    assert len(refused) == 1
+    assert run(plan_id=plan, key="2026-01").release_id == mine.release_id
+    assert shown(tmp_path / "out") == {mine.release_id}
 
 
 def test_a_key_released_on_another_host_is_found_without_its_files(
@@ -239,17 +252,6 @@ def test_files_that_were_changed_are_not_given_out_again(
     made.statement.write_text("better words")
     with pytest.raises(PolicyError, match="not those that were recorded"):
         run(plan_id=plan, key="2026-01")
-
-
-def test_bad_data_leave_the_slot_to_be_drawn_again(
-    spec: dict[str, Any], people: pa.Table, plan: str, ledger: Ledger, tmp_path: Path
-) -> None:
-    spec["nulls"] = "refuse"
-    holes = people.set_column(0, "person", pa.array([None, *people["person"].to_pylist()[1:]]))
-    with pytest.raises(DataError, match="slot 1 of the plan may be drawn again"):
-        release(spec, data=holes, folder=tmp_path, plan_id=plan, key="2026-01")
-    release(spec, data=people, folder=tmp_path, plan_id=plan, key="2026-01")
-    assert list(ledger.plan(plan).outputs) == [1]
 
 
 # -- the dry run
@@ -312,3 +314,19 @@ def test_the_command_line_repeats_a_key_and_gives_a_dry_run_its_exit_code(
     assert isinstance(over.exception, BudgetExceeded)
     assert json.loads(over.stdout)["refused"]["exit_code"] == 3
     assert isinstance(_cli(file, "--key", "2026-01").exception, InputError)
+
+
+def test_a_ledger_behind_its_stored_releases_is_refused(
+    run: Callable[..., Any],
+    ledger: Ledger,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    backup = (tmp_path / "ledger.db").read_bytes()
+    run()
+    (tmp_path / "ledger.db").write_bytes(backup)
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "another user"))
+    with pytest.raises(PolicyError, match="restored from an older copy"):
+        run()
+    assert len(ledger.restore(approver="a", reason="b", output=tmp_path / "out")) == 1
+    run()

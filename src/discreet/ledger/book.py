@@ -21,7 +21,7 @@ from sqlalchemy import Connection
 
 from discreet.errors import InputError, PolicyError
 from discreet.guarantees import Adjacency, Guarantee
-from discreet.ledger import decisions
+from discreet.ledger import decisions, witness
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.chain import (
@@ -30,10 +30,10 @@ from discreet.ledger.chain import (
     refuse_unknown_account,
     refuse_unknown_plan,
 )
-from discreet.ledger.decisions import Asked, Foreseen
+from discreet.ledger.decisions import Foreseen, Wanted
 from discreet.ledger.earlier import Upgraded, bound, stored_below
 from discreet.ledger.entries import BEFORE_THE_FIRST, Entry, checked_id, new_id
-from discreet.ledger.filters import Charge, Chargeable, charges
+from discreet.ledger.filters import Chargeable, charges
 from discreet.ledger.migrations import FORMAT
 from discreet.ledger.plans import Plan, PlanPart, Slot, check_total, parts_of
 from discreet.ledger.promises import Made, Standing, derived_cap, made_promises
@@ -104,20 +104,48 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self.url!r})"
 
-    def _write(self, what: Callable[[Chain], _T], otherwise: Callable[[], NoReturn]) -> _T:
+    def _write(
+        self,
+        what: Callable[[Chain], _T],
+        otherwise: Callable[[], NoReturn],
+        heads: Iterable[str] = (),
+    ) -> _T:
         """Run a function in the writing transaction; without a ledger, refuse by `otherwise`.
 
-        Only opening an account makes a ledger, so that a mistyped path is not spent on.
+        Only opening an account makes a ledger, so that a mistyped path is not spent on. A ledger
+        that lacks a head which was seen before is not written on.
         """
         if not self._store.exists():
             otherwise()
 
-        def transaction(connection: Connection) -> _T:
-            if not self._store.writable(connection):
+        def transaction(chain: Chain) -> _T:
+            if not self._store.writable(chain.connection):
                 otherwise()
-            return what(Chain(self._store, connection, self._clock))
+            first = chain.first()
+            known = () if first is None else (*witness.seen(first.hash), *heads)
+            lost = chain.lost(known)
+            if lost:
+                raise PolicyError("ledger.behind", url=self.url, head=lost[0])
+            return what(chain)
 
-        return self._store.write(transaction)
+        return self._written(transaction)
+
+    def _written(self, what: Callable[[Chain], _T]) -> _T:
+        """Run a function in the writing transaction, and leave the new head with the witnesses."""
+        left: list[tuple[str, str, int]] = []
+
+        def transaction(connection: Connection) -> _T:
+            chain = Chain(self._store, connection, self._clock)
+            result = what(chain)
+            first, last = chain.first(), chain.last()
+            if first is not None and last is not None:
+                left[:] = [(first.hash, last.hash, last.seq)]
+            return result
+
+        result = self._store.write(transaction)
+        for head in left:
+            witness.leave(*head)
+        return result
 
     def _read(self, what: Callable[[Chain], _T], otherwise: _T) -> _T:
         """Run a function on the chain as it is; without a ledger, the answer is `otherwise`."""
@@ -177,12 +205,8 @@ class Ledger:
         elif delta is not None:
             raise InputError("A δ beside a promise is the account's cap on δ; give the promise.")
 
-        def write(connection: Connection) -> Account:
-            chain = Chain(self._store, connection, self._clock)
-            return decisions.opened(chain, account, promises, approved)
-
         self._store.create()
-        return self._store.write(write)
+        return self._written(lambda chain: decisions.opened(chain, account, promises, approved))
 
     def found(self, name: str) -> Account | None:
         """Return an account as it stands; None if it is not open."""
@@ -273,24 +297,23 @@ class Ledger:
         plan_id: str | None = None,
         unit: str | None = None,
         guaranteed: bool = True,
+        output: str | Path | None = None,
     ) -> Entry:
         """Charge a release before anything is drawn; durable when this returns.
 
         `promise` comes with the release and binds the account from then on. With a `plan_id` the
         release takes the plan's next slot, which must cover the charge, and costs nothing more.
         `guaranteed=False` marks a charge for something that carries no guarantee of its own, such
-        as a file chosen among candidates.
+        as a file chosen among candidates. Heads in the stored releases of `output` must be in
+        the chain.
         """
-        parts = charges(charge)
+        wanted = Wanted(_name(account), charges(charge), unit, promise, plan_id)
+        said = self._said(purpose, who, release_id, spec_hash)
         if plan_id is not None:
-            asked = Asked(_name(account), parts, unit, promise)
-            return self._take(plan_id, None, purpose, who, spec_hash, asked).entry
-        said = self._said(parts, purpose, who, release_id)
-        said["spec_hash"] = line("spec_hash", spec_hash, 200)
+            return self._taken(wanted, said, output).entry
         if not guaranteed:
             said["guaranteed"] = False
-        asked = Asked(_name(account), parts, unit, promise)
-        return self._charged("reserve", asked, said)
+        return self._charged("reserve", wanted, said, output)
 
     def charge(
         self,
@@ -305,28 +328,36 @@ class Ledger:
         unit: str | None = None,
     ) -> Entry:
         """Charge a release that was made elsewhere, in one step."""
-        parts = charges(charge)
-        said = self._said(parts, purpose, who, release_id)
+        said = self._said(purpose, who, release_id, None)
         if output_hash is not None:
             said["output_hash"] = line("output_hash", output_hash, 200)
-        asked = Asked(_name(account), parts, unit, promise)
-        return self._charged("charge", asked, said)
+        return self._charged("charge", Wanted(_name(account), charges(charge), unit, promise), said)
 
     @staticmethod
     def _said(
-        parts: tuple[Charge, ...], purpose: str, who: str, release_id: str | None
+        purpose: str, who: str, release_id: str | None, spec_hash: str | None
     ) -> dict[str, Any]:
-        return {
+        said: dict[str, Any] = {
             "release_id": new_id() if release_id is None else checked_id(release_id),
-            "charge": [part.to_dict() for part in parts],
             "purpose": line("purpose", purpose),
             "who": line("who", who, 200),
         }
+        return (
+            said if spec_hash is None else said | {"spec_hash": line("spec_hash", spec_hash, 200)}
+        )
 
-    def _charged(self, kind: str, asked: Asked, said: dict[str, Any]) -> Entry:
+    def _charged(
+        self,
+        kind: str,
+        wanted: Wanted,
+        said: dict[str, Any],
+        output: str | Path | None = None,
+    ) -> Entry:
+        said["charge"] = [part.to_dict() for part in wanted.charge or ()]
         return self._write(
-            lambda chain: decisions.charged(chain, kind, asked, said),
-            self._no_account(asked.account),
+            lambda chain: decisions.charged(chain, kind, wanted, said),
+            self._no_account(str(wanted.account)),
+            self._shown(output),
         )
 
     def commit(self, release_id: str, output_hash: str) -> Entry:
@@ -399,40 +430,40 @@ class Ledger:
         charge: Chargeable | None = None,
         unit: str | None = None,
         promise: Promise | None = None,
+        retry: bool = False,
+        release_id: str | None = None,
+        output: str | Path | None = None,
     ) -> Slot:
         """Take the next release of a plan, at no further cost; durable when this returns.
 
-        The same idempotency key always finds the same slot. If its output is stored, the slot says
-        so and there is nothing to draw; otherwise it is drawn, or drawn again. With an `account`
+        A slot that was taken is spent. The same idempotency key finds its stored release again:
+        then there is nothing to draw. A key whose release was not stored is refused (`LostSlot`):
+        it is being made, or it was lost, and `retry` takes another slot for it. With an `account`
         and a `charge`, the slot must be that account's and cover that charge.
         """
-        asked = None
-        if account is not None and charge is not None:
-            asked = Asked(_name(account), charges(charge), unit, promise)
-        return self._take(plan_id, idempotency_key, purpose, who, spec_hash, asked)
+        asked = account is not None and charge is not None
+        wanted = Wanted(
+            account=_name(account) if account is not None else None,
+            charge=charges(charge) if asked and charge is not None else None,
+            unit=unit,
+            promise=promise,
+            plan_id=plan_id,
+            key=idempotency_key,
+            retry=retry,
+        )
+        return self._taken(wanted, self._said(purpose, who, release_id, spec_hash), output)
 
-    def _take(
-        self,
-        plan_id: str,
-        key: str | None,
-        purpose: str,
-        who: str,
-        spec_hash: str | None,
-        asked: Asked | None,
+    def _taken(
+        self, wanted: Wanted, said: dict[str, Any], output: str | Path | None = None
     ) -> Slot:
-        said: dict[str, Any] = {
-            "plan_id": plan_id,
-            "purpose": line("purpose", purpose),
-            "who": line("who", who, 200),
-        }
-        if spec_hash is not None:
-            said["spec_hash"] = line("spec_hash", spec_hash, 200)
-        if key is not None:
-            said["idempotency_key"] = line("idempotency_key", key, 200)
-
+        plan_id = str(wanted.plan_id)
+        said["plan_id"] = plan_id
+        if wanted.key is not None:
+            said["idempotency_key"] = line("idempotency_key", wanted.key, 200)
         return self._write(
-            lambda chain: decisions.taken(chain, plan_id, key, said, asked),
+            lambda chain: decisions.taken(chain, wanted, said),
             partial(refuse_unknown_plan, self.url, plan_id),
+            self._shown(output),
         )
 
     def check(
@@ -443,6 +474,7 @@ class Ledger:
         promise: Promise | None = None,
         plan_id: str | None = None,
         idempotency_key: str | None = None,
+        retry: bool = False,
         unit: str | None = None,
     ) -> Foreseen:
         """Refuse what `reserve` or `next_slot` would refuse now, and write nothing.
@@ -450,12 +482,12 @@ class Ledger:
         Returns the account as the release would leave it, and where it would stand under each
         promise.
         """
-        asked = Asked(_name(account), charges(charge), unit, promise)
-        found = self._read(
-            lambda chain: decisions.foreseen(chain, asked, plan_id, idempotency_key), None
+        wanted = Wanted(
+            _name(account), charges(charge), unit, promise, plan_id, idempotency_key, retry
         )
+        found = self._read(lambda chain: decisions.foreseen(chain, wanted), None)
         if found is None:
-            refuse_unknown_account(self.url, asked.account)
+            refuse_unknown_account(self.url, _name(account))
         return found
 
     # -- reading
@@ -518,6 +550,14 @@ class Ledger:
         return found
 
     @property
+    def id(self) -> str:
+        """The hash of the first entry: it tells this ledger from every other."""
+        found = self._read(lambda chain: chain.first(), None)
+        if found is None:
+            raise InputError("ledger.none_there", url=self.url)
+        return found.hash
+
+    @property
     def head(self) -> str:
         """The hash of the last entry: it stands for the whole history, so keep it elsewhere."""
         return self._read(lambda chain: chain.head, BEFORE_THE_FIRST)
@@ -546,7 +586,8 @@ class Ledger:
         if looked_in is not None and not looked_in.is_dir():
             raise InputError(f"There is no folder {looked_in} to look for releases in.")
 
-        def write(connection: Connection) -> Upgraded:
+        def write(chain: Chain) -> Upgraded:
+            connection = chain.connection
             version = self._store.version(connection)
             if version is None:
                 raise InputError(f"There is no ledger at {self.url}.")
@@ -557,11 +598,30 @@ class Ledger:
                     f"The ledger {self.url} is not what was written, and is not upgraded; run "
                     "discreet ledger verify."
                 )
-            chain = Chain(self._store, connection, self._clock)
             if version < FORMAT:
                 self._store.upgrade(connection, version)
                 chain.append("upgrade", None, {"from": version, "to": FORMAT})
             stored = [] if looked_in is None else stored_below(looked_in)
             return Upgraded(version, FORMAT, looked_in, bound(chain, stored))
 
-        return self._store.write(write)
+        return self._written(write)
+
+    def restore(self, *, approver: str, reason: str, output: str | Path | None = None) -> list[str]:
+        """Answer for heads that were seen and are not in the ledger: it was restored from a copy.
+
+        Returns them. Charges that were lost with them are charged anew by hand (`charge`).
+        """
+        approved = _approved(approver, reason, "answer for a restored ledger of")
+
+        def write(chain: Chain) -> list[str]:
+            first = chain.first()
+            heads = [] if first is None else [*witness.seen(first.hash), *self._shown(output)]
+            lost = chain.lost(heads)
+            if lost:
+                chain.append("restore", None, {"lost": lost, **approved})
+            return lost
+
+        return self._written(write)
+
+    def _shown(self, output: str | Path | None) -> tuple[str, ...]:
+        return () if output is None else witness.heads_in_releases(Path(output), self.id)

@@ -41,6 +41,7 @@ from discreet.ledger.promises import (
     register,
 )
 from discreet.ledger.store import Store
+from discreet.ledger.verification import refuse_altered
 from discreet.promises import Promise
 
 __all__ = ["Chain", "Clock", "refuse_unknown_account", "refuse_unknown_plan"]
@@ -62,6 +63,8 @@ class Chain:
     clock: Clock
     # The newest entry, once looked up: it stays that until one is added here.
     _newest: list[Entry | None] = field(default_factory=list, repr=False)
+    # Accounts whose newest entries were recomputed in this transaction.
+    _checked: set[str] = field(default_factory=set, repr=False)
 
     def begin(self) -> None:
         """Lay the tables out and write the first entry, unless that was done."""
@@ -74,6 +77,18 @@ class Chain:
         if not self._newest:
             self._newest.append(self.store.find(self.connection))
         return self._newest[0]
+
+    def first(self) -> Entry | None:
+        """Return the entry that began the ledger."""
+        return self.store.numbered(self.connection, [1]).get(1)
+
+    def lost(self, heads: Iterable[str]) -> list[str]:
+        """Return the heads that were seen, are not in the chain, and were not answered for."""
+        missing = [head for head in heads if not self.store.holds(self.connection, head)]
+        if not missing:
+            return []
+        answered = {head for entry in self.all(kind="restore") for head in entry.said["lost"]}
+        return sorted(set(missing) - answered)
 
     @property
     def head(self) -> str:
@@ -276,12 +291,26 @@ class Chain:
             **facts,
         }
         if account is not None:
-            body |= {"account": account.name, "standing": account.standing()}
+            if account.name not in self._checked:
+                refuse_altered(self.store, self.connection, account.name)
+                self._checked.add(account.name)
+            own = self.found(account=account.name)
+            body |= {
+                "account": account.name,
+                "standing": account.standing(),
+                "account_seq": 1 if own is None else self._own_number(own) + 1,
+                "account_previous": BEFORE_THE_FIRST if own is None else own.hash,
+            }
         text = canonical(body)
         entry = Entry.read(body["seq"], text, digest(text))
         self.store.append(self.connection, entry, text)
         self._newest[:] = [entry]
         return entry
+
+    def _own_number(self, entry: Entry) -> int:
+        """Return which entry of its account this is; those of older formats are counted."""
+        number = entry.said.get("account_seq")
+        return number if isinstance(number, int) else len(self.all(account=entry.account))
 
     def moment(self) -> datetime:
         """Return the time of a new entry, never before the last one's."""

@@ -16,15 +16,15 @@ from discreet.errors import PolicyError
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.chain import Chain
-from discreet.ledger.entries import Entry, new_id
+from discreet.ledger.entries import Entry
 from discreet.ledger.filters import Charge
 from discreet.ledger.plans import Plan, Slot
 from discreet.ledger.promises import Registered, Standing, register, widened
 from discreet.promises import Promise
 
 __all__ = [
-    "Asked",
     "Foreseen",
+    "Wanted",
     "charged",
     "foreseen",
     "granted",
@@ -39,13 +39,16 @@ Which: TypeAlias = Literal["lifetime", "period"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a release asks of an account, or of a slot."""
+class Wanted:
+    """What a release wants of an account, or of a slot of a plan; without a charge, any slot."""
 
-    account: str
-    charge: tuple[Charge, ...]
-    unit: str | None
+    account: str | None
+    charge: tuple[Charge, ...] | None
+    unit: str | None = None
     promise: Promise | None = None
+    plan_id: str | None = None
+    key: str | None = None
+    retry: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +120,16 @@ def _read_as(name: str) -> str:
     return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def charged(chain: Chain, kind: str, asked: Asked, said: Mapping[str, Any]) -> Entry:
+def charged(chain: Chain, kind: str, wanted: Wanted, said: Mapping[str, Any]) -> Entry:
     """Charge a release to its account, once."""
-    before = chain.needed(asked.account)
-    before.require(unit=asked.unit)
+    before = chain.needed(str(wanted.account))
+    before.require(unit=wanted.unit)
     if chain.found(release_id=said["release_id"]) is not None:
         raise PolicyError(
             f"Release {said['release_id']!r} was already charged; a second draw is a new release "
             "with a charge of its own."
         )
-    return chain.spend(kind, before, asked.charge, asked.promise, said)
+    return chain.spend(kind, before, wanted.charge or (), wanted.promise, said)
 
 
 def stored(chain: Chain, release_id: str, output_hash: str) -> Entry:
@@ -162,55 +165,51 @@ def refuse_unreserved(url: str, release_id: str) -> NoReturn:
     )
 
 
-def taken(
-    chain: Chain, plan_id: str, key: str | None, said: Mapping[str, Any], asked: Asked | None
-) -> Slot:
-    """Take the slot of a key, or the next; one whose output is stored is only found again."""
-    plan = chain.plan(plan_id)
-    number = plan.next(key)
+def taken(chain: Chain, wanted: Wanted, said: Mapping[str, Any]) -> Slot:
+    """Take a fresh slot, or find the key's; one whose output is stored is only found again."""
+    plan = chain.plan(str(wanted.plan_id))
+    number = plan.next(wanted.key, retry=wanted.retry)
     covers, account = plan.charge(number), chain.needed(plan.account)
     found = plan.stored(number)
     if found is not None:
-        return Slot(plan_id, number, plan.slots, covers, found, plan.outputs[number])
-    if asked is None:
+        return Slot(plan.plan_id, number, plan.slots, covers, found, plan.outputs[number])
+    if wanted.charge is None:
         chain.refuse_broken(account, account, None)
     else:
         before = account
-        account, new = _cover(chain, plan, number, account, asked)
+        account, new = _cover(chain, plan, number, account, wanted)
         chain.promise(before, new)
-    entry = chain.append("slot", account, {"slot": number, "release_id": new_id(), **said})
-    return Slot(plan_id, number, plan.slots, covers, entry)
+    entry = chain.append("slot", account, {"slot": number, **said})
+    return Slot(plan.plan_id, number, plan.slots, covers, entry)
 
 
-def foreseen(chain: Chain, asked: Asked, plan_id: str | None, key: str | None) -> Foreseen:
+def foreseen(chain: Chain, wanted: Wanted) -> Foreseen:
     """Refuse what `charged` or `taken` would refuse now; say where the account would be left."""
-    before = chain.needed(asked.account)
-    if plan_id is None:
-        before.require(unit=asked.unit)
-        cost, after, _, new = chain.afford(before, asked.charge, asked.promise)
-        return _foreseen(chain, before, after, cost, new)
-    plan = chain.plan(plan_id)
-    number = plan.next(key)
+    before = chain.needed(str(wanted.account))
+    if wanted.plan_id is None:
+        before.require(unit=wanted.unit)
+        cost, after, _, new = chain.afford(before, wanted.charge or (), wanted.promise)
+        return _foreseen(chain, after, cost, new)
+    plan = chain.plan(wanted.plan_id)
+    number = plan.next(wanted.key, retry=wanted.retry)
     account, new = chain.needed(plan.account), []
     if number not in plan.outputs:
-        account, new = _cover(chain, plan, number, account, asked)
-    return _foreseen(chain, before, account, None, new)
+        account, new = _cover(chain, plan, number, account, wanted)
+    return _foreseen(chain, account, None, new)
 
 
-def _foreseen(
-    chain: Chain, before: Account, after: Account, cost: Amount | None, new: list[Registered]
-) -> Foreseen:
+def _foreseen(chain: Chain, after: Account, cost: Amount | None, new: list[Registered]) -> Foreseen:
     fresh = {one.id for one in new}
     known = replace(after, promises={k: v for k, v in after.promises.items() if k not in fresh})
     return Foreseen(after, tuple(chain.standings(known, cost, new)))
 
 
 def _cover(
-    chain: Chain, plan: Plan, number: int, account: Account, asked: Asked
+    chain: Chain, plan: Plan, number: int, account: Account, wanted: Wanted
 ) -> tuple[Account, list[Registered]]:
     """Refuse a release that its slot does not cover, or whose promise the account passes."""
-    account.require(unit=asked.unit)
-    plan.cover(account, number, asked.account, asked.charge)
-    promising, new = chain.promising(account, asked.promise)
+    account.require(unit=wanted.unit)
+    plan.cover(account, number, str(wanted.account), wanted.charge or ())
+    promising, new = chain.promising(account, wanted.promise)
     chain.refuse_broken(promising, account, None, new)
     return promising, new

@@ -6,7 +6,10 @@ Its hash is SHA-256 of that text. So each hash stands for the whole history up t
 can recompute it with nothing but a SHA-256.
 
 Kinds: `begin` (the ledger itself), `upgrade` (its format), `open`, `promise`, `withdraw`, `grant`,
-`reserve`, `commit`, `charge`, `plan`, `slot`.
+`reserve`, `commit`, `charge`, `plan`, `slot`, `restore` (someone answered for lost entries).
+
+An account is a chain of its own inside the ledger: its entries are numbered (`account_seq`), and
+each carries the hash of the account's entry before it (`account_previous`).
 """
 
 from __future__ import annotations
@@ -195,7 +198,8 @@ class Entry:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as JSON-ready values, amounts as numbers, with its hash."""
-        out = {k: v for k, v in self.said.items() if k != "standing"}
+        kept = ("standing", "account_seq", "account_previous")
+        out = {k: v for k, v in self.said.items() if k not in kept}
         if self.cost is not None:
             out["cost"] = self.cost.to_dict("up")
         if "add" in out:

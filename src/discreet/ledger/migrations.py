@@ -13,6 +13,7 @@ written out here, because the tables that the store describes are those of the n
 | 1 | the entries |
 | 2 | `spec_hash`, indexed: whether a spec was released before is found without reading them all |
 | 3 | promises: entries that register and withdraw them, and a standing that holds their limits |
+| 4 | accounts as chains of their own; a slot is taken once |
 """
 
 from __future__ import annotations
@@ -26,11 +27,16 @@ from discreet.ledger.backend import Backend
 
 __all__ = ["FIRST", "FORMAT", "REPEATED", "migrate"]
 
-FIRST, FORMAT = 1, 3
+FIRST, FORMAT = 1, 4
 
 # Columns that repeat what the body says, for looking up, in each format.
 _COLUMNS = ("kind", "account", "release_id", "plan_id", "slot")
-REPEATED = {1: _COLUMNS, 2: (*_COLUMNS, "spec_hash"), 3: (*_COLUMNS, "spec_hash")}
+REPEATED = {
+    1: _COLUMNS,
+    2: (*_COLUMNS, "spec_hash"),
+    3: (*_COLUMNS, "spec_hash"),
+    4: (*_COLUMNS, "spec_hash"),
+}
 
 
 def _add_spec_hash(connection: Connection, bodies: Iterable[tuple[int, str]]) -> None:
@@ -46,12 +52,13 @@ def _add_spec_hash(connection: Connection, bodies: Iterable[tuple[int, str]]) ->
 
 
 def _tables_stay(connection: Connection, bodies: Iterable[tuple[int, str]]) -> None:
-    """Format 3 is about what entries may say; an older Discreet would not see a promise."""
+    """Formats 3 and 4 are about what entries say; an older Discreet would not see it."""
 
 
 _STEPS: dict[int, Callable[[Connection, Iterable[tuple[int, str]]], None]] = {
     1: _add_spec_hash,
     2: _tables_stay,
+    3: _tables_stay,
 }
 
 

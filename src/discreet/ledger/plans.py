@@ -5,15 +5,17 @@ laws) holds only for a plan that no output can change. So the plan's parts and i
 down and the total is charged at once; nothing is refunded if the series ends early. Each release
 then takes the next slot, at no further cost.
 
-A slot may be drawn again only while no output of it was stored: nobody has seen the first draw, so
-the second is the first that counts. An idempotency key ("2026-11") ties a slot to an occasion: the
-same key always finds the same slot, stored or not.
+A slot that was taken is spent, whether or not its release was stored: nothing is drawn twice for
+one charge. An idempotency key ("2026-11") ties a slot to an occasion: the same key finds the
+stored release again. A key whose release was lost is refused, unless it is told to take another
+slot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
@@ -22,13 +24,21 @@ from discreet.laws import Mechanism
 from discreet.laws.registry import kind_of, names
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
-from discreet.ledger.entries import Entry
+from discreet.ledger.entries import Entry, read_moment
 from discreet.ledger.filters import Charge, Chargeable, Filter, charges
 from discreet.ledger.text_checks import line
 
-__all__ = ["Part", "Plan", "PlanPart", "Slot", "check_total", "composed", "parts_of"]
+__all__ = ["LostSlot", "Part", "Plan", "PlanPart", "Slot", "check_total", "composed", "parts_of"]
 
 PlanPart: TypeAlias = "Part | Guarantee | Charge | tuple[Guarantee | Charge, int]"
+
+
+class LostSlot(PolicyError):
+    """A key whose slot was taken, with no release stored: it is being made, or it was lost."""
+
+    def __init__(self, name: str, /, *, taken: datetime | None = None, **values: Any) -> None:
+        super().__init__(name, **values)
+        self.taken = taken or datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,21 +141,29 @@ class Plan:
             f"The plan has {self.slots} slots; there is no slot {number}. Name one from 1 on."
         )
 
-    def next(self, key: str | None) -> int:
-        """Return the number of the slot to use: the key's own, or the next."""
-        mine = [e for e in self.taken if e.said.get("idempotency_key") == key]
-        if key is not None and mine:
-            return int(mine[-1].said["slot"])
-        for entry in mine:
-            if entry.slot is not None and entry.slot not in self.outputs:
-                return entry.slot
+    def next(self, key: str | None, *, retry: bool = False) -> int:
+        """Return the number of the slot to use: that of the key's stored release, or a fresh one.
+
+        A key whose release was never stored is refused, unless it may take another slot.
+        """
+        mine = [e for e in self.taken if key is not None and e.said.get("idempotency_key") == key]
+        stored = [e.slot for e in mine if e.release_id in self.releases.values()]
+        if stored and stored[-1] is not None:
+            return stored[-1]
+        if mine and not retry:
+            last = mine[-1]
+            raise LostSlot(
+                "ledger.slot_lost",
+                key=key,
+                plan=self.plan_id,
+                number=last.slot,
+                at=last.at[:19],
+                taken=read_moment(last.at),
+            )
         begun = {entry.slot for entry in self.taken}
         fresh = next((n for n in range(1, self.slots + 1) if n not in begun), None)
         if fresh is None:
-            raise BudgetExceeded(
-                f"All {self.slots} releases of plan {self.plan_id} are taken; register another "
-                "plan, which is charged in full, or reserve a release of its own."
-            )
+            raise BudgetExceeded("ledger.plan_used_up", slots=self.slots, plan=self.plan_id)
         return fresh
 
     def stored(self, number: int) -> Entry | None:

@@ -25,6 +25,7 @@ from sqlalchemy.exc import DBAPIError
 
 from discreet.errors import DiscreetError, InputError, InternalError
 from discreet.ledger.backend import Damaged
+from discreet.words import say as text_of
 
 __all__ = ["SQLite"]
 
@@ -41,7 +42,10 @@ CREATE TRIGGER discreet_entries_append BEFORE INSERT ON discreet_entries
 WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM discreet_entries)
 BEGIN SELECT RAISE(ABORT, 'entries of a ledger are only added at its end'); END
 """
-_TRIGGERS = tuple(f"discreet_entries_{what}" for what in ("append", "no_DELETE", "no_UPDATE"))
+_TRIGGERS = {
+    "discreet_entries_append": _APPEND,
+    **{f"discreet_entries_no_{verb}": _REFUSE.format(verb=verb) for verb in ("DELETE", "UPDATE")},
+}
 
 
 class SQLite:
@@ -93,9 +97,8 @@ class SQLite:
 
     def guard(self, connection: Connection) -> None:
         """Add the triggers that make the table append-only."""
-        for verb in ("UPDATE", "DELETE"):
-            connection.execute(text(_REFUSE.format(verb=verb)))
-        connection.execute(text(_APPEND))
+        for sql in _TRIGGERS.values():
+            connection.execute(text(sql))
 
     def unguard(self, connection: Connection) -> None:
         """Remove the triggers until the table is guarded again."""
@@ -109,9 +112,11 @@ class SQLite:
         """Return what SQLite itself finds wrong with the file, and guards that are missing."""
         found = [str(row[0]) for row in connection.execute(text("PRAGMA integrity_check"))]
         problems = [f"the file is damaged: {line}" for line in found if line != "ok"]
-        names = text("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-        there = {str(row[0]) for row in connection.execute(names)}
-        problems += [f"the trigger {name} was removed" for name in _TRIGGERS if name not in there]
+        query = text("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+        there = {str(name): str(sql) for name, sql in connection.execute(query)}
+        for name, sql in _TRIGGERS.items():
+            if there.get(name, "").split() != sql.split():
+                problems.append(text_of("ledger.guard_changed", name=name))
         return problems
 
     def patience(self, problem: DBAPIError) -> float:

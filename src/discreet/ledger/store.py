@@ -19,7 +19,7 @@ from __future__ import annotations
 import random
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
@@ -165,7 +165,7 @@ class Store:
     def _recorded(self, connection: Connection, digest: str | None) -> bool:
         if digest is None or not inspect(connection).has_table(_entries.name):
             return False
-        return connection.scalar(select(exists().where(_entries.c.hash == digest))) is True
+        return self.holds(connection, digest)
 
     def _patiently(self, once: Callable[[list[_Tried]], _T]) -> _T:
         """Try again while that is worth it; say in the end what may have been recorded."""
@@ -238,6 +238,22 @@ class Store:
         """Return the entries whose columns have these values, oldest first."""
         query = self._rows().where(*self._where(equal)).order_by(_entries.c.seq)
         return [Entry.read(*row) for row in connection.execute(query)]
+
+    def newest(self, connection: Connection, count: int, account: str | None = None) -> list[Entry]:
+        """Return the last so many entries, of the chain or of an account, oldest first."""
+        query = self._rows().order_by(_entries.c.seq.desc()).limit(count)
+        if account is not None:
+            query = query.where(_entries.c.account == account)
+        return [Entry.read(*row) for row in connection.execute(query)][::-1]
+
+    def numbered(self, connection: Connection, numbers: Iterable[int]) -> dict[int, Entry]:
+        """Return the entries that have these numbers."""
+        query = self._rows().where(_entries.c.seq.in_(set(numbers)))
+        return {row[0]: Entry.read(*row) for row in connection.execute(query)}
+
+    def holds(self, connection: Connection, digest: str) -> bool:
+        """Whether an entry of the chain has that hash."""
+        return connection.scalar(select(exists().where(_entries.c.hash == digest))) is True
 
     def unfinished(
         self, connection: Connection, account: str, latest: int | None = None

@@ -16,9 +16,10 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from discreet.errors import DiscreetError, InputError
+from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.backend import Damaged
@@ -32,7 +33,15 @@ from discreet.ledger.store import Row, Store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["Sheet", "Verification", "recomputed", "verified", "verify"]
+__all__ = [
+    "Sheet",
+    "Verification",
+    "following",
+    "recomputed",
+    "refuse_altered",
+    "verified",
+    "verify",
+]
 
 # What an altered entry may raise while it is read; whichever it is, the entry does not follow.
 _UNREADABLE = (
@@ -111,10 +120,13 @@ class _Fold:
     at: str = ""
     format: int = 0
     since_head: int | None = None
+    now: str = ""
+    own: dict[str, tuple[int, str]] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     reserved: dict[str, tuple[str, str | None, int | None]] = field(default_factory=dict)
     outputs: set[str] = field(default_factory=set)
     plans: dict[str, tuple[str, int]] = field(default_factory=dict)
+    slots_taken: set[tuple[str, int]] = field(default_factory=set)
     slots_stored: set[tuple[str, int]] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
 
@@ -138,6 +150,7 @@ class _Fold:
         if not isinstance(said, dict):
             self.wrong("cannot be read")
         else:
+            self.now = row.hash
             self.chained(row, said)
             try:
                 self.follows(said)
@@ -160,7 +173,8 @@ class _Fold:
                 self.wrong(f"has another {name} in its column than in its text")
 
     def follows(self, said: Mapping[str, Any]) -> None:
-        kind, moment = said["kind"], read_moment(said["at"])
+        kind = said["kind"]
+        read_moment(said["at"])
         if said["at"] < self.at and kind != "grant":
             self.wrong("is earlier than the one before it: a clock ran backwards")
         self.at = said["at"]
@@ -176,49 +190,27 @@ class _Fold:
                 self.wrong("upgrades a ledger of another format")
             self.format = said["to"]
             return
+        if kind == "restore":
+            return
         name = said["account"]
+        self.own_chain(name, said)
         if kind == "open":
             self.opened(name, said)
             return
-        before = self.accounts[name]
-        after = before
-        if kind == "grant":
-            after = before.granted(Amount.restored(said["add"]), said["which"])
-            after = self.widened(after, said)
-        elif kind == "promise":
-            one = Registered.restored(said["promise"], before)
-            if one.id in before.promises:
-                self.wrong("registers a promise a second time")
-            after = before.promising(one.id, one.limit)
-        elif kind == "withdraw":
-            after = before.withdrawn(said["promise_id"])
-        elif kind in ("reserve", "charge", "plan"):
-            parts = [Charge.from_dict(part) for part in said["charge"]]
-            cost = before.cost(parts)
-            if cost.stored() != said["cost"]:
-                self.wrong("does not cost what its charges cost")
-            after = before.after(cost, moment)
-            try:
-                after.check(parts, before)
-            except DiscreetError:
-                self.wrong("spends past a cap")
-            if after.broken():
-                self.wrong("breaks a promise of the account")
-        elif kind == "slot" and before.broken():
-            self.wrong("is taken beyond a promise of the account")
+        after, problems = following(self.accounts[name], said)
+        for problem in problems:
+            self.wrong(problem)
         self.linked(kind, name, said)
-        if after.standing() != said["standing"]:
-            self.wrong("does not leave the account where its charges leave it")
         self.accounts[name] = after
 
-    def widened(self, after: Account, said: Mapping[str, Any]) -> Account:
-        """A grant of δ may widen a promise to the new cap on δ, and never its ε or ρ."""
-        for name, stored in said["standing"].get("promises", {}).items():
-            old, new = after.promises[name], Amount.restored(stored)
-            cap = None if after.cap is None else after.cap.delta
-            if new != old and new == replace(old, delta=cap) and said["which"] == "lifetime":
-                after = after.promising(name, new)
-        return after
+    def own_chain(self, name: str, said: Mapping[str, Any]) -> None:
+        """Each account is a chain of its own: its entries are numbered, each knows the last."""
+        number, last = self.own.get(name, (0, BEFORE_THE_FIRST))
+        if self.format >= 4 and said.get("account_seq") != number + 1:
+            self.wrong("does not have its number in the account: one is missing or was added")
+        if self.format >= 4 and said.get("account_previous") != last:
+            self.wrong("does not carry the hash of the account's entry before it")
+        self.own[name] = (number + 1, self.now)
 
     def opened(self, name: str, said: Mapping[str, Any]) -> None:
         account = Account.restored(name, said["terms"], said["standing"])
@@ -252,8 +244,93 @@ class _Fold:
                 owner, slots = self.plans[str(plan_id)]
                 if owner != name or not 1 <= said["slot"] <= slots:
                     self.wrong("takes a slot that its plan does not have")
-                if (str(plan_id), said["slot"]) in self.slots_stored:
-                    self.wrong("draws a slot again whose output was stored")
+                slot = (str(plan_id), said["slot"])
+                # Before format 4 a slot could be taken again while no output of it was stored.
+                if slot in (self.slots_taken if self.format >= 4 else self.slots_stored):
+                    self.wrong("takes a slot a second time")
+                self.slots_taken.add(slot)
+
+
+def following(before: Account, said: Mapping[str, Any]) -> tuple[Account, list[str]]:
+    """Return an account after one more of its entries, recomputed, and what is wrong with that."""
+    kind, after, problems = said["kind"], before, []
+    if kind == "grant":
+        after = before.granted(Amount.restored(said["add"]), said["which"])
+        after = _widened(after, said)
+    elif kind == "promise":
+        one = Registered.restored(said["promise"], before)
+        if one.id in before.promises:
+            problems.append("registers a promise a second time")
+        after = before.promising(one.id, one.limit)
+    elif kind == "withdraw":
+        after = before.withdrawn(said["promise_id"])
+    elif kind in ("reserve", "charge", "plan"):
+        parts = [Charge.from_dict(part) for part in said["charge"]]
+        cost = before.cost(parts)
+        if cost.stored() != said["cost"]:
+            problems.append("does not cost what its charges cost")
+        after = before.after(cost, read_moment(said["at"]))
+        try:
+            after.check(parts, before)
+        except DiscreetError:
+            problems.append("spends past a cap")
+        if after.broken():
+            problems.append("breaks a promise of the account")
+    elif kind == "slot" and before.broken():
+        problems.append("is taken beyond a promise of the account")
+    if after.standing() != said["standing"]:
+        problems.append("does not leave the account where its charges leave it")
+    return after, problems
+
+
+def _widened(after: Account, said: Mapping[str, Any]) -> Account:
+    """A grant of δ may widen a promise to the new cap on δ, and never its ε or ρ."""
+    for name, stored in said["standing"].get("promises", {}).items():
+        old, new = after.promises[name], Amount.restored(stored)
+        cap = None if after.cap is None else after.cap.delta
+        if new != old and new == replace(old, delta=cap) and said["which"] == "lifetime":
+            after = after.promising(name, new)
+    return after
+
+
+RECENT = 16
+"""So many of the newest entries, of the chain and of the account, are recomputed at each charge."""
+
+
+def refuse_altered(store: Store, connection: Connection, account: str | None = None) -> None:
+    """Refuse to write on a ledger whose newest entries are not what was written.
+
+    The newest entries of the chain must be linked. Those of the account must be linked in the chain
+    and in the account, and lead from where the account stood to where it stands. So no edit of one
+    entry can change what is spent; an edit further back is found by `verify`.
+    """
+    newest = store.newest(connection, RECENT)
+    for one, after in pairwise(newest):
+        if after.seq != one.seq + 1 or after.said["previous"] != one.hash:
+            _refuse(store, after)
+    opening = None if account is None else store.find(connection, account=account, kind="open")
+    if opening is None:
+        return
+    entries = store.newest(connection, RECENT, account)
+    linked = store.numbered(connection, [entry.seq + 1 for entry in (opening, *entries)])
+    for entry in (opening, *entries):
+        link = linked.get(entry.seq + 1)
+        if link is not None and link.said["previous"] != entry.hash:
+            _refuse(store, entry)
+    try:
+        state = Account.restored(str(account), opening.said["terms"], entries[0].said["standing"])
+        for one, entry in pairwise(entries):
+            state, problems = following(state, entry.said)
+            if problems or entry.said.get("account_previous", one.hash) != one.hash:
+                _refuse(store, entry)
+    except PolicyError:
+        raise
+    except _UNREADABLE:
+        _refuse(store, entries[-1])
+
+
+def _refuse(store: Store, entry: Entry) -> NoReturn:
+    raise PolicyError("ledger.altered", url=store.url, seq=entry.seq) from None
 
 
 def verify(store: Store, head: str | None = None) -> Verification:

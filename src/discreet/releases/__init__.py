@@ -6,8 +6,8 @@
 
 `spec` and `questions` are what is asked; `contributions`, `statistic` and `statistics` (with
 `choices`) what it measures and how sensitive that is; `pricing` and `planning` what it costs;
-`engines` where the rows are; `pipeline` the way through, by `drawing`, with `recovery` of what an
-earlier run left and `confirmation` for whoever asks; `tables`, `outputs` and `statement` what is
+`engines` where the rows are; `pipeline` the way through, by `drawing`; `charge` the one way to
+charge and publish, with `outputs`; `tables` and `statement` what is
 left on disk; `script` the same release as OpenDP code.
 """
 
@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING
 from discreet.lazily import found_in
 
 if TYPE_CHECKING:
+    from discreet.releases.charge import Repeat
     from discreet.releases.contributions import Contribution
     from discreet.releases.pipeline import Preview, Release, release
-    from discreet.releases.recovery import Repeat
     from discreet.releases.spec import Spec, json_schema, load
 
 _HOME = {
     "Contribution": "contributions",
     "Preview": "pipeline",
     "Release": "pipeline",
-    "Repeat": "recovery",
+    "Repeat": "charge",
     "Spec": "spec",
     "json_schema": "spec",
     "load": "spec",

@@ -1,45 +1,55 @@
-"""Files of a release: written where nobody looks, made durable, shown in one step.
+"""Files of a release: made in a private folder, recorded, and only then shown.
 
-`OUTPUT/RELEASE_ID/` either is not there or is whole and recorded. Everything is written to a hidden
-folder, each file and the folder are synchronised to disk (`store`); then the ledger records their
-hash; then the folder is renamed to its name (`publish`). So of two draws of one slot of a plan, the
-one that the ledger refuses was never shown. `release.json` is the stored release: a report renders
-it and never draws again.
+    work/ID/ (0700) ── hash ──> the ledger records it ── rename ──> OUTPUT/ID/
+
+A draw that the ledger has not recorded lies where only its maker can read it, never in a folder
+that is published or synchronised. What a run that was cut off left there is shown by the next run
+if the ledger recorded exactly these files, and removed otherwise: nothing is drawn twice for one
+charge. `release.json` is the stored release: a report renders it and never draws again.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
+import stat
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import InputError, InternalError
+from discreet.ledger import Ledger
+from discreet.ledger.private import private_folder
 from discreet.releases.tables import Table
+from discreet.words import say as text
 
 __all__ = [
     "FILES",
     "RELEASE",
     "STATEMENT",
-    "all_or_nothing",
+    "Work",
     "hash_of",
     "hash_together",
     "prepare",
-    "publish",
-    "store",
-    "stored",
+    "recover",
     "synchronise",
+    "work",
     "written",
 ]
 
 RELEASE = "release.json"
 STATEMENT = "statement.md"
 FILES = ("table.csv", "table.parquet", RELEASE, STATEMENT)
-_WHOLE = ".whole"
+_TARGET, _LOCK, _FILES, _RECORDING = "target.json", "lock", "files", "recording"
+# What versions before 0.2 left in the output folder itself.
+_OLD = re.compile(r"\.([0-9a-z]{26})\.(?:tmp|whole)")
 
 
 def prepare(output: Path) -> None:
@@ -47,22 +57,140 @@ def prepare(output: Path) -> None:
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"the output folder {output} cannot be made: {error.strerror}.") from None
+        raise InputError("charge.no_output", output=output, why=error.strerror) from None
     if not os.access(output, os.W_OK | os.X_OK):
-        raise InputError(f"the output folder {output} cannot be written to; check its permissions.")
+        raise InputError("charge.closed_output", output=output)
 
 
-def store(output: Path, release_id: str, write: Callable[[Path], None]) -> Path:
-    """Let `write` fill a folder with the files of a release; return it whole, still hidden."""
-    whole, hidden = output / f".{release_id}{_WHOLE}", output / f".{release_id}.tmp"
-    with all_or_nothing(hidden, release_id):
-        write(hidden)
-        for name in FILES:
-            synchronise(hidden / name)
-        synchronise(hidden)
-        hidden.rename(whole)
-        synchronise(output)
-    return whole
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The private folder in which one release is made, and where its files are to be shown."""
+
+    folder: Path
+    output: Path
+
+    @property
+    def release_id(self) -> str:
+        """The release that is made here."""
+        return self.folder.name
+
+    def store(self, write: Callable[[Path], None]) -> str:
+        """Let `write` make the files; return their hash once they are durable."""
+        files = self.folder / _FILES
+        try:
+            files.mkdir()
+            write(files)
+            for name in FILES:
+                synchronise(files / name)
+            synchronise(files)
+            synchronise(self.folder)
+        except OSError as error:
+            raise InternalError(
+                "charge.not_written",
+                release=self.release_id,
+                why=error.strerror or type(error).__name__,
+            ) from None
+        return hash_of(files)
+
+    def recording(self) -> None:
+        """Note that the ledger is asked to record the files: from here on it says what they are."""
+        (self.folder / _RECORDING).touch()
+
+    def discard(self) -> None:
+        """Remove files that the ledger refused."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def show(self) -> Path:
+        """Move files that were recorded to the output folder; return where they are then."""
+        files, final = self.folder / _FILES, self.output / self.release_id
+        part = self.output / f".{self.release_id}.part"
+        try:
+            files.rename(final)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            # Another file system: copied under a hidden name first. It is the recorded draw.
+            shutil.rmtree(part, ignore_errors=True)
+            shutil.copytree(files, part)
+            for name in FILES:
+                synchronise(part / name)
+            part.rename(final)
+        synchronise(self.output)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return final
+
+    def intact(self, digest: str) -> bool:
+        """Whether the files are plain files, these and no others, with that hash."""
+        files = self.folder / _FILES
+        if not stat.S_ISDIR(files.lstat().st_mode) or sorted(os.listdir(files)) != sorted(FILES):
+            return False
+        plain = all(stat.S_ISREG((files / name).lstat().st_mode) for name in FILES)
+        return plain and hash_of(files) == digest
+
+
+@contextmanager
+def work(ledger_id: str, release_id: str, output: Path) -> Iterator[Work]:
+    """Make the private folder of a release; unless the ledger may know its files, it goes again."""
+    base = private_folder("work", ledger_id)
+    folder = base / release_id
+    with ExitStack() as held:
+        with _locked(base / _LOCK):  # so that no other run takes it for one that was left
+            folder.mkdir(mode=0o700)
+            held.enter_context(_locked(folder / _LOCK))
+        (folder / _TARGET).write_text(json.dumps(str(output)), encoding="utf-8")
+        try:
+            yield Work(folder, output)
+        finally:
+            if not (folder / _RECORDING).exists():
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _locked(path: Path, how: int = fcntl.LOCK_EX) -> Iterator[None]:
+    with path.open("a") as lock:
+        fcntl.flock(lock, how)
+        yield
+
+
+def recover(ledger: Ledger, output: Path, say: Callable[[str], None]) -> None:
+    """Show what earlier runs recorded and did not show; remove what they did not record."""
+    base = private_folder("work", ledger.id)
+    with _locked(base / _LOCK):
+        for path in sorted(base.iterdir()):
+            if path.is_symlink():
+                path.unlink()
+            elif path.is_dir():
+                # A run that is still alive holds the lock of the folder in which it works.
+                with suppress(OSError), _locked(path / _LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                    _recovered(ledger, path, say)
+    for path in output.glob(".*"):
+        old = _OLD.fullmatch(path.name)
+        if old and ledger.about(old[1]) and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _recovered(ledger: Ledger, folder: Path, say: Callable[[str], None]) -> None:
+    entries = ledger.about(folder.name)
+    recorded = next((entry.output_hash for entry in entries if entry.kind == "commit"), None)
+    if entries and recorded is None:
+        say(text("charge.lost", release=folder.name, at=entries[0].at[:19]))
+    elif recorded is not None:
+        made = Work(folder, _target(folder))
+        if (made.output / folder.name).exists():
+            pass  # it was shown before the run ended
+        elif made.intact(recorded):
+            made.show()
+            say(text("charge.shown_now", release=folder.name, output=made.output))
+        else:
+            say(text("charge.not_as_recorded", release=folder.name))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _target(folder: Path) -> Path:
+    try:
+        return Path(str(json.loads((folder / _TARGET).read_text(encoding="utf-8"))))
+    except ValueError:
+        return folder / "nowhere"
 
 
 def written(said: Mapping[str, Any], table: Table, words: str) -> Callable[[Path], None]:
@@ -77,47 +205,6 @@ def written(said: Mapping[str, Any], table: Table, words: str) -> Callable[[Path
         (folder / STATEMENT).write_text(words, encoding="utf-8")
 
     return write
-
-
-@contextmanager
-def all_or_nothing(hidden: Path, release_id: str) -> Iterator[None]:
-    """Make a folder to write in; whatever stops the writing, nothing half-written is left in it."""
-    try:
-        shutil.rmtree(hidden, ignore_errors=True)
-        hidden.mkdir(parents=True)
-        yield
-    except OSError as error:
-        shutil.rmtree(hidden, ignore_errors=True)
-        raise InternalError(
-            f"The files of release {release_id} could not be written to {hidden.parent}: "
-            f"{error.strerror or type(error).__name__}. Nothing was released; its charge stays "
-            "spent. Make room, and run the spec again."
-        ) from None
-    except BaseException:
-        shutil.rmtree(hidden, ignore_errors=True)
-        raise
-
-
-def stored(output: Path) -> dict[str, Path]:
-    """Return the folders that are whole and not shown, by release."""
-    return {
-        path.name[1 : -len(_WHOLE)]: path
-        for path in sorted(output.glob(f".*{_WHOLE}"))
-        if (path / RELEASE).is_file()
-    }
-
-
-def publish(whole: Path) -> Path:
-    """Show a folder that is stored and recorded; return where it is then."""
-    final = whole.with_name(whole.name[1 : -len(_WHOLE)])
-    try:
-        whole.rename(final)
-    except FileNotFoundError:
-        if not final.is_dir():
-            raise
-        # Another run found it stored and recorded, and was first to show it.
-    synchronise(final.parent)
-    return final
 
 
 def _json(said: Mapping[str, Any]) -> str:

@@ -153,8 +153,11 @@ class InFolder(Closed):
 
     if TYPE_CHECKING:
         # Fields of every such spec, in their own places among the others.
+        account: str
+        purpose: str
         source: str | None
         ledger: str
+        output: str
         protect: Protect
         tolerance: dict[str, Any] | None
         promise: dict[str, Any] | None

@@ -23,18 +23,20 @@ import numpy as np
 
 from discreet.errors import InputError
 from discreet.guarantees import PureDP, parameters
+from discreet.ledger import Ledger
+from discreet.releases.allowance import allowance
 from discreet.releases.engines.opening import opened
 from discreet.synthetic import files, source
 from discreet.synthetic.assessment import Assessment, Search, assess_counts, search
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.law import Synthesizer, whole
-from discreet.synthetic.pipeline import Synthesis, loaded
+from discreet.synthetic.pipeline import Synthesis, charging, law_for, loaded, published
 from discreet.synthetic.region import Region
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.releases.confirmation import Confirm
+    from discreet.releases.charge import Confirm
     from discreet.synthetic.spec import SyntheticSpec
 
 __all__ = ["assess"]
@@ -133,29 +135,24 @@ def _chosen(
     who: str | None,
 ) -> Search | Synthesis:
     """Charge every candidate, draw them all, and write the chosen one without a guarantee."""
-    from discreet.releases.recovery import charged_for
-    from discreet.synthetic.releasing import Desk, budget_of, law_for
-
     laws = [law_for(asked, epsilon, cells) for epsilon in epsilons]
     total = _all_of([law.epsilon for law in laws], how["candidates"])
-    charged = PureDP(total, adjacency=asked.protect.adjacency)  # type: ignore[arg-type]
-    drawn, desk = len(laws) * how["candidates"], Desk.of(asked)
-    promise = budget_of(asked, desk.ledger.found(asked.account))[1]
+    charge = PureDP(total, adjacency=asked.protect.adjacency)  # type: ignore[arg-type]
+    drawn, ledger = len(laws) * how["candidates"], Ledger.open(asked.ledger_url)
+    promise = allowance(asked, ledger.found(asked.account)).promise
+    purpose = f"{asked.purpose} (guarantee: none; one of {drawn} candidates)"
+    wanted = charging(asked, ledger, charge, promise, purpose=purpose, guaranteed=False)
     with closing(opened(asked.source, asked.path, data)) as engine:
         source.check_columns(engine, asked)
-        purpose = f"{asked.purpose} (guarantee: none; one of {drawn} candidates)"
-        entry = desk.reserve(
-            charged, purpose=purpose, who=who, promise=promise, confirm=confirm, guaranteed=False
-        )
-        with charged_for(f"the charge of {entry.release_id} stays spent"):
+        with wanted.paid(confirm, None, who) as paid:
             counts = source.original_counts(engine, asked, cells)
-    found = _searched(asked, cells, counts, epsilons, how)
-    law = found.synthesizer
-    if found.chosen is None or law is None:
-        return found
-    written = desk.publish(entry, law, cells, found.chosen, charged, guaranteed=False)
-    spent, left = parameters(epsilon=total), desk.remaining()
-    return Synthesis(entry.release_id, law, None, cells, asked.n, spent, left, written, found)
+            found = _searched(asked, cells, counts, epsilons, how)
+            law = found.synthesizer
+            if found.chosen is None or law is None:
+                return found
+            written, left = published(paid, asked, law, cells, found.chosen)
+    spent = parameters(epsilon=total)
+    return Synthesis(paid.release_id, law, None, cells, asked.n, spent, left, written, found)
 
 
 def _all_of(epsilons: Sequence[float], candidates: int) -> float:

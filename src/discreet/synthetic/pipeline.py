@@ -1,6 +1,4 @@
-"""From one spec to a charged synthetic file.
-
-    spec ──> reserve ──> count (engine) ──> draw (exact) ──> files ──> commit ──> shown
+"""From one spec to a synthetic file, charged like every release (`releases.charge`).
 
 Each file is drawn once, after its charge. What is counted stays in memory, and no number of it
 leaves but the drawn file: the description holds what the spec says and nothing that was read.
@@ -15,21 +13,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.beliefs.notebook import html_grid
+from discreet.errors import InputError
 from discreet.guarantees import PureDP, parameters
 from discreet.lazily import missing
+from discreet.promises import delta_in
 from discreet.releases.engines.opening import opened
 from discreet.statements import PRIORS
-from discreet.synthetic import source, wording
+from discreet.synthetic import files, source, wording
 from discreet.synthetic.assessment import Search, draw_copies
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.law import Synthesizer
 from discreet.synthetic.records import worst_case
 
 if TYPE_CHECKING:
-    from discreet.releases.confirmation import Confirm, Say
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.ledger import Ledger
+    from discreet.promises import Promise
+    from discreet.releases.charge import Charging, Confirm, Paid, Say
     from discreet.synthetic.spec import SyntheticSpec
 
-__all__ = ["Synthesis", "loaded", "synthesize"]
+__all__ = ["Synthesis", "charging", "law_for", "loaded", "published", "synthesize"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -113,28 +118,74 @@ def synthesize(
     which is a new, charged file; without it such a run is refused.
     """
     asked = loaded(spec, folder)
-    from discreet.releases.recovery import charged_for
-    from discreet.synthetic.releasing import Desk, budget_of, law_for
+    from discreet.ledger import Ledger
+    from discreet.releases.allowance import allowance, as_pure
 
-    cells, desk = asked.cells(), Desk.of(asked)
-    epsilon, promise = budget_of(asked, desk.ledger.found(asked.account))
-    law = law_for(asked, epsilon, cells)
+    if delta_in(asked.promise_keys or {}):
+        raise InputError("synthetic.delta_under_pure")
+    cells, ledger = asked.cells(), Ledger.open(asked.ledger_url)
+    allowed = allowance(asked, ledger.found(asked.account))
+    law = law_for(asked, as_pure(allowed.budget), cells)
     charge = law.guarantee(asked.protect.adjacency)
     spent = parameters(epsilon=law.epsilon)
+    wanted = charging(asked, ledger, charge, allowed.promise)
     with closing(opened(asked.source, asked.path, data)) as engine:
         source.check_columns(engine, asked)
         if dry_run:
-            left, notes = desk.preview(charge, promise)
-            return Synthesis(None, law, charge, cells, asked.n, spent, left, (), notes=notes)
-        entry = desk.reserve(
-            charge, purpose=asked.purpose, who=who, promise=promise, confirm=confirm, say=say
-        )
-        with charged_for(f"the charge of {entry.release_id} stays spent"):
+            seen = wanted.outlook()
+            return Synthesis(
+                None, law, charge, cells, asked.n, spent, seen.remaining, (), notes=seen.notes
+            )
+        with wanted.paid(confirm, say, who) as paid:
             counts = source.original_counts(engine, asked, cells)
-    written = desk.publish(entry, law, cells, draw_copies(law, counts), charge)
-    return Synthesis(
-        entry.release_id, law, charge, cells, asked.n, spent, desk.remaining(), written
+            written, left = published(paid, asked, law, cells, draw_copies(law, counts))
+    return Synthesis(paid.release_id, law, charge, cells, asked.n, spent, left, written)
+
+
+def law_for(spec: SyntheticSpec, epsilon: float, cells: Cells) -> Synthesizer:
+    """Return the synthesizer of a spec at a budget."""
+    return Synthesizer.of(
+        epsilon,
+        n_synthetic=spec.n_synthetic,
+        cells=cells.size,
+        copies=spec.copies,
+        records=spec.records,
     )
+
+
+def charging(
+    spec: SyntheticSpec,
+    ledger: Ledger,
+    charge: PureDP,
+    promise: Promise | None,
+    *,
+    purpose: str | None = None,
+    guaranteed: bool = True,
+) -> Charging:
+    """Return what a synthetic file asks of its account."""
+    from discreet.releases.charge import Charging
+
+    spent = parameters(epsilon=charge.epsilon)
+    return Charging(
+        spec, ledger, charge, spent, promise=promise, purpose=purpose, guaranteed=guaranteed
+    )
+
+
+def published(
+    paid: Paid, spec: SyntheticSpec, law: Synthesizer, cells: Cells, drawn: NDArray[np.int64]
+) -> tuple[tuple[Path, ...], Mapping[str, Any]]:
+    """Publish a file that was paid for; return its files, and what the account still allows."""
+    facts, guaranteed = paid.facts(), paid.charging.guaranteed
+    ledger = paid.charging.ledger
+    account = ledger.account(spec.account)
+    standing = wording.Standing.of(spec, account, ledger.made_promises(account))
+    said = (
+        {"kind": "synthetic"}
+        | facts
+        | wording.describe(spec, law, cells, standing, guaranteed=guaranteed)
+    )
+    words = wording.statement(spec, law, cells, standing, guaranteed=guaranteed)
+    return paid.publish(files.written(cells, list(drawn), said, words)), facts["remaining"]
 
 
 def loaded(

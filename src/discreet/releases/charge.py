@@ -1,0 +1,411 @@
+"""One charge, from its reservation to the files that it paid for.
+
+    recover ─ reserve ─ (read, draw) ─ store ─ record ─ show
+
+The charge is in the ledger, durably, before a row is read. What is drawn is stored where nobody
+looks, the ledger records its hash, and then it is shown. A crash at any point may lose a release,
+never a charge, and nothing is drawn twice for one charge. Releases, slots of a plan and synthetic
+files are all charged here:
+
+    with Charging(spec, ledger, charges).paid(confirm, say, who) as paid:
+        paid.publish(write)
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from discreet import __version__
+from discreet.errors import DataError, DiscreetError, InputError, InternalError, PolicyError
+from discreet.guarantees import parameters
+from discreet.ledger import Account, Amount, Entry, Ledger, Slot, Standing
+from discreet.ledger.accounts import remaining_dict
+from discreet.ledger.entries import new_id
+from discreet.ledger.filters import Chargeable
+from discreet.ledger.plans import LostSlot
+from discreet.ledger.promises import register
+from discreet.promises import Promise, delta_in
+from discreet.releases import outputs
+from discreet.rounding import percent
+from discreet.statements import learned
+from discreet.words import say as text
+
+if TYPE_CHECKING:
+    from discreet.releases.spec import InFolder
+
+__all__ = ["Charging", "Confirm", "Outlook", "Paid", "Repeat", "Say"]
+
+Say: TypeAlias = Callable[[str], None]
+Confirm: TypeAlias = "Callable[[str], bool] | bool"
+
+# Another host may be making the release of the same key: so long its files are waited for.
+PATIENCE = 30.0
+RECENT = timedelta(minutes=10)
+
+
+def _quiet(_: str) -> None:
+    """Say nothing."""
+
+
+def _user() -> str:
+    """Return the name under which the process runs, for the ledger; "unknown" where it has none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a charge would do: what is left now and after it, or why it would be refused."""
+
+    account: Account | None
+    after: Account | None
+    promises: tuple[Standing, ...]
+    refused: DiscreetError | None
+    again: str | None
+    notes: tuple[str, ...]
+
+    @property
+    def remaining(self) -> dict[str, Any] | None:
+        """What the account allows now; None if it is not open."""
+        return None if self.account is None else remaining_dict(self.account.remaining)
+
+    @property
+    def remaining_after(self) -> dict[str, Any] | None:
+        """What the account would allow after the charge; None if it would be refused."""
+        return None if self.after is None else remaining_dict(self.after.remaining)
+
+
+@dataclass(frozen=True, slots=True)
+class Charging:
+    """What a spec asks of an account: charges, a promise, perhaps the slot of a plan.
+
+    `filter` only completes the command that opens an account which is not open yet. `spent` is the
+    charge as people are told it.
+    """
+
+    spec: InFolder
+    ledger: Ledger
+    charges: Chargeable
+    spent: Mapping[str, Any]
+    promise: Promise | None = None
+    filter: str = "pure"
+    purpose: str | None = None
+    plan_id: str | None = None
+    key: str | None = None
+    retry: bool = False
+    guaranteed: bool = True
+
+    def __post_init__(self) -> None:
+        if self.plan_id is None and (self.key is not None or self.retry):
+            raise InputError("charge.key_without_plan")
+        if self.retry and self.key is None:
+            raise InputError("charge.retry_without_key")
+
+    def account(self) -> Account:
+        """Return the account, or refuse: it must be open, with the spec's unit and adjacency."""
+        protect = self.spec.protect
+        found = self.ledger.account(
+            self.spec.account,
+            unit=protect.unit,
+            unit_name=protect.name,
+            adjacency=protect.adjacency,
+            filter=self.filter,
+            promise=self.spec.promise_keys,
+        )
+        found.require(unit=protect.unit, adjacency=protect.adjacency, unit_name=protect.name)
+        return found
+
+    # -- before anything is spent
+
+    def outlook(self) -> Outlook:
+        """Say what the charge would do; nothing is written."""
+        notes = [text("charge.nothing_read")]
+        refused = after = again = None
+        account = self.ledger.found(self.spec.account)
+        if account is None:
+            promises = self._if_opened()
+            notes += self._on_promises(promises)
+            try:
+                self.account()
+            except PolicyError as refusal:
+                notes.append(str(refusal))
+            return Outlook(None, None, promises, None, None, tuple(notes))
+        again = self._again()
+        notes += [] if again is None else [again]
+        try:
+            foreseen = self.ledger.check(
+                self.account(),
+                self.charges,
+                promise=self.promise,
+                plan_id=self.plan_id,
+                idempotency_key=self.key,
+                retry=self.retry,
+                unit=self.spec.protect.unit,
+            )
+            after, promises = foreseen.account, foreseen.promises
+            notes += self._on_promises(promises)
+        except DiscreetError as refusal:
+            refused, promises = refusal, self.ledger.promises(account)
+            notes.append(text("charge.would_be_refused", why=refusal))
+        return Outlook(account, after, promises, refused, again, tuple(notes))
+
+    def _again(self) -> str | None:
+        """Say that the spec was released before, if it was and this is not a slot of a plan."""
+        runs = self.ledger.runs(self.spec.account, self.spec.hash) if self.plan_id is None else 0
+        return text("charge.again", runs=runs, account=self.spec.account) if runs else None
+
+    def _if_opened(self) -> tuple[Standing, ...]:
+        """Return where the spec's promise would stand on an account that is opened for it."""
+        if self.promise is None:
+            return ()
+        protect, delta = self.spec.protect, delta_in(self.spec.promise_keys or {})
+        cap = Amount.of(epsilon=0.0, delta=delta) if delta else None
+        account = Account.opened(
+            self.spec.account,
+            unit=protect.unit,
+            unit_name=protect.name,
+            adjacency=protect.adjacency,
+            filter=self.filter,
+            cap=cap if self.filter == "basic" else None,
+        )
+        cost = account.cost(self.charges)
+        new = register(self.promise, account)
+        spent = account.spent.plus(cost)
+        return (Standing(new, self.promise.sentence(), spent, cost, recorded=False),)
+
+    def _on_promises(self, promises: Iterable[Standing]) -> list[str]:
+        """Say in words how much of each promise this takes, and how many more like it fit."""
+        found = []
+        series = getattr(self.spec, "series", None) is not None
+        for one in promises:
+            share, again = percent(one.share_used, "up"), one.fits_again
+            name = "charge.promise_used" if again is None else "charge.promise_used_and_left"
+            found.append(text(name, sentence=one.sentence, share=share, again=again))
+            if again == 0 and not series:
+                found.append(text("charge.promise_used_up"))
+        return found
+
+    # -- from reserve to publish
+
+    @contextmanager
+    def paid(
+        self, confirm: Confirm | None = None, say: Say | None = None, who: str | None = None
+    ) -> Iterator[Paid]:
+        """Charge the account, or take the slot, and give the way to publish what was paid for.
+
+        A key whose release is stored is found again (`Paid.repeat`): nothing is charged or drawn.
+        """
+        tell, output = say or _quiet, self.spec.path(self.spec.output)
+        self.account()
+        outputs.prepare(output)
+        outputs.recover(self.ledger, output, tell)
+        release_id = new_id()
+        with outputs.work(self.ledger.id, release_id, output) as work:
+            slot, entry = self._charged(release_id, confirm, tell, who or _user())
+            paid = Paid(self, work, entry, slot)
+            if slot is not None and slot.stored:
+                yield paid
+                return
+            try:
+                yield paid
+            except DataError as error:
+                raise DataError("charge.nothing_released", why=error, release=release_id) from None
+
+    def _charged(
+        self, release_id: str, confirm: Confirm | None, say: Say, who: str
+    ) -> tuple[Slot | None, Entry]:
+        spec = self.spec
+        said: dict[str, Any] = {
+            "purpose": self.purpose or spec.purpose,
+            "who": who,
+            "spec_hash": spec.hash,
+            "promise": self.promise,
+            "unit": spec.protect.unit,
+            "release_id": release_id,
+            "output": spec.path(spec.output),
+        }
+        if self.plan_id is not None:
+            slot = self._slot(said, say)
+            return slot, slot.entry
+        notice = self._again()
+        if notice is not None:
+            say(notice)
+            if not (confirm(notice) if callable(confirm) else confirm):
+                raise PolicyError("charge.not_confirmed", notice=notice)
+        return None, self.ledger.reserve(
+            spec.account, self.charges, guaranteed=self.guaranteed, **said
+        )
+
+    def _slot(self, said: Mapping[str, Any], say: Say) -> Slot:
+        """Take the slot; where another host is making this key's release, wait for it a while."""
+        until, told = time.monotonic() + PATIENCE, False
+        while True:
+            try:
+                return self.ledger.next_slot(
+                    str(self.plan_id),
+                    self.key,
+                    account=self.spec.account,
+                    charge=self.charges,
+                    retry=self.retry,
+                    **said,
+                )
+            except LostSlot as lost:
+                age = datetime.now(UTC) - lost.taken
+                if age > RECENT or time.monotonic() > until:
+                    raise
+            if not told:
+                say(text("charge.waiting", key=self.key))
+                told = True
+            time.sleep(0.25)
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """A charge that is in the ledger: what was charged, and the way to publish what it paid for."""
+
+    charging: Charging
+    work: outputs.Work
+    entry: Entry
+    slot: Slot | None
+
+    @property
+    def release_id(self) -> str:
+        """The release that was charged."""
+        return str(self.entry.release_id)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the key's release was stored before: then there is nothing to draw."""
+        return self.slot is not None and self.slot.stored
+
+    def publish(self, write: Callable[[Path], None]) -> tuple[Path, ...]:
+        """Store what `write` makes, record its hash, and show it; return its files."""
+        digest = self.work.store(write)
+        self.work.recording()
+        try:
+            self.charging.ledger.commit(self.release_id, digest)
+        except InternalError:  # whether it is recorded is not known: the next run looks
+            raise
+        except DiscreetError:
+            self.work.discard()
+            raise
+        return tuple(sorted(self.work.show().iterdir()))
+
+    def facts(self) -> dict[str, Any]:
+        """Return what every stored release says of its charge and its account."""
+        spec, ledger = self.charging.spec, self.charging.ledger
+        account = ledger.account(spec.account)
+        spent, unit = account.spent.floats("up"), account.called(spec.unit)
+        made = ledger.made_promises(account)
+        promises = [one.registered.promise(account) for one in made if one.withdrawn is None]
+        found = learned(account.total, unit, promises)
+        slot = self.slot
+        return {
+            "format": 2,
+            "release_id": self.release_id,
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "account": spec.account,
+            "purpose": spec.purpose,
+            "unit": spec.protect.model_dump(mode="json", exclude_none=True),
+            "unit_name": str(unit),
+            "spent": dict(self.charging.spent),
+            "account_spent": parameters(spent.get("epsilon"), spent.get("delta"), spent.get("rho")),
+            "remaining": remaining_dict(account.remaining),
+            "ledger_id": ledger.id,
+            "head": self.entry.hash,
+            "spec_hash": spec.hash,
+            "made_with": {"discreet": __version__},
+            "promises": [one.to_dict() for one in made],
+            "learned": None if found is None else found.to_dict(),
+        } | (
+            {}
+            if slot is None
+            else {"series": {"plan_id": slot.plan_id, "slot": slot.number, "of": slot.of}}
+        )
+
+    def repeat(self, say: Say | None = None) -> Repeat:
+        """Return the release that the key stands for; refuse a key of something else."""
+        slot, charging = self.slot, self.charging
+        if slot is None:
+            raise ValueError("a charge of its own repeats nothing")
+        ledger, key = charging.ledger, str(charging.key)
+        if slot.entry.said.get("spec_hash") != charging.spec.hash:
+            raise PolicyError(
+                "charge.key_of_another", key=key, plan=slot.plan_id, release=slot.release_id
+            )
+        where = self.work.output / slot.release_id
+        files: tuple[Path, ...] = ()
+        described: dict[str, Any] = {}
+        spent = dict(charging.spent)
+        # Made on another host, or into another folder, its files are not here.
+        if (where / outputs.RELEASE).is_file():
+            if outputs.hash_of(where) != slot.output_hash:
+                raise PolicyError("charge.files_changed", release=slot.release_id)
+            files = tuple(sorted(where.iterdir()))
+            stored = json.loads((where / outputs.RELEASE).read_text(encoding="utf-8"))
+            spent, described = stored["spent"], stored["plan"]
+        elsewhere = "" if files else text("charge.files_elsewhere")
+        (say or _quiet)(
+            text(
+                "charge.repeated",
+                key=key,
+                release=slot.release_id,
+                slot=slot.number,
+                of=slot.of,
+                elsewhere=elsewhere,
+            )
+        )
+        return Repeat(
+            release_id=slot.release_id,
+            key=key,
+            slot=slot.number,
+            spent=spent,
+            remaining=remaining_dict(ledger.account(charging.spec.account).remaining),
+            files=files,
+            statement=where / outputs.STATEMENT if files else None,
+            head=ledger.head,
+            described=described,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A release of a plan that was made before, under the same key: nothing new was drawn."""
+
+    release_id: str
+    key: str
+    slot: int
+    spent: dict[str, Any]
+    remaining: dict[str, Any]
+    files: tuple[Path, ...]
+    statement: Path | None
+    head: str
+    described: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the release as JSON-ready values, with `repeated`."""
+        return {
+            "release_id": self.release_id,
+            "repeated": True,
+            "key": self.key,
+            "slot": self.slot,
+            "spent": self.spent,
+            "remaining": self.remaining,
+            "files": [str(path) for path in self.files],
+            "statement": None if self.statement is None else str(self.statement),
+            "head": self.head,
+            **self.described,
+        }
+
+    def __repr__(self) -> str:
+        return f"Repeat({self.release_id!r}, key {self.key!r}, slot {self.slot})"

@@ -1,0 +1,223 @@
+"""Charges on a ledger that someone changed: refused, and at a cost that does not grow."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.errors import PolicyError
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+from discreet.ledger.entries import canonical, digest
+
+SAID: dict[str, Any] = {"purpose": "table", "who": "tester"}
+
+
+def opened(folder: Path, *names: str) -> Ledger:
+    ledger = Ledger.open(f"sqlite:///{folder / 'ledger.db'}")
+    for name in names or ("clinic",):
+        ledger.open_account(
+            name,
+            unit="person",
+            adjacency="add-remove",
+            filter="pure",
+            cap=PureDP(1.0),
+            approver="tester",
+            reason="test",
+        )
+    return ledger
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No witness: what is found then is found in the chain alone."""
+    monkeypatch.setattr("discreet.ledger.witness.seen", lambda _: ())
+
+
+def unguarded(folder: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(folder / "ledger.db")
+    for name in ("append", "no_UPDATE", "no_DELETE"):
+        connection.execute(f"DROP TRIGGER discreet_entries_{name}")
+    return connection
+
+
+def rewrite(folder: Path, seq: int, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change what an entry says, with a hash that fits: the best that an edit of one row can be."""
+    with unguarded(folder) as connection:
+        query = "SELECT body FROM discreet_entries WHERE seq = ?"
+        said = json.loads(connection.execute(query, (seq,)).fetchone()[0])
+        change(said)
+        body = canonical(said)
+        connection.execute(
+            "UPDATE discreet_entries SET body = ?, hash = ? WHERE seq = ?",
+            (body, digest(body), seq),
+        )
+    connection.close()
+
+
+def spend_nothing(said: dict[str, Any]) -> None:
+    said["standing"]["spent"] = dict.fromkeys(said["standing"]["spent"], "0")
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_last_entry_that_forgets_what_was_spent_is_refused(tmp_path: Path) -> None:
+    """Rewritten with spent = 0, it let .9 be charged on top of .8 under a cap of 1."""
+    ledger = opened(tmp_path)
+    ledger.charge("clinic", PureDP(0.8), **SAID)
+    rewrite(tmp_path, len(ledger.entries()), spend_nothing)
+    assert ledger.spent("clinic").epsilon == 0
+    with pytest.raises(PolicyError, match="does not follow"):
+        ledger.charge("clinic", PureDP(0.9), **SAID)
+    assert not ledger.verify().verified
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_charge_rewritten_as_a_smaller_one_is_refused_however_many_came_after(
+    tmp_path: Path,
+) -> None:
+    ledger = opened(tmp_path, "clinic", "school")
+    ledger.charge("clinic", PureDP(0.8), **SAID)
+    for _ in range(40):
+        ledger.charge("school", PureDP(0.01), **SAID)
+
+    def smaller(said: dict[str, Any]) -> None:
+        said["charge"][0]["epsilon"] = 0.1
+        said["cost"] = said["standing"]["spent"] = {"epsilon": "0.1"}
+
+    rewrite(tmp_path, 4, smaller)
+    with pytest.raises(PolicyError, match=r"ledger|Entry 4"):
+        ledger.charge("clinic", PureDP(0.9), **SAID)
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("how", ["edited", "deleted", "swapped", "terms"])
+def test_entries_in_the_middle_that_were_changed_are_noticed_at_the_next_charge(
+    tmp_path: Path, how: str
+) -> None:
+    ledger = opened(tmp_path)
+    for _ in range(6):
+        ledger.charge("clinic", PureDP(0.1), **SAID)
+    with unguarded(tmp_path) as connection:
+        if how == "deleted":
+            connection.execute("DELETE FROM discreet_entries WHERE seq = 5")
+        elif how == "swapped":
+            for old, new in ((5, 500), (6, 5), (500, 6)):
+                connection.execute("UPDATE discreet_entries SET seq = ? WHERE seq = ?", (new, old))
+    connection.close()
+    if how == "edited":
+        shutil.copy(tmp_path / "ledger.db", tmp_path / "copy.db")
+        with sqlite3.connect(tmp_path / "ledger.db") as connection:
+            connection.execute(
+                "UPDATE discreet_entries SET body = replace(body, 'tester', 'nobody') WHERE seq = 5"
+            )
+        connection.close()
+    if how == "terms":
+        with sqlite3.connect(tmp_path / "ledger.db") as connection:
+            query = "SELECT body FROM discreet_entries WHERE seq = 2"
+            said = json.loads(connection.execute(query).fetchone()[0])
+            said["terms"]["unit"] = "record"
+            body = canonical(said)
+            connection.execute(
+                "UPDATE discreet_entries SET body = ?, hash = ? WHERE seq = 2", (body, digest(body))
+            )
+        connection.close()
+    with pytest.raises(PolicyError):
+        ledger.charge("clinic", PureDP(0.1), **SAID)
+    assert not ledger.verify().verified
+
+
+def test_each_account_is_a_chain_of_its_own(tmp_path: Path) -> None:
+    ledger = opened(tmp_path, "clinic", "school")
+    for name in ("clinic", "school", "clinic"):
+        ledger.charge(name, PureDP(0.1), **SAID)
+    for name in ("clinic", "school"):
+        before = "0" * 64
+        for number, entry in enumerate(ledger.entries(name), start=1):
+            assert entry.said["account_seq"] == number
+            assert entry.said["account_previous"] == before
+            before = entry.hash
+    assert ledger.verify().verified
+
+    def skipped(said: dict[str, Any]) -> None:
+        said["account_seq"] += 1
+
+    rewrite(tmp_path, len(ledger.entries()), skipped)
+    assert any("number in the account" in problem for problem in ledger.verify().problems)
+
+
+def test_a_trigger_that_was_weakened_is_found(tmp_path: Path) -> None:
+    ledger = opened(tmp_path)
+    with sqlite3.connect(tmp_path / "ledger.db") as connection:
+        connection.execute("DROP TRIGGER discreet_entries_no_UPDATE")
+        connection.execute(
+            "CREATE TRIGGER discreet_entries_no_UPDATE BEFORE UPDATE ON discreet_entries "
+            "WHEN 0 BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never changed'); END"
+        )
+    connection.close()
+    assert any("no_UPDATE was removed or changed" in one for one in ledger.verify().problems)
+
+
+def test_a_restored_old_ledger_refuses_to_charge(tmp_path: Path) -> None:
+    ledger = opened(tmp_path)
+    ledger.charge("clinic", PureDP(0.1), **SAID)
+    shutil.copy(tmp_path / "ledger.db", tmp_path / "backup.db")
+    ledger.charge("clinic", PureDP(0.8), **SAID)
+    newest = (tmp_path / "ledger.db").read_bytes()
+    shutil.copy(tmp_path / "backup.db", tmp_path / "ledger.db")
+    with pytest.raises(PolicyError, match="restored from an older copy") as refused:
+        ledger.charge("clinic", PureDP(0.8), **SAID)
+    assert "discreet ledger restore" in refused.value.on_the_command_line
+    assert "--" not in str(refused.value)
+    assert ledger.spent("clinic").epsilon == ledger.entries("clinic")[-1].spent.epsilon
+    # A newer copy mends it.
+    (tmp_path / "ledger.db").write_bytes(newest)
+    ledger.charge("clinic", PureDP(0.05), **SAID)
+    # Where there is none, someone answers for it, and the lost charge is charged again.
+    shutil.copy(tmp_path / "backup.db", tmp_path / "ledger.db")
+    with pytest.raises(PolicyError, match="approver"):
+        ledger.restore(approver="", reason="")
+    (lost,) = ledger.restore(approver="head of methods", reason="disk failed")
+    assert lost not in [entry.hash for entry in ledger.entries()]
+    ledger.charge("clinic", PureDP(0.8), **SAID)
+    assert ledger.verify().verified
+    assert ledger.restore(approver="head of methods", reason="again") == []
+
+
+def test_another_ledger_and_a_shared_witness(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second host, with a private folder of its own, sees the heads in the shared folder."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir()
+    two.mkdir()
+    monkeypatch.setenv("DISCREET_WITNESS", str(tmp_path / "shared"))
+    ledger = opened(one)
+    shutil.copy(one / "ledger.db", tmp_path / "backup.db")
+    ledger.charge("clinic", PureDP(0.5), **SAID)
+    opened(two).charge("clinic", PureDP(0.5), **SAID)  # not behind: its heads are its own
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "other host"))
+    shutil.copy(tmp_path / "backup.db", one / "ledger.db")
+    with pytest.raises(PolicyError, match="restored from an older copy"):
+        ledger.charge("clinic", PureDP(0.5), **SAID)
+    monkeypatch.delenv("DISCREET_WITNESS")
+    ledger.charge("clinic", PureDP(0.5), **SAID)  # nobody here has seen a later head
+
+
+def test_a_witness_file_that_cannot_be_read_is_no_witness(
+    tmp_path: Path, private_state: Path
+) -> None:
+    ledger = opened(tmp_path)
+    (left,) = (private_state / "heads").glob("*.json")
+    for text in ("", "[", "[]", '{"head": 3}', '{"ledger_id": 1}'):
+        left.write_text(text)
+        if text == '{"head": 3}':
+            with pytest.raises(PolicyError, match="older copy"):
+                ledger.charge("clinic", PureDP(0.01), **SAID)
+        else:
+            ledger.charge("clinic", PureDP(0.01), **SAID)
