@@ -449,7 +449,7 @@ def _say(
 
 
 def _account_lines(account: Account) -> list[str]:
-    from discreet.ledger.accounts import NO_CAP
+    from discreet.words import say
 
     rows = [
         ["account", account.name],
@@ -458,7 +458,7 @@ def _account_lines(account: Account) -> list[str]:
         ["spent", str(account.spent)],
     ]
     if account.cap is None or account.remaining is None:
-        rows.append(["cap", NO_CAP])
+        rows.append(["cap", say("ledger.no_cap")])
     else:
         rows += [["cap", account.cap.limit_text()], ["left", account.remaining.limit_text()]]
     if account.period_cap is not None and account.period_spent is not None:

@@ -23,10 +23,9 @@ from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, Named, Pur
 from discreet.ledger.amounts import Amount
 from discreet.ledger.filters import Charge, Chargeable, Filter, charges, said_to_fit
 from discreet.promises.unit import Unit
+from discreet.words import say
 
-__all__ = ["NO_CAP", "Account", "OverBudget", "Period", "remaining_dict"]
-
-NO_CAP = "no lifetime cap: what is spent is counted, and nothing limits it"
+__all__ = ["Account", "OverBudget", "Period", "remaining_dict"]
 
 
 class OverBudget(BudgetExceeded):
@@ -34,15 +33,24 @@ class OverBudget(BudgetExceeded):
 
     def __init__(
         self,
-        message: str,
+        name: str,
+        /,
         *,
         needs: Amount,
         spent: Amount,
         cap: Amount,
         left: Amount,
         fits: Charge | None,
+        **values: Any,
     ) -> None:
-        super().__init__(message)
+        super().__init__(
+            name,
+            needs=needs,
+            spent=spent,
+            cap=cap.limit_text(),
+            left=left.limit_text(),
+            **values,
+        )
         self.needs, self.spent, self.cap, self.left, self.fits = needs, spent, cap, left, fits
 
 
@@ -100,14 +108,13 @@ class Account:
         """Return a new account with nothing spent, all terms checked."""
         subject = Unit.of(unit, unit_name)
         if (period is None) != (period_cap is None):
-            raise InputError("A period and a period cap come together: give both or neither.")
+            raise InputError("ledger.period_without_cap")
         rule, neighbours = Filter.of(filter), Adjacency.of(adjacency)
         for limit in (cap, period_cap):
             stated = getattr(limit, "adjacency", neighbours)
             if stated != neighbours:
                 raise PolicyError(
-                    f"The cap is stated under {stated.value!r} and the account under "
-                    f"{neighbours.value!r}; state both under the same adjacency."
+                    "ledger.cap_adjacency", stated=stated.value, neighbours=neighbours.value
                 )
         return cls(
             name=name,
@@ -175,9 +182,7 @@ class Account:
         ):
             if asked is not None and str(asked) != mine:
                 raise PolicyError(
-                    f"Account {self.name!r} was opened with {what} {mine!r} and this charge has "
-                    f"{str(asked)!r}; the {what} of an account never changes. Restate the release "
-                    f"under {mine!r}, or charge another account."
+                    "ledger.other_terms", name=self.name, what=what, mine=mine, asked=asked
                 )
 
     def cost(self, of: Chargeable) -> Amount:
@@ -198,20 +203,22 @@ class Account:
     def check(self, of: Chargeable, before: Account) -> None:
         """Refuse if this account, which is `before` with a release charged, passes a cap."""
         if self.cap is not None and not self.spent.within(self.cap):
-            self._refuse(of, before.spent, self.cap, "lifetime cap")
+            self._refuse(of, before.spent, self.cap, say("ledger.lifetime_cap"))
         if self.period_cap is not None and self.period_spent is not None:
             same = before.period_now == self.period_now and before.period_spent is not None
             spent = before.period_spent if same else self.filter.zero
             if spent is not None and not self.period_spent.within(self.period_cap):
-                self._refuse(of, spent, self.period_cap, f"cap of {self.period} {self.period_now}")
+                which = say("ledger.period_cap", period=self.period, now=self.period_now)
+                self._refuse(of, spent, self.period_cap, which)
 
     def _refuse(self, of: Chargeable, spent: Amount, cap: Amount, which: str) -> None:
         needs, left = self.filter.cost(of), cap.minus(spent)
         fits = self.filter.fitting(of, left)
         raise OverBudget(
-            f"Over budget on account {self.name!r}: needs {needs}; spent {spent} of the {which} "
-            f"{cap.limit_text()}; left {left.limit_text()}; {said_to_fit(fits)}. Ask for less, or "
-            "have the cap raised (discreet ledger grant, with an approver and a reason).",
+            "ledger.over_budget",
+            account=self.name,
+            which=which,
+            fitting=said_to_fit(fits),
             needs=needs,
             spent=spent,
             cap=cap,
@@ -230,19 +237,14 @@ class Account:
     def withdrawn(self, name: str) -> Account:
         """Return the account without a promise."""
         if name not in self.promises:
-            raise InputError(
-                f"Account {self.name!r} has no promise {name!r}; discreet ledger show lists them."
-            )
+            raise InputError("ledger.no_such_promise", account=self.name, promise=name)
         return replace(self, promises={k: v for k, v in self.promises.items() if k != name})
 
     def granted(self, add: Amount, which: Literal["lifetime", "period"] = "lifetime") -> Account:
         """Return the account with a cap raised."""
         cap = self.cap if which == "lifetime" else self.period_cap
         if cap is None:
-            raise PolicyError(
-                f"Account {self.name!r} has no {which} cap, so there is none to raise. Its cap "
-                "was decided when it was opened."
-            )
+            raise PolicyError("ledger.no_cap_to_raise", name=self.name, which=which)
         raised = cap.plus(add)
         return (
             replace(self, cap=raised) if which == "lifetime" else replace(self, period_cap=raised)
@@ -282,7 +284,7 @@ class Account:
 
         spent = amount("spent")
         if spent is None:
-            raise InputError(f"An entry of account {name!r} does not say what was spent.")
+            raise InputError("ledger.entry_without_spent", name=name)
         return cls(
             name=name,
             unit=terms["unit"],
@@ -314,7 +316,7 @@ class Account:
             "remaining": remaining_dict(self.remaining),
         }
         if self.cap is None:
-            out["note"] = NO_CAP
+            out["note"] = say("ledger.no_cap")
         if self.period_cap is not None and self.period_spent is not None:
             out["period"] = {
                 "name": str(self.period),
@@ -325,7 +327,7 @@ class Account:
         return out
 
     def __repr__(self) -> str:
-        cap = NO_CAP if self.cap is None else f"cap {self.cap.limit_text()}"
+        cap = say("ledger.no_cap") if self.cap is None else f"cap {self.cap.limit_text()}"
         return f"Account({self.name!r}, {self.filter.value}, spent {self.spent}, {cap})"
 
 

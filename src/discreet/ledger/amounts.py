@@ -110,13 +110,13 @@ class Amount:
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise InputError(f"{name} is {value!r}; it must be a number.")
+                raise InputError("ledger.not_a_number", name=name, value=value)
             if math.isnan(value):
-                raise InputError(f"{name} is NaN; it must be a number, 0 or more.")
+                raise InputError("ledger.nan", name=name)
             if not 0 <= value < math.inf:
-                raise InputError(f"{name} is {value:g}; it must be finite and 0 or more.")
+                raise InputError("ledger.not_finite", name=name, value=value)
             if name == "delta" and value > 1:
-                raise InputError(f"delta is {value:g}; it must be between 0 and 1.")
+                raise InputError("ledger.delta_above_one", value=value)
             found[name] = exact(value)
         return cls(**found)
 

@@ -42,6 +42,7 @@ from discreet.ledger.text_checks import line
 from discreet.ledger.verification import Sheet, Verification, verified, verify
 from discreet.promises import Promise, promised
 from discreet.promises.promise import PromiseLike
+from discreet.words import say
 
 __all__ = ["Ledger"]
 
@@ -54,10 +55,7 @@ def _now() -> datetime:
 
 def _approved(approver: str | None, reason: str | None, what: str) -> dict[str, str]:
     if not (approver and approver.strip() and reason and reason.strip()):
-        raise PolicyError(
-            f"To {what} an account takes a named approver and a reason; give both "
-            "(--approver NAME --reason WHY)."
-        )
+        raise PolicyError("ledger.not_approved", what=what)
     return {"approver": line("approver", approver), "reason": line("reason", reason)}
 
 
@@ -72,10 +70,7 @@ def _promised(
             one = {"adjacency": wanted.value, **one}
         stated = promised(one).adjacency
         if stated not in (wanted, Adjacency.ADD_REMOVE):  # the latter is what nothing said means
-            raise PolicyError(
-                f"The promise is stated under {stated.value!r} and the account under "
-                f"{wanted.value!r}; state both under the same adjacency."
-            )
+            raise PolicyError("ledger.promise_adjacency", stated=stated.value, wanted=wanted.value)
         found.append(promised(one, adjacency=wanted))
     return tuple(found)
 
@@ -186,9 +181,9 @@ class Ledger:
         `cap` is a limit in the filter's coordinates (`Amount.of(rho=…, delta=…)` where no guarantee
         has them both). With neither, spending is counted and not limited.
         """
-        approved = _approved(approver, reason, "open")
+        approved = _approved(approver, reason, say("ledger.to_open"))
         if line("account", name, 100) != name.strip():
-            raise InputError(f"account is {name!r}; it must not begin or end with a space.")
+            raise InputError("ledger.account_name_spaces", name=name)
         terms = {
             "unit": unit,
             "unit_name": unit_name,
@@ -203,7 +198,7 @@ class Ledger:
             limit = derived_cap(account, promises, delta)
             account = Account.opened(name, cap=limit, **terms)  # type: ignore[arg-type]
         elif delta is not None:
-            raise InputError("A δ beside a promise is the account's cap on δ; give the promise.")
+            raise InputError("ledger.delta_without_promise")
 
         self._store.create()
         return self._written(lambda chain: decisions.opened(chain, account, promises, approved))
@@ -253,9 +248,9 @@ class Ledger:
         A grant is also what goes on after a clock was wrong: it is written at the time that the
         clock shows now, even if earlier entries carry a later one.
         """
-        approved = _approved(approver, reason, "raise the cap of")
+        approved = _approved(approver, reason, say("ledger.to_raise"))
         if which not in ("lifetime", "period"):
-            raise InputError(f"which is {which!r}; it must be lifetime or period.")
+            raise InputError("ledger.which_cap", which=which)
 
         def write(chain: Chain) -> Account:
             before = chain.needed(_name(account))
@@ -268,7 +263,7 @@ class Ledger:
         self, account: str | Account, promise_id: str, *, approver: str, reason: str
     ) -> Account:
         """End a promise; every later report of what was released under it says so."""
-        approved = _approved(approver, reason, "withdraw a promise of")
+        approved = _approved(approver, reason, say("ledger.to_withdraw"))
         return self._write(
             lambda chain: decisions.withdrawn(chain, _name(account), promise_id, approved),
             self._no_account(_name(account)),
@@ -518,7 +513,7 @@ class Ledger:
         """
         name = self.account(_name(account)).name
         if latest is not None and latest < 1:
-            raise InputError(f"latest is {latest!r}; it must be 1 or more, or left out for all.")
+            raise InputError("ledger.latest_below_one", latest=latest)
         return self._read(lambda chain: chain.unfinished(name, latest), [])
 
     def spent(self, account: str | Account) -> Amount:
@@ -579,25 +574,22 @@ class Ledger:
         the newest format is left as it is, unless an `output` is named.
         """
         if not self._store.exists():
-            raise InputError(f"There is no ledger at {self.url}.")
+            raise InputError("ledger.nothing_there", url=self.url)
         beside = getattr(self._store.backend, "path", None)
         base = beside.parent if output is None and beside is not None else output
         looked_in = None if base is None else Path(base).resolve()
         if looked_in is not None and not looked_in.is_dir():
-            raise InputError(f"There is no folder {looked_in} to look for releases in.")
+            raise InputError("ledger.no_folder", looked_in=looked_in)
 
         def write(chain: Chain) -> Upgraded:
             connection = chain.connection
             version = self._store.version(connection)
             if version is None:
-                raise InputError(f"There is no ledger at {self.url}.")
+                raise InputError("ledger.nothing_there", url=self.url)
             if version == FORMAT and output is None:
                 return Upgraded(version, FORMAT)
             if not verified(self._store, connection).verified:
-                raise PolicyError(
-                    f"The ledger {self.url} is not what was written, and is not upgraded; run "
-                    "discreet ledger verify."
-                )
+                raise PolicyError("ledger.not_upgraded", url=self.url)
             if version < FORMAT:
                 self._store.upgrade(connection, version)
                 chain.append("upgrade", None, {"from": version, "to": FORMAT})
@@ -611,7 +603,7 @@ class Ledger:
 
         Returns them. Charges that were lost with them are charged anew by hand (`charge`).
         """
-        approved = _approved(approver, reason, "answer for a restored ledger of")
+        approved = _approved(approver, reason, say("ledger.to_restore"))
 
         def write(chain: Chain) -> list[str]:
             first = chain.first()

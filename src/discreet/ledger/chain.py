@@ -43,6 +43,7 @@ from discreet.ledger.promises import (
 from discreet.ledger.store import Store
 from discreet.ledger.verification import refuse_altered
 from discreet.promises import Promise
+from discreet.words import say
 
 __all__ = ["Chain", "Clock", "refuse_unknown_account", "refuse_unknown_plan"]
 
@@ -119,10 +120,7 @@ class Chain:
             self._refuse_changed(name)
 
     def _refuse_changed(self, name: str) -> NoReturn:
-        raise PolicyError(
-            f"What the ledger {self.store.url} says of account {name!r} cannot be read: it was "
-            "changed. Nothing is spent on such a ledger; run discreet ledger verify."
-        ) from None
+        raise PolicyError("ledger.account_unreadable", url=self.store.url, name=name) from None
 
     def needed(self, name: str) -> Account:
         """Return an account as it stands; refuse one that is not open."""
@@ -192,18 +190,22 @@ class Chain:
         known = [*self.registered(before), *new]
         one = next(each for each in known if each.id in broken)
         said = f"“{one.promise(account).sentence()}” ({one.id})"
-        allows = f"It allows {one.limit.limit_text()} for everything charged"
+        allows = one.limit.limit_text()
         if charge is None or not before.spent.within(one.limit):
             if one.id not in before.promises:
                 raise BrokenPromise(
-                    f"This promise cannot be made on account {account.name!r} any more: {said}. "
-                    f"{allows}, and {before.spent} was spent before. Promise what still holds, or "
-                    "use another population's account."
+                    "ledger.promise_too_late",
+                    account=account.name,
+                    said=said,
+                    allows=allows,
+                    spent=before.spent,
                 )
             raise BrokenPromise(
-                f"Account {account.name!r} is already beyond a promise: {said}. {allows}; spent "
-                f"{before.spent}. Nothing more is charged or drawn under it; only discreet ledger "
-                "withdraw, with an approver and a reason, ends it."
+                "ledger.promise_passed",
+                account=account.name,
+                said=said,
+                allows=allows,
+                spent=before.spent,
             )
         caps = [] if before.cap is None else [before.cap]
         least = one.limit
@@ -213,17 +215,18 @@ class Chain:
         # What rounding left over is nothing that anyone would release.
         used_up = rest.lead <= one.limit.lead * _CRUMBS
         fits = None if used_up else account.filter.fitting(charge, rest)
-        left = "nothing" if used_up else one.limit.minus(before.spent).limit_text()
-        series = (
-            " If more releases were planned, set `series: {releases: K}` from the first one on."
-            if fits is None and before.spent != account.filter.zero
-            else ""
-        )
+        left = one.limit.minus(before.spent).limit_text()
+        too_late = fits is None and before.spent != account.filter.zero
         raise BrokenPromise(
-            f"This charge would break a promise of account {account.name!r}: {said}. {allows}; "
-            f"spent {before.spent}, and this needs {account.filter.cost(charge)}; left under it: "
-            f"{left}; {said_to_fit(fits)}.{series} A larger cap does not help; only discreet "
-            "ledger withdraw, with an approver and a reason, ends a promise."
+            "ledger.promise_would_break",
+            account=account.name,
+            said=said,
+            allows=allows,
+            spent=before.spent,
+            cost=account.filter.cost(charge),
+            left=say("ledger.nothing") if used_up else left,
+            said_to_fit=said_to_fit(fits),
+            series=say("ledger.series_from_the_first") if too_late else "",
         )
 
     def afford(
@@ -235,11 +238,7 @@ class Chain:
         """
         behind = self.set_back()
         if behind is not None:
-            raise PolicyError(
-                f"The clock shows {say_moment(behind)}, well before the ledger's last entry; set "
-                "it right. If that entry's clock was the wrong one, a grant (of 0 if need be) with "
-                "an approver and a reason sets the ledger back."
-            )
+            raise PolicyError("ledger.clock_set_back", now=say_moment(behind))
         moment = self.moment()
         cost = before.cost(charge)
         promising, new = self.promising(before, promise)
@@ -340,10 +339,7 @@ def refuse_unknown_account(
     words += [] if unit_name is None else ["--unit-name", unit_name]
     words += ["--adjacency", adjacency, "--filter", filter, *_promise_flags(promise, adjacency)]
     words += ["--delta", "1e-6"] if filter == "basic" and "--delta" not in words else []
-    raise PolicyError(
-        f"Account {name!r} is not open in {url}. Open it first, with what it promises: "
-        f"{shlex.join(words)} --approver NAME --reason WHY"
-    )
+    raise PolicyError("ledger.not_open", account=name, url=url, command=shlex.join(words))
 
 
 def _promise_flags(promise: Mapping[str, Any] | None, adjacency: str) -> list[str]:
@@ -369,7 +365,4 @@ def _promise_flags(promise: Mapping[str, Any] | None, adjacency: str) -> list[st
 
 def refuse_unknown_plan(url: str, plan_id: str) -> NoReturn:
     """Refuse a plan that was never registered."""
-    raise PolicyError(
-        f"Plan {plan_id!r} is not registered in {url}; register it first with discreet ledger "
-        "plan: it is charged in full before its first draw."
-    )
+    raise PolicyError("ledger.unknown_plan", plan_id=plan_id, url=url)

@@ -65,16 +65,14 @@ def opened(
     """Open an account with its promises, in a ledger that may be new."""
     chain.begin()
     if chain.account(account.name) is not None:
-        raise PolicyError(
-            f"Account {account.name!r} is already open in {chain.store.url}; its unit, adjacency "
-            "and filter never change. To raise its cap use discreet ledger grant."
-        )
+        raise PolicyError("ledger.already_open", account=account.name, url=chain.store.url)
     for entry in chain.all(kind="open"):
         if _read_as(str(entry.account)) == _read_as(account.name):
             raise PolicyError(
-                f"Account {account.name!r} reads like {entry.account!r}, which is open in "
-                f"{chain.store.url}; one population with two accounts would have two caps. Charge "
-                "the one that is open, or give another population a name of its own."
+                "ledger.reads_like_another",
+                account=account.name,
+                other=entry.account,
+                url=chain.store.url,
             )
     chain.append("open", account, {"terms": account.terms(), **approved})
     new = [register(promise, account) for promise in promises]
@@ -97,9 +95,10 @@ def granted(
             limit = widened(one, after)
             if limit is None:
                 raise PolicyError(
-                    f"At a larger cap on δ a promise of account {name!r} would no longer hold: "
-                    f"“{one.promise(before).sentence()}” ({one.id}). Leave δ as it is, or "
-                    "withdraw the promise first."
+                    "ledger.delta_breaks_promise",
+                    name=name,
+                    sentence=one.promise(before).sentence(),
+                    id=one.id,
                 )
             after = after.promising(one.id, limit)
     chain.append(
@@ -125,10 +124,7 @@ def charged(chain: Chain, kind: str, wanted: Wanted, said: Mapping[str, Any]) ->
     before = chain.needed(str(wanted.account))
     before.require(unit=wanted.unit)
     if chain.found(release_id=said["release_id"]) is not None:
-        raise PolicyError(
-            f"Release {said['release_id']!r} was already charged; a second draw is a new release "
-            "with a charge of its own."
-        )
+        raise PolicyError("ledger.charged_before", release_id=said["release_id"])
     return chain.spend(kind, before, wanted.charge or (), wanted.promise, said)
 
 
@@ -141,28 +137,19 @@ def stored(chain: Chain, release_id: str, output_hash: str) -> Entry:
     if rest and rest[0].output_hash == output_hash:
         return rest[0]
     if rest:
-        raise PolicyError(
-            f"Release {release_id!r} already has a stored output with another hash; a release is "
-            "drawn once. Discard this one."
-        )
+        raise PolicyError("ledger.other_output", release_id=release_id)
     facts: dict[str, Any] = {"release_id": release_id, "output_hash": output_hash}
     if first.kind == "slot":
         plan = chain.plan(str(first.plan_id))
         if first.slot in plan.outputs:
-            raise PolicyError(
-                f"Slot {first.slot} of plan {plan.plan_id} already has a stored output; a slot is "
-                "published once. Discard this one."
-            )
+            raise PolicyError("ledger.slot_published", slot=first.slot, plan_id=plan.plan_id)
         facts |= {"plan_id": plan.plan_id, "slot": first.slot}
     return chain.append("commit", chain.needed(str(first.account)), facts)
 
 
 def refuse_unreserved(url: str, release_id: str) -> NoReturn:
     """Refuse an output that nothing was charged for."""
-    raise PolicyError(
-        f"Release {release_id!r} was not reserved in {url}; an output without a charge is not "
-        "recorded. Discard it."
-    )
+    raise PolicyError("ledger.not_reserved", release_id=release_id, url=url)
 
 
 def taken(chain: Chain, wanted: Wanted, said: Mapping[str, Any]) -> Slot:

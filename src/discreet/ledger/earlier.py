@@ -24,6 +24,7 @@ from discreet.ledger.chain import Chain
 from discreet.ledger.promises import Registered, register
 from discreet.promises import CONFIDENCE, EVERY_OUTPUT, Promise, Surety, delta_in, promise_in
 from discreet.reading import json_values, text_of
+from discreet.words import say
 
 __all__ = ["Earlier", "Upgraded", "bound", "stored_below"]
 
@@ -87,7 +88,7 @@ def _told(folder: Path, path: Path) -> _Told:
         return _Told(folder.name, folder, problem=str(problem))
     spec = said.get("spec") if isinstance(said, Mapping) else None
     if not isinstance(spec, Mapping) or not isinstance(said.get("release_id"), str):
-        return _Told(folder.name, folder, problem=f"{path} does not describe a release.")
+        return _Told(folder.name, folder, problem=say("ledger.not_a_release", path=path))
     keys = spec.get("tolerance")
     return _Told(said["release_id"], folder, spec.get("promise") if keys is None else keys)
 
@@ -115,7 +116,7 @@ def bound(chain: Chain, stored: Iterable[_Told]) -> tuple[Earlier, ...]:
         kept = account.spent.within(one.limit)
         sentence = replace(promise, unit=account.subject).sentence()
         gone = one.id in known and one.id not in account.promises
-        reason = "It was withdrawn." if gone else None
+        reason = say("ledger.was_withdrawn") if gone else None
         found.append(Earlier(told.release_id, account.name, one.id, sentence, kept, reason))
     for (name, _), (one, releases) in new.items():
         chain.promise(chain.needed(name), [one], facts={"found_in": releases})
@@ -125,7 +126,7 @@ def bound(chain: Chain, stored: Iterable[_Told]) -> tuple[Earlier, ...]:
 def _kept_as(told: _Told, account: Account) -> tuple[Promise, Registered]:
     """Return what a release promised, and its limit on the account; refuse what bounds nothing."""
     if told.problem is not None or not isinstance(told.keys, Mapping):
-        raise InputError(told.problem or "Its tolerance cannot be read: it is no mapping.")
+        raise InputError(told.problem or "ledger.tolerance_unreadable")
     keys = {**told.keys, "adjacency": account.adjacency.value}
     promise = promise_in(keys, told.folder)
     if promise.surety is None:

@@ -61,10 +61,7 @@ def new_id() -> str:
 def checked_id(name: str) -> str:
     """Return a name given from outside, if it is one that can also name a folder."""
     if not isinstance(name, str) or not _ID.fullmatch(name):
-        raise InputError(
-            f"release_id is {name!r}; it must be up to 64 letters, digits, dots, dashes or "
-            "underscores and begin with a letter or a digit."
-        )
+        raise InputError("ledger.release_id", name=name)
     return name
 
 
@@ -102,19 +99,13 @@ class Entry:
     def read(cls, seq: int, body: str, hash: str) -> Entry:  # noqa: A002
         """Read a stored row; refuse one that does not match its hash."""
         if not isinstance(body, str) or digest(body) != hash:
-            raise PolicyError(
-                f"Entry {seq} of the ledger does not match its hash: it was changed after it was "
-                "written. Nothing is spent on an altered ledger; run discreet ledger verify."
-            )
+            raise PolicyError("ledger.entry_changed", seq=seq)
         try:
             said = json.loads(body)
             entry = cls(seq, hash, MappingProxyType(said))
             entry.check()
         except UNREADABLE:
-            raise PolicyError(
-                f"Entry {seq} of the ledger cannot be read, though its hash fits: Discreet did not "
-                "write it. Nothing is spent on such a ledger; run discreet ledger verify."
-            ) from None
+            raise PolicyError("ledger.entry_unreadable", seq=seq) from None
         return entry
 
     def check(self) -> None:

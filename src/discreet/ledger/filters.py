@@ -30,6 +30,7 @@ from discreet.guarantees import (
 from discreet.laws import Exponential
 from discreet.ledger.amounts import EXACT, ZERO, Amount, exact, exact_ratio, float_down
 from discreet.ledger.text_checks import line
+from discreet.words import say
 
 __all__ = ["Charge", "Chargeable", "Filter", "charges", "said_to_fit"]
 
@@ -49,12 +50,9 @@ class Charge:
 
     def __post_init__(self) -> None:
         if isinstance(self.guarantee, PrivacyCurve):
-            raise PolicyError(
-                f"The whole curve of {self.guarantee.name} cannot be charged; charge one point "
-                "(ε, δ) of it, or register the plan that it belongs to."
-            )
+            raise PolicyError("ledger.charge_curve", guarantee=self.guarantee.name)
         if any(math.isinf(x) for x in _numbers(self.guarantee)):
-            raise InputError("An unbounded guarantee cannot be charged; state a finite one.")
+            raise InputError("ledger.charge_unbounded")
         if self.mechanism is not None:
             line("mechanism", self.mechanism, 100)
 
@@ -78,7 +76,7 @@ class Charge:
         elif kind == ZCDP.kind:
             guarantee = ZCDP(said["rho"], adjacency=adjacency)
         else:
-            raise InputError(f"{kind!r} is not a kind of guarantee that can be charged.")
+            raise InputError("ledger.charge_kind", kind=kind)
         return cls(guarantee, said.get("mechanism"))
 
 
@@ -93,7 +91,7 @@ def charges(of: Chargeable) -> tuple[Charge, ...]:
         return (Charge(of),)
     found = tuple(part if isinstance(part, Charge) else Charge(part) for part in of)
     if not found:
-        raise InputError("A release must be charged for something: the list of charges is empty.")
+        raise InputError("ledger.charge_empty")
     return found
 
 
@@ -132,11 +130,8 @@ class Filter(Named):
         given = {n for n in ("epsilon", "delta", "rho") if getattr(amount, n) is not None}
         leading, *rest = self.coordinates
         if (lead and leading not in given) or not given <= {leading, *rest}:
-            flags = " and ".join(f"--{name}" for name in self.coordinates)
-            raise InputError(
-                f"A cap of {of} does not fit the filter {self.value!r}, which adds up {flags}; "
-                f"give the cap in those."
-            )
+            names = " and ".join(self.coordinates)
+            raise InputError("ledger.cap_coordinates", of=of, value=self.value, names=names)
         return self.zero.plus(Amount(**{n: getattr(amount, n) or ZERO for n in self.coordinates}))
 
     def cost(self, of: Chargeable) -> Amount:
@@ -156,8 +151,7 @@ class Filter(Named):
         except GuaranteeError:
             fitting = "'zcdp'" if isinstance(g, ZCDP) else "'basic' or 'zcdp'"
             raise PolicyError(
-                f"The filter {self.value!r} of this account cannot take {g}; charge it to an "
-                f"account with the filter {fitting}."
+                "ledger.filter_cannot_take", value=self.value, g=g, fitting=fitting
             ) from None
         values = (exact_ratio(lead), exact_ratio(delta))
         return Amount(**dict(zip(self.coordinates, values, strict=False)))
@@ -205,8 +199,8 @@ class Filter(Named):
 def said_to_fit(fits: Charge | None) -> str:
     """Say which single charge would still fit."""
     if fits is None or isinstance(fits.guarantee, PrivacyCurve):
-        return "nothing of this kind fits"
-    return f"a single charge of {fits.guarantee.said('down')} would fit"
+        return say("ledger.nothing_fits")
+    return say("ledger.would_fit", charge=fits.guarantee.said("down"))
 
 
 def _root_down(x: Decimal) -> float:
@@ -223,5 +217,5 @@ def _plain(guarantee: Guarantee) -> Amount:
     if isinstance(guarantee, ZCDP):
         return Amount.of(rho=guarantee.rho)
     if isinstance(guarantee, PrivacyCurve):
-        raise InputError("A cap must be a number (ε, δ or ρ), not a whole privacy curve.")
+        raise InputError("ledger.cap_curve")
     return Amount.of(epsilon=guarantee.epsilon, delta=guarantee.delta)

@@ -27,6 +27,7 @@ from discreet.ledger.amounts import Amount
 from discreet.ledger.entries import Entry, read_moment
 from discreet.ledger.filters import Charge, Chargeable, Filter, charges
 from discreet.ledger.text_checks import line
+from discreet.words import say
 
 __all__ = ["LostSlot", "Part", "Plan", "PlanPart", "Slot", "check_total", "composed", "parts_of"]
 
@@ -51,7 +52,7 @@ class Part:
 
     def __post_init__(self) -> None:
         if isinstance(self.times, bool) or not isinstance(self.times, int) or self.times < 1:
-            raise InputError(f"times is {self.times!r}; it must be a whole number, 1 or more.")
+            raise InputError("ledger.times", times=self.times)
         if self.note is not None:
             line("note", self.note)
 
@@ -110,9 +111,7 @@ class Plan:
         """Read a plan from its entries: the registration first, then slots and outputs."""
         first, *rest = entries
         if first.kind != "plan" or first.cost is None:
-            raise PolicyError(
-                "A plan must begin with its registration; run discreet ledger verify."
-            )
+            raise PolicyError("ledger.plan_unregistered")
         stored = [entry for entry in rest if entry.kind == "commit"]
         return cls(
             plan_id=str(first.plan_id),
@@ -137,9 +136,7 @@ class Plan:
             passed += part.times
             if number <= passed:
                 return part.charge
-        raise InputError(
-            f"The plan has {self.slots} slots; there is no slot {number}. Name one from 1 on."
-        )
+        raise InputError("ledger.no_such_slot", slots=self.slots, number=number)
 
     def next(self, key: str | None, *, retry: bool = False) -> int:
         """Return the number of the slot to use: that of the key's stored release, or a fresh one.
@@ -175,8 +172,7 @@ class Plan:
         """Refuse a release that is another account's, or promises less than its slot."""
         if name != self.account:
             raise PolicyError(
-                f"Plan {self.plan_id} belongs to account {self.account!r}, not to {name!r}; "
-                "charge that account, or register a plan on this one."
+                "ledger.plan_of_another", plan_id=self.plan_id, account=self.account, name=name
             )
         covers, asked = self.charge(number), charges(charge)
         for one in asked:
@@ -187,10 +183,15 @@ class Plan:
         }
         if another or not _costs_no_more(asked, covers):
             said = " and ".join(str(one.guarantee) for one in asked)
-            by = f" by the mechanism {covers.mechanism!r}" if covers.mechanism else ""
+            named = covers.mechanism
+            by = say("ledger.by_mechanism", mechanism=named) if named else ""
             raise PolicyError(
-                f"Slot {number} of plan {self.plan_id} covers {covers.guarantee}{by}, and this "
-                f"release is {said}; a plan is not changed after it was charged."
+                "ledger.slot_covers_less",
+                number=number,
+                plan_id=self.plan_id,
+                guarantee=covers.guarantee,
+                by=by,
+                said=said,
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -221,7 +222,7 @@ def parts_of(given: Iterable[PlanPart]) -> tuple[Part, ...]:
         else:
             found.append(Part(part if isinstance(part, Charge) else Charge(part)))
     if not found:
-        raise InputError("The plan is empty; give at least one release.")
+        raise InputError("ledger.plan_empty")
     return tuple(found)
 
 
@@ -244,10 +245,7 @@ def check_total(account: Account, parts: Iterable[Part], cost: Amount) -> None:
         if account.filter is not Filter.ZCDP and isinstance(part.charge.guarantee, ZCDP):
             continue  # its cost has no coordinate here; the total, an (ε, δ) of its curve, has
         if not account.cost(part.charge).within(cost):
-            raise PolicyError(
-                f"The plan's total costs {cost}, less than one of its releases alone "
-                f"({part.charge.guarantee}); state the total of the whole plan."
-            )
+            raise PolicyError("ledger.total_too_small", cost=cost, guarantee=part.charge.guarantee)
 
 
 def composed(
@@ -265,12 +263,9 @@ def composed(
             total = total.plus(account.cost(part.charge).times(part.times))
         return account.filter.charges(total, account.adjacency), "basic"
     if account.filter is not Filter.BASIC or delta is None:
-        raise InputError(
-            "Tighter accounting of a plan takes an account with the filter 'basic' and the δ of "
-            "the whole plan (--delta)."
-        )
+        raise InputError("ledger.plan_needs_delta")
     if method == "paper":
-        raise InputError("The method 'paper' is there to reproduce papers; name another, or none.")
+        raise InputError("ledger.plan_paper")
     from discreet.composition import compose
 
     for part in parts:
@@ -290,7 +285,7 @@ def _subject(charge: Charge) -> Guarantee | Mechanism:
     amount = getattr(g, kind.budget, None)
     if amount is None or getattr(g, "delta", None):
         raise InputError(
-            f"The noise of {kind.name!r} is given by its {kind.sign} alone (--{kind.budget})."
+            "ledger.noise_by_other", kind=kind.name, sign=kind.sign, budget=kind.budget
         )
     law: Mechanism = kind.make(amount, 1)
     return law

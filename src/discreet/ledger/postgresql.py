@@ -31,6 +31,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from discreet.errors import DiscreetError, InputError, InternalError, PolicyError
 from discreet.ledger.backend import Damaged
+from discreet.words import say
 
 __all__ = ["PostgreSQL"]
 
@@ -99,11 +100,9 @@ class PostgreSQL:
     def __init__(self, url: URL) -> None:
         shown = url.set(query={}).render_as_string(hide_password=True)
         if url.drivername not in ("postgresql", "postgresql+psycopg"):
-            raise InputError(f"ledger is {shown!r}; write it as postgresql://…, with no driver.")
+            raise InputError("ledger.postgresql_driver", shown=shown)
         if not url.database:
-            raise InputError(
-                f"ledger is {shown!r}; it must name a database: postgresql://host/database."
-            )
+            raise InputError("ledger.postgresql_database", shown=shown)
         self.shown = shown
         defaults = {name: said for name, said in _DEFAULTS.items() if name not in url.query}
         try:
@@ -113,10 +112,7 @@ class PostgreSQL:
                 poolclass=NullPool,
             )
         except ImportError:
-            raise InputError(
-                "A ledger on PostgreSQL needs psycopg, which is not installed; install "
-                "discreet[postgres]."
-            ) from None
+            raise InputError("ledger.postgresql_missing") from None
         self._there = False
 
     def exists(self) -> bool:
@@ -133,10 +129,7 @@ class PostgreSQL:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _FIRST})
             if connection.execute(text("SELECT to_regclass('discreet_lock')")).scalar() is None:
                 if connection.execute(text("SHOW fsync")).scalar() != "on":
-                    raise PolicyError(
-                        f"The server of {self.shown} runs with fsync = off: a power cut would lose "
-                        "charges that it had acknowledged. Set fsync = on, or use another server."
-                    )
+                    raise PolicyError("ledger.fsync_off", shown=self.shown)
                 connection.execute(text("CREATE TABLE discreet_lock ()"))
 
     def options(self, *, write: bool) -> dict[str, Any]:
@@ -177,21 +170,21 @@ class PostgreSQL:
     def damage(self, connection: Connection) -> list[str]:
         """Return guards that are missing, switched off or altered, and rights to change entries."""
         if connection.execute(text("SELECT to_regclass('discreet_entries')")).scalar() is None:
-            return ["the table of entries was removed"]
+            return [say("ledger.entries_removed")]
         there = {name: (on, body) for name, on, body in connection.execute(text(_TRIGGERS))}
         problems = []
         for name, body in sorted(_BODIES.items()):
             enabled, found = there.pop(name, (None, None))
             if enabled is None:
-                problems.append(f"the trigger {name} was removed")
+                problems.append(say("ledger.trigger_removed", name=name))
             elif enabled not in ("A", b"A"):
-                problems.append(f"the trigger {name} was switched off")
+                problems.append(say("ledger.trigger_off", name=name))
             elif found != body:
-                problems.append(f"the trigger {name} was altered")
-        problems += [f"the trigger {name} was added" for name in sorted(there)]
+                problems.append(say("ledger.trigger_altered", name=name))
+        problems += [say("ledger.trigger_added", name=name) for name in sorted(there)]
         for right, role in sorted(tuple(row) for row in connection.execute(text(_RIGHTS))):
             if right in _CHANGES:
-                problems.append(f"the role {role} was given the right to {right} entries")
+                problems.append(say("ledger.right_given", role=role, right=right))
         return problems
 
     def patience(self, problem: DBAPIError) -> float:
@@ -209,36 +202,19 @@ class PostgreSQL:
         """Return the failure in words of ours, with what it means for the charge."""
         state = _state(problem)
         if state in ("XX001", "XX002", "42P01"):
-            return Damaged(f"{self.shown} is damaged or not a ledger; restore it from a copy.")
+            return Damaged("ledger.damaged", shown=self.shown)
         if state == "42501":
-            return InputError(
-                f"The ledger {self.shown} cannot be used for this: the user lacks a right (to "
-                "spend: SELECT, INSERT on discreet_entries, SELECT on discreet_format, UPDATE on "
-                "discreet_lock; to open the first account: CREATE). Nothing was charged."
-            )
+            return InputError("ledger.rights_missing", shown=self.shown)
         if state == "25006":
-            return InputError(
-                f"The ledger {self.shown} can only be read there (a standby?); name the server "
-                "that is written to. Nothing was charged."
-            )
+            return InputError("ledger.read_only_server", shown=self.shown)
         if _lost(problem) and _REFUSED.search(str(problem.orig)):
-            return InputError(
-                f"The server of the ledger {self.shown} refuses this user, password or database, "
-                "or there is no such host. Nothing was charged."
-            )
+            return InputError("ledger.server_refuses", shown=self.shown)
         if self.patience(problem) == BUSY:
-            return InternalError(
-                f"The ledger {self.shown} has been in use by others for {BUSY:g} seconds; nothing "
-                "was charged. Try again."
-            )
+            return InternalError("ledger.busy", shown=self.shown, busy=BUSY)
         if _lost(problem) or self.patience(problem):
-            return InputError(
-                f"The server of the ledger {self.shown} cannot be reached; look at its address and "
-                "whether it runs. Nothing was charged."
-            )
+            return InputError("ledger.unreachable", shown=self.shown)
         return InternalError(
-            f"The ledger {self.shown} could not be used ({type(problem.orig).__name__}, SQLSTATE "
-            f"{state}); nothing was charged."
+            "ledger.unusable", shown=self.shown, name=type(problem.orig).__name__, state=state
         )
 
 

@@ -65,7 +65,7 @@ class Registered:
         """Read back what `stored` wrote; refuse a name that is not that of the keys."""
         found = cls(str(said["id"]), said["keys"], Amount.restored(said["limit"]))
         if _read(found.keys, account.adjacency).id != found.id:
-            raise PolicyError(f"Promise {found.id} does not have the name of its keys.")
+            raise PolicyError("ledger.promise_name", id=found.id)
         return found
 
 
@@ -84,7 +84,7 @@ def _heard(keys: Any) -> Any:
     match keys:
         case Mapping():
             if isinstance(keys.get("table"), str):
-                raise InputError("A promise of a ledger has the rows of its table, not a file.")
+                raise InputError("ledger.promise_table_file")
             return {name: _heard(value) for name, value in keys.items()}
         case list():
             return [_heard(value) for value in keys]
@@ -101,17 +101,16 @@ def named(promise: Promise, account: Account) -> tuple[str, Promise]:
 
     if promise.adjacency is not account.adjacency:
         raise PolicyError(
-            f"The promise is stated under {promise.adjacency.value!r} and account {account.name!r} "
-            f"under {account.adjacency.value!r}; state both under the same adjacency."
+            "ledger.promise_adjacency_account",
+            adjacency=promise.adjacency.value,
+            account=account.name,
+            of_account=account.adjacency.value,
         )
     settled = on_account(promise, account.filter.value, _delta(account))
     try:
         return settled.id, settled
     except InputError:
-        raise InputError(
-            "A promise given as a Python function cannot bind an account: its keys could not be "
-            "written down. Write it as a formula or a table."
-        ) from None
+        raise InputError("ledger.promise_function") from None
 
 
 def register(promise: Promise, account: Account) -> Registered:
@@ -149,7 +148,7 @@ def derived_cap(account: Account, promises: Iterable[Promise], delta: float | No
     """Return the cap that promises leave an account: the least of their limits, and its own."""
     rule = account.filter
     if delta is not None and "delta" not in rule.coordinates:
-        raise InputError("The filter 'pure' has no δ; leave it out, or use the filter basic.")
+        raise InputError("ledger.pure_has_no_delta")
     given = account.cap
     if delta is None:
         delta = 0.0 if given is None or given.delta is None else float_down(given.delta)
@@ -157,14 +156,11 @@ def derived_cap(account: Account, promises: Iterable[Promise], delta: float | No
     least = None
     for promise in promises:
         if delta > 0 and promise.every_output:
-            raise InputError(
-                f"delta is {delta:g}, and the promise is for every output, which pure DP alone "
-                "keeps; drop delta, or give a confidence."
-            )
+            raise InputError("ledger.every_output_with_delta", delta=delta)
         limit = register(promise, replace(account, cap=cap)).limit
         least = limit if least is None else least.least(limit)
     if least is None:
-        raise InputError("No promise was given; a cap cannot follow from none.")
+        raise InputError("ledger.no_promise")
     if given is None:
         return least
     wanted = given if given.delta is None else replace(given, delta=exact(delta))

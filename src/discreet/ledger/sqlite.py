@@ -54,10 +54,7 @@ class SQLite:
     def __init__(self, url: URL) -> None:
         path = url.database
         if not path or path == ":memory:" or url.query:
-            raise InputError(
-                f"ledger is {url.render_as_string()!r}; a ledger outlives the process, so name a "
-                "file and nothing else: sqlite:///ledger.db, or sqlite:////absolute/ledger.db."
-            )
+            raise InputError("ledger.sqlite_url", url=url.render_as_string())
         # Absolute from the start: the process may change its folder later.
         self.path = Path(path).absolute()
         # A connection a transaction: nothing open is carried over a fork, where locks would break.
@@ -87,8 +84,7 @@ class SQLite:
             return
         except OSError as problem:
             raise InputError(
-                f"No ledger can be made at {self.path}: {problem.strerror}. Name a folder that "
-                "exists and that you may write to."
+                "ledger.cannot_make", path=self.path, strerror=problem.strerror
             ) from None
 
     def options(self, *, write: bool) -> dict[str, Any]:
@@ -111,7 +107,9 @@ class SQLite:
     def damage(self, connection: Connection) -> list[str]:
         """Return what SQLite itself finds wrong with the file, and guards that are missing."""
         found = [str(row[0]) for row in connection.execute(text("PRAGMA integrity_check"))]
-        problems = [f"the file is damaged: {line}" for line in found if line != "ok"]
+        problems = [
+            text_of("ledger.file_damaged_line", line=line) for line in found if line != "ok"
+        ]
         query = text("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
         there = {str(name): str(sql) for name, sql in connection.execute(query)}
         for name, sql in _TRIGGERS.items():
@@ -128,25 +126,15 @@ class SQLite:
         """Return the failure in words of ours, with what it means for the charge."""
         code = getattr(problem.orig, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-            return Damaged(f"{self.path} is damaged or not a ledger; restore it from a copy.")
+            return Damaged("ledger.file_damaged", path=self.path)
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-            return InputError(
-                f"The ledger {self.path} cannot be opened for this; look at its permissions and "
-                "those of its folder. Nothing was charged."
-            )
+            return InputError("ledger.cannot_open", path=self.path)
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-            return InternalError(
-                f"The disk under {self.path} is full or failing; the charge may not be recorded, "
-                "so nothing may be drawn. Look with discreet ledger show."
-            )
+            return InternalError("ledger.disk_full", path=self.path)
         if self.patience(problem):
-            return InternalError(
-                f"The ledger {self.path} has been in use by others for {PATIENCE:g} seconds; "
-                "nothing was charged. Try again."
-            )
+            return InternalError("ledger.file_busy", path=self.path, patience=PATIENCE)
         return InternalError(
-            f"The ledger {self.path} could not be used ({type(problem.orig).__name__}, code "
-            f"{code}); nothing was charged."
+            "ledger.file_unusable", path=self.path, name=type(problem.orig).__name__, code=code
         )
 
 

@@ -109,16 +109,10 @@ class Store:
             parsed = make_url(url)
         except (ArgumentError, ValueError):
             # Not repeated: what cannot be parsed may hold a password.
-            raise InputError(
-                "The ledger must be a URL such as sqlite:///ledger.db or "
-                "postgresql://host/database."
-            ) from None
+            raise InputError("ledger.not_a_url") from None
         product = parsed.get_backend_name()
         if product not in _PRODUCTS:
-            raise InputError(
-                f"A ledger on {product!r} is not supported; use sqlite:///ledger.db or "
-                "postgresql://host/database."
-            )
+            raise InputError("ledger.other_database", product=product)
         # Options may hold a password as well.
         self.url = parsed.set(query={}).render_as_string(hide_password=True)
         self.backend: Backend = _PRODUCTS[product](parsed)
@@ -178,11 +172,7 @@ class Store:
             except DBAPIError as problem:
                 if time.monotonic() - since > self.backend.patience(problem):
                     if tried:
-                        raise InternalError(
-                            f"Writing an entry to the ledger {self.url} failed at its end; whether "
-                            "it is recorded is not known, so nothing may be drawn. Look with "
-                            "discreet ledger show."
-                        ) from None
+                        raise InternalError("ledger.write_unknown", url=self.url) from None
                     raise self.backend.said(problem) from None
             time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  (a pause, not a secret)
             pause = min(0.25, 2 * pause)
@@ -193,10 +183,7 @@ class Store:
             return None
         version = connection.execute(select(_format.c.version)).scalar()
         if not isinstance(version, int) or not FIRST <= version <= FORMAT:
-            raise PolicyError(
-                f"The ledger {self.url} has format {version!r} and this Discreet knows format "
-                f"{FORMAT}; use the Discreet that wrote it, or a newer one."
-            )
+            raise PolicyError("ledger.newer_format", url=self.url, version=version, format=FORMAT)
         return version
 
     def writable(self, connection: Connection) -> bool:
@@ -204,9 +191,11 @@ class Store:
         version = self.version(connection)
         if version is not None and version < FORMAT:
             raise PolicyError(
-                f"The ledger {self.url} has format {version} and this Discreet writes format "
-                f"{FORMAT}; nothing was written. Upgrade it once, with discreet ledger upgrade "
-                f"--ledger {shlex.quote(self.url)}: older Discreets refuse it from then on."
+                "ledger.older_format",
+                url=self.url,
+                version=version,
+                format=FORMAT,
+                quoted=shlex.quote(self.url),
             )
         return version is not None
 

@@ -10,9 +10,9 @@ __all__ = ["line"]
 def line(name: str, value: str, longest: int = 1000) -> str:
     """Return a text that can stand in an entry, or say what is wrong with it."""
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{name} is empty; say it in a few words.")
+        raise InputError("ledger.text_empty", name=name)
     if len(value) > longest:
-        raise InputError(f"{name} has {len(value)} characters; at most {longest} are kept.")
+        raise InputError("ledger.text_long", name=name, length=len(value), longest=longest)
     if not value.isprintable():
-        raise InputError(f"{name} has characters that cannot be printed; use one line of text.")
+        raise InputError("ledger.text_unprintable", name=name)
     return value

@@ -29,6 +29,7 @@ from discreet.ledger.migrations import FIRST, FORMAT
 from discreet.ledger.plans import Part
 from discreet.ledger.promises import Registered, Standing
 from discreet.ledger.store import Row, Store
+from discreet.words import say
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -130,32 +131,33 @@ class _Fold:
     slots_stored: set[tuple[str, int]] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
 
-    def wrong(self, what: str) -> None:
-        self.problems.append(f"entry {self.count}: {what}")
+    def wrong(self, what: str, **values: str) -> None:
+        found = say(f"ledger.wrong.{what}", **values)
+        self.problems.append(say("ledger.wrong_entry", seq=self.count, what=found))
 
     def row(self, row: Row) -> None:
         """Take one stored row: the chain first, then what it says."""
         self.count += 1
         if not isinstance(row.body, str) or not isinstance(row.hash, str):
-            self.wrong("is not stored as text")
+            self.wrong("not_text")
             self.head = "not a hash"
             self.hashes.append(self.head)
             return
         if digest(row.body) != row.hash:
-            self.wrong("does not match its hash")
+            self.wrong("hash")
         try:
             said = json.loads(row.body)
         except (ValueError, RecursionError):
             said = None
         if not isinstance(said, dict):
-            self.wrong("cannot be read")
+            self.wrong("unreadable")
         else:
             self.now = row.hash
             self.chained(row, said)
             try:
                 self.follows(said)
             except _UNREADABLE:
-                self.wrong("does not follow from the entries before it")
+                self.wrong("unfollowed")
         self.head = row.hash
         self.hashes.append(row.hash)
         if self.head == self.expected:
@@ -165,29 +167,29 @@ class _Fold:
 
     def chained(self, row: Row, said: Mapping[str, Any]) -> None:
         if row.seq != self.count or said.get("seq") != self.count:
-            self.wrong("does not have the number of its place: one is missing or was added")
+            self.wrong("number")
         if said.get("previous") != self.head:
-            self.wrong("does not carry the hash of the entry before it")
+            self.wrong("previous")
         for name, repeated in row.repeated.items():
             if repeated != said.get(name):
-                self.wrong(f"has another {name} in its column than in its text")
+                self.wrong("column", name=name)
 
     def follows(self, said: Mapping[str, Any]) -> None:
         kind = said["kind"]
         read_moment(said["at"])
         if said["at"] < self.at and kind != "grant":
-            self.wrong("is earlier than the one before it: a clock ran backwards")
+            self.wrong("clock")
         self.at = said["at"]
         if (kind == "begin") != (self.count == 1):
-            self.wrong("is not where a ledger begins")
+            self.wrong("beginning")
         if kind == "begin":
             self.format = said["format"]
             if self.format not in range(FIRST, FORMAT + 1):
-                self.wrong("begins a ledger of another format")
+                self.wrong("begin_format")
             return
         if kind == "upgrade":
             if said["from"] != self.format or said["to"] not in range(said["from"] + 1, FORMAT + 1):
-                self.wrong("upgrades a ledger of another format")
+                self.wrong("upgrade_format")
             self.format = said["to"]
             return
         if kind == "restore":
@@ -207,18 +209,18 @@ class _Fold:
         """Each account is a chain of its own: its entries are numbered, each knows the last."""
         number, last = self.own.get(name, (0, BEFORE_THE_FIRST))
         if self.format >= 4 and said.get("account_seq") != number + 1:
-            self.wrong("does not have its number in the account: one is missing or was added")
+            self.wrong("account_number")
         if self.format >= 4 and said.get("account_previous") != last:
-            self.wrong("does not carry the hash of the account's entry before it")
+            self.wrong("account_previous")
         self.own[name] = (number + 1, self.now)
 
     def opened(self, name: str, said: Mapping[str, Any]) -> None:
         account = Account.restored(name, said["terms"], said["standing"])
         if name in self.accounts:
-            self.wrong("opens an account a second time")
+            self.wrong("opened_twice")
             return
         if account.spent != account.filter.zero:
-            self.wrong("opens an account with something spent")
+            self.wrong("opened_spent")
         self.accounts[name] = account
 
     def linked(self, kind: str, name: str, said: Mapping[str, Any]) -> None:
@@ -228,26 +230,26 @@ class _Fold:
             self.plans[said["plan_id"]] = (name, slots)
         elif kind == "commit":
             if self.reserved.get(str(release_id)) != (name, plan_id, said.get("slot")):
-                self.wrong("stores an output that was not reserved")
+                self.wrong("output_unreserved")
             if release_id in self.outputs:
-                self.wrong("stores a second output of a release")
+                self.wrong("second_output")
             self.outputs.add(str(release_id))
             if plan_id is not None:
                 if (plan_id, said["slot"]) in self.slots_stored:
-                    self.wrong("stores a second output of a slot")
+                    self.wrong("second_output_of_slot")
                 self.slots_stored.add((plan_id, said["slot"]))
         elif kind in ("reserve", "charge", "slot"):
             if release_id in self.reserved:
-                self.wrong("charges a release a second time")
+                self.wrong("charged_twice")
             self.reserved[str(release_id)] = (name, plan_id, said.get("slot"))
             if kind == "slot":
                 owner, slots = self.plans[str(plan_id)]
                 if owner != name or not 1 <= said["slot"] <= slots:
-                    self.wrong("takes a slot that its plan does not have")
+                    self.wrong("no_such_slot")
                 slot = (str(plan_id), said["slot"])
                 # Before format 4 a slot could be taken again while no output of it was stored.
                 if slot in (self.slots_taken if self.format >= 4 else self.slots_stored):
-                    self.wrong("takes a slot a second time")
+                    self.wrong("slot_twice")
                 self.slots_taken.add(slot)
 
 
@@ -260,7 +262,7 @@ def following(before: Account, said: Mapping[str, Any]) -> tuple[Account, list[s
     elif kind == "promise":
         one = Registered.restored(said["promise"], before)
         if one.id in before.promises:
-            problems.append("registers a promise a second time")
+            problems.append("promised_twice")
         after = before.promising(one.id, one.limit)
     elif kind == "withdraw":
         after = before.withdrawn(said["promise_id"])
@@ -268,18 +270,18 @@ def following(before: Account, said: Mapping[str, Any]) -> tuple[Account, list[s
         parts = [Charge.from_dict(part) for part in said["charge"]]
         cost = before.cost(parts)
         if cost.stored() != said["cost"]:
-            problems.append("does not cost what its charges cost")
+            problems.append("cost")
         after = before.after(cost, read_moment(said["at"]))
         try:
             after.check(parts, before)
         except DiscreetError:
-            problems.append("spends past a cap")
+            problems.append("past_cap")
         if after.broken():
-            problems.append("breaks a promise of the account")
+            problems.append("breaks_promise")
     elif kind == "slot" and before.broken():
-        problems.append("is taken beyond a promise of the account")
+        problems.append("slot_beyond_promise")
     if after.standing() != said["standing"]:
-        problems.append("does not leave the account where its charges leave it")
+        problems.append("standing")
     return after, problems
 
 
@@ -336,17 +338,15 @@ def _refuse(store: Store, entry: Entry) -> NoReturn:
 def verify(store: Store, head: str | None = None) -> Verification:
     """Recompute the chain of a store; with `head`, look also for that hash in it."""
     if head is not None and not re.fullmatch(r"[0-9a-f]{64}", head):
-        raise InputError(f"head is {head!r}; it must be the 64 hexadecimal digits of a hash.")
+        raise InputError("ledger.head_not_a_hash", head=head)
     if not store.exists():
-        raise InputError(f"There is no ledger at {store.url}.")
+        raise InputError("ledger.nothing_there", url=store.url)
 
     try:
         # All rows are read before any is recomputed, so that nobody waits for the arithmetic.
         rows, damage, version = store.read(lambda connection: _read(store, connection))
     except Damaged:
-        return Verification(
-            False, BEFORE_THE_FIRST, (), ("the database is damaged: it cannot be read as a ledger",)
-        )
+        return Verification(False, BEFORE_THE_FIRST, (), (say("ledger.database_damaged"),))
     return recomputed(rows, head, damage, version)
 
 
@@ -372,15 +372,11 @@ def recomputed(
     for row in rows:
         fold.row(row)
     if fold.count == 0:
-        fold.problems.append("the ledger is empty: not even its first entry is there")
+        fold.problems.append(say("ledger.empty"))
     elif version is not None and fold.format != version:
-        fold.problems.append(
-            f"the tables have format {version}, and the chain says format {fold.format}"
-        )
+        fold.problems.append(say("ledger.format_differs", version=version, format=fold.format))
     if head is not None and fold.since_head is None:
-        fold.problems.append(
-            f"the head {head} is not in the chain: entries were cut off or written anew"
-        )
+        fold.problems.append(say("ledger.head_missing", head=head))
     return Verification(
         verified=not fold.problems,
         head=fold.head,

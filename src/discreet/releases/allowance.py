@@ -60,15 +60,9 @@ def _in_numbers(given: Any, adjacency: Adjacency) -> Guarantee:
 
 def _of_account(account: Account | None, adjacency: Adjacency) -> Guarantee:
     if account is None:
-        raise SpecError(
-            "the spec has neither a promise (tolerance) nor a budget, and its account is not open "
-            "yet; give one of them, or open the account with a promise."
-        )
+        raise SpecError("charge.nothing_asked_unopened")
     if not account.promises:
-        raise SpecError(
-            "the spec has neither a promise (tolerance) nor a budget, and its account makes no "
-            "promise that would say how much may be spent; give one of them."
-        )
+        raise SpecError("charge.nothing_asked")
     limits = list(account.promises.values())
     least = limits[0]
     for limit in limits[1:]:
@@ -81,10 +75,7 @@ def _before_opening(promise: Promise, delta: float) -> Guarantee:
 
     found = choose(promise, delta=delta).guarantee
     if math.isinf(found.epsilon):
-        raise SpecError(
-            "this promise bounds nothing: at every prior that it speaks of it allows certainty, so "
-            "any budget keeps it. Promise something that excludes something, or give a budget."
-        )
+        raise SpecError("charge.bounds_nothing")
     return found
 
 
@@ -95,10 +86,7 @@ def _guarantee(limit: Amount, adjacency: Adjacency, delta: float) -> Guarantee:
     epsilon = float_down(limit.lead)
     most = 0.0 if limit.delta is None else float_down(limit.delta)
     if delta > most:
-        raise SpecError(
-            f"the spec asks for delta {delta:g}, and the account's promise leaves {most:g}; ask "
-            "for less, or open the account with a larger one."
-        )
+        raise SpecError("charge.too_much_delta", delta=delta, most=most)
     if delta == 0:
         return PureDP(epsilon, adjacency=adjacency)
     return ApproxDP(epsilon, delta, adjacency=adjacency)
@@ -110,4 +98,4 @@ def as_pure(budget: Guarantee) -> float:
         return down(math.sqrt(2 * budget.rho), 4)
     if isinstance(budget, PureDP | ApproxDP):
         return budget.epsilon
-    raise SpecError(f"{budget} cannot be spent as epsilon; give epsilon or rho.")
+    raise SpecError("charge.not_as_epsilon", budget=budget)

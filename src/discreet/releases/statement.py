@@ -3,65 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from discreet.guarantees import amount
 from discreet.rounding import number
 from discreet.statements import gaussian_lines, learned_lines, promise_lines
-from discreet.words import catalogue
+from discreet.words import say
 
 __all__ = ["statement"]
 
 
+def _say(name: str, **values: Any) -> str:
+    return say(f"release_statement.{name}", **values)
+
+
 def statement(said: Mapping[str, Any]) -> str:
     """Return the statement of a release as Markdown."""
-    unit, account, subject = said["unit"], said["account"], said["unit_name"]
-    all_of_it = amount(said["account_spent"], "up", "nothing")
+    unit, subject, plan = said["unit"], said["unit_name"], said["plan"]
+    promised = [part for line in promise_lines(said["promises"]) for part in (line, "")]
+    total = partial(amount, nothing=_say("nothing"))
     lines = [
-        f"# What this release promises: {said['purpose']}",
+        _say("title", purpose=said["purpose"]),
         "",
-        *_paragraphs(promise_lines(said["promises"])),
-        "## What may be learned",
+        *promised,
+        _say("learned"),
         "",
-        catalogue().say("statement.learned.lead", unit=subject),
+        say("statement.learned.lead", unit=subject),
         "",
         *learned_lines(said["learned"]),
         "",
-        "## What was spent",
+        _say("spent"),
         "",
-        f"- **Release** {said['release_id']}, made {said['made']}",
-        f"- **Protected unit**: {subject}{_columns(unit)}; neighbours: {_neighbours(unit)}",
-        f"- **This release spends** {amount(said['spent'], 'up', 'nothing')}",
-        f"- **Spent so far on account {account}, this included**: {all_of_it}",
-        f"- **Remaining**: {_remaining(said)}",
+        _say("made", release=said["release_id"], at=said["made"]),
+        _say("unit", unit=subject, columns=_columns(unit), neighbours=_neighbours(unit)),
+        _say("this", amount=total(said["spent"], "up")),
+        _say("so_far", account=said["account"], amount=total(said["account_spent"], "up")),
+        _say("remaining", amount=_remaining(said)),
         *_sensitive(said),
-        f"- **Ledger head** after the charge: `{said['head']}`",
+        _say("head", head=said["head"]),
         "",
-        "## How the numbers were made",
+        _say("how"),
         "",
-        f"At most {_bounds(said)} of {subject} count in a statistic; which ones is left to chance. "
-        f"{said['plan']['mechanism'][:1].upper()}{said['plan']['mechanism'][1:]}",
+        _say("bounded", unit=subject, mechanism=_sentence(plan["mechanism"]), **_bounds(plan)),
         "",
-        "| statistic | part | mechanism | sensitivity | scale | ε | ρ |",
+        _say("calls"),
         "|---|---|---|---|---|---|---|",
-        *(_call(call) for call in said["plan"]["calls"]),
+        *(_call(call) for call in plan["calls"]),
         "",
         *gaussian_lines(said.get("gaussian_mu")),
-        f"Intervals hold with probability {said['interval']:g} over the noise; they do not cover "
-        "rows left out by bounding, values clipped to their bounds, or rows without a unit.",
+        _say("intervals", interval=said["interval"]),
         "",
-        "## What is not protected",
+        _say("unprotected"),
         "",
-        f"- What is true of a group whether or not {subject} is in it; that may be learned.",
-        "- What is published elsewhere, from other data or under another account.",
-        f"- Anything beyond {subject}: {_beyond(unit)}",
+        _say("of_groups", unit=subject),
+        _say("elsewhere"),
+        _say("beyond", unit=subject, what=_beyond(unit)),
         "",
     ]
     return "\n".join(lines)
 
 
-def _paragraphs(lines: list[str]) -> list[str]:
-    return [part for line in lines for part in (line, "")]
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _columns(unit: Mapping[str, Any]) -> str:
@@ -72,32 +76,26 @@ def _columns(unit: Mapping[str, Any]) -> str:
 def _sensitive(said: Mapping[str, Any]) -> list[str]:
     """Return a line for the set S of the papers, as the spec words it, if it does."""
     words = said["spec"].get("sensitive")
-    return [] if words is None else [f"- **Taken as sensitive**: {' '.join(words.split())}"]
+    return [] if words is None else [_say("sensitive", words=" ".join(words.split()))]
 
 
 def _neighbours(unit: Mapping[str, Any]) -> str:
-    if unit["adjacency"] == "replace":
-        return "data in which the unit's rows are replaced by others"
-    return "data with and without the unit"
+    return _say(f"neighbours.{unit['adjacency']}")
 
 
-def _bounds(said: Mapping[str, Any]) -> str:
-    found = {(c["rows"], c["groups"]) for c in said["plan"]["contributions"].values()}
-    rows, groups = max(r for r, _ in found), max(g for _, g in found)
-    return f"{rows} row{'s' * (rows > 1)} in {groups} group{'s' * (groups > 1)}"
+def _bounds(plan: Mapping[str, Any]) -> dict[str, int]:
+    found = {(c["rows"], c["groups"]) for c in plan["contributions"].values()}
+    return {"rows": max(r for r, _ in found), "groups": max(g for _, g in found)}
 
 
 def _remaining(said: Mapping[str, Any]) -> str:
     left = said["remaining"]
-    if left.get("unbounded"):
-        return "the account has no lifetime cap; nothing limits later releases"
-    return amount(left, "down", "nothing")
+    return _say("no_cap") if left.get("unbounded") else amount(left, "down", _say("nothing"))
 
 
 def _beyond(unit: Mapping[str, Any]) -> str:
-    if unit["unit"] in ("person", "household"):
-        return "families, households and other groups of people together."
-    return "a person with several of them is protected less than one of them is."
+    people = unit["unit"] in ("person", "household")
+    return _say("beyond_person" if people else "beyond_record")
 
 
 def _call(call: Mapping[str, Any]) -> str:
