@@ -221,3 +221,35 @@ def test_a_witness_file_that_cannot_be_read_is_no_witness(
                 ledger.charge("clinic", PureDP(0.01), **SAID)
         else:
             ledger.charge("clinic", PureDP(0.01), **SAID)
+
+
+@pytest.mark.parametrize("name", ["сlinic", "ｃlinic", "CLINIC", "cl inic", "сlіnіс", "clιnic"])
+def test_a_name_that_is_read_as_another_opens_no_second_account(tmp_path: Path, name: str) -> None:
+    with pytest.raises(PolicyError, match="reads like 'clinic'"):
+        opened(tmp_path, "clinic", name)
+    opened(tmp_path, "клиника", "école", "ecole")
+
+
+def test_a_plan_with_a_key_is_charged_once(tmp_path: Path) -> None:
+    ledger = opened(tmp_path)
+    plan: dict[str, Any] = {"parts": [(PureDP(0.1), 3)], "total": PureDP(0.3)}
+    first = ledger.register_plan("clinic", **plan, idempotency_key="2027", **SAID)
+    assert ledger.register_plan("clinic", **plan, idempotency_key="2027", **SAID) == first
+    assert len(ledger.entries("clinic")) == 2
+    with pytest.raises(PolicyError, match="used for another plan"):
+        ledger.register_plan(
+            "clinic", [(PureDP(0.1), 2)], PureDP(0.2), idempotency_key="2027", **SAID
+        )
+    assert ledger.register_plan("clinic", **plan, **SAID) != first
+    assert ledger.verify().verified
+
+
+def test_a_journal_mode_that_another_tool_left_on_is_set_back(tmp_path: Path) -> None:
+    ledger = opened(tmp_path)
+    connection = sqlite3.connect(tmp_path / "ledger.db")
+    assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+    connection.close()
+    ledger.charge("clinic", PureDP(0.1), **SAID)
+    connection = sqlite3.connect(tmp_path / "ledger.db")
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    connection.close()

@@ -381,10 +381,12 @@ class Ledger:
         method: str = "basic",
         spec_hash: str | None = None,
         promise: Promise | None = None,
+        idempotency_key: str | None = None,
     ) -> str:
         """Write down a whole series and charge its total at once; return the plan's id.
 
-        `total` is the guarantee of all parts together, by the accounting that `method` names.
+        `total` is the guarantee of all parts together, by the accounting that `method` names. The
+        same idempotency key finds the same plan again, and charges nothing.
         """
         fixed, whole, plan_id = parts_of(parts), charges(total), new_id()
         said: dict[str, Any] = {
@@ -398,13 +400,18 @@ class Ledger:
         if spec_hash is not None:
             said["spec_hash"] = line("spec_hash", spec_hash, 200)
 
-        def write(chain: Chain) -> Entry:
-            before = chain.needed(_name(account))
-            check_total(before, fixed, before.cost(whole))
-            return chain.spend("plan", before, whole, promise, said)
+        if idempotency_key is not None:
+            said["idempotency_key"] = line("idempotency_key", idempotency_key, 200)
 
-        self._write(write, self._no_account(_name(account)))
-        return plan_id
+        def write(chain: Chain) -> str:
+            before = chain.needed(_name(account))
+            known = decisions.registered_before(chain, before.name, said)
+            if known is not None:
+                return known
+            check_total(before, fixed, before.cost(whole))
+            return str(chain.spend("plan", before, whole, promise, said).plan_id)
+
+        return self._write(write, self._no_account(_name(account)))
 
     def plan(self, plan_id: str) -> Plan:
         """Return a registered plan, with what of it was taken and stored."""

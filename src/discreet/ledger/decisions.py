@@ -30,6 +30,7 @@ __all__ = [
     "granted",
     "opened",
     "refuse_unreserved",
+    "registered_before",
     "stored",
     "taken",
     "withdrawn",
@@ -114,9 +115,17 @@ def withdrawn(chain: Chain, name: str, promise_id: str, approved: Mapping[str, s
     return after
 
 
+# Letters of other alphabets that are read as Latin ones: a part of Unicode's confusables.
+_AS_LATIN = str.maketrans(
+    "авекмнорстухһіјѕԁԛԝѵӏ" + "αβεηικνορτυχγ" + "օսհոգցզ",
+    "abekmhopctyxhijsdqwvl" + "abenikvoptuxy" + "ouhnqgq",
+)
+
+
 def _read_as(name: str) -> str:
-    """Return what a name is taken for by eye: case, width and spaces make no difference."""
-    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
+    """Return what a name is taken for by eye: case, width, spaces and alphabets do not count."""
+    plain = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(plain.translate(_AS_LATIN).split())
 
 
 def charged(chain: Chain, kind: str, wanted: Wanted, said: Mapping[str, Any]) -> Entry:
@@ -168,6 +177,19 @@ def taken(chain: Chain, wanted: Wanted, said: Mapping[str, Any]) -> Slot:
         chain.promise(before, new)
     entry = chain.append("slot", account, {"slot": number, **said})
     return Slot(plan.plan_id, number, plan.slots, covers, entry)
+
+
+def registered_before(chain: Chain, account: str, said: Mapping[str, Any]) -> str | None:
+    """Return the plan that a key was used for; refuse a key of another plan."""
+    key = said.get("idempotency_key")
+    if key is None:
+        return None
+    for entry in chain.all(account=account, kind="plan"):
+        if entry.said.get("idempotency_key") == key:
+            if any(entry.said[name] != said[name] for name in ("parts", "charge", "method")):
+                raise PolicyError("ledger.plan_key_of_another", key=key, plan=entry.plan_id)
+            return entry.plan_id
+    return None
 
 
 def foreseen(chain: Chain, wanted: Wanted) -> Foreseen:

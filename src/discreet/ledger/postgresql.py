@@ -45,7 +45,7 @@ VANISHED_SECONDS = 60.0
 # Filled in where the URL does not say otherwise: a dead network is noticed within half a minute.
 _DEFAULTS = {
     "application_name": "discreet",
-    "connect_timeout": "10",
+    "connect_timeout": "5",
     "keepalives_idle": "10",
     "keepalives_interval": "5",
     "keepalives_count": "3",
@@ -119,6 +119,9 @@ class PostgreSQL:
         """Whether the tables of a ledger are there; once they are, they stay."""
         if not self._there:
             with self.engine.connect() as connection:
+                encoding = connection.execute(text("SHOW server_encoding")).scalar()
+                if encoding not in ("UTF8", b"UTF8"):
+                    raise InputError("ledger.not_utf8", url=self.shown)
                 found = connection.execute(text("SELECT to_regclass('discreet_format')")).scalar()
                 self._there = found is not None
         return self._there

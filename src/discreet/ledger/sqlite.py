@@ -17,6 +17,7 @@ import os
 import random
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,10 @@ def _connected(connection: Any, record: object) -> None:
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     cursor = connection.cursor()
     cursor.execute("PRAGMA synchronous = EXTRA")
+    if cursor.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+        # Left on by another tool: a copy of the file alone would lack its newest entries.
+        with suppress(sqlite3.OperationalError):  # others are reading
+            cursor.execute("PRAGMA journal_mode = DELETE")
     cursor.execute("PRAGMA recursive_triggers = ON")
     cursor.close()
 

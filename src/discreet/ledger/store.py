@@ -16,6 +16,7 @@ writer can have, first looks for the hash of what the last one wrote.
 
 from __future__ import annotations
 
+import logging
 import random
 import shlex
 import time
@@ -53,12 +54,16 @@ from discreet.ledger.entries import Entry
 from discreet.ledger.migrations import FIRST, FORMAT, REPEATED, migrate
 from discreet.ledger.postgresql import PostgreSQL
 from discreet.ledger.sqlite import SQLite
+from discreet.words import say
 
 __all__ = ["Row", "Store"]
 
 _T = TypeVar("_T")
 _PRODUCTS: dict[str, Callable[[URL], Backend]] = {"sqlite": SQLite, "postgresql": PostgreSQL}
 _HASH = "discreet_hash"
+# After so many seconds of trying again, people are told that the ledger is waited for.
+_SILENT = 2.0
+_log = logging.getLogger("discreet")
 
 _metadata = MetaData()
 _format = Table("discreet_format", _metadata, Column("version", Integer, nullable=False))
@@ -166,10 +171,15 @@ class Store:
         since = time.monotonic()
         pause = 0.005
         tried: list[_Tried] = []
+        told = False
         while True:
             try:
                 return once(tried)
             except DBAPIError as problem:
+                waited = time.monotonic() - since
+                if waited > _SILENT and not told and waited <= self.backend.patience(problem):
+                    told = True
+                    _log.warning(say("ledger.waiting", url=self.url))
                 if time.monotonic() - since > self.backend.patience(problem):
                     if tried:
                         raise InternalError("ledger.write_unknown", url=self.url) from None
