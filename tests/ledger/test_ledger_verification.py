@@ -94,7 +94,10 @@ def test_an_entry_replaced_with_its_own_hash_is_detected_by_the_next(full: Ledge
     rows = rows_of(full)
     forged = rewrite(rows, 4, lambda said: said.update(purpose="something else"))
     found = recomputed([*rows[:4], forged[4], *rows[5:]])
-    assert found.problems == ("entry 6: does not carry the hash of the entry before it",)
+    assert found.problems == (
+        "entry 6: does not carry the hash of the entry before it",
+        "entry 6: does not carry the hash of the account's entry before it",
+    )
 
 
 def test_a_cut_off_end_is_seen_only_against_a_head(full: Ledger) -> None:
@@ -114,13 +117,16 @@ def test_a_cut_off_end_is_seen_only_against_a_head(full: Ledger) -> None:
 def rewrite(rows: list[Row], at: int, change: Callable[[dict[str, Any]], None]) -> list[Row]:
     """Change one entry and write the whole chain after it anew, hashes and all."""
     out, before = list(rows[:at]), rows[at - 1].hash if at else "0" * 64
+    own = {str(row.repeated["account"]): row.hash for row in rows[:at]}
     for n, row in enumerate(rows[at:]):
         said = json.loads(row.body)
         if n == 0:
             change(said)
         said["previous"] = before
+        if "account_previous" in said:
+            said["account_previous"] = own.get(str(said["account"]), "0" * 64)
         body = canonical(said)
-        before = digest(body)
+        before = own[str(said.get("account"))] = digest(body)
         repeated = {name: said.get(name) for name in REPEATED}
         out.append(Row(row.seq, repeated, body, before))
     return out
