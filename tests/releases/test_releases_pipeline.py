@@ -508,11 +508,12 @@ def test_an_output_folder_that_cannot_be_made_is_refused_before_the_charge(
     assert ledger.head == head
 
 
-def test_files_stored_before_a_crash_are_committed_by_the_next_run(
+def test_files_that_the_ledger_did_not_record_are_removed_by_the_next_run(
     spec: dict[str, Any],
     people: pa.Table,
     account: Opened,
     tmp_path: Path,
+    private_state: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ledger = account()
@@ -525,10 +526,14 @@ def test_files_stored_before_a_crash_are_committed_by_the_next_run(
         with pytest.raises(KeyboardInterrupt):
             release(spec, data=people, folder=tmp_path)
     (lost,) = ledger.unfinished("people")
+    assert list(private_state.rglob("table.csv"))  # only the ledger knows whether it was recorded
     said: list[str] = []
     _made(spec, people, tmp_path, say=said.append)
-    assert not ledger.unfinished("people")
-    assert any(str(lost.release_id) in line and "recorded now" in line for line in said)
+    assert any(str(lost.release_id) in line and "stays spent" in line for line in said)
+    assert not list(private_state.rglob("table.csv"))
+    said.clear()
+    _made(spec, people, tmp_path, say=said.append)
+    assert not any(str(lost.release_id) in line for line in said)  # it is told once
 
 
 def test_a_crash_before_the_files_leaves_the_charge_and_is_told(

@@ -70,7 +70,7 @@ class TestTheThirdCharge:
         with pytest.raises(BrokenPromise, match="12 % sure") as refused:
             _made(spec | {"budget": {"epsilon": 0.1}}, people, tmp_path)
         assert refused.value.exit_code == 3
-        assert "ledger withdraw" in str(refused.value)
+        assert "ledger withdraw" in refused.value.on_the_command_line
         assert "series" in str(refused.value)
 
     def test_from_the_ledger(self, used: Ledger) -> None:

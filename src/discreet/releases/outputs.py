@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import InputError, InternalError
+from discreet.errors import DiscreetError, InputError, InternalError
 from discreet.ledger import Ledger
 from discreet.ledger.private import private_folder
 from discreet.releases.tables import Table
@@ -130,7 +130,7 @@ class Work:
 
 @contextmanager
 def work(ledger_id: str, release_id: str, output: Path) -> Iterator[Work]:
-    """Make the private folder of a release; unless the ledger may know its files, it goes again."""
+    """Make the private folder of a release; files that the ledger was not told of go again."""
     base = private_folder("work", ledger_id)
     folder = base / release_id
     with ExitStack() as held:
@@ -140,9 +140,15 @@ def work(ledger_id: str, release_id: str, output: Path) -> Iterator[Work]:
         (folder / _TARGET).write_text(json.dumps(str(output)), encoding="utf-8")
         try:
             yield Work(folder, output)
-        finally:
+        except DiscreetError:
             if not (folder / _RECORDING).exists():
                 shutil.rmtree(folder, ignore_errors=True)
+            raise
+        except BaseException:  # cut off: the folder is left, so that the next run tells of it
+            if not (folder / _RECORDING).exists():
+                shutil.rmtree(folder / _FILES, ignore_errors=True)
+            raise
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
