@@ -31,6 +31,7 @@ import pyarrow.parquet  # noqa: F401
 import discreet.releases.engines.duckdb  # noqa: F401
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
+from discreet.ledger.private import private_folder
 from discreet.releases import load, outputs, pipeline
 from discreet.releases.outputs import hash_of
 from discreet.releases.pipeline import release
@@ -73,9 +74,9 @@ STEPS = [
     for place, name in (
         (Ledger, "reserve"),
         (pipeline, "draw"),
-        (outputs, "store"),
+        (outputs.Work, "store"),
         (Ledger, "commit"),
-        (outputs, "publish"),
+        (outputs.Work, "show"),
     )
     for when in ("before", "after")
 ]
@@ -108,6 +109,16 @@ def _start(spec: dict[str, Any], folder: Path, step: tuple[Any, str, str] | None
     return child
 
 
+def private(ledger: Ledger) -> dict[str, Path]:
+    """Return the files of releases that are whole and lie in the private folder."""
+    made = private_folder("work", ledger.id).glob("*/files")
+    return {
+        path.parent.name: path
+        for path in made
+        if all((path / name).is_file() for name in outputs.FILES)
+    }
+
+
 def _check(folder: Path, output: Path) -> tuple[str, int]:
     """Return what the last kill left, and how many outputs there are; fail on a broken promise."""
     ledger = Ledger.open(f"sqlite:///{folder / 'ledger.db'}")
@@ -116,7 +127,7 @@ def _check(folder: Path, output: Path) -> tuple[str, int]:
     charged = {e.release_id for e in entries if e.kind == "reserve"}
     stored = {e.release_id: e.output_hash for e in entries if e.kind == "commit"}
     shown = {p.name: p for p in output.iterdir() if not p.name.startswith(".")}
-    whole = shown | outputs.stored(output)  # what is whole and hidden, the next run shows
+    whole = shown | private(ledger)  # what is recorded and still private, the next run shows
     assert set(whole) <= charged, "an output without a charge"
     assert set(stored) <= set(whole), "a commit without an output"
     assert set(shown) <= set(stored), "an output shown before it was recorded"

@@ -154,4 +154,4 @@ def clinic(folder: Path, rows: int = 4_000) -> dict[str, Any]:
 
 def hidden_left(folder: Path) -> list[str]:
     """Return what was half-written and left."""
-    return sorted(path.name for path in folder.rglob(".*") if not path.name.endswith(".whole"))
+    return sorted(path.name for path in folder.rglob(".*"))

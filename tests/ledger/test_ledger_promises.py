@@ -835,8 +835,8 @@ def test_nothing_is_spent_where_a_promise_has_no_entry(
             "UPDATE discreet_entries SET body = :body, hash = :hash WHERE seq = :seq",
             body=body, hash=digest(body), seq=rows[-1].seq,
         )  # fmt: skip
-    with pytest.raises(PolicyError, match="was changed|lacks an entry"):
+    with pytest.raises(PolicyError, match=r"was changed|lacks an entry"):
         promising.charge("clinic", PureDP(5.0), **CHARGED)
-    with pytest.raises(PolicyError, match="was changed|lacks an entry"):
+    with pytest.raises(PolicyError, match=r"was changed|lacks an entry"):
         promising.show("clinic")
     assert not promising.verify().verified

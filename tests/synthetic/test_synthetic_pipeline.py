@@ -30,7 +30,7 @@ from discreet.errors import (
 )
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.releases import outputs, recovery
+from discreet.releases import outputs
 from discreet.releases.engines.opening import opened
 from discreet.synthetic import (
     Synthesizer,
@@ -214,7 +214,7 @@ def test_what_a_crash_left_is_finished_by_the_next_run(tmp_path, monkeypatch):
     assert done.output_hash == outputs.hash_of(where)
 
 
-@pytest.mark.parametrize("step", ["draw", "store", "commit", "publish"])
+@pytest.mark.parametrize("step", ["draw", "store", "commit", "show"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_file_is_shown_once_it_is_recorded_wherever_a_run_is_cut_off(
     tmp_path, monkeypatch, step, when
@@ -232,7 +232,7 @@ def test_a_file_is_shown_once_it_is_recorded_wherever_a_run_is_cut_off(
 
         return fatal
 
-    place = {"draw": synthesize.__globals__, "commit": Ledger}.get(step, outputs)
+    place = {"draw": synthesize.__globals__, "commit": Ledger}.get(step, outputs.Work)
     with monkeypatch.context() as patched:
         if isinstance(place, dict):
             patched.setitem(place, "draw_copies", cut_off(place["draw_copies"]))
@@ -248,7 +248,7 @@ def test_a_file_is_shown_once_it_is_recorded_wherever_a_run_is_cut_off(
     assert set(shown) <= set(recorded) <= {charged.release_id}
     said = []
     made = synthesize(path, confirm=lambda _: True, say=said.append)
-    kept = step in ("commit", "publish") or (step, when) == ("store", "after")
+    kept = step == "show" or (step, when) == ("commit", "after")
     finished = {str(charged.release_id), made.release_id} if kept else {made.release_id}
     assert {place.name for place in out.iterdir()} == finished
     for name in finished:
@@ -256,27 +256,6 @@ def test_a_file_is_shown_once_it_is_recorded_wherever_a_run_is_cut_off(
         assert recorded.kind == "commit"
         assert recorded.output_hash == outputs.hash_of(out / name)
     assert ledger.spent("clinic").to_dict()["epsilon"] == 40.0
-
-
-def test_a_run_that_shows_its_files_meanwhile_is_not_in_the_way_of_another(tmp_path, monkeypatch):
-    path = folder_of(tmp_path)
-    hash_of = outputs.hash_of
-    with monkeypatch.context() as cut:
-        cut.setattr(outputs, "publish", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            synthesize(path)
-    (whole,) = outputs.stored(tmp_path / "out").values()
-
-    def after_the_other_has_shown_it(folder):
-        if folder == whole:
-            outputs.publish(whole)
-        return hash_of(folder)
-
-    monkeypatch.setattr(outputs, "hash_of", after_the_other_has_shown_it)
-    said = []
-    recovery.recover(ledger_of(tmp_path), "clinic", tmp_path / "out", said.append)
-    assert said == []
-    assert [place.name for place in (tmp_path / "out").iterdir()] == [whole.name[1:27]]
 
 
 def test_over_budget_is_refused_before_anything_is_read(tmp_path):

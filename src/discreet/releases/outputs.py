@@ -47,7 +47,7 @@ __all__ = [
 RELEASE = "release.json"
 STATEMENT = "statement.md"
 FILES = ("table.csv", "table.parquet", RELEASE, STATEMENT)
-_TARGET, _LOCK, _FILES, _RECORDING = "target.json", "lock", "files", "recording"
+_TARGET, _LOCK, _FILES, _RECORDING = "target", "lock", "files", "recording"
 # What versions before 0.2 left in the output folder itself.
 _OLD = re.compile(r"\.([0-9a-z]{26})\.(?:tmp|whole)")
 
@@ -137,7 +137,7 @@ def work(ledger_id: str, release_id: str, output: Path) -> Iterator[Work]:
         with _locked(base / _LOCK):  # so that no other run takes it for one that was left
             folder.mkdir(mode=0o700)
             held.enter_context(_locked(folder / _LOCK))
-        (folder / _TARGET).write_text(json.dumps(str(output)), encoding="utf-8")
+        (folder / _TARGET).symlink_to(output)
         try:
             yield Work(folder, output)
         except DiscreetError:
@@ -194,8 +194,8 @@ def _recovered(ledger: Ledger, folder: Path, say: Callable[[str], None]) -> None
 
 def _target(folder: Path) -> Path:
     try:
-        return Path(str(json.loads((folder / _TARGET).read_text(encoding="utf-8"))))
-    except ValueError:
+        return (folder / _TARGET).readlink()
+    except OSError:
         return folder / "nowhere"
 
 
