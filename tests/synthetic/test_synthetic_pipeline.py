@@ -173,7 +173,7 @@ def test_a_dry_run_says_what_would_be_refused(tmp_path):
     synthesize(path)
     first, again, refused = synthesize(path, dry_run=True).notes
     assert "nothing was spent" in first
-    assert "already drawn 1 time" in again
+    assert "already released 1 time" in again
     assert refused.startswith("It would be refused: Over budget")
     tolerant = words(budget=None, tolerance={"ratio": 3})
     assert "everything charged" in synthesize(tolerant, folder=tmp_path, dry_run=True).notes[-1]
@@ -182,7 +182,7 @@ def test_a_dry_run_says_what_would_be_refused(tmp_path):
 def test_a_second_run_is_a_new_charge_and_must_be_confirmed(tmp_path):
     path = folder_of(tmp_path)
     first = synthesize(path)
-    with pytest.raises(PolicyError, match="already drawn 1 time"):
+    with pytest.raises(PolicyError, match="already released 1 time"):
         synthesize(path)
     with pytest.raises(PolicyError, match="Nothing was spent"):
         synthesize(path, confirm=lambda _: False)
@@ -191,27 +191,6 @@ def test_a_second_run_is_a_new_charge_and_must_be_confirmed(tmp_path):
     assert len(asked) == 1
     assert second.release_id != first.release_id
     assert ledger_of(tmp_path).spent("clinic").to_dict()["epsilon"] == 40.0
-
-
-def test_what_a_crash_left_is_finished_by_the_next_run(tmp_path, monkeypatch):
-    path = folder_of(tmp_path)
-    with monkeypatch.context() as cut:
-        cut.setattr(Ledger, "commit", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            synthesize(path)
-    ledger = ledger_of(tmp_path)
-    (entry,) = ledger.unfinished("clinic")
-    lost = ledger.reserve(
-        "clinic", PureDP(1.0, adjacency="replace"), purpose="lost", who="x", spec_hash="y"
-    )
-    said = []
-    synthesize(path, confirm=lambda _: True, say=said.append)
-    assert [left.release_id for left in ledger.unfinished("clinic")] == [lost.release_id]
-    assert any(str(entry.release_id) in line and "recorded now" in line for line in said)
-    assert any(str(lost.release_id) in line and "stays spent" in line for line in said)
-    where = tmp_path / "out" / str(entry.release_id)
-    (done,) = [e for e in ledger.entries("clinic") if e.output_hash and e.release_id == where.name]
-    assert done.output_hash == outputs.hash_of(where)
 
 
 @pytest.mark.parametrize("step", ["draw", "store", "commit", "show"])
