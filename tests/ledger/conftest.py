@@ -12,7 +12,7 @@ from hands import Hand
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 
-KINDS = ("sqlite", "postgresql")
+KINDS = ("sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres")))
 
 
 @pytest.fixture(params=KINDS)
