@@ -20,6 +20,7 @@ pytest_plugins = ["servers", "browsers"]
 settings.register_profile(
     "steady", suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
 )
+settings.register_profile("soak", settings.get_profile("steady"))  # `make soak`: soaking.py
 settings.load_profile("steady")
 
 # Groups that are given out first, in this order; a fixture's name is that of its group.
