@@ -24,8 +24,6 @@ from discreet.web import create_app
 from discreet.web.forms import form_of, written
 from soaking import examples
 
-schemathesis = pytest.importorskip("schemathesis")
-
 TOKEN = "a-token-for-this-test"  # noqa: S105
 HOME = "http://127.0.0.1:8765"
 SPEC = {
@@ -59,6 +57,7 @@ SCREENS = {"tolerate", "cost", "series", "explain", "explain/me", "ledger"}
 @pytest.fixture(scope="module")
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Requests that come through the door as a browser's do; the folder has data and a ledger."""
+    schemathesis = pytest.importorskip("schemathesis")  # a second of imports: here, not above
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from starlette.testclient import TestClient
