@@ -2,6 +2,7 @@
 
 import ast
 import math
+import os
 import re
 import subprocess
 import sys
@@ -44,6 +45,12 @@ def test_public_names_exist_and_are_sorted():
 def test_verbs_never_collide_with_packages():
     packages = {path.name for path in SOURCE.iterdir() if path.is_dir()}
     assert not packages & set(discreet.__all__)
+
+
+@pytest.mark.skipif("PYTEST_XDIST_WORKER" not in os.environ, reason="runs in one process")
+def test_workers_share_what_is_dear_by_groups(request):
+    """pytest-xdist says so in the name; without it every worker would start every server."""
+    assert request.node.nodeid.endswith("@tests/test_house.py")
 
 
 def test_import_costs_nothing():
