@@ -6,16 +6,17 @@ BIN    := $(VENV)/bin
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 JOBS   ?= 3
 
-.PHONY: demo test lint types contracts tests coverage docs audit soak bench clean help
+.PHONY: demo test lint types contracts tests coverage docs audit soak bench pins clean help
 
 help:
 	@echo "make demo    set up and run the main job on the bundled example"
 	@echo "make test    set up and run every check (lint, types, imports, tests, doctests, README)"
 	@echo "make coverage run the tests and say what they leave out; fails below the marks"
-	@echo "make soak    kill releases, and cut off their ledger, two hundred times each"
+	@echo "make soak    every test at its full length; two hundred kills of releases, and of connections"
 	@echo "make audit   attack every kind of release, at length"
 	@echo "make bench   measure beside peers; tables in docs/benchmarks.md"
 	@echo "make docs    build the documentation into site/"
+	@echo "make pins    pin anew what the demo installs (needs uv)"
 	@echo "make clean   remove the environment and everything that was made"
 
 $(VENV)/.ready-demo: pyproject.toml requirements-demo.txt scripts/setup.sh
@@ -56,7 +57,9 @@ docs: $(VENV)/.ready-test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	@echo "Open site/index.html in a browser."
 
+# Every test, with every example that it has; then kills and cuts.
 soak: $(VENV)/.ready-test
+	$(BIN)/python -m pytest -n $(JOBS) -m "" --hypothesis-profile soak --durations=10
 	$(BIN)/python -m benchmarks.soak
 	$(BIN)/python -m benchmarks.cuts
 
@@ -65,6 +68,12 @@ audit: $(VENV)/.ready-test
 
 bench: $(VENV)/.ready-test
 	$(BIN)/python -m benchmarks
+
+# Pins that are within the ranges stay as they are; UPGRADE=--upgrade takes the newest.
+pins:
+	uv pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes \
+	    --extra all --group build --no-annotate --custom-compile-command "make pins" \
+	    --no-emit-index-url --no-emit-find-links --output-file requirements-demo.txt pyproject.toml
 
 clean:
 	rm -rf $(VENV) out site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,8 +2,8 @@
 
 - `cli.md`: every command with its options, read from the command line itself.
 - `reference/`: every public name of every room, as `__all__` has it; mkdocstrings fills them in.
-- `contributing.md`, `security.md`, `changelog.md`: the files beside `docs/`, so that a link that
-  works in the repository works on the site too.
+- `contributing.md`, `conduct.md`, `security.md`, `changelog.md`: the files beside `docs/`, so that
+  a link that works in the repository works on the site too.
 
 Nothing of it is stored, so nothing of it can go stale.
 """
@@ -22,6 +22,7 @@ __all__ = ["cli_page", "on_files", "on_page_markdown", "reference_pages"]
 ROOT = Path(__file__).resolve().parent.parent
 BESIDE = {
     "CONTRIBUTING.md": "contributing.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
     "SECURITY.md": "security.md",
     "CHANGELOG.md": "changelog.md",
     "README.md": "index.md",

@@ -3,6 +3,11 @@
 # pages, a PostgreSQL server to start for themselves, and Java for Spark.
 set -eu
 
+has_browser() {
+    command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
+        command -v google-chrome >/dev/null
+}
+
 has_postgres() {
     command -v initdb >/dev/null && return 0
     for program in /usr/lib/postgresql/*/bin/initdb; do [ -x "$program" ] && return 0; done
@@ -10,7 +15,7 @@ has_postgres() {
 }
 
 missing=""
-[ -x /usr/bin/chromium ] || missing="$missing chromium"
+has_browser || missing="$missing chromium"
 has_postgres || missing="$missing postgresql"
 command -v java >/dev/null || missing="$missing default-jre-headless"
 [ -n "$missing" ] || exit 0

@@ -1,4 +1,4 @@
-"""The system's Chromium, for tests that look at pages: one for all tests of a worker.
+"""The system's Chromium or Chrome, for tests that look at pages: one for all tests of a worker.
 
 Loaded as a plugin by `tests/conftest.py`, so any test may ask for
 
@@ -11,6 +11,7 @@ are long enough for a machine that is busy with other tests.
 from __future__ import annotations
 
 import base64
+import shutil
 import time
 from collections.abc import Iterator
 from importlib import import_module
@@ -19,7 +20,7 @@ from typing import Any
 
 import pytest
 
-CHROMIUM = Path("/usr/bin/chromium")
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -33,12 +34,13 @@ COLOURS = ["color-contrast", "link-in-text-block"]
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """Give the system's Chromium; its pages wait with patience."""
-    if not CHROMIUM.exists():
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
         pytest.skip("there is no Chromium on this machine")
     playwright = import_module("playwright.sync_api")
     playwright.expect.set_options(timeout=1000 * WAIT)
     with playwright.sync_playwright() as tools:
-        found = tools.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        found = tools.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield found
         found.close()
 

@@ -1,7 +1,13 @@
-"""What tests of every room may ask for, and what Hypothesis does in all of them.
+"""What tests of every room may ask for, how workers share them, and what Hypothesis does.
 
-On a busy machine, or with more code to take constants from, a strategy may be slow or filter much;
-neither is a fault of what is tested.
+`pytest -n 3` gives tests to workers by groups (`--dist loadgroup`). What is dear to start is
+started once: tests that ask for the same server, browser or Spark are one group; a file may name a
+group (`pytestmark = pytest.mark.xdist_group("docs")`); each other file is one by itself. The shared
+ones take longest, so they are given out first. Before them come tests that fork: later on a worker
+may have threads (of a browser, of Spark), which a fork leaves behind.
+
+A test that hangs is ended by `faulthandler_timeout`, and its worker with it; that, like a crash,
+ends the run and names the test (`--max-worker-restart 0`).
 """
 
 from itertools import count
@@ -10,11 +16,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["servers", "browsers", "sharing"]
+pytest_plugins = ["servers", "browsers"]
 
+# On a busy machine, or with more code to take constants from, a strategy may be slow or filter
+# much; neither is a fault of what is tested.
 settings.register_profile(
     "steady", suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
 )
+settings.register_profile("soak", settings.get_profile("steady"))  # `make soak`: soaking.py
 settings.load_profile("steady")
 
 
@@ -29,3 +38,25 @@ def private_state(
 
 
 _NUMBERS = count()
+
+# Groups that are given out first, in this order; a fixture's name is that of its group.
+FIRST = ("forks", "browser", "spark_running", "postgres", "docs")
+
+
+def group(item: pytest.Item) -> str:
+    """Return what a test goes with: what it is marked with, what it asks for, or its file."""
+    mark = item.get_closest_marker("xdist_group")
+    if mark is not None:
+        return str(mark.args[0])
+    asked = getattr(item, "fixturenames", ())
+    return next((name for name in FIRST if name in asked), item.nodeid.split("::")[0])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test with its group, and put the shared groups first."""
+    groups = {item: group(item) for item in items}
+    for item, name in groups.items():
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(name))
+    items.sort(key=lambda item: (*FIRST, groups[item]).index(groups[item]))

@@ -1,8 +1,12 @@
 """What the house promises a stranger: names, lazy doors, errors, guarantees, rounding."""
 
+import ast
 import math
+import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import mpmath as mp
@@ -24,6 +28,7 @@ from discreet.guarantees import (
 from discreet.rounding import decimal_down, decimal_up, down, percent, up
 
 SOURCE = Path(discreet.__file__).parent
+ROOT = Path(__file__).parents[1]
 stable = settings(derandomize=True, deadline=None)
 
 
@@ -40,6 +45,12 @@ def test_public_names_exist_and_are_sorted():
 def test_verbs_never_collide_with_packages():
     packages = {path.name for path in SOURCE.iterdir() if path.is_dir()}
     assert not packages & set(discreet.__all__)
+
+
+@pytest.mark.skipif("PYTEST_XDIST_WORKER" not in os.environ, reason="runs in one process")
+def test_workers_share_what_is_dear_by_groups(request):
+    """pytest-xdist says so in the name; without it every worker would start every server."""
+    assert request.node.nodeid.endswith("@tests/test_house.py")
 
 
 def test_import_costs_nothing():
@@ -144,3 +155,89 @@ def test_percent():
     assert percent(0.47497, "down") == "47 %"
     assert percent(0.07, "up") == "7 %"
     assert percent(up(0.75), "up") == "75 %"
+
+
+# -- what is private to a room stays in it
+
+# Tests whose folder has another name than the room they look into.
+LOOKS_INTO = {"engines": "releases", "interchange": "noise"}
+# Private names that others use all the same, and why.
+ALLOWED = {
+    "discreet.releases.engines.expressions._WIDEST": "the audit plants faults inside releases",
+    "discreet.releases.engines.expressions._aggregates": "the audit plants faults inside releases",
+    "discreet.releases.drawing._answered": "the audit plants faults inside releases",
+    "discreet.cli._COMMANDS": "the documentation lists every command",
+    "discreet.cli._app": "the documentation lists every option",
+    "discreet.cli.compose._listed": "a parser that hostile text is given to",
+    "discreet.cli.compose._part": "a parser that hostile text is given to",
+    "discreet.composition.grid._centre": "a benchmark empties a cache between runs",
+    "discreet.composition.grid._step": "a benchmark empties a cache between runs",
+    "discreet.composition.grid._window": "a benchmark empties a cache between runs",
+    "discreet.composition.walk._table": "a benchmark empties a cache between runs",
+}
+
+
+def _room(path: Path) -> str:
+    top, *inside = path.relative_to(ROOT).parts
+    if top == "src":
+        return inside[1].removesuffix(".py")
+    return LOOKS_INTO.get(inside[0], inside[0]) if top == "tests" else ""
+
+
+def _ours(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
+    """Every name of ours that is imported: its line, what it is called here, and its full name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "discreet":
+            for name in node.names:
+                yield node.lineno, name.asname or name.name, f"{node.module}.{name.name}"
+        elif isinstance(node, ast.Import):
+            for name in node.names:
+                if name.name.startswith("discreet."):
+                    yield node.lineno, name.asname or "", name.name
+
+
+def _named(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Every name of ours that a file uses: imported, read of a module, patched, or in a text."""
+    called = {}
+    for line, alias, name in _ours(tree):
+        called[alias] = name
+        yield line, name
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=of), attr=attribute) if of in called:
+                yield node.lineno, f"{called[of]}.{attribute}"
+            case ast.Call(args=[ast.Name(id=of), ast.Constant(value=str(attribute)), *_]):
+                if of in called:
+                    yield node.lineno, f"{called[of]}.{attribute}"
+            case ast.Constant(value=str(text)) if re.fullmatch(r"discreet(\.\w+)+", text):
+                yield node.lineno, text
+
+
+def _private(name: str) -> bool:
+    return any(part.startswith("_") and not part.startswith("__") for part in name.split("."))
+
+
+def test_what_is_private_to_a_room_stays_in_it():
+    found = []
+    for top in ("src", "tests", "benchmarks", "scripts", "examples"):
+        for path in sorted((ROOT / top).rglob("*.py")):
+            for line, name in _named(ast.parse(path.read_text(encoding="utf-8"))):
+                known = name in ALLOWED or name.split(".")[1] == _room(path)
+                if _private(name) and not known and path != Path(__file__):
+                    found.append(f"{path.relative_to(ROOT)}:{line}: {name}")
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from discreet.cli import _app",
+        "from discreet.cli import _app as app",
+        "from discreet import cli\ncli._app()",
+        "import discreet.cli as shell\nshell._app",
+        "from discreet import cli\npatch.setattr(cli, '_app', None)",
+        "patch.setattr('discreet.cli._app', None)",
+    ],
+)
+def test_a_private_name_is_seen_however_it_is_written(text):
+    assert "discreet.cli._app" in {name for _, name in _named(ast.parse(text))}

@@ -36,6 +36,7 @@ from discreet.promises import (
     Table,
 )
 from discreet.promises.formula import evaluate, parse
+from soaking import examples
 
 STEADY = settings(derandomize=True, deadline=None, max_examples=200)
 ULP = 2.0**-52
@@ -546,7 +547,7 @@ def broken(text: str, box: Box, epsilon: float) -> list[tuple[float, float, floa
     return out
 
 
-@settings(derandomize=True, deadline=None, max_examples=400)
+@settings(derandomize=True, deadline=None, max_examples=examples(400))
 @given(profiles, st.sampled_from([whole, part, Box(0, 1, 1, 1), Box(0.5, 0.5, 0, 1)]))
 @example("min(3, -1/(p*q))", whole)
 @example("3 if p < 0.5 else -2-p", whole)

@@ -14,9 +14,10 @@ from discreet.budgets.one_prior import epsilon_for_ratio, range_for_posterior
 from discreet.errors import ToleranceError
 from discreet.guarantees import Adjacency
 from discreet.promises import Box, Difference, Posterior, PosteriorUnlessRatio, Ratio
+from soaking import examples
 
 mp.mp.dps = 60
-stable = settings(derandomize=True, deadline=None, max_examples=300)
+stable = settings(derandomize=True, deadline=None, max_examples=examples(300))
 exponents = st.floats(-12, 0)
 probabilities = exponents.map(lambda x: min(1.0, 10.0**x)) | st.floats(1e-12, 1.0)
 ratios = st.floats(-12, 12).map(lambda x: 1 + 10.0**x)

@@ -24,6 +24,7 @@ from discreet.composition import (
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
 from discreet.laws import Exponential, Gaussian, Geometric, Laplace, RandomizedResponse
+from soaking import examples
 
 FAST = settings(derandomize=True, deadline=None, max_examples=100)
 
@@ -114,7 +115,7 @@ def test_generic_promises_a_million_times():
                 assert valid["optimal"] <= min(valid.values()) * (1 + 1e-9)
 
 
-@FAST
+@settings(FAST, max_examples=examples(100))
 @given(st.floats(-8, 4).map(lambda t: 10.0**t), st.floats(-200, -1).map(lambda t: 10.0**t))
 def test_the_tight_conversion_is_a_valid_order_and_beats_the_paper(rho, delta):
     epsilon = zcdp_epsilon(rho, delta)

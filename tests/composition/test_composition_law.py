@@ -28,8 +28,9 @@ from discreet.laws import (
     Laplace,
     RandomizedResponse,
 )
+from soaking import examples
 
-FAST = settings(derandomize=True, deadline=None, max_examples=25)
+FAST = settings(derandomize=True, deadline=None, max_examples=examples(25))
 SIDES = ("one", "two")
 
 

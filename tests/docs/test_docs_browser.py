@@ -14,7 +14,7 @@ PAGES = (
     "json", "cli", "extending", "reference/ledger",
 )  # fmt: skip
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("docs")]
 
 
 def test_pages_fit_a_phone_and_ask_nothing_of_the_network(browser: Any, site: Path) -> None:

@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[2]
 #: What a browser loads by itself, by tag and attribute.
 LOADED = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src")}
 
+pytestmark = pytest.mark.xdist_group("docs")
+
 
 class Page(HTMLParser):
     """The links, the things loaded and the anchors of a page."""

@@ -121,7 +121,14 @@ def _open_spark(request: pytest.FixtureRequest, folder: Path) -> Opened:
 ENGINES = {"duckdb": _open_duckdb, "postgresql": _open_postgresql, "spark": _open_spark}
 
 
-@pytest.fixture(scope="session", params=ENGINES)
+@pytest.fixture(
+    scope="session",
+    params=[
+        "duckdb",
+        pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres")),
+        pytest.param("spark", marks=pytest.mark.xdist_group("spark_running")),
+    ],
+)
 def opened(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Opened]:

@@ -27,7 +27,12 @@ PEOPLE = pa.table(
 )
 
 
-@pytest.fixture(params=["postgresql", "spark"])
+@pytest.fixture(
+    params=[
+        pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres")),
+        pytest.param("spark", marks=pytest.mark.xdist_group("spark_running")),
+    ]
+)
 def source(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Put the people where the engine reads them, and name the place."""
     if request.param == "postgresql":

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from discreet.releases.engines.bounding import PRIORITY
 from discreet.releases.engines.workers import least, looking_back, parted
+from soaking import examples
 
 WHOLE = np.iinfo(np.int64)
 ENDS = (WHOLE.min, WHOLE.min + 1, -1, 0, 1, WHOLE.max - 1, WHOLE.max)
@@ -42,7 +43,7 @@ def _columns(rows: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
     return np.array(units, np.int64), np.array(ranks, np.int64)
 
 
-@settings(derandomize=True, deadline=None, max_examples=400)
+@settings(derandomize=True, deadline=None, max_examples=examples(400))
 @given(rows_of_units, st.integers(1, 8))
 @example([(7, rank) for rank in range(50, 0, -1)], 3)  # one unit has everything
 @example([(unit, 0) for unit in range(9)], 2)  # all ranks are the same

@@ -27,8 +27,9 @@ from discreet.explanations.worries import answer, worry
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
 from discreet.laws import Gaussian
 from discreet.promises import Unit
+from soaking import examples
 
-fixed = settings(derandomize=True, deadline=None, max_examples=200)
+fixed = settings(derandomize=True, deadline=None, max_examples=examples(200))
 PROMISES = [
     PureDP(0.5),
     ApproxDP(1.0, 1e-6),

@@ -21,8 +21,9 @@ from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.promises import Promise, promise_in
+from soaking import examples
 
-fixed = settings(derandomize=True, deadline=None, max_examples=150)
+fixed = settings(derandomize=True, deadline=None, max_examples=examples(150))
 chances = st.floats(1e-3, 1.0)
 ratios = st.floats(-4, 3).map(lambda x: 1 + math.exp(x))
 
@@ -174,7 +175,7 @@ def total_of(rule: str, limit: dict[str, float], adjacency: str, factor: float) 
     return verifier.total_of(amount, {"filter": rule, "adjacency": adjacency})
 
 
-@settings(fixed, max_examples=250)
+@settings(fixed, max_examples=examples(250))
 @given(
     promises(surely={"confidence": 0.99}),
     st.sampled_from([0.9, 0.99, 0.9999]),

@@ -27,6 +27,8 @@ from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import release
 
+pytestmark = pytest.mark.xdist_group("forks")
+
 
 def _url(folder: Path) -> str:
     return f"sqlite:///{folder / 'ledger.db'}"

@@ -34,11 +34,12 @@ from discreet.releases import keys, load, planning, release
 from discreet.releases.engines.duckdb import DuckDB
 from discreet.synthetic import spec as synthetic_spec
 from discreet.synthetic.files import read_description
+from soaking import examples
 
 stable = settings(
     derandomize=True,
     deadline=None,
-    max_examples=150,
+    max_examples=examples(150),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -255,7 +256,7 @@ def _all(valid: Any, changes: list[tuple[tuple[Any, ...], Any]]) -> Any:
     return valid
 
 
-@settings(stable, max_examples=400)
+@settings(stable, max_examples=examples(400))
 @given(_fuzzed(SPEC))
 def test_any_change_of_a_spec_is_planned_or_refused(changed: dict[str, Any]) -> None:
     """Read, compiled, priced, its accuracy computed: nothing but our own errors."""
@@ -272,7 +273,7 @@ BUDGETED = {k: v for k, v in SPEC.items() if k != "tolerance"} | {
 }
 
 
-@settings(stable, max_examples=200)
+@settings(stable, max_examples=examples(200))
 @given(_fuzzed(BUDGETED))
 def test_any_change_of_a_budget_is_planned_or_refused(changed: dict[str, Any]) -> None:
     with only_ours():
@@ -381,7 +382,7 @@ def _used(path: Path) -> None:
             use()
 
 
-@settings(stable, max_examples=40)
+@settings(stable, max_examples=examples(40))
 @given(data=st.data())
 def test_any_row_of_a_ledger_is_read_or_refused(made: Path, data: st.DataObject) -> None:
     """The text of an entry changed, with a hash that fits: signed nonsense."""
@@ -408,7 +409,7 @@ def test_any_row_of_a_ledger_is_read_or_refused(made: Path, data: st.DataObject)
 # -- stored releases and descriptions
 
 
-@settings(stable, max_examples=60)
+@settings(stable, max_examples=examples(60))
 @given(data=st.data())
 def test_any_stored_release_is_found_or_refused(made: Path, data: st.DataObject) -> None:
     name = (made / "id").read_text()
@@ -433,7 +434,7 @@ def test_any_description_is_read_or_refused(tmp_path: Path, said: Any) -> None:
         synthetic.Synthesizer.from_dict(found["synthesizer"])
 
 
-@settings(stable, max_examples=150)
+@settings(stable, max_examples=examples(150))
 @given(st.text(max_size=40) | st.text(alphabet="R<=>.0123456789 ifand()*+-/p", max_size=40))
 def test_any_region_is_read_or_refused(text: str) -> None:
     with only_ours():

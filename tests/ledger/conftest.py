@@ -12,7 +12,18 @@ from hands import Hand
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 
-KINDS = ("sqlite", "postgresql")
+KINDS = ("sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres")))
+# Files that hold the two databases to the same contract. The others are about what is decided and
+# said above a database: on PostgreSQL they run in `make soak`.
+CONTRACT = ("contract", "file", "migrations", "postgresql", "processes", "verification")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        asked = getattr(getattr(item, "callspec", None), "params", {})
+        if asked.get("url") == "postgresql" and not item.path.stem.endswith(CONTRACT):
+            item.add_marker(pytest.mark.soak)
 
 
 @pytest.fixture(params=KINDS)

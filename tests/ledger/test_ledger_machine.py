@@ -24,6 +24,7 @@ from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.ledger import Amount, BrokenPromise, Charge, Ledger
 from discreet.ledger.promises import register
 from discreet.promises import Promise, promise_in
+from soaking import examples
 
 TENTHS = st.integers(0, 12).map(lambda n: n / 10)
 DELTAS = st.sampled_from([0.0, 1e-7, 3e-7])
@@ -277,5 +278,5 @@ class Spending(RuleBasedStateMachine):
 
 TestSpending = pytest.mark.slow(Spending.TestCase)
 TestSpending.settings = settings(
-    derandomize=True, deadline=None, max_examples=20, stateful_step_count=25
+    derandomize=True, deadline=None, max_examples=examples(20), stateful_step_count=25
 )

@@ -19,6 +19,10 @@ from servers import PostgreSQL
 
 SPENDERS = Path(__file__).with_name("spenders.py")
 Opened = Callable[..., Ledger]
+# How many processes, and how many charges of 0.01 each of them tries.
+MANY = pytest.mark.parametrize(
+    ("many", "each"), [(8, 15), pytest.param(32, 6, marks=pytest.mark.soak)]
+)
 
 
 def run(*args: object) -> Any:
@@ -35,12 +39,15 @@ def run(*args: object) -> Any:
 
 
 @pytest.mark.slow
-def test_32_processes_spend_all_of_the_cap_and_no_more(opened: Opened, url: str) -> None:
+@MANY
+def test_processes_spend_all_of_the_cap_and_no_more(
+    opened: Opened, url: str, many: int, each: int
+) -> None:
     ledger = opened(cap=PureDP(1.0))
-    found = run("many", url, 32, 6, 0.01)
+    found = run("many", url, many, each, 0.01)
     assert found["failed"] == []
     assert len(found["got"]) == len(set(found["got"])) == 100
-    assert found["refused"] == 32 * 6 - 100
+    assert found["refused"] == many * each - 100
     assert ledger.spent("clinic") == Amount.of(epsilon=1.0)
     kinds = [entry.kind for entry in ledger.entries("clinic")]
     assert (kinds.count("reserve"), kinds.count("commit")) == (100, 100)
@@ -76,8 +83,9 @@ def test_8_processes_with_the_same_promise_register_it_once(opened: Opened, url:
 
 
 @pytest.mark.slow
-def test_32_hosts_go_on_after_the_server_crashed_and_came_back(
-    own_postgres: PostgreSQL, tmp_path: Path
+@MANY
+def test_hosts_go_on_after_the_server_crashed_and_came_back(
+    own_postgres: PostgreSQL, tmp_path: Path, many: int, each: int
 ) -> None:
     """The server stops at once, without a checkpoint, while all of them are at work."""
     database = own_postgres.database()
@@ -88,7 +96,7 @@ def test_32_hosts_go_on_after_the_server_crashed_and_came_back(
         approver="a", reason="b",
     )  # fmt: skip
     with subprocess.Popen(
-        [sys.executable, str(SPENDERS), "many", url, "32", "6", "0.01", str(tmp_path)],
+        [sys.executable, str(SPENDERS), "many", url, str(many), str(each), "0.01", str(tmp_path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -105,7 +113,7 @@ def test_32_hosts_go_on_after_the_server_crashed_and_came_back(
     assert found["failed"] == []
     # The cap is used up and not passed: nobody was charged twice for what was tried twice.
     assert len(found["got"]) == len(set(found["got"])) == 100
-    assert found["refused"] == 32 * 6 - 100
+    assert found["refused"] == many * each - 100
     assert ledger.spent("clinic") == Amount.of(epsilon=1.0)
     entries = ledger.entries("clinic")
     charged = [e.release_id for e in entries if e.kind == "reserve"]

@@ -31,6 +31,7 @@ from discreet.releases.engines.base import (
     Tally,
 )
 from discreet.releases.engines.duckdb import DuckDB
+from soaking import examples
 
 GROUPS = ("a", "b", "c", "d")
 UNITS = range(1, 5)
@@ -171,7 +172,7 @@ def test_a_sample_of_the_units_chooses_the_way() -> None:
 
 
 @pytest.mark.slow
-@settings(derandomize=True, deadline=None, max_examples=25)
+@settings(derandomize=True, deadline=None, max_examples=examples(25))
 @given(tables(), bounds_of)
 def test_what_is_kept_of_a_unit_depends_on_it_alone(rows: list[Row], bounds: Contribution) -> None:
     alone = [[row for row in rows if row[0] == unit] for unit in UNITS]
@@ -203,7 +204,7 @@ def _changes(here: Any, there: Any) -> list[int]:
 
 
 @pytest.mark.slow
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(derandomize=True, deadline=None, max_examples=examples(40))
 @given(tables(12), bounds_of, tables(8))
 def test_one_unit_changes_no_statistic_by_more_than_is_said(
     rows: list[Row], bounds: Contribution, others: list[Row]
@@ -222,7 +223,7 @@ def test_one_unit_changes_no_statistic_by_more_than_is_said(
 
 
 @pytest.mark.slow
-@settings(derandomize=True, deadline=None, max_examples=25)
+@settings(derandomize=True, deadline=None, max_examples=examples(25))
 @given(tables(), bounds_of)
 def test_one_unit_changes_the_count_of_units_by_one_a_group(
     rows: list[Row], bounds: Contribution

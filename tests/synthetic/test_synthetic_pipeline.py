@@ -680,7 +680,7 @@ def test_counts_are_judged_directly():
 # -- crashes
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # the test of cut-off runs cuts them at every step that matters
 def test_a_crash_may_lose_the_file_never_the_charge(tmp_path):
     """Killed at six moments: every finished file has its charge, and no half file is there."""
     path = folder_of(tmp_path, n_synthetic=200_000, budget={"epsilon": 1.0})

@@ -141,14 +141,12 @@ def accessible() -> Callable[..., None]:
 
 
 @pytest.fixture
-def shoot(tmp_path: Path) -> Callable[[Any, str], Path]:
-    """Keep a picture of the whole page in $DISCREET_SHOTS, or in the test's own folder."""
+def shoot() -> Callable[[Any, str], None]:
+    """Keep a picture of the whole page in $DISCREET_SHOTS, for someone to look at, if it is set."""
 
-    def take(page: Any, name: str) -> Path:
-        folder = Path(os.environ.get("DISCREET_SHOTS") or tmp_path / "shots")
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{name}.png"
-        browsers.picture(page, path)
-        return path
+    def take(page: Any, name: str) -> None:
+        if folder := os.environ.get("DISCREET_SHOTS"):
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            browsers.picture(page, Path(folder, f"{name}.png"))
 
     return take

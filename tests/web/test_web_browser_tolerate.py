@@ -55,7 +55,7 @@ def at_rest(page: Any, name: str, before: str) -> str:
 
 
 def test_a_handle_is_dragged(
-    page_at: Callable[..., Any], shoot: Callable[[Any, str], Path]
+    page_at: Callable[..., Any], shoot: Callable[[Any, str], None]
 ) -> None:
     page = settled(page_at(ONE))
     handle = page.get_by_role("slider", name="Belief after, at most")
@@ -173,7 +173,7 @@ def test_link_and_file(page_at: Callable[..., Any], tmp_path: Path) -> None:
     assert again.locator("#epsilon").inner_text() == "2.0368"
 
 
-def test_without_script(page_at: Callable[..., Any], shoot: Callable[[Any, str], Path]) -> None:
+def test_without_script(page_at: Callable[..., Any], shoot: Callable[[Any, str], None]) -> None:
     page = page_at("/tolerate", 375, javascript=False)
     page.fill("[name=after]", "20")
     page.get_by_role("button", name="Show").click()

@@ -80,7 +80,7 @@ def downloads(page: Any) -> dict[str, bytes]:
 def test_from_a_sentence_to_a_downloaded_statement(
     page_at: Callable[..., Any],
     accessible: Callable[..., None],
-    shoot: Callable[[Any, str], Path],
+    shoot: Callable[[Any, str], None],
     site: Any,
     width: int,
     scheme: str,
@@ -179,7 +179,7 @@ def test_from_a_sentence_to_a_downloaded_statement(
 
 
 def test_by_keyboard_alone_from_a_sentence_to_a_release(
-    page_at: Callable[..., Any], site: Any, shoot: Callable[[Any, str], Path], tmp_path: Path
+    page_at: Callable[..., Any], site: Any, shoot: Callable[[Any, str], None], tmp_path: Path
 ) -> None:
     data = tmp_path / "typed.csv"
     data.write_bytes(CSV)

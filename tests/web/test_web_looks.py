@@ -7,7 +7,6 @@ as it would be printed; pictures of each are kept (see `shoot` in conftest.py).
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -105,7 +104,7 @@ def drawn(page: Any, name: str) -> None:
 def test_it_is_accessible_and_fits(
     page_at: Callable[..., Any],
     accessible: Callable[..., None],
-    shoot: Callable[[Any, str], Path],
+    shoot: Callable[[Any, str], None],
     name: str,
 ) -> None:
     page = page_at(STATES[name])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ def test_a_lead_raises_a_cap(
     site: Any,
     page_at: Callable[..., Any],
     accessible: Callable[[Any], None],
-    shoot: Callable[[Any, str], Path],
+    shoot: Callable[[Any, str], None],
 ) -> None:
     book = Ledger.open(f"sqlite:///{site.folder / 'granted.db'}")
     terms = {"unit": "person", "adjacency": "add-remove", "approver": "A", "reason": "b"}

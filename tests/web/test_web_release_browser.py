@@ -52,7 +52,7 @@ def prepared(folder: Path, name: str, *, cap: float = 1.0, **changes: Any) -> st
 
 
 def test_form_and_yaml_change_each_other_while_typing(
-    page_at: Callable[..., Any], site: Any, shoot: Callable[[Any, str], Path]
+    page_at: Callable[..., Any], site: Any, shoot: Callable[[Any, str], None]
 ) -> None:
     page = page_at(prepared(site.folder, "sides", cap=0.6))
     charge = page.locator("#look-body .number strong")
@@ -124,7 +124,7 @@ def test_without_a_script_the_whole_way_is_the_same(
 
 
 def test_a_second_tab_on_the_same_ledger(
-    page_at: Callable[..., Any], site: Any, shoot: Callable[[Any, str], Path]
+    page_at: Callable[..., Any], site: Any, shoot: Callable[[Any, str], None]
 ) -> None:
     link = prepared(site.folder, "tabs")
     first, second = page_at(link), page_at(link)
@@ -152,7 +152,7 @@ def test_hostile_files(
     page_at: Callable[..., Any],
     site: Any,
     tmp_path: Path,
-    shoot: Callable[[Any, str], Path],
+    shoot: Callable[[Any, str], None],
     accessible: Callable[[Any], None],
 ) -> None:
     page = page_at("/release")

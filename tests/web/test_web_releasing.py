@@ -24,6 +24,7 @@ from discreet.releases import load, release
 from discreet.web.forms import form_of, written
 from discreet.web.stored_release import for_spreadsheets
 from discreet.web.workfolder import MOST_BYTES
+from soaking import examples
 
 PERSON = "Zebulon-Quagmire"  # in the data, and never in any answer
 HTML = {"Accept": "text/html"}
@@ -508,7 +509,7 @@ def test_no_spec_however_odd_is_a_fault_of_ours(client: Any, spec: dict[str, Any
     toleranced = {k: v for k, v in spec.items() if k != "budget"} | {"tolerance": {"ratio": 3}}
     bases = [spec, toleranced]
 
-    @settings(derandomize=True, deadline=None, max_examples=150)
+    @settings(derandomize=True, deadline=None, max_examples=examples(150))
     @given(st.data())
     def look(data: st.DataObject) -> None:
         base = json.loads(json.dumps(data.draw(st.sampled_from(bases))))
