@@ -23,8 +23,7 @@ from discreet.auditing.events import Event, Score, best_event, collected, judged
 from discreet.auditing.neighbours import TARGET, neighbours
 from discreet.auditing.path import Replay, columns_of, opened, raised, trial
 from discreet.auditing.promises import Promise
-from discreet.charts.auditing import promised_against_seen
-from discreet.charts.style import save
+from discreet.charts import promised_against_seen, save
 from discreet.cli.audit import command
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP

@@ -38,7 +38,6 @@ from discreet.synthetic import (
     posterior,
     read,
     risk,
-    risk_table,
     synthesize,
 )
 from discreet.synthetic.assessment import Assessment, Search, draw_copies
@@ -551,7 +550,6 @@ def test_results_show_themselves_in_notebooks():
     for shown in (judged, found):
         assert "Confidential" in shown._repr_html_()
         assert "\n" not in repr(shown)
-    assert "<td>0.125</td>" in risk_table()._repr_html_()
     assert "2.5 %" in posterior([7, 3], n=10, epsilon=5)._repr_html_()
 
 

@@ -17,10 +17,17 @@ from discreet.lazily import found_in
 if TYPE_CHECKING:
     from discreet.auditing.attacking import Attack, attack
     from discreet.auditing.auditing import Audit, audit
+    from discreet.auditing.belief_checks import BeliefCheck
 
-__all__ = ["Attack", "Audit", "attack", "audit"]
+__all__ = ["Attack", "Audit", "BeliefCheck", "attack", "audit"]
 
-_HOME = {"Attack": "attacking", "attack": "attacking", "Audit": "auditing", "audit": "auditing"}
+_HOME = {
+    "Attack": "attacking",
+    "attack": "attacking",
+    "Audit": "auditing",
+    "BeliefCheck": "belief_checks",
+    "audit": "auditing",
+}
 
 
 __getattr__ = found_in(__name__, "An audit", _HOME)

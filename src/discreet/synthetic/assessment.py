@@ -103,7 +103,7 @@ class Assessment:
                 "records_outside": self.records_outside,
                 "cells_outside": len(self.outside),
                 "outside": [self._named(found) for found in self.outside[:most]],
-                "worst": [self._worst(int(cell)) for cell in self._ranked(most)],
+                "worst": [self._worst(int(cell)) for cell in self.riskiest(most)],
             },
             "utility": None if self.distances is None else self.distances.to_dict(),
         }
@@ -119,25 +119,27 @@ class Assessment:
             "average": float(absolute @ records / records.sum()),
         }
 
-    def _ranked(self, most: int) -> NDArray[np.int64]:
+    def riskiest(self, most: int) -> NDArray[np.int64]:
+        """Return the cells whose records are most at risk, the worst first."""
         shift = np.where(self.risk.at_risk, self.risk.shift, -math.inf)
         worst = np.argsort(-shift, kind="stable")[: min(most, int(self.risk.at_risk.sum()))]
         return worst.astype(np.int64)
 
-    def _label(self, cell: int) -> Any:
+    def label(self, cell: int) -> dict[str, str] | int:
+        """Return the levels of a cell by column, or its number where columns are not known."""
         return cell if self.cells is None else self.cells.label(cell)
 
     def _worst(self, cell: int) -> dict[str, Any]:
         half = float(self.risk.absolute(0.5)[cell])
         return {
-            "cell": self._label(cell),
+            "cell": self.label(cell),
             "records": int(self.risk.records[cell]),
             "from_half": half,
         }
 
     def _named(self, found: Outside) -> dict[str, Any]:
         return {
-            "cell": self._label(found.cell),
+            "cell": self.label(found.cell),
             "records": found.records,
             "priors": [{"lower": low, "upper": high} for low, high in found.priors],
         }

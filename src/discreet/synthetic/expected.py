@@ -16,19 +16,16 @@ largest are left out: the sum is exact to rounding, and costs about √n·√n_s
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
 from discreet.synthetic.binomials import CUT, binomial, log_choose
 from discreet.synthetic.law import prior_weight, whole
 from discreet.synthetic.records import check_prior
 
-__all__ = ["RiskTable", "expected_risk_increase", "risk_table"]
+__all__ = ["expected_risk_increase"]
 
 _BLOCK = 1 << 16  # terms held at once: small enough to stay in the processor's cache
 
@@ -110,62 +107,3 @@ def _block(
     np.maximum(gain, 0.0, out=gain)
     gain /= 1 + w * gain
     return np.asarray(w * (1 - w) * np.einsum("ij,ij->i", mass, gain) / whole_mass)
-
-
-@dataclass(frozen=True, slots=True)
-class RiskTable:
-    """The expected increase in risk over shares p0 (down) and budgets ε (across)."""
-
-    shares: tuple[float, ...]
-    epsilons: tuple[float, ...]
-    values: tuple[tuple[float, ...], ...]
-    n: int
-    n_synthetic: int
-    prior: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the table as JSON-ready values, one object a cell."""
-        return {
-            "n": self.n,
-            "n_synthetic": self.n_synthetic,
-            "prior": self.prior,
-            "cells": [
-                {"p0": p0, "epsilon": epsilon, "expected_increase": value}
-                for p0, row in zip(self.shares, self.values, strict=True)
-                for epsilon, value in zip(self.epsilons, row, strict=True)
-            ],
-        }
-
-    def _repr_html_(self) -> str:
-        rows = [
-            [f"{p0:g}", *(f"{value:.3g}" for value in row)]
-            for p0, row in zip(self.shares, self.values, strict=True)
-        ]
-        header = ["p0 \\ ε", *(f"{epsilon:g}" for epsilon in self.epsilons)]
-        return html_grid("Expected increase in risk", header, rows)
-
-    def __repr__(self) -> str:
-        return (
-            f"RiskTable({len(self.shares)} shares × {len(self.epsilons)} budgets, n={self.n}, "
-            f"n_synthetic={self.n_synthetic}, prior={self.prior:g})"
-        )
-
-
-def risk_table(
-    shares: Sequence[float] = (0.001, 0.3, 0.5, 0.999),
-    epsilons: Sequence[float] = (1000, 100, 10, 2, 0.2, 0.01),
-    *,
-    n: int = 1000,
-    n_synthetic: int | None = None,
-    prior: float = 0.5,
-) -> RiskTable:
-    """Return the expected increase over (p0, ε); as it stands, Table 1 of McClure and Reiter."""
-    drawn = n if n_synthetic is None else n_synthetic
-    values = tuple(
-        tuple(
-            expected_risk_increase(p0, epsilon=epsilon, n=n, n_synthetic=drawn, prior=prior)
-            for epsilon in epsilons
-        )
-        for p0 in shares
-    )
-    return RiskTable(tuple(shares), tuple(epsilons), values, n, drawn, prior)
