@@ -119,7 +119,7 @@ def _file(folder: Path, rows: int) -> Prepared:
     import numpy as np
 
     from discreet.releases.engines.opening import opened
-    from discreet.synthetic import Synthesizer, assess, source
+    from discreet.synthetic import Synthesizer, assess, files
     from discreet.synthetic.spec import load
 
     spec = {
@@ -153,9 +153,9 @@ def _file(folder: Path, rows: int) -> Prepared:
     def run() -> None:
         start = time.perf_counter()
         with closing(opened(asked.source, asked.path)) as engine:
-            x = source.original_counts(engine, asked, cells)
+            x = files.original_counts(engine, asked, cells)
         with closing(opened("file.parquet", asked.path)) as engine:
-            s = source.candidate_counts(engine, cells)
+            s = files.candidate_counts(engine, cells)
         taken["count"] = time.perf_counter() - start
         assess(x, s, synthesizer=law, cells=cells, region="RR <= 1.5", priors=priors)
 

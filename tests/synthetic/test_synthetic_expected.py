@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import InputError
 from discreet.synthetic import expected_risk_increase
-from discreet.synthetic.binomials import beta_binomial, binomial, log_choose
+from discreet.synthetic.law import beta_binomial, binomial, log_choose
 
 CHECK = settings(derandomize=True, deadline=None, max_examples=60)
 

@@ -40,9 +40,10 @@ from discreet.synthetic import (
     risk,
     synthesize,
 )
-from discreet.synthetic.assessment import Assessment, Search, draw_copies
+from discreet.synthetic.assessment import Assessment, Search
+from discreet.synthetic.files import original_counts
+from discreet.synthetic.law import draw_copies
 from discreet.synthetic.pipeline import Synthesis
-from discreet.synthetic.source import original_counts
 from discreet.synthetic.spec import load
 
 PLANTED = "Zyx-Planted-Secret"

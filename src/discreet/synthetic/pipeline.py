@@ -19,10 +19,11 @@ from discreet.guarantees import PureDP, parameters
 from discreet.lazily import missing
 from discreet.releases.engines.opening import opened
 from discreet.statements import PRIORS
-from discreet.synthetic import source, wording
-from discreet.synthetic.assessment import Search, draw_copies
+from discreet.synthetic import files as source
+from discreet.synthetic import wording
+from discreet.synthetic.assessment import Search
 from discreet.synthetic.cells import Cells
-from discreet.synthetic.law import Synthesizer
+from discreet.synthetic.law import Synthesizer, draw_copies
 from discreet.synthetic.records import worst_case
 
 if TYPE_CHECKING:
