@@ -420,7 +420,7 @@ def test_levels_from_a_file(tmp_path):
         ({"n_synthetic": None}, SpecError, "missing"),
         ({"n_synthetic": 10**12}, InputError, "the most"),
         ({"weights": "w"}, SpecError, "not a key"),
-        ({"impossible": [{"hair": "red"}]}, InputError, "unknown column"),
+        ({"impossible": [{"hair": "red"}]}, InputError, "no column"),
         ({"source": "absent.parquet"}, SpecError, "no such file"),
         ({"source": None}, SpecError, "source"),
         (
@@ -639,7 +639,6 @@ def test_budgets_are_searched_in_memory_and_cost_nothing(tmp_path):
     assert found.chosen.sum() == 300
     assert [entry.kind for entry in ledger_of(tmp_path).entries("clinic")] == ["open"]
     assert not (tmp_path / "out").exists()
-    assert found.drawn == pytest.approx(3 * 5001.1)
 
 
 def test_no_guarantee_charges_every_candidate_and_says_none(tmp_path):

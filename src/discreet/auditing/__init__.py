@@ -3,8 +3,8 @@
     from discreet.auditing import audit
     audit("clinic.yaml")     # an Audit: passed, epsilon_lower, failure_probability, tests, checks
 
-`neighbours` makes up data sets, `path` runs the real release on them, `events` and `belief_checks`
-are the adversary, `promises` what was promised, `checks` what needs next to no statistics.
+`neighbours` makes up data sets, `path` runs the real release on them, `events` is the adversary,
+`promises` what was promised and what trials show of it, `checks` what needs next to no statistics.
 `attack` is for mechanisms outside a release.
 """
 
@@ -17,7 +17,7 @@ from discreet.lazily import found_in
 if TYPE_CHECKING:
     from discreet.auditing.attacking import Attack, attack
     from discreet.auditing.auditing import Audit, audit
-    from discreet.auditing.belief_checks import BeliefCheck
+    from discreet.auditing.events import BeliefCheck
 
 __all__ = ["Attack", "Audit", "BeliefCheck", "attack", "audit"]
 
@@ -25,7 +25,7 @@ _HOME = {
     "Attack": "attacking",
     "attack": "attacking",
     "Audit": "auditing",
-    "BeliefCheck": "belief_checks",
+    "BeliefCheck": "events",
     "audit": "auditing",
 }
 

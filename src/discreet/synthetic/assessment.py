@@ -156,7 +156,7 @@ class Assessment:
     def _repr_html_(self) -> str:
         rows = [[f"{value:.4g}" for value in self._at(prior).values()] for prior in self.shown]
         names = ("prior", "largest", "largest_relative", "average")
-        return _shown(self, names, rows)
+        return _table(self, names, rows)
 
     def __repr__(self) -> str:
         verdict = {True: "acceptable", False: "unacceptable", None: "no_region"}[self.acceptable]
@@ -164,7 +164,7 @@ class Assessment:
         return f"Assessment({say(f'synthetic.assessment.{verdict}')}, {outside})"
 
 
-def _shown(
+def _table(
     result: Assessment | Search, names: Sequence[str], rows: list[list[str]], *first: str
 ) -> str:
     """Return a table for a notebook that says that it is confidential."""
@@ -278,11 +278,6 @@ class Search:
         """Whether the candidates of some budget all stayed inside."""
         return self.epsilon is not None
 
-    @property
-    def drawn(self) -> float:
-        """The ε of all candidates together: what they cost if one of them is ever written."""
-        return math.fsum(row["epsilon"] * self.candidates for row in self.rows)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the search, JSON-ready, without the candidates."""
         return {
@@ -300,7 +295,7 @@ class Search:
     def _repr_html_(self) -> str:
         rows = [[f"{value:g}" for value in row.values()] for row in self.rows]
         names = ("inside", "records_outside", "largest", "distance")
-        return _shown(self, names, rows, "epsilon")
+        return _table(self, names, rows, "epsilon")
 
     def __repr__(self) -> str:
         best = "none" if self.epsilon is None else f"{self.epsilon:g}"
@@ -311,7 +306,7 @@ def search(
     original: ArrayLike,
     epsilons: Sequence[float],
     *,
-    region: Region | str,
+    region: Region | str | None,
     n_synthetic: int,
     candidates: int = 10,
     copies: int = 1,
@@ -329,6 +324,8 @@ def search(
     x = as_counts("original", original)
     if not epsilons:
         raise InputError("synthetic.no_epsilons")
+    if region is None:
+        raise InputError("synthetic.no_region")
     accepted = Region.parse(region) if isinstance(region, str) else region
     whole("candidates", candidates)
     take = draw or draw_copies
@@ -401,7 +398,7 @@ def assess(
         raise InputError("synthetic.candidate_and_epsilons")
     if not is_spec:
         if epsilons is not None:
-            return search(original, epsilons, region=_wanted(region), candidates=candidates, **how)
+            return search(original, epsilons, region=region, candidates=candidates, **how)
         return assess_counts(original, candidate, region=region, **how)
     from discreet.synthetic.pipeline import loaded
 
@@ -409,7 +406,7 @@ def assess(
     cells = asked.cells()
     if epsilons is None:
         return _one(asked, cells, data, candidate, region, how)
-    how |= {"region": _wanted(region), "candidates": whole("candidates", candidates)}
+    how |= {"region": region, "candidates": whole("candidates", candidates)}
     if no_guarantee:
         return _chosen(asked, cells, data, sorted(set(epsilons)), how, confirm, who)
     return _searched(asked, cells, _counted(asked, cells, data), epsilons, how)
@@ -511,9 +508,3 @@ def _counted(asked: SyntheticSpec, cells: Cells, data: Any) -> NDArray[np.int64]
     with closing(opened(asked.source, asked.path, data)) as engine:
         files.check_columns(engine, asked)
         return files.original_counts(engine, asked, cells)
-
-
-def _wanted(region: Region | str | None) -> Region | str:
-    if region is None:
-        raise InputError("synthetic.no_region")
-    return region

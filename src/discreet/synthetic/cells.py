@@ -65,7 +65,7 @@ class Cells:
         shape = tuple(len(values) for values in named.values())
         allowed = np.ones(shape, dtype=bool)
         for rule in impossible:
-            allowed[_slice(rule, named)] = False
+            allowed[_places(rule, named)] = False
         possible = np.flatnonzero(allowed)
         if possible.size == 0:
             raise InputError("synthetic.no_cell_left")
@@ -95,27 +95,21 @@ class Cells:
 
     def select(self, where: Mapping[str, str | Sequence[str]]) -> NDArray[np.int64]:
         """Return the numbers of the cells that have these levels."""
-        chosen = np.ones(self.size, dtype=bool)
-        at = self.coordinates()
-        for column, wanted in where.items():
-            place = self._position(column)
-            names = [wanted] if isinstance(wanted, str) else list(wanted)
-            stray = [name for name in names if name not in self.levels[place]]
-            if stray:
-                raise InputError("synthetic.unknown_level", column=column, level=stray[0])
-            chosen &= np.isin(at[place], [self.levels[place].index(name) for name in names])
-        return np.flatnonzero(chosen)
+        chosen = np.zeros(self.shape, dtype=bool)
+        chosen[_places(where, dict(zip(self.columns, self.levels, strict=True)))] = True
+        return np.flatnonzero(chosen.ravel()[self.possible])
 
     def groups(self, known: Sequence[str]) -> NDArray[np.int64]:
         """Number the cells so that those which agree on the known columns share a number."""
-        for column in known:
-            self._position(column)
+        named = dict(zip(self.columns, self.levels, strict=True))
+        if known:
+            _places({column: named.get(column, ()) for column in known}, named)
         if set(known) == set(self.columns):
             raise InputError("synthetic.every_column_known")
         number = np.zeros(self.size, dtype=np.int64)
-        for column, at in zip(self.columns, self.coordinates(), strict=True):
+        for column, width, at in zip(self.columns, self.shape, self.coordinates(), strict=True):
             if column in known:
-                number = number * len(self.levels[self._position(column)]) + at
+                number = number * width + at
         return number
 
     def count(
@@ -146,13 +140,6 @@ class Cells:
             "cells": self.size,
         }
 
-    def _position(self, column: str) -> int:
-        try:
-            return self.columns.index(column)
-        except ValueError:
-            names = ", ".join(self.columns)
-            raise InputError("synthetic.unknown_column", column=column, columns=names) from None
-
     def __repr__(self) -> str:
         crossed = " × ".join(
             f"{c}[{len(v)}]" for c, v in zip(self.columns, self.levels, strict=True)
@@ -160,20 +147,22 @@ class Cells:
         return f"Cells({crossed}, {self.size} possible)"
 
 
-def _slice(rule: Impossible, named: Mapping[str, tuple[str, ...]]) -> Any:
-    if not isinstance(rule, Mapping) or not rule:
-        raise InputError("synthetic.impossible.not_levels")
-    unknown = [str(column) for column in rule if column not in named]
-    if unknown:
-        raise InputError("synthetic.impossible.unknown_column", column=unknown[0])
+def _places(where: Impossible, named: Mapping[str, tuple[str, ...]]) -> Any:
+    """Return the part of the cross that has these levels, as an index of it."""
+    if not isinstance(where, Mapping) or not where:
+        raise InputError("synthetic.not_levels")
+    for column in where:
+        if column not in named:
+            columns = ", ".join(named)
+            raise InputError("synthetic.unknown_column", column=str(column), columns=columns)
     chosen = []
-    for column, values in named.items():
-        wanted = rule.get(column, values)
+    for column, levels in named.items():
+        wanted = where.get(column, levels)
         wanted = [str(v) for v in ([wanted] if isinstance(wanted, str) else wanted)]
-        stray = [v for v in wanted if v not in values]
-        if stray:
-            raise InputError("synthetic.impossible.unknown_level", level=stray[0], column=column)
-        chosen.append([values.index(v) for v in wanted])
+        for level in wanted:
+            if level not in levels:
+                raise InputError("synthetic.unknown_level", column=column, level=level)
+        chosen.append([levels.index(level) for level in wanted])
     return np.ix_(*chosen)
 
 

@@ -59,14 +59,11 @@ _MOST_RATE = 700.0  # beyond it expm1 overflows; the weight is raised to 2^-32 i
 
 def whole(name: str, value: int, *, low: int = 1) -> int:
     """Return `value` if it is a whole number of at least `low`; say what is wrong otherwise."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        try:
-            same = int(value) == value
-        except (TypeError, ValueError, OverflowError):
-            same = False
-        if not same or isinstance(value, bool):
-            raise InputError("synthetic.not_whole", name=name, value=value, low=low)
-    if value < low:
+    try:
+        same = int(value) == value and not isinstance(value, bool)
+    except (TypeError, ValueError, OverflowError):
+        same = False
+    if not same or value < low:
         raise InputError("synthetic.not_whole", name=name, value=value, low=low)
     return int(value)
 
@@ -146,26 +143,6 @@ class Synthesizer:
             alpha *= 1 + Fraction(1, 2**_BITS)
             alpha = _rational_up(up(float(alpha)))
         return cls(epsilon, alpha, cells, n_synthetic, copies, records)
-
-    @classmethod
-    def with_weight(
-        cls,
-        alpha: float | Fraction,
-        *,
-        n_synthetic: int,
-        cells: int = 2,
-        copies: int = 1,
-        records: int = 1,
-    ) -> Synthesizer:
-        """Return the synthesizer with that α, and the ε (rounded up) that it costs."""
-        if isinstance(alpha, float) and not 0 < alpha < math.inf:
-            raise InputError("synthetic.bad_alpha", alpha=alpha)
-        weight = Fraction(alpha)
-        if not weight > 0:
-            raise InputError("synthetic.bad_alpha", alpha=alpha)
-        draws = whole("n_synthetic", n_synthetic) * whole("copies", copies)
-        epsilon = _loss(weight, draws, whole("records", records))
-        return cls(epsilon, weight, cells, n_synthetic, copies, records)
 
     @property
     def draws(self) -> int:
