@@ -146,7 +146,7 @@ def draw(measured: list[dict[str, Any]], axis: str, title: str, target: Path) ->
     """Draw seconds against size on logarithmic axes, one line a contender."""
     import altair as alt
 
-    from discreet.charts.style import COLOURS, save, styled
+    from discreet.charts import COLOURS, save, styled
 
     names = list(dict.fromkeys(point["who"] for point in measured))
     tens = [10.0**k for k in range(-6, 12)]  # ticks between them would crowd each other

@@ -25,18 +25,21 @@ TABLE = Task("table", "expected increase of belief, 24 cells, n = 1000")
 
 
 def _ours() -> Prepared:
-    from discreet.synthetic import risk_table
+    from discreet.synthetic import expected_risk_increase
+
+    def table() -> dict[tuple[float, float], float]:
+        return {
+            (p0, epsilon): expected_risk_increase(p0, epsilon=epsilon, n=N)
+            for p0 in SHARES
+            for epsilon in EPSILONS
+        }
 
     def accuracy() -> str:
-        worst = max(
-            abs(value / one_pass(p0, epsilon) - 1)
-            for row, p0 in zip(risk_table().values, SHARES, strict=True)
-            for value, epsilon in zip(row, EPSILONS, strict=True)
-        )
+        worst = max(abs(value / one_pass(*cell) - 1) for cell, value in table().items())
         return f"{worst:.0e}"
 
-    risk_table()
-    return Prepared(risk_table, accuracy=accuracy)
+    table()
+    return Prepared(table, accuracy=accuracy)
 
 
 def _per_element() -> Prepared:
@@ -116,7 +119,7 @@ def _file(folder: Path, rows: int) -> Prepared:
     import numpy as np
 
     from discreet.releases.engines.opening import opened
-    from discreet.synthetic import Synthesizer, assess, source
+    from discreet.synthetic import Synthesizer, assess, files
     from discreet.synthetic.spec import load
 
     spec = {
@@ -150,9 +153,9 @@ def _file(folder: Path, rows: int) -> Prepared:
     def run() -> None:
         start = time.perf_counter()
         with closing(opened(asked.source, asked.path)) as engine:
-            x = source.original_counts(engine, asked, cells)
+            x = files.original_counts(engine, asked, cells)
         with closing(opened("file.parquet", asked.path)) as engine:
-            s = source.candidate_counts(engine, cells)
+            s = files.candidate_counts(engine, cells)
         taken["count"] = time.perf_counter() - start
         assess(x, s, synthesizer=law, cells=cells, region="RR <= 1.5", priors=priors)
 

@@ -93,8 +93,7 @@ def main() -> None:
 def charts(folder: Path) -> None:
     """Draw the tolerance and what it implies."""
     from discreet import choose
-    from discreet.charts import save
-    from discreet.charts.tolerance import implied_posterior, profile
+    from discreet.charts import implied_posterior, profile, save
     from discreet.promises import PosteriorUnlessRatio, priors
 
     promised = choose(posterior=0.12, p=0.05, about="membership")

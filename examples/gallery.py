@@ -1,11 +1,11 @@
-"""The pictures of the documentation, and the figures of three papers, from our own numbers.
+"""The pictures of the documentation: the figures of three papers, and those that explain an idea.
 
     python examples/gallery.py [FOLDER]
 
-Kazan and Reiter, Figures 1–5; Kazan, Sharma, Zhang, Jiang and Yan, Figures 1–7; McClure and Reiter,
-Figures 1–4; and those that explain an idea. Needs discreet[charts]. Where a print and the truth
-differ, this is the truth. `docs/images` is such a folder: beside the pictures lies `numbers.json`,
-a fingerprint of what each of them shows, by which a test sees that they are current.
+The papers' figures are drawn by the modules of `papers`, from our own numbers. Needs
+discreet[charts]. Where a print and the truth differ, this is the truth. `docs/images` is such a
+folder: beside the pictures lies `numbers.json`, a fingerprint of what each of them shows, by which
+a test sees that they are current.
 """
 
 from __future__ import annotations
@@ -14,52 +14,32 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from papers.all import FIGURES
+
 from discreet import PureDP, choose
-from discreet.charts import explaining, save, series, synthetic, tolerance
+from discreet.charts import (
+    before_after,
+    icon_array,
+    implied_posterior,
+    profile,
+    save,
+    series_chart,
+)
 from discreet.laws import Gaussian
 from discreet.promises import Posterior, PosteriorUnlessRatio, priors
-from discreet.synthetic import simulate
 
-SHARES = (0.5, 0.001)
 HEAVY = {"kazan-reiter-5"}  # a map of thousands of squares: a PNG is a tenth of the SVG
 
-
-def _risk(p0: float) -> Any:
-    return synthetic.risk_against_utility(simulate(p0), p0=p0)
-
-
-def _relative(p0: float) -> Any:
-    return synthetic.relative_against_absolute(simulate(p0), p0=p0)
-
-
-def figures() -> dict[str, Callable[[], Any]]:
-    """Return every figure of the papers by its name, to be drawn when called."""
-    found: dict[str, Callable[[], Any]] = {}
-    for number in range(1, 6):
-        found[f"kazan-reiter-{number}"] = getattr(tolerance, f"figure_{number}")
-    for number in range(1, 8):
-        found[f"kazan-sharma-{number}"] = getattr(series, f"figure_{number}")
-    for number, p0 in enumerate(SHARES, 1):
-        found[f"mcclure-reiter-{number}"] = partial(_risk, p0)
-        found[f"mcclure-reiter-{number + 2}"] = partial(_relative, p0)
-    return dict(sorted(found.items()))
-
-
-def ideas() -> dict[str, Callable[[], Any]]:
-    """Return the pictures that explain an idea, to be drawn when called."""
-    return {
-        "learned": lambda: tolerance.implied_posterior(
-            choose(Posterior(0.12, priors(p=0.05, q=1)))
-        ),
-        "tolerated": lambda: tolerance.profile(PosteriorUnlessRatio(0.25, 3, priors(q=1))),
-        "before-after": lambda: explaining.before_after(PureDP(0.5), marked=0.3),
-        "worry": lambda: explaining.icon_array(30, 42),
-        "series": lambda: series.series_chart(Gaussian.of_rho(0.01), 0.5, upto=60),
-    }
+IDEAS: dict[str, Callable[[], Any]] = {
+    "learned": lambda: implied_posterior(choose(Posterior(0.12, priors(p=0.05, q=1)))),
+    "tolerated": lambda: profile(PosteriorUnlessRatio(0.25, 3, priors(q=1))),
+    "before-after": lambda: before_after(PureDP(0.5), marked=0.3),
+    "worry": lambda: icon_array(30, 42),
+    "series": lambda: series_chart(Gaussian.of_rho(0.01), 0.5, upto=60),
+}
 
 
 def file_of(name: str) -> str:
@@ -92,7 +72,7 @@ def main(folder: Path) -> None:
     """Write every picture, and a fingerprint of what it shows."""
     folder.mkdir(parents=True, exist_ok=True)
     numbers = {}
-    for name, draw in (ideas() | figures()).items():
+    for name, draw in (IDEAS | FIGURES).items():
         chart = draw()
         numbers[name] = fingerprint(chart)
         sys.stdout.write(f"{save(chart, folder / file_of(name))}\n")

@@ -56,7 +56,6 @@ _TEXT_ONLY = (
     "      show_root_heading: false",
     "      show_root_toc_entry: false",
 )
-CHARTS = ("style", "tolerance", "series", "explaining", "auditing", "synthetic")
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -182,17 +181,9 @@ def reference_pages() -> dict[str, str]:
     for room, title in ROOMS.items():
         module = import_module(f"discreet.{room}")
         lines = [f"# {title}: `discreet.{room}`", ""]
-        names = [(module, name) for name in module.__all__]
-        if room == "charts":
-            names = [
-                (import_module(f"discreet.charts.{part}"), name)
-                for part in CHARTS
-                for name in import_module(f"discreet.charts.{part}").__all__
-            ]
-        else:
-            lines += [f"::: discreet.{room}", *_TEXT_ONLY, ""]
-        for home, name in names:
-            path = _path(home, name)
+        lines += [f"::: discreet.{room}", *_TEXT_ONLY, ""]
+        for name in module.__all__:
+            path = _path(module, name)
             if path is not None:
                 lines += [f"::: {path}", ""]
         pages[f"reference/{room}.md"] = "\n".join(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,19 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from discreet.auditing import Audit, attack, audit
-from discreet.auditing.belief_checks import beliefs, edges_of
-from discreet.auditing.events import Event, Score, best_event, collected, judged
+from discreet.auditing.events import (
+    Event,
+    Score,
+    beliefs,
+    best_event,
+    collected,
+    edges_of,
+    judged,
+)
 from discreet.auditing.neighbours import TARGET, neighbours
 from discreet.auditing.path import Replay, columns_of, opened, raised, trial
 from discreet.auditing.promises import Promise
-from discreet.charts.auditing import promised_against_seen
-from discreet.charts.style import save
+from discreet.charts import promised_against_seen, save
 from discreet.cli.audit import command
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
@@ -296,6 +303,15 @@ class TestAudit:
         for name in ("posterior", "ratio", "difference"):
             assert name in drawn
         assert save(chart, tmp_path / "audit.svg").stat().st_size > 1000
+
+    def test_the_chart_of_a_failed_audit_does_not_say_that_nothing_was_found(
+        self, found: Audit
+    ) -> None:
+        failed = replace(found, checks=(replace(found.checks[0], passed=False),))
+        drawn = json.dumps(promised_against_seen(failed).to_dict())
+        assert "the promise is broken" in drawn
+        assert "no fault" not in drawn
+        assert "found no fault" in json.dumps(promised_against_seen(found).to_dict())
 
     @pytest.mark.parametrize(
         "wrong",

@@ -7,9 +7,15 @@ from pathlib import Path
 import pytest
 
 from discreet.beliefs import explain
-from discreet.charts import save
-from discreet.charts.explaining import before_after_data, before_after_spec, icon_data, icon_spec
-from discreet.charts.over_time import belief_over_time, belief_over_time_spec
+from discreet.charts import (
+    before_after_data,
+    before_after_spec,
+    belief_over_time,
+    belief_over_time_spec,
+    icon_data,
+    icon_spec,
+    save,
+)
 from discreet.errors import InputError
 from discreet.guarantees import ZCDP, PureDP
 

@@ -2,47 +2,35 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 
+import gallery
 import pytest
+from papers import filled
+from papers.all import FIGURES, TABLES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 
-def example(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look themselves up
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_papers_page_has_the_computed_numbers() -> None:
     page = (DOCS / "papers.md").read_text(encoding="utf-8")
-    assert example("papers").filled(page) == page, "run: python examples/papers.py docs/papers.md"
+    assert filled(page, TABLES) == page, "run: python examples/papers docs/papers.md"
     assert page.count("\n| ") > 40
 
 
 def test_the_papers_page_shows_every_figure() -> None:
     page = (DOCS / "papers.md").read_text(encoding="utf-8")
-    gallery = example("gallery")
     shown = re.findall(r"\(images/([^)]+)\)", page)
-    assert sorted(shown) == sorted(gallery.file_of(name) for name in gallery.figures())
+    assert sorted(shown) == sorted(gallery.file_of(name) for name in FIGURES)
 
 
 @pytest.mark.slow
 def test_the_pictures_are_current() -> None:
-    gallery = example("gallery")
     kept = json.loads((DOCS / "images" / "numbers.json").read_text(encoding="utf-8"))
-    drawn = gallery.ideas() | gallery.figures()
+    drawn = gallery.IDEAS | FIGURES
     assert set(kept) == set(drawn)
     for name, draw in drawn.items():
         assert (DOCS / "images" / gallery.file_of(name)).stat().st_size > 1000
@@ -51,7 +39,6 @@ def test_the_pictures_are_current() -> None:
 
 
 def test_a_fingerprint_sees_a_changed_number() -> None:
-    gallery = example("gallery")
 
     class Chart:
         def __init__(self, value: float) -> None:

@@ -34,7 +34,8 @@ def test_mathematics_and_analysis_need_numpy_alone():
 found = synthetic.risk([999, 1], [997, 3], epsilon=1000)
 print(round(float(found.absolute(0.5)[1]), 2))
 print(synthetic.assess([999, 1], [997, 3], epsilon=1000, region="RR <= 1.5").acceptable)
-synthetic.risk_table(n=20), synthetic.posterior([7, 3], n=10, epsilon=5), synthetic.simulate(0.5)
+synthetic.expected_risk_increase(0.5, epsilon=1, n=20)
+synthetic.posterior([7, 3], n=10, epsilon=5)
 synthetic.read
 """
     )

@@ -77,7 +77,7 @@ def test_distances_against_a_plain_sum():
         ({"a": ["x", ""]}, [], "empty level"),
         ({"a": ["1"], "b": [1, "1"]}, [], "twice"),
         ({c: range(100) for c in "abcdef"}, [], "the most"),
-        ({"a": ["x", "y"]}, [{"b": "x"}], "unknown column"),
+        ({"a": ["x", "y"]}, [{"b": "x"}], "no column"),
         ({"a": ["x", "y"]}, [{"a": "z"}], "no level"),
         ({"a": ["x", "y"]}, [{"a": ["x", "y"]}], "no cell at all"),
         ({"a": ["x", "y"]}, [{}], "names columns"),

@@ -1,9 +1,8 @@
-"""The expected increase in risk: Table 1 of McClure and Reiter, and a plain double loop."""
+"""The expected increase in risk, against a plain double loop."""
 
 from __future__ import annotations
 
 import math
-from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
 
 import mpmath
 import pytest
@@ -11,38 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import InputError
-from discreet.synthetic import expected_risk_increase, risk_table
-from discreet.synthetic.binomials import beta_binomial, binomial, log_choose
+from discreet.synthetic import expected_risk_increase
+from discreet.synthetic.law import beta_binomial, binomial, log_choose
 
 CHECK = settings(derandomize=True, deadline=None, max_examples=60)
-
-# Printed in the paper; `cut` marks the twelve that were cut off instead of rounded.
-PRINTED = {
-    0.001: [".125", ".036 cut", ".0101", ".00372 cut", ".000578", "3.13e-05 cut"],
-    0.3: [".00718", ".00702", ".00578", ".00328 cut", ".000576", "3.13e-05 cut"],
-    0.5: [".00655", ".00643", ".00543 cut", ".00321 cut", ".000575 cut", "3.13e-05 cut"],
-    0.999: [".0983 cut", ".0350 cut", ".0100", ".00372", ".000578", "3.13e-05 cut"],
-}
-EPSILONS = (1000, 100, 10, 2, 0.2, 0.01)
-
-
-def test_table_1_in_all_24_cells():
-    table = risk_table()
-    assert table.shares == tuple(PRINTED)
-    assert table.epsilons == EPSILONS
-    cut = 0
-    for row, printed in zip(table.values, PRINTED.values(), strict=True):
-        for value, cell in zip(row, printed, strict=True):
-            digits, _, how = cell.partition(" ")
-            unit = Decimal(digits).as_tuple().exponent
-            exact = Decimal(value)
-            mode = ROUND_DOWN if how else ROUND_HALF_EVEN
-            assert exact.quantize(Decimal((0, (1,), unit)), rounding=mode) == Decimal(digits)
-            nearest = exact.quantize(Decimal((0, (1,), unit)), rounding=ROUND_HALF_EVEN)
-            cut += nearest != Decimal(digits)
-            assert (nearest != Decimal(digits)) == bool(how)
-    assert cut == 12
-    assert len(table.to_dict()["cells"]) == 24
 
 
 def double_loop(p0, epsilon, n, drawn, w):

@@ -135,9 +135,9 @@ def test_weight_is_on_the_safe_side_and_tight(epsilon, draws, copies, records):
 @CHECK
 @given(alpha=st.floats(1e-6, 1e6), draws=st.integers(1, 10**6))
 def test_cost_of_a_weight_is_rounded_up(alpha, draws):
-    law = Synthesizer.with_weight(alpha, n_synthetic=draws)
+    law = Synthesizer(math.inf, Fraction(alpha), 2, draws)
     with mpmath.workdps(50):
-        assert mpmath.mpf(law.epsilon) >= draws * mpmath.log1p(1 / mpmath.mpf(alpha))
+        assert mpmath.mpf(law.loss) >= draws * mpmath.log1p(1 / mpmath.mpf(alpha))
 
 
 def test_weight_of_the_paper():

@@ -38,12 +38,12 @@ from discreet.synthetic import (
     posterior,
     read,
     risk,
-    risk_table,
     synthesize,
 )
-from discreet.synthetic.assessment import Assessment, Search, draw_copies
+from discreet.synthetic.assessment import Assessment, Search
+from discreet.synthetic.files import original_counts
+from discreet.synthetic.law import draw_copies
 from discreet.synthetic.pipeline import Synthesis
-from discreet.synthetic.source import original_counts
 from discreet.synthetic.spec import load
 
 PLANTED = "Zyx-Planted-Secret"
@@ -378,7 +378,7 @@ def test_levels_from_a_file(tmp_path):
         ({"n_synthetic": None}, SpecError, "missing"),
         ({"n_synthetic": 10**12}, InputError, "the most"),
         ({"weights": "w"}, SpecError, "not a key"),
-        ({"impossible": [{"hair": "red"}]}, InputError, "unknown column"),
+        ({"impossible": [{"hair": "red"}]}, InputError, "no column"),
         ({"source": "absent.parquet"}, SpecError, "no such file"),
         ({"source": None}, SpecError, "source"),
         (
@@ -509,7 +509,6 @@ def test_results_show_themselves_in_notebooks():
     for shown in (judged, found):
         assert "Confidential" in shown._repr_html_()
         assert "\n" not in repr(shown)
-    assert "<td>0.125</td>" in risk_table()._repr_html_()
     assert "2.5 %" in posterior([7, 3], n=10, epsilon=5)._repr_html_()
 
 
@@ -598,7 +597,6 @@ def test_budgets_are_searched_in_memory_and_cost_nothing(tmp_path):
     assert found.chosen.sum() == 300
     assert [entry.kind for entry in ledger_of(tmp_path).entries("clinic")] == ["open"]
     assert not (tmp_path / "out").exists()
-    assert found.drawn == pytest.approx(3 * 5001.1)
 
 
 def test_no_guarantee_charges_every_candidate_and_says_none(tmp_path):

@@ -3,8 +3,8 @@
     from discreet.auditing import audit
     audit("clinic.yaml")     # an Audit: passed, epsilon_lower, failure_probability, tests, checks
 
-`neighbours` makes up data sets, `path` runs the real release on them, `events` and `belief_checks`
-are the adversary, `promises` what was promised, `checks` what needs next to no statistics.
+`neighbours` makes up data sets, `path` runs the real release on them, `events` is the adversary,
+`promises` what was promised and what trials show of it, `checks` what needs next to no statistics.
 `attack` is for mechanisms outside a release.
 """
 
@@ -17,10 +17,17 @@ from discreet.lazily import found_in
 if TYPE_CHECKING:
     from discreet.auditing.attacking import Attack, attack
     from discreet.auditing.auditing import Audit, audit
+    from discreet.auditing.events import BeliefCheck
 
-__all__ = ["Attack", "Audit", "attack", "audit"]
+__all__ = ["Attack", "Audit", "BeliefCheck", "attack", "audit"]
 
-_HOME = {"Attack": "attacking", "attack": "attacking", "Audit": "auditing", "audit": "auditing"}
+_HOME = {
+    "Attack": "attacking",
+    "attack": "attacking",
+    "Audit": "auditing",
+    "BeliefCheck": "events",
+    "audit": "auditing",
+}
 
 
 __getattr__ = found_in(__name__, "An audit", _HOME)

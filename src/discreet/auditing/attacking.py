@@ -7,17 +7,43 @@ to the event and half to the beliefs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from discreet.auditing.belief_checks import BeliefCheck, beliefs, edges_of
-from discreet.auditing.events import Name, Sample, Tested, best_event, collected, judged
+from discreet.auditing.events import (
+    BeliefCheck,
+    Name,
+    Sample,
+    Tested,
+    beliefs,
+    best_event,
+    collected,
+    edges_of,
+    judged,
+)
 from discreet.auditing.promises import Promise
-from discreet.auditing.settings import NOTE, WHOLE, check_settings, training_size
+from discreet.errors import InputError
 from discreet.guarantees import Guarantee
+from discreet.words import say
 
-__all__ = ["Attack", "attack"]
+__all__ = ["Attack", "attack", "check_settings", "training_size"]
+
+
+def training_size(trials: int) -> int:
+    """How many trials go into choosing an event: a quarter of those that test it."""
+    return max(100, trials // 4)
+
+
+def check_settings(epsilon: float, trials: int, failure_probability: float) -> None:
+    """Refuse an audit that cannot be run; NaN first."""
+    if math.isnan(epsilon) or not 0 < epsilon <= 20:
+        raise InputError("auditing.bad_epsilon", epsilon=epsilon)
+    if isinstance(trials, bool) or not isinstance(trials, int) or not 100 <= trials <= 10**6:
+        raise InputError("auditing.bad_trials", trials=trials)
+    if math.isnan(failure_probability) or not 0 < failure_probability < 1:
+        raise InputError("auditing.bad_failure", failure=failure_probability)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +73,11 @@ class Attack:
             "failure_probability": self.failure_probability,
             "test": self.test.to_dict(),
             "belief": self.belief.to_dict(),
-            "note": NOTE,
+            "note": say("auditing.note"),
         }
 
     def __repr__(self) -> str:
-        verdict = "passed" if self.passed else "NOT passed"
+        verdict = say("auditing.passed" if self.passed else "auditing.not_passed")
         return f"Attack({verdict}, epsilon_lower={self.epsilon_lower:.3g})"
 
 
@@ -90,6 +116,6 @@ def attack(
     edges = edges_of(event.score, *training)
     fresh = sample(with_unit, trials), sample(without_unit, trials)
     half = failure_probability / 2
-    test = judged(event, *fresh, promise, half, "given", WHOLE)
+    test = judged(event, *fresh, promise, half, "given", say("auditing.whole"))
     belief = beliefs(event, edges, *fresh, promise, promise.failure, half, "given")
     return Attack(test, belief, failure_probability)

@@ -24,24 +24,34 @@ from pathlib import Path
 from typing import Any
 
 from discreet.auditing import checks
-from discreet.auditing.belief_checks import BeliefCheck, beliefs, edges_of
+from discreet.auditing.attacking import check_settings, training_size
 from discreet.auditing.checks import Check
-from discreet.auditing.events import Event, Name, Sample, Tested, best_event, judged
+from discreet.auditing.events import (
+    BeliefCheck,
+    Event,
+    Name,
+    Sample,
+    Tested,
+    beliefs,
+    best_event,
+    edges_of,
+    judged,
+)
 from discreet.auditing.neighbours import Pair, neighbours
-from discreet.auditing.path import columns_of, raised
-from discreet.auditing.promises import Promise
-from discreet.auditing.releasing import Progress, Releases
-from discreet.auditing.settings import NOTE, WHOLE, check_settings, training_size
+from discreet.auditing.path import Progress, Releases, columns_of, raised
+from discreet.auditing.promises import Promise, Shown
 from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, parameters
 from discreet.releases.planning import KEYS, Plan
 from discreet.releases.pricing import Priced
 from discreet.releases.spec import Spec, load
+from discreet.words import say
 
 __all__ = ["Audit", "audit"]
 
 _WORST = 3
+_COLUMNS = ("neighbours", "of", "at_least", "promised", "promise")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +61,53 @@ class Audit:
     account: str
     epsilon_audit: float
     promised: dict[str, Any]
-    passed: bool
     trials: int
     releases: int
     failure_probability: float
-    epsilon_lower: float
-    epsilon_promised: float
-    delta: float
-    rho_lower: float | None
-    worst: str
     tests: tuple[Tested, ...]
     beliefs: tuple[BeliefCheck, ...]
     checks: tuple[Check, ...]
     pairs: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was found."""
+        kept = not any(test.broken for test in self.tests)
+        passed = [*(c.passed for c in self.checks), *(b.passed for b in self.beliefs)]
+        return kept and all(passed)
+
+    @property
+    def _whole(self) -> list[Shown]:
+        """What the tests of the whole release show, the most first."""
+        whole = say("auditing.whole")
+        shown = [test.shown for test in self.tests if test.view == whole]
+        return sorted(shown, key=lambda one: -one.epsilon_lower)
+
+    @property
+    def epsilon_lower(self) -> float:
+        """What ε is at least, at `delta`."""
+        return self._whole[0].epsilon_lower
+
+    @property
+    def epsilon_promised(self) -> float:
+        """What ε was promised to be, at `delta`."""
+        return self._whole[0].epsilon
+
+    @property
+    def delta(self) -> float:
+        """The δ at which ε is stated."""
+        return self._whole[0].delta
+
+    @property
+    def rho_lower(self) -> float | None:
+        """What ρ is at least, where one was promised."""
+        return max((one.rho_lower for one in self._whole if one.rho_lower), default=None)
+
+    @property
+    def worst(self) -> str:
+        """The pair that comes nearest to breaking the promise, or breaks it most."""
+        worst = max(self.tests, key=lambda test: test.shown.epsilon_lower - test.shown.epsilon)
+        return worst.pair
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON-ready values."""
@@ -84,29 +128,28 @@ class Audit:
             "beliefs": [belief.to_dict() for belief in self.beliefs],
             "checks": [check.to_dict() for check in self.checks],
             "faults": self.faults,
-            "note": NOTE,
+            "note": say("auditing.note"),
         }
 
     @property
     def faults(self) -> list[str]:
         """Everything that did not pass, a sentence each."""
         found = [f"{check.name}: {check.found}" for check in self.checks if not check.passed]
+        found += [_broken(test) for test in self.tests if test.broken]
         found += [
-            f"{test.view}, pair {test.pair!r}: {_exceeded(test)} was promised, by the event "
-            f"{test.event}."
-            for test in self.tests
-            if test.broken
-        ]
-        found += [
-            f"beliefs, pair {belief.pair!r}: outside the promised bounds in {belief.outside:.3g} "
-            f"of the releases, where {belief.allowed:g} is allowed."
+            say(
+                "auditing.fault.beliefs",
+                pair=belief.pair,
+                outside=belief.outside,
+                allowed=belief.allowed,
+            )
             for belief in self.beliefs
             if not belief.passed
         ]
         return found
 
     def __repr__(self) -> str:
-        verdict = "passed" if self.passed else "NOT passed"
+        verdict = say("auditing.passed" if self.passed else "auditing.not_passed")
         at = f" at delta {self.delta:.2g}" if self.delta else ""
         return (
             f"Audit({self.account!r}, {verdict}, epsilon_lower={self.epsilon_lower:.3g} of "
@@ -120,20 +163,29 @@ class Audit:
                 test.view,
                 f"{test.shown.epsilon_lower:.3f}",
                 f"{test.shown.epsilon:.3f}",
-                "broken" if test.broken else "kept",
+                say("auditing.broken" if test.broken else "auditing.kept"),
             ]
             for test in self.tests
         ]
-        rows += [[c.name, c.found, "", "", "passed" if c.passed else "failed"] for c in self.checks]
-        header = ["neighbours or check", "of", "ε at least", "promised", "promise"]
-        return html_grid(f"{self!r}. {NOTE}", header, rows)
+        for check in self.checks:
+            verdict = say("auditing.passed" if check.passed else "auditing.failed")
+            rows.append([check.name, check.found, "", "", verdict])
+        header = [say(f"auditing.column.{name}") for name in _COLUMNS]
+        return html_grid(f"{self!r}. {say('auditing.note')}", header, rows)
 
 
-def _exceeded(test: Tested) -> str:
+def _broken(test: Tested) -> str:
     shown = test.shown
-    if shown.rho is not None and shown.rho_lower is not None and shown.rho_lower > shown.rho:
-        return f"ρ is at least {shown.rho_lower:.3g} where {shown.rho:.3g}"
-    return f"ε is at least {shown.epsilon_lower:.3g} where {shown.epsilon:.3g}"
+    by_rho = shown.rho is not None and (shown.rho_lower or 0.0) > shown.rho
+    return say(
+        "auditing.fault.test",
+        view=test.view,
+        pair=test.pair,
+        sign="ρ" if by_rho else "ε",
+        lower=shown.rho_lower if by_rho else shown.epsilon_lower,
+        promised=shown.rho if by_rho else shown.epsilon,
+        event=test.event,
+    )
 
 
 def audit(
@@ -155,7 +207,7 @@ def audit(
     """
     check_settings(epsilon, trials, failure_probability)
     if isinstance(draws, bool) or not isinstance(draws, int) or not 1 <= draws <= 1000:
-        raise InputError(f"draws is {draws!r}; give a whole number from 1 to 1000.")
+        raise InputError("auditing.bad_draws", draws=draws)
     asked = spec if isinstance(spec, Spec) else load(spec, folder=folder)
     plan, columns = raised(asked, float(epsilon)), columns_of(asked)
     made = neighbours(plan, columns)
@@ -182,8 +234,21 @@ def audit(
         )
     finally:
         released.close()
-    return _verdict(
-        plan, epsilon, trials, failure_probability, released, ranked, tests, believed, found
+    charges = plan.pricing.charges
+    delta = sum(c.delta for c in charges if isinstance(c, ApproxDP))
+    rho = sum(c.rho for c in charges if isinstance(c, ZCDP))
+    pure = sum(c.epsilon for c in charges if isinstance(c, (PureDP, ApproxDP)))
+    return Audit(
+        account=plan.spec.account,
+        epsilon_audit=epsilon,
+        promised=parameters(pure or None, delta or None, rho or None),
+        trials=trials,
+        releases=released.count,
+        failure_probability=failure_probability,
+        tests=tuple(tests),
+        beliefs=tuple(believed),
+        checks=found,
+        pairs=tuple(entry.pair.name for entry in ranked),
     )
 
 
@@ -196,7 +261,7 @@ class _Chosen:
 def _views(plan: Plan, names: set[Name]) -> list[tuple[str, Promise, list[Name] | None]]:
     """Return the whole release, and each call alone where its promise stands alone."""
     views: list[tuple[str, Promise, list[Name] | None]] = [
-        (WHOLE, Promise.of(plan.pricing.charges), None)
+        (say("auditing.whole"), Promise.of(plan.pricing.charges), None)
     ]
     found = {planned.name for planned in plan.statistics if planned.found_by is not None}
     if len(plan.pricing.calls) == 1:
@@ -256,45 +321,3 @@ def _tested(
         share = alpha / 4 / len(chosen)
         believed.append(beliefs(event, edges, left, right, promise, failure, share, pair.name))
     return tests, believed
-
-
-def _verdict(
-    plan: Plan,
-    epsilon: float,
-    trials: int,
-    alpha: float,
-    released: Releases,
-    ranked: Sequence[_Chosen],
-    tests: Sequence[Tested],
-    believed: Sequence[BeliefCheck],
-    found: Sequence[Check],
-) -> Audit:
-    whole = [test for test in tests if test.view == WHOLE]
-    most = max(whole, key=lambda test: test.shown.epsilon_lower)
-    worst = max(tests, key=lambda test: test.shown.epsilon_lower - test.shown.epsilon)
-    passed = (
-        all(check.passed for check in found)
-        and not any(test.broken for test in tests)
-        and all(belief.passed for belief in believed)
-    )
-    delta = sum(c.delta for c in plan.pricing.charges if isinstance(c, ApproxDP))
-    rho = sum(c.rho for c in plan.pricing.charges if isinstance(c, ZCDP))
-    pure = sum(c.epsilon for c in plan.pricing.charges if isinstance(c, (PureDP, ApproxDP)))
-    return Audit(
-        account=plan.spec.account,
-        epsilon_audit=epsilon,
-        promised=parameters(pure or None, delta or None, rho or None),
-        passed=passed,
-        trials=trials,
-        releases=released.count,
-        failure_probability=alpha,
-        epsilon_lower=most.shown.epsilon_lower,
-        epsilon_promised=most.shown.epsilon,
-        delta=most.shown.delta,
-        rho_lower=max((t.shown.rho_lower for t in whole if t.shown.rho_lower), default=None),
-        worst=worst.pair,
-        tests=tuple(tests),
-        beliefs=tuple(believed),
-        checks=tuple(found),
-        pairs=tuple(entry.pair.name for entry in ranked),
-    )

@@ -24,14 +24,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from discreet.auditing.confidence import at_least
 from discreet.auditing.neighbours import Neighbours
 from discreet.auditing.path import PRIORITY, Seen, opened
+from discreet.auditing.promises import at_least
 from discreet.releases.drawing import passes, query_of, with_noise
 from discreet.releases.engines.base import Column, KeySet
 from discreet.releases.pipeline import release
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
+from discreet.words import say
 
 __all__ = ["Check", "cells", "charge", "fresh", "sensitivity", "support"]
 
@@ -52,9 +53,14 @@ class Check:
         return {"name": self.name, "passed": self.passed, "found": self.found}
 
 
+def _check(name: str, passed: bool, found: str, /, **values: Any) -> Check:
+    return Check(name, passed, say(f"auditing.check.{found}", **values))
+
+
 def sensitivity(plan: Plan, made: Neighbours, columns: Mapping[str, Column], draws: int) -> Check:
     """Compare the bounded aggregates of every pair, number by number."""
-    worst, share, where = True, Fraction(0), ""
+    worst, share = True, Fraction(0)
+    where: tuple[str, str, str] | None = None
     for draw in range(draws):
         numbers = {name: _aggregates(plan, made, name, columns, draw) for name in made.data}
         for pair in (*made.pairs, *made.coupled):
@@ -63,9 +69,11 @@ def sensitivity(plan: Plan, made: Neighbours, columns: Mapping[str, Column], dra
                 used = max(l1 / part.l1, l2 / part.l2_squared)
                 worst = worst and l1 <= part.l1 and l2 <= part.l2_squared
                 if used > share:
-                    share, where = used, f"{call[0]} ({call[1]}), pair {pair.name!r}"
-    said = f"the largest change is {float(share):.4g} times what the noise was made for"
-    return Check("sensitivity", worst, f"{said}: {where}." if where else "nothing changed.")
+                    share, where = used, (*call, pair.name)
+    if where is None:
+        return _check("sensitivity", worst, "unchanged")
+    found = dict(zip(("statistic", "part", "pair"), where, strict=True))
+    return _check("sensitivity", worst, "largest_change", share=float(share), **found)
 
 
 def _all_keys(plan: Plan, made: Neighbours, planned: Planned) -> KeySet | None:
@@ -142,15 +150,13 @@ def _distances(
 def cells(plan: Plan, shapes: Mapping[str, set[Any]]) -> Check:
     """Check that the rows of the table never depend on the data, where keys are public."""
     if any(planned.found_by is not None for planned in plan.statistics):
-        return Check("cells", True, "keys are found and paid for; the table may vary within that.")
+        return _check("cells", True, "found_keys")
     wanted = sum(
         len(planned.cells) if planned.cells is not None else 1 for planned in plan.statistics
     )
     short = [name for name, shape in shapes.items() for rows, *_ in shape if len(rows) < wanted]
     if short:
-        return Check(
-            "cells", False, f"rows are missing from the table of {sorted(set(short))[0]!r}."
-        )
+        return _check("cells", False, "missing_rows", data=min(short))
     # The answer of a choice may stand among the labels; all other labels are public.
     chosen = {c.asked.statistic for c in plan.pricing.calls if c.asked.part.form == "choice"}
     labels = {
@@ -159,14 +165,14 @@ def cells(plan: Plan, shapes: Mapping[str, set[Any]]) -> Check:
         for rows, *_ in shape
     }
     if len(labels) > 1:
-        return Check("cells", False, "the rows of the table depend on the data.")
-    return Check("cells", True, f"every one of {wanted} public cells was published.")
+        return _check("cells", False, "rows_depend")
+    return _check("cells", True, "all_published", cells=wanted)
 
 
 def _cost(call: Priced) -> tuple[Fraction, bool]:
     """Return what a call costs by its sensitivity and scale, and whether that is in ρ."""
     part, scale = call.asked.part, Fraction(call.scale)
-    if call.mechanism in ("gaussian", "exponential"):
+    if call.rho is not None:
         return part.l2_squared / (2 * scale**2), True
     return part.l1 / scale, False
 
@@ -193,13 +199,13 @@ def charge(plan: Plan, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, 
             adjacency=spec.protect.adjacency,
             filter=rule,
             approver="audit",
-            reason="a ledger of the audit's own",
+            reason=say("auditing.ledger_reason"),
             cap=None,
         )
         made = release(moved, data=data, who="audit")
         spent = book.account(spec.account).spent.floats("up")
     if not hasattr(made, "plan"):
-        return Check("charge", False, "the release was not made.")
+        return _check("charge", False, "not_made")
     return _covered(made.plan, spent)
 
 
@@ -219,18 +225,19 @@ def _covered(plan: Plan, spent: Mapping[str, float]) -> Check:
     if "rho" in spent:
         pure = [_cost(c)[0] for c in plan.pricing.calls if not _cost(c)[1]]
         needed = float(rho) + math.fsum(float(e) ** 2 / 2 for e in pure)
-        said = f"ρ {needed:.6g} was drawn and {spent['rho']:.6g} charged"
-        return Check("charge", not short and needed <= spent["rho"] * slack, said + ".")
+        covered = not short and needed <= spent["rho"] * slack
+        return _check("charge", covered, "charged", sign="ρ", drawn=needed, charged=spent["rho"])
     if rho:
         # ρ is spent through (ε, δ): its tight conversion must stay within what was charged.
         from discreet.composition.concentrated import zcdp_delta
 
         left = spent["epsilon"] - float(epsilon)
         needed = zcdp_delta(float(rho), left) + float(delta) if left > 0 else 1.0
-        said = f"δ {needed:.3g} at ε {spent['epsilon']:.6g} was drawn, {spent['delta']:.3g} charged"
-        return Check("charge", needed <= spent["delta"] * (1 + 1e-6), said + ".")
-    said = f"ε {float(epsilon):.6g} was drawn and {spent['epsilon']:.6g} charged"
-    return Check("charge", not short and float(epsilon) <= spent["epsilon"] * slack, said + ".")
+        covered = needed <= spent["delta"] * (1 + 1e-6)
+        return _check("charge", covered, "charged_delta", drawn=needed, **spent)
+    covered = not short and float(epsilon) <= spent["epsilon"] * slack
+    found = {"sign": "ε", "drawn": float(epsilon), "charged": spent["epsilon"]}
+    return _check("charge", covered, "charged", **found)
 
 
 def support(plan: Plan) -> Check:
@@ -243,14 +250,13 @@ def support(plan: Plan) -> Check:
         wide = replace(call, scale=_WIDE)
         values = with_noise(wide, [0] * _DRAWN)
         if not all(type(value) is int for value in values):
-            return Check("support", False, f"{call.mechanism} noise is not made of whole numbers.")
+            return _check("support", False, "not_whole", mechanism=call.mechanism)
         far = [value for value in values if abs(value) > 2**53]
         if not any(value % 2 for value in far):
-            said = f"{call.mechanism} noise skips every odd number beyond 2^53, as doubles do."
-            return Check("support", False, said)
+            return _check("support", False, "skips", mechanism=call.mechanism)
     if not kinds:
-        return Check("support", True, "no noise goes on numbers.")
-    return Check("support", True, f"{', '.join(sorted(kinds))} noise falls on every whole number.")
+        return _check("support", True, "no_numbers")
+    return _check("support", True, "every_number", mechanisms=", ".join(sorted(kinds)))
 
 
 def fresh(plan: Plan, seen: Sequence[Seen], alpha: float) -> Check:
@@ -260,7 +266,7 @@ def fresh(plan: Plan, seen: Sequence[Seen], alpha: float) -> Check:
     The rate of coincidences may exceed that only by chance, with probability at most α.
     """
     atoms = {
-        (c.asked.statistic, c.asked.part.name): _largest_atom(c)
+        (c.asked.statistic, c.asked.part.name): c.law.prob_exact * (1 + 1e-9)
         for c in plan.pricing.calls
         if c.asked.part.form == "numbers" and c.asked.part.name != KEYS
     }
@@ -271,30 +277,23 @@ def fresh(plan: Plan, seen: Sequence[Seen], alpha: float) -> Check:
         if pairs:
             same = sum(a == b for a, b in pairs)
             most = max(atom ** len(a) for a, b in pairs)
-            tests.append((f"{call[0]}: two releases", same, len(pairs), most))
+            name = say("auditing.check.two_releases", statistic=call[0])
+            tests.append((name, same, len(pairs), most))
         wide = [d for d in drawn if len(d) > 1]
         if wide:
-            tests.append(
-                (f"{call[0]}: two cells", sum(d[0] == d[1] for d in wide), len(wide), atom)
-            )
+            name = say("auditing.check.two_cells", statistic=call[0])
+            tests.append((name, sum(d[0] == d[1] for d in wide), len(wide), atom))
     for (one, atom), (other, _) in pairwise(atoms.items()):
         both = [
             (s.noise[one], s.noise[other]) for s in seen if s.noise.get(one) and s.noise.get(other)
         ]
         if both:
             same = sum(a[0] == b[0] for a, b in both)
-            tests.append((f"{one[0]} and {other[0]}", same, len(both), atom))
+            name = say("auditing.check.two_statistics", one=one[0], other=other[0])
+            tests.append((name, same, len(both), atom))
     for name, same, count, most in tests:
         sure = at_least(same, count, alpha / len(tests))
         if sure > most:
-            said = f"{name} have the same noise in {same} of {count}, and {most:.2g} is the most"
-            return Check("fresh", False, f"{said} that chance allows.")
-    return Check("fresh", True, f"noise was used once, as far as {len(seen)} releases show.")
-
-
-def _largest_atom(call: Priced) -> float:
-    """Return an upper bound of the largest probability of one value of the noise."""
-    if call.mechanism == "gaussian":
-        # Σ e^{-n²/2σ²} is at least its middle term and, by Poisson summation, at least σ√(2π).
-        return 1 / max(1.0, call.scale * math.sqrt(2 * math.pi))
-    return math.tanh(1 / (2 * call.scale))
+            found = {"name": name, "same": same, "count": count, "most": most}
+            return _check("fresh", False, "reused", **found)
+    return _check("fresh", True, "used_once", releases=len(seen))

@@ -180,12 +180,12 @@ def neighbours(plan: Plan, columns: Mapping[str, Column]) -> Neighbours:
     if not make.unit:
         nobody = []
     gaps = [*low, *make.nulls("gap-1", "gap-2", "gap-3"), *nobody]
-    crowds = {"crowd": low, "crowd at the far bound": high, "crowd with nulls": gaps, "nobody": []}
+    crowds = {"crowd": low, "far crowd": high, "crowd with nulls": gaps, "nobody": []}
     targets = {
         "one row": ("crowd", [make.row(TARGET, 0, strong)]),
         "whole person": ("crowd", make.whole(strong)),
         "heavy contributor": ("crowd", make.heavy(strong)),
-        "crowding out": ("crowd at the far bound", make.one_group(0, weak)),
+        "crowding out": ("far crowd", make.one_group(0, weak)),
         "empty group": ("crowd", make.one_group(make.cells - 1, strong, private=True)),
         "beyond the bounds": ("crowd", make.whole(make.beyond)),
         "nulls": ("crowd with nulls", [*make.whole(strong), *make.nulls(TARGET)]),
@@ -204,9 +204,9 @@ def neighbours(plan: Plan, columns: Mapping[str, Column]) -> Neighbours:
         pairs.append(Pair(name, name, right))
     if not make.unit:
         return Neighbours(data, tuple(pairs))
-    data["crowd of heavy ones"] = (other if replace else []) + make.heavy_crowd()
+    data["heavy crowd"] = (other if replace else []) + make.heavy_crowd()
     data["heavy among heavy"] = make.heavy(strong) + make.heavy_crowd()
-    coupled = Pair("heavy among heavy", "heavy among heavy", "crowd of heavy ones")
+    coupled = Pair("heavy among heavy", "heavy among heavy", "heavy crowd")
     return Neighbours(data, tuple(pairs), (coupled,))
 
 

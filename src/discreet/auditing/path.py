@@ -15,13 +15,15 @@ under coupled priorities, number by number (`checks`).
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
+from discreet.auditing.events import Name, Sample, collected
 from discreet.guarantees import ApproxDP, PureDP
 from discreet.releases.contributions import Contribution
 from discreet.releases.drawing import Drawn, draw
@@ -31,13 +33,22 @@ from discreet.releases.pricing import Priced
 from discreet.releases.spec import Budget, Spec
 from discreet.releases.statistics import compiled
 from discreet.releases.tables import VALUES, Table
+from discreet.words import say
 
-__all__ = ["PRIORITY", "Replay", "Seen", "columns_of", "key_calls", "opened", "raised", "trial"]
+__all__ = [
+    "PRIORITY",
+    "Progress",
+    "Releases",
+    "Replay",
+    "Seen",
+    "columns_of",
+    "key_calls",
+    "opened",
+    "raised",
+    "trial",
+]
 
 PRIORITY = "_audit_priority"
-
-#: What a coordinate of the output is called: (statistic, part, cell, place in the cell).
-Name = tuple[str, ...]
 
 
 def columns_of(spec: Spec) -> dict[str, Column]:
@@ -72,7 +83,7 @@ def raised(spec: Spec, epsilon: float) -> Plan:
         budget = Budget(epsilon=epsilon, delta=max(delta, given or 0.0))
     else:
         budget = Budget(rho=epsilon**2 / 2)
-    through_rho = any(call.mechanism in ("gaussian", "exponential") for call in now.pricing.calls)
+    through_rho = any(call.rho is not None for call in now.pricing.calls)
     mechanism = spec.mechanism
     if budget.delta is not None and mechanism == "auto":
         mechanism = "gaussian" if through_rho else "geometric"
@@ -227,3 +238,58 @@ def _published(table: Table) -> dict[Name, float]:
 def key_calls(plan: Plan) -> dict[str, Priced]:
     """Return the calls that pay for keys, by the statistic that pays."""
     return {c.asked.statistic: c for c in plan.pricing.calls if c.asked.part.name == KEYS}
+
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with (what, done, total) every hundred releases."""
+
+_REMEMBERED = 2000
+
+
+class Releases:
+    """Releases of each data set, made when asked for; engines stay open between."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        columns: Mapping[str, Column],
+        data: Mapping[str, Sequence[Mapping[str, Any]]],
+        draws: int,
+        progress: Progress | None,
+    ) -> None:
+        self._plan, self._columns, self._data, self._draws = plan, columns, data, draws
+        self._progress = progress
+        self._codes: dict[Hashable, int] = {}
+        self._open: dict[str, tuple[Any, Replay]] = {}
+        self.noise: list[Seen] = []
+        self.shapes: dict[str, set[Any]] = {}
+        self.count = 0
+
+    def of(self, name: str, size: int) -> Sample:
+        """Release a data set so many times."""
+        if name not in self._open:
+            manager = opened(self._data[name], self._columns)
+            replay = Replay(manager.__enter__(), self._draws)
+            self._open[name] = (manager, replay)
+        _, replay = self._open[name]
+        seen = []
+        sums: dict[Name, list[float]] = {}
+        for done in range(1, size + 1):
+            replay.next()
+            one = trial(self._plan, replay)
+            seen.append((one.values, one.shape))
+            for key, number in one.true.items():
+                sums.setdefault(key, []).append(number)
+            if len(self.noise) < _REMEMBERED:
+                self.noise.append(one)
+            if self._progress is not None and done % 100 == 0:
+                self._progress(say("auditing.progress", data=name), done, size)
+        self.count += size
+        self.shapes.setdefault(name, set()).update(shape for _, shape in seen)
+        true = {key: math.fsum(numbers) / len(numbers) for key, numbers in sums.items()}
+        return collected(seen, self._codes, true)
+
+    def close(self) -> None:
+        """Let go of the engines."""
+        for manager, _ in self._open.values():
+            manager.__exit__(None, None, None)

@@ -14,6 +14,12 @@ left out only costs power. Keys that are paid for add their δ to every point.
 D_α(p‖q) between coins that fall as P(E) and Q(E) do, are at most αρ for every α > 1, and at α = 1,
 where D is the Kullback–Leibler divergence (Bun and Steinke 2016). So ρ ≥ D_α(p‖q)/α is shown. For
 p ≥ q it rises in p and falls in q, so that bounds may stand in their places.
+
+How certain (Clopper and Pearson 1934). k of n independent trials were hits; the lower bound of the
+probability of a hit is the q at which k or more hits have probability α, the upper bound the q at
+which k or fewer have. Each is wrong with probability at most α, whatever q is: no approximation by
+a normal law. The tails are summed in log space from the binomial law, and the root is bracketed by
+halving; the end of the bracket that is further out is returned.
 """
 
 from __future__ import annotations
@@ -21,17 +27,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.composition.concentrated import zcdp_delta
-from discreet.errors import GuaranteeError
+from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PrivacyCurve, PureDP
+from discreet.laws.binomial import log_pmf
+from discreet.words import say
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Promise", "Shown"]
+__all__ = ["Promise", "Shown", "at_least", "at_most"]
 
 _POINTS = 160
 _FARTHEST = 12.0
@@ -73,7 +81,7 @@ class Promise:
         delta = math.fsum(c.delta for c in charges if isinstance(c, ApproxDP))
         pure = [c.epsilon for c in charges if isinstance(c, (PureDP, ApproxDP))]
         if any(not isinstance(c, (ZCDP, PureDP, ApproxDP)) for c in charges):
-            raise GuaranteeError("only ε, (ε, δ) and ρ can be audited; restate the guarantee.")
+            raise GuaranteeError("auditing.not_auditable")
         adjacency = charges[0].adjacency if charges else Adjacency.ADD_REMOVE
         if not rho:
             epsilon = math.fsum(pure)
@@ -92,7 +100,7 @@ class Promise:
         whole: Guarantee = ZCDP(rho, adjacency=adjacency)
         if delta:
             whole = PrivacyCurve(
-                f"{rho:g}-zCDP and δ {delta:g}",
+                say("auditing.mixed", rho=rho, delta=delta),
                 lambda e: min(1.0, zcdp_delta(rho, e) + delta),
                 adjacency=adjacency,
             )
@@ -147,10 +155,6 @@ class Promise:
             return 0.0
         return min(0.5, max(_FAILURE, 4 * min(delta for _, delta in self.points)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the guarantee as JSON-ready values."""
-        return self.guarantee.to_dict()
-
 
 def _rho_of(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the largest D_α(p‖q)/α over some α, where p > q; 0 elsewhere."""
@@ -164,3 +168,56 @@ def _rho_of(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float6
         moments = a**order * b ** (1 - order) + (1 - a) ** order * (1 - b) ** (1 - order)
         best = np.maximum(best, np.log(moments) / (order - 1) / order)
     return np.where(above, best, 0.0)
+
+
+# -- how certain a probability is
+
+_HALVINGS = 44
+# The tail is summed to about 1e-13 of itself; a level this much lower is on the safe side.
+_MARGIN = 1e-11
+
+
+def _check(hits: int, trials: int, alpha: float) -> None:
+    if math.isnan(alpha) or not 0 < alpha < 1:
+        raise InputError("auditing.bad_failure", failure=alpha)
+    if not (0 <= hits <= trials and trials >= 1):
+        raise InputError("auditing.bad_hits", hits=hits, trials=trials)
+
+
+def _log_tail(hits: int, trials: int, q: float) -> float:
+    """log P(X ≥ hits) for X ~ Bin(trials, q)."""
+    import numpy as np
+
+    logs = log_pmf(trials, np.arange(hits, trials + 1, dtype=np.float64), q, 1 - q)
+    top = float(logs.max())
+    return top + math.log(float(np.exp(logs - top).sum()))
+
+
+def at_least(hits: int, trials: int, alpha: float) -> float:
+    """Return a lower bound of the probability of a hit; wrong with probability at most α.
+
+    >>> at_least(0, 10, 0.05), round(at_least(10, 10, 0.05), 6)
+    (0.0, 0.741134)
+    """
+    _check(hits, trials, alpha)
+    if hits == 0:
+        return 0.0
+    level = math.log(alpha) - _MARGIN
+    if hits == trials:
+        return math.exp(level / trials) * (1 - 1e-15)
+    low, high = 0.0, hits / trials
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (low, middle) if _log_tail(hits, trials, middle) > level else (middle, high)
+    return low
+
+
+def at_most(hits: int, trials: int, alpha: float) -> float:
+    """Return an upper bound of the probability of a hit; wrong with probability at most α.
+
+    >>> round(at_most(0, 10, 0.05), 6), at_most(10, 10, 0.05)
+    (0.258866, 1.0)
+    """
+    return min(1.0, math.nextafter(1 - at_least(trials - hits, trials, alpha), math.inf))

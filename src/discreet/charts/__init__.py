@@ -1,10 +1,104 @@
-"""One function a chart, from the numbers of the other rooms; saved as PNG, SVG, JSON or HTML."""
+"""One function a chart, from the numbers of the other rooms; saved as PNG, SVG, JSON or HTML.
+
+- `beliefs`: a hundred figures, belief before and after, belief over many releases.
+- `promises`: what is tolerated at each prior, and what the budget allows there.
+- `releases`: what noise does to a count, released values, what an account has spent.
+- `auditing`, `synthetic`: what was promised against what was seen; the risk of every record.
+
+A function `…_data` returns the rows that a chart draws. A function `…_spec` returns Vega-Lite for a
+page: its shape is made once, so that only its rows change while a handle moves.
+"""
 
 from discreet.lazily import missing
 
 try:
-    from discreet.charts.style import save, styled
+    from discreet.charts.auditing import promised_against_seen
+    from discreet.charts.beliefs import (
+        before_after,
+        before_after_data,
+        before_after_spec,
+        belief_over_time,
+        belief_over_time_spec,
+        icon_array,
+        icon_data,
+        icon_spec,
+        implied_posterior,
+        series_chart,
+        series_data,
+    )
+    from discreet.charts.promises import (
+        adversaries,
+        adversaries_data,
+        adversaries_spec,
+        profile,
+        profile_data,
+        profile_line,
+        profile_line_data,
+        profile_line_spec,
+        tolerated,
+        tolerated_data,
+        tolerated_spec,
+    )
+    from discreet.charts.releases import (
+        account_chart,
+        noisy_counts,
+        noisy_counts_data,
+        noisy_counts_spec,
+        released_chart,
+    )
+    from discreet.charts.style import (
+        COLOURS,
+        FAINT,
+        GRID,
+        INK,
+        MUTED,
+        limit_rule,
+        lines,
+        save,
+        styled,
+    )
+    from discreet.charts.synthetic import frontier, risk_map
 except ModuleNotFoundError as fault:
     raise missing("A chart", fault) from None
 
-__all__ = ["save", "styled"]
+__all__ = [
+    "COLOURS",
+    "FAINT",
+    "GRID",
+    "INK",
+    "MUTED",
+    "account_chart",
+    "adversaries",
+    "adversaries_data",
+    "adversaries_spec",
+    "before_after",
+    "before_after_data",
+    "before_after_spec",
+    "belief_over_time",
+    "belief_over_time_spec",
+    "frontier",
+    "icon_array",
+    "icon_data",
+    "icon_spec",
+    "implied_posterior",
+    "limit_rule",
+    "lines",
+    "noisy_counts",
+    "noisy_counts_data",
+    "noisy_counts_spec",
+    "profile",
+    "profile_data",
+    "profile_line",
+    "profile_line_data",
+    "profile_line_spec",
+    "promised_against_seen",
+    "released_chart",
+    "risk_map",
+    "save",
+    "series_chart",
+    "series_data",
+    "styled",
+    "tolerated",
+    "tolerated_data",
+    "tolerated_spec",
+]

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from discreet.charts.style import COLOURS, FAINT, INK, styled
+from discreet.charts.style import COLOURS, FAINT, INK, rows_of, styled
+from discreet.words import say
 
 if TYPE_CHECKING:
-    from discreet.auditing import Audit
+    from discreet.auditing import Audit, BeliefCheck
 
 __all__ = ["promised_against_seen"]
 
@@ -23,39 +24,39 @@ _WIDTH = 420
 
 def promised_against_seen(audit: Audit) -> Any:
     """Draw each test and the beliefs of the worst pair: promised as a frame, seen inside it."""
+    verdict = say("charts.audit.no_fault" if audit.passed else "charts.audit.broken_promise")
     chart = alt.vconcat(_tests(audit), _beliefs(audit), spacing=28)
-    verdict = "no fault was found" if audit.passed else "the promise is broken"
+    subtitle = say(
+        "charts.audit.subtitle",
+        epsilon=audit.epsilon_audit,
+        releases=audit.releases,
+        failure=audit.failure_probability,
+    )
+    notes = [say("charts.audit.note")] if audit.passed else []
     return styled(
-        chart.properties(description=f"Promised against seen in an audit: {verdict}."),
-        f"Promised against seen: {verdict}",
-        [
-            f"Budget raised to ε = {audit.epsilon_audit:g}; {audit.releases:,} releases of made-up "
-            f"data; wrong with probability at most {audit.failure_probability:g}.",
-            "Passing proves nothing: these attacks found no fault.",
-        ],
+        chart.properties(description=say("charts.audit.description", verdict=verdict)),
+        say("charts.audit.title", verdict=verdict),
+        [subtitle, *notes],
     )
 
 
 def _tests(audit: Audit) -> Any:
-    rows = [
-        {
-            "test": f"{test.pair}: {test.view}",
-            "shown": min(test.shown.epsilon_lower, 20.0),
-            "promised": test.shown.epsilon,
-            "verdict": "broken" if test.broken else "kept",
-        }
-        for test in audit.tests
-    ]
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        y=alt.Y("test:N", title=None, sort=None, axis=alt.Axis(labelLimit=320))
-    )
+    kept, broken = say("charts.audit.kept"), say("charts.audit.broken")
+    base = rows_of(
+        [
+            {
+                "test": f"{test.pair}: {test.view}",
+                "shown": min(test.shown.epsilon_lower, 20.0),
+                "promised": test.shown.epsilon,
+                "verdict": broken if test.broken else kept,
+            }
+            for test in audit.tests
+        ]
+    ).encode(y=alt.Y("test:N", title=None, sort=None, axis=alt.Axis(labelLimit=320)))
+    colours = alt.Scale(domain=[kept, broken], range=[COLOURS[0], COLOURS[1]])
     bars = base.mark_bar(height=12).encode(
-        x=alt.X("shown:Q", title="ε: at least this was shown (bar), this was promised (line)"),
-        color=alt.Color(
-            "verdict:N",
-            title="promise",
-            scale=alt.Scale(domain=["kept", "broken"], range=[COLOURS[0], COLOURS[1]]),
-        ),
+        x=alt.X("shown:Q", title=say("charts.audit.shown")),
+        color=alt.Color("verdict:N", title=say("charts.audit.promise"), scale=colours),
         tooltip=[
             alt.Tooltip("test:N"),
             alt.Tooltip("shown:Q", format=".3f"),
@@ -69,7 +70,7 @@ def _tests(audit: Audit) -> Any:
 def _beliefs(audit: Audit) -> Any:
     """Posterior, difference and ratio at several priors, for the pair that went furthest."""
 
-    def reach(belief: Any) -> tuple[bool, float, float]:
+    def reach(belief: BeliefCheck) -> tuple[bool, float, float]:
         return not belief.passed, belief.outside, max(abs(b.loss) for b in belief.bins)
 
     belief = max(audit.beliefs, key=reach)
@@ -77,7 +78,7 @@ def _beliefs(audit: Audit) -> Any:
     panels = [_panel(priors, name) for name in ("posterior", "difference", "ratio")]
     return alt.hconcat(*panels).properties(
         title=alt.TitleParams(
-            f"Beliefs, pair “{belief.pair}”: promised (frame), certain (bar), estimated (line)",
+            say("charts.audit.beliefs", pair=belief.pair),
             anchor="start",
             fontSize=12,
             fontWeight="normal",
@@ -95,17 +96,20 @@ def _panel(priors: list[dict[str, Any]], name: str) -> Any:
     ]
     form = "~g" if name == "ratio" else "~%"
     scale = alt.Scale(type="log") if name == "ratio" else alt.Scale()
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        y=alt.Y("prior:N", title="prior" if name == "posterior" else None, sort=None),
-        x=alt.X(
-            "low:Q", title=name, scale=scale, axis=alt.Axis(format=form, tickCount=4), stack=None
-        ),
+    axis = alt.Axis(format=form, tickCount=4)
+    title = say("charts.audit.prior") if name == "posterior" else None
+    base = rows_of(rows).encode(
+        y=alt.Y("prior:N", title=title, sort=None),
+        x=alt.X("low:Q", title=say(f"charts.audit.{name}"), scale=scale, axis=axis, stack=None),
         x2="high:Q",
     )
-    frame = base.transform_filter("datum.what == 'promised'").mark_bar(
-        height=18, fill="white", stroke=FAINT, strokeWidth=1.5
+    promised, seen, certain = (
+        base.transform_filter(f"datum.what == '{what}'") for what in ("promised", "seen", "certain")
     )
     # An estimate may pass the frame by chance; only what is certain counts against the promise.
-    seen = base.transform_filter("datum.what == 'seen'").mark_rule(color=COLOURS[0])
-    sure = base.transform_filter("datum.what == 'certain'").mark_bar(height=8, color=COLOURS[0])
-    return (frame + seen + sure).properties(width=160, height=140)
+    layers = (
+        promised.mark_bar(height=18, fill="white", stroke=FAINT, strokeWidth=1.5)
+        + seen.mark_rule(color=COLOURS[0])
+        + certain.mark_bar(height=8, color=COLOURS[0])
+    )
+    return layers.properties(width=160, height=140)

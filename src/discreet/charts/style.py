@@ -5,14 +5,33 @@ Colours are the Okabe–Ito palette. ε is never coloured as good or bad.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import altair as alt
 
 from discreet.errors import InputError
 
-__all__ = ["COLOURS", "FAINT", "GRID", "INK", "MUTED", "bare", "save", "styled"]
+__all__ = [
+    "COLOURS",
+    "FAINT",
+    "GRID",
+    "INK",
+    "MUTED",
+    "Row",
+    "bare",
+    "drawn",
+    "limit_rule",
+    "lines",
+    "named",
+    "rows_of",
+    "save",
+    "share",
+    "styled",
+]
+
+Row: TypeAlias = dict[str, Any]
 
 INK = "#24292f"
 MUTED = "#57606a"  # small text: six times as dark as the page
@@ -53,11 +72,59 @@ def styled(chart: Any, title: str, subtitle: str | list[str] | None = None) -> A
     )
 
 
-def bare(chart: Any) -> dict[str, Any]:
-    """Return a chart as Vega-Lite without a title: a page has its own words beside it."""
+def bare(chart: Any, *, large: bool = False) -> dict[str, Any]:
+    """Return a chart's shape as Vega-Lite without a title: a page puts its words beside a chart.
+
+    `large` is for charts that are dragged: larger labels, and next to no margin.
+    """
     shape: dict[str, Any] = styled(chart, "").to_dict(validate=False)
     shape.pop("title", None)
+    if large:
+        shape["config"]["padding"] = 4
+        for part in ("axis", "legend"):
+            shape["config"][part] |= {"labelFontSize": 13, "titleFontSize": 13}
     return shape
+
+
+def drawn(shape: Mapping[str, Any], rows: Mapping[str, list[Row]]) -> dict[str, Any]:
+    """Return a shape with the rows of its named data sets."""
+    return {**shape, "datasets": {**shape.get("datasets", {}), **rows}}
+
+
+def rows_of(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    """Begin a chart of some rows."""
+    return alt.Chart(alt.Data(values=[dict(row) for row in rows]))
+
+
+def named(name: str) -> alt.Chart:
+    """Begin a chart of a data set whose rows come later."""
+    return alt.Chart(alt.NamedData(name=name))
+
+
+def share(top: float = 1.0, **axis: Any) -> dict[str, Any]:
+    """Return the scale and the axis of a probability between 0 and `top`."""
+    return {
+        "scale": alt.Scale(domain=[0, top]),
+        "axis": alt.Axis(**(axis or {"format": "~%", "tickCount": 6})),
+    }
+
+
+def lines(rows: list[Row], x: alt.X, y: alt.Y, title: str) -> alt.Chart:
+    """Draw one line for each `name` of the rows, in their order."""
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    scale = alt.Scale(domain=names, range=list(COLOURS[: len(names)]))
+    colour = alt.Color("name:N", title=title, sort=names, scale=scale)
+    chart = alt.Chart(alt.Data(values=rows), width=460, height=300)
+    return chart.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
+
+
+def limit_rule(value: float, axis: str, text: str = "") -> alt.LayerChart:
+    """Draw a dashed line at a value of the axis `x` or `y`, with a label at its start."""
+    place = {axis: alt.Y("y:Q") if axis == "y" else alt.X("x:Q")}
+    base = rows_of([{axis: value, "text": text}])
+    label = base.mark_text(align="left", dx=4, dy=-6, color=MUTED)
+    rule = base.mark_rule(strokeDash=[4, 4], color=FAINT)
+    return rule.encode(**place) + label.encode(text="text:N", **place)
 
 
 def save(chart: Any, path: str | Path, *, scale: float = 2.0) -> Path:
@@ -65,7 +132,7 @@ def save(chart: Any, path: str | Path, *, scale: float = 2.0) -> Path:
     target = Path(path)
     kind = target.suffix.lower().lstrip(".")
     if kind not in ("png", "svg", "json", "html"):
-        raise InputError(f"{target.name} must end in .png, .svg, .json or .html.")
+        raise InputError("charts.unknown_ending", file=target.name)
     options: dict[str, Any] = {"scale_factor": scale} if kind == "png" else {}
     if kind == "html":
         options["inline"] = True

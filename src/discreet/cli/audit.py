@@ -38,8 +38,7 @@ def command(
     from discreet.auditing import audit
 
     if chart is not None:
-        from discreet.charts.auditing import promised_against_seen  # missing extras are told now
-        from discreet.charts.style import save
+        from discreet.charts import promised_against_seen, save  # missing extras are told now
 
     found = audit(
         file,

@@ -75,7 +75,7 @@ def _headline(statement: Statement) -> Mapping[str, Any]:
 
 
 def _icons(statement: Statement) -> Picture:
-    from discreet.charts.explaining import icon_array
+    from discreet.charts import icon_array
 
     say, row = catalogue().say, _headline(statement)
     icons = Icons(counted(row["p"] * row["q"], "down", 100), counted(row["upper"], "up", 100))
@@ -94,7 +94,7 @@ def _icons(statement: Statement) -> Picture:
 
 
 def _before_after(statement: Statement) -> Picture:
-    from discreet.charts.explaining import before_after
+    from discreet.charts import before_after
 
     row = _headline(statement)
     chart = before_after(
@@ -116,7 +116,7 @@ def _before_after(statement: Statement) -> Picture:
 
 
 def _account(statement: Statement) -> Picture | None:
-    from discreet.charts.explaining import account_chart
+    from discreet.charts import account_chart
 
     say, spending = catalogue().say, statement.facts["spending"]
     key = next((k for k in ("epsilon", "rho") if spending["account_now"][k] is not None), None)
@@ -129,7 +129,7 @@ def _account(statement: Statement) -> Picture | None:
             "entry": str(place),
             "spent": row["spent"][key],
             "label": number(row["spent"][key], "up", 3),
-            "kind": "this release" if row["release_id"] == here else "earlier or later",
+            "this": row["release_id"] == here,
         }
         for place, row in enumerate(charges, 1)
     ]
@@ -149,7 +149,7 @@ def _account(statement: Statement) -> Picture | None:
 
 def _released(statement: Statement) -> Picture | None:
     """The first statistic of the table whose values are numbers."""
-    from discreet.charts.explaining import released_chart
+    from discreet.charts import released_chart
 
     table = statement.stored.said.get("table")
     if not table or not table["statistic"]:

@@ -1,14 +1,12 @@
 """Synthetic microdata with differential privacy, the risk of every record in it, its utility.
 
-- `law`: the synthesizer, its prior weight α and what it costs.
+- `law`: the synthesizer, its prior weight α, what it costs, and its exact draws.
 - `cells`: the cross of public levels that the records fall into; distances between two files.
-- `records`: R and RR of every record; `region`: which are acceptable.
-- `expected`: the expected increase in risk, before any data.
-- `inference`: what an analyst of the file may infer, and the utility that was lost; `analysis`:
-  the same from a published folder.
-- `assessment`: a candidate judged, or a list of budgets. Confidential.
-- `spec`, `source`, `pipeline`: from one spec to a charged file (`releasing`, `files`, `wording`);
-  `judging`: from a file, or a list of budgets, to its judgement.
+- `records`: R and RR of every record, and their expected increase before any data; `region`: which
+  are acceptable; `assessment`: a candidate judged, or a list of budgets. Confidential.
+- `inference`: what an analyst of the file may infer, and the utility that was lost.
+- `spec`, `pipeline`, `releasing`, `wording`: from one spec to a charged file that says what it is;
+  `files`: originals counted, files written and read.
 
 The mathematics needs NumPy alone; reading, drawing and writing need the `release` extra.
 """
@@ -24,23 +22,19 @@ _HOME = {
     "Posterior": "inference",
     "RecordRisk": "records",
     "Region": "region",
-    "RiskTable": "expected",
-    "Run": "experiment",
     "Search": "assessment",
     "Synthesis": "pipeline",
-    "SyntheticFile": "analysis",
+    "SyntheticFile": "files",
     "Synthesizer": "law",
-    "assess": "judging",
+    "assess": "assessment",
     "assess_counts": "assessment",
     "distances": "cells",
-    "expected_risk_increase": "expected",
+    "expected_risk_increase": "records",
     "posterior": "inference",
     "prior_weight": "law",
-    "read": "analysis",
+    "read": "files",
     "risk": "records",
-    "risk_table": "expected",
     "search": "assessment",
-    "simulate": "experiment",
     "synthesize": "pipeline",
     "utility": "inference",
     "worst_case": "records",

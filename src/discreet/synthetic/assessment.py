@@ -8,22 +8,33 @@ range of intruders' priors, and to accept a file if all stay in a region. Two wa
   it: the choice looked at the data. `search` keeps its candidates in memory for that reason.
 
 Over all priors the judgement is exact (`region.py`); over a list of priors it is made at each.
+
+`assess` reads the original without charging it: its results are written nowhere. The one way to
+publish a file that they chose is `no_guarantee`: then every candidate is charged before the first
+is drawn, and the file says that it carries no guarantee. Where a unit has more records than the
+spec allows it, those that count are drawn at random anew for every file, so the counts of an
+earlier file are known only approximately; where no unit has, they are exact.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
-from discreet.guarantees import finite_or_null
+from discreet.guarantees import PureDP, finite_or_null, parameters
+from discreet.releases.engines.opening import opened
+from discreet.synthetic import files
 from discreet.synthetic.cells import Cells, Distances, distances
-from discreet.synthetic.law import Synthesizer, whole
+from discreet.synthetic.law import Synthesizer, draw_copies, whole
 from discreet.synthetic.records import (
     Alternatives,
     LogLikelihood,
@@ -33,26 +44,24 @@ from discreet.synthetic.records import (
     risk,
 )
 from discreet.synthetic.region import Region
+from discreet.words import say
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.releases.charge import Confirm
+    from discreet.synthetic.pipeline import Synthesis
+    from discreet.synthetic.spec import SyntheticSpec
+
 __all__ = [
-    "CAUTION",
-    "CONFIDENTIAL",
     "Assessment",
     "Outside",
     "Search",
+    "assess",
     "assess_counts",
-    "draw_copies",
     "search",
 ]
 
-CONFIDENTIAL = "Confidential: these figures describe the original data. Do not publish them."
-CAUTION = (
-    "A file, or an epsilon, that is chosen because of these figures carries no guarantee: the "
-    "choice looked at the original data."
-)
 _SHOWN = (0.01, 0.1, 0.5, 0.9)
 _BLOCK = 2_000_000
 
@@ -89,8 +98,8 @@ class Assessment:
     def to_dict(self, most: int = 20) -> dict[str, Any]:
         """Return the judgement, JSON-ready, with the `most` worst cells."""
         return {
-            "confidential": CONFIDENTIAL,
-            "caution": CAUTION,
+            "confidential": say("synthetic.confidential"),
+            "caution": say("synthetic.caution"),
             "epsilon": self.epsilon,
             "acceptable": self.acceptable,
             "risk": {
@@ -103,7 +112,7 @@ class Assessment:
                 "records_outside": self.records_outside,
                 "cells_outside": len(self.outside),
                 "outside": [self._named(found) for found in self.outside[:most]],
-                "worst": [self._worst(int(cell)) for cell in self._ranked(most)],
+                "worst": [self._worst(int(cell)) for cell in self.riskiest(most)],
             },
             "utility": None if self.distances is None else self.distances.to_dict(),
         }
@@ -119,37 +128,48 @@ class Assessment:
             "average": float(absolute @ records / records.sum()),
         }
 
-    def _ranked(self, most: int) -> NDArray[np.int64]:
+    def riskiest(self, most: int) -> NDArray[np.int64]:
+        """Return the cells whose records are most at risk, the worst first."""
         shift = np.where(self.risk.at_risk, self.risk.shift, -math.inf)
         worst = np.argsort(-shift, kind="stable")[: min(most, int(self.risk.at_risk.sum()))]
         return worst.astype(np.int64)
 
-    def _label(self, cell: int) -> Any:
+    def label(self, cell: int) -> dict[str, str] | int:
+        """Return the levels of a cell by column, or its number where columns are not known."""
         return cell if self.cells is None else self.cells.label(cell)
 
     def _worst(self, cell: int) -> dict[str, Any]:
         half = float(self.risk.absolute(0.5)[cell])
         return {
-            "cell": self._label(cell),
+            "cell": self.label(cell),
             "records": int(self.risk.records[cell]),
             "from_half": half,
         }
 
     def _named(self, found: Outside) -> dict[str, Any]:
         return {
-            "cell": self._label(found.cell),
+            "cell": self.label(found.cell),
             "records": found.records,
             "priors": [{"lower": low, "upper": high} for low, high in found.priors],
         }
 
     def _repr_html_(self) -> str:
         rows = [[f"{value:.4g}" for value in self._at(prior).values()] for prior in self.shown]
-        header = ["prior", "largest R", "largest RR", "average R"]
-        return html_grid(f"{self!r}. {CONFIDENTIAL}", header, rows)
+        names = ("prior", "largest", "largest_relative", "average")
+        return _table(self, names, rows)
 
     def __repr__(self) -> str:
-        verdict = {True: "acceptable", False: "not acceptable", None: "no region given"}
-        return f"Assessment({verdict[self.acceptable]}, {self.records_outside} records outside)"
+        verdict = {True: "acceptable", False: "unacceptable", None: "no_region"}[self.acceptable]
+        outside = f"{self.records_outside} {say('synthetic.assessment.records_outside')}"
+        return f"Assessment({say(f'synthetic.assessment.{verdict}')}, {outside})"
+
+
+def _table(
+    result: Assessment | Search, names: Sequence[str], rows: list[list[str]], *first: str
+) -> str:
+    """Return a table for a notebook that says that it is confidential."""
+    header = [*first, *(say(f"synthetic.assessment.{name}") for name in names)]
+    return html_grid(f"{result!r}. {say('synthetic.confidential')}", header, rows)
 
 
 def assess_counts(
@@ -175,7 +195,7 @@ def assess_counts(
     """
     accepted = Region.parse(region) if isinstance(region, str) else region
     if known and cells is None:
-        raise InputError("To say which columns are known, give the cells with their columns.")
+        raise InputError("synthetic.known_without_cells")
     groups = cells.groups(known) if known and cells is not None else None
     found = risk(
         original,
@@ -258,16 +278,11 @@ class Search:
         """Whether the candidates of some budget all stayed inside."""
         return self.epsilon is not None
 
-    @property
-    def drawn(self) -> float:
-        """The ε of all candidates together: what they cost if one of them is ever written."""
-        return math.fsum(row["epsilon"] * self.candidates for row in self.rows)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the search, JSON-ready, without the candidates."""
         return {
-            "confidential": CONFIDENTIAL,
-            "caution": CAUTION,
+            "confidential": say("synthetic.confidential"),
+            "caution": say("synthetic.caution"),
             "epsilon": self.epsilon,
             "acceptable": self.acceptable,
             "candidates": self.candidates,
@@ -279,8 +294,8 @@ class Search:
 
     def _repr_html_(self) -> str:
         rows = [[f"{value:g}" for value in row.values()] for row in self.rows]
-        header = ["epsilon", "inside", "records outside", "largest R", "distance"]
-        return html_grid(f"{self!r}. {CONFIDENTIAL}", header, rows)
+        names = ("inside", "records_outside", "largest", "distance")
+        return _table(self, names, rows, "epsilon")
 
     def __repr__(self) -> str:
         best = "none" if self.epsilon is None else f"{self.epsilon:g}"
@@ -291,7 +306,7 @@ def search(
     original: ArrayLike,
     epsilons: Sequence[float],
     *,
-    region: Region | str,
+    region: Region | str | None,
     n_synthetic: int,
     candidates: int = 10,
     copies: int = 1,
@@ -308,7 +323,9 @@ def search(
     """
     x = as_counts("original", original)
     if not epsilons:
-        raise InputError("epsilons is empty; give the budgets to try.")
+        raise InputError("synthetic.no_epsilons")
+    if region is None:
+        raise InputError("synthetic.no_region")
     accepted = Region.parse(region) if isinstance(region, str) else region
     whole("candidates", candidates)
     take = draw or draw_copies
@@ -340,18 +357,152 @@ def search(
     return Search(tuple(rows), best[0], candidates, best[1], best[2])
 
 
-def draw_copies(law: Synthesizer, original: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Draw a file, exactly: one row of counts a copy.
-
-    The weights x_k + α are whole numbers over a common denominator, and each record falls where a
-    uniform whole number from the operating system says: no floating-point number is involved.
-    """
-    from discreet.noise import multinomial
-
-    weights = law.integer_weights(original)
-    drawn = [multinomial(law.n_synthetic, weights) for _ in range(law.copies)]
-    return np.array(drawn, dtype=np.int64)
-
-
 def _gap(x: NDArray[np.int64], s: NDArray[np.int64]) -> float:
     return float(np.abs(x / x.sum() - s / s.sum()).sum() / 2)
+
+
+# -- from files and specs
+
+
+def assess(
+    original: Any,
+    candidate: Any = None,
+    *,
+    region: Region | str | None = None,
+    epsilons: Sequence[float] | None = None,
+    candidates: int = 10,
+    data: Any = None,
+    no_guarantee: bool = False,
+    confirm: Confirm | None = None,
+    who: str | None = None,
+    **how: Any,
+) -> Assessment | Search | Synthesis:
+    """Judge the record-level risk of a candidate, or find the largest budget that is acceptable.
+
+    - `assess(counts, candidate_counts, epsilon=…)`: counts over the same cells; see `assess_counts`
+      for everything else it takes, such as `log_likelihood` for a file of another synthesizer.
+    - `assess(spec, candidate)`: a file (CSV, Parquet, or the folder of a release) or a table in
+      memory, made from the spec's source. A file of ours is read with its description; for another
+      give `synthesizer` or `log_likelihood`.
+    - `assess(spec, epsilons=[…], region=…)`: draw `candidates` files at each budget, in memory, and
+      find the largest budget whose candidates all stay inside the region. Nothing is written,
+      unless with `no_guarantee`: then all of them are charged first, and the chosen one is written,
+      marked as having no guarantee.
+
+    `data` is a table to use instead of the spec's source.
+    """
+    is_spec = isinstance(original, (str, Path, Mapping)) or hasattr(original, "ledger_url")
+    if no_guarantee and (epsilons is None or not is_spec):
+        raise InputError("synthetic.no_guarantee_needs")
+    if candidate is not None and epsilons is not None:
+        raise InputError("synthetic.candidate_and_epsilons")
+    if not is_spec:
+        if epsilons is not None:
+            return search(original, epsilons, region=region, candidates=candidates, **how)
+        return assess_counts(original, candidate, region=region, **how)
+    from discreet.synthetic.pipeline import loaded
+
+    asked = loaded(original)
+    cells = asked.cells()
+    if epsilons is None:
+        return _one(asked, cells, data, candidate, region, how)
+    how |= {"region": region, "candidates": whole("candidates", candidates)}
+    if no_guarantee:
+        return _chosen(asked, cells, data, sorted(set(epsilons)), how, confirm, who)
+    return _searched(asked, cells, _counted(asked, cells, data), epsilons, how)
+
+
+def _one(
+    asked: SyntheticSpec,
+    cells: Cells,
+    data: Any,
+    candidate: Any,
+    region: Region | str | None,
+    how: dict[str, Any],
+) -> Assessment:
+    if candidate is None:
+        raise InputError("synthetic.no_candidate")
+    if isinstance(candidate, (str, Path)):
+        path = Path(candidate)
+        if not how.keys() & {"synthesizer", "log_likelihood", "epsilon"}:
+            how["synthesizer"] = _described(path, cells)
+        file = path / "table.parquet" if path.is_dir() else path
+        found = opened(str(file), lambda name: Path(name).resolve())
+    else:
+        found = opened(None, Path, candidate)
+    with closing(found) as engine:
+        counted = files.candidate_counts(engine, cells)
+    return assess_counts(_counted(asked, cells, data), counted, region=region, cells=cells, **how)
+
+
+def _described(candidate: Path, cells: Cells) -> Synthesizer:
+    """Return how a file of ours was made, from the description beside it."""
+    said = files.read_description(candidate)
+    if said.get("columns") != cells.to_dict()["columns"]:
+        raise InputError("synthetic.candidate_of_another_spec")
+    return Synthesizer.from_dict(said["synthesizer"])
+
+
+def _chosen(
+    asked: SyntheticSpec,
+    cells: Cells,
+    data: Any,
+    epsilons: Sequence[float],
+    how: dict[str, Any],
+    confirm: Confirm | None,
+    who: str | None,
+) -> Search | Synthesis:
+    """Charge every candidate, draw them all, and write the chosen one without a guarantee."""
+    from discreet.ledger import Ledger
+    from discreet.releases.allowance import allowance
+    from discreet.synthetic.pipeline import Synthesis, charging, law_for, published
+
+    laws = [law_for(asked, epsilon, cells) for epsilon in epsilons]
+    total = _all_of([law.epsilon for law in laws], how["candidates"])
+    charge = PureDP(total, adjacency=asked.protect.adjacency)  # type: ignore[arg-type]
+    drawn, ledger = len(laws) * how["candidates"], Ledger.open(asked.ledger_url)
+    promise = allowance(asked, ledger.found(asked.account)).promise
+    purpose = say("synthetic.assessment.purpose", purpose=asked.purpose, candidates=drawn)
+    wanted = charging(asked, ledger, charge, promise, purpose=purpose, guaranteed=False)
+    with closing(opened(asked.source, asked.path, data)) as engine:
+        files.check_columns(engine, asked)
+        with wanted.paid(confirm, None, who) as paid:
+            counts = files.original_counts(engine, asked, cells)
+            found = _searched(asked, cells, counts, epsilons, how)
+            law = found.synthesizer
+            if found.chosen is None or law is None:
+                return found
+            written, left = published(paid, asked, law, cells, found.chosen)
+    spent = parameters(epsilon=total)
+    return Synthesis(paid.release_id, law, None, cells, asked.n, spent, left, written, found)
+
+
+def _all_of(epsilons: Sequence[float], candidates: int) -> float:
+    """Return the ε of all candidates together: the exact sum, rounded up to a float."""
+    exact = sum(map(Fraction, epsilons)) * candidates
+    total = float(exact)
+    return total if Fraction(total) >= exact else math.nextafter(total, math.inf)
+
+
+def _searched(
+    asked: SyntheticSpec,
+    cells: Cells,
+    counts: NDArray[np.int64],
+    epsilons: Sequence[float],
+    how: dict[str, Any],
+) -> Search:
+    return search(
+        counts,
+        epsilons,
+        n_synthetic=asked.n_synthetic,
+        copies=asked.copies,
+        records=asked.records,
+        cells=cells,
+        **how,
+    )
+
+
+def _counted(asked: SyntheticSpec, cells: Cells, data: Any) -> NDArray[np.int64]:
+    with closing(opened(asked.source, asked.path, data)) as engine:
+        files.check_columns(engine, asked)
+        return files.original_counts(engine, asked, cells)

@@ -50,31 +50,25 @@ class Cells:
     ) -> Cells:
         """Return the cells of these columns and levels, without the impossible ones."""
         if not levels:
-            raise InputError("No column is given; a table needs at least one with its levels.")
+            raise InputError("synthetic.no_columns")
         named = {str(column): tuple(str(v) for v in values) for column, values in levels.items()}
         for column, values in named.items():
             if not values:
-                raise InputError(f"Column {column!r} has no levels; list its public levels.")
+                raise InputError("synthetic.no_levels", column=column)
             if "" in values:
-                raise InputError(
-                    f"Column {column!r} lists an empty level, which no file can tell from a "
-                    "missing value; give it a name."
-                )
+                raise InputError("synthetic.empty_level", column=column)
             if len(set(values)) != len(values):
-                raise InputError(f"Column {column!r} lists a level twice; list each once.")
+                raise InputError("synthetic.level_twice", column=column)
         total = math.prod(len(values) for values in named.values())
         if total > _MOST_CELLS:
-            raise InputError(
-                f"The columns cross to {total} cells and {_MOST_CELLS} is the most: α would drown "
-                "the data in any case. Use fewer columns or coarser levels."
-            )
+            raise InputError("synthetic.too_many_cells", cells=total, most=_MOST_CELLS)
         shape = tuple(len(values) for values in named.values())
         allowed = np.ones(shape, dtype=bool)
         for rule in impossible:
-            allowed[_slice(rule, named)] = False
+            allowed[_places(rule, named)] = False
         possible = np.flatnonzero(allowed)
         if possible.size == 0:
-            raise InputError("The impossible combinations leave no cell at all; remove some.")
+            raise InputError("synthetic.no_cell_left")
         return cls(tuple(named), tuple(named.values()), possible)
 
     @property
@@ -101,29 +95,21 @@ class Cells:
 
     def select(self, where: Mapping[str, str | Sequence[str]]) -> NDArray[np.int64]:
         """Return the numbers of the cells that have these levels."""
-        chosen = np.ones(self.size, dtype=bool)
-        at = self.coordinates()
-        for column, wanted in where.items():
-            place = self._position(column)
-            names = [wanted] if isinstance(wanted, str) else list(wanted)
-            stray = [name for name in names if name not in self.levels[place]]
-            if stray:
-                raise InputError(f"Column {column!r} has no level {stray[0]!r}.")
-            chosen &= np.isin(at[place], [self.levels[place].index(name) for name in names])
-        return np.flatnonzero(chosen)
+        chosen = np.zeros(self.shape, dtype=bool)
+        chosen[_places(where, dict(zip(self.columns, self.levels, strict=True)))] = True
+        return np.flatnonzero(chosen.ravel()[self.possible])
 
     def groups(self, known: Sequence[str]) -> NDArray[np.int64]:
         """Number the cells so that those which agree on the known columns share a number."""
-        for column in known:
-            self._position(column)
+        named = dict(zip(self.columns, self.levels, strict=True))
+        if known:
+            _places({column: named.get(column, ()) for column in known}, named)
         if set(known) == set(self.columns):
-            raise InputError(
-                "The intruder cannot know every column; there is nothing left to learn."
-            )
+            raise InputError("synthetic.every_column_known")
         number = np.zeros(self.size, dtype=np.int64)
-        for column, at in zip(self.columns, self.coordinates(), strict=True):
+        for column, width, at in zip(self.columns, self.shape, self.coordinates(), strict=True):
             if column in known:
-                number = number * len(self.levels[self._position(column)]) + at
+                number = number * width + at
         return number
 
     def count(
@@ -134,9 +120,7 @@ class Cells:
         Rows with a level that is not listed, or in an impossible cell, are left out.
         """
         if set(columns) != set(self.columns):
-            raise DataError(
-                f"The columns must be {', '.join(self.columns)}; the data have other ones."
-            )
+            raise DataError("synthetic.other_columns", columns=", ".join(self.columns))
         weight = np.asarray(counts, dtype=np.int64)
         number = np.zeros(weight.size, dtype=np.int64)
         known = np.ones(weight.size, dtype=bool)
@@ -156,13 +140,6 @@ class Cells:
             "cells": self.size,
         }
 
-    def _position(self, column: str) -> int:
-        try:
-            return self.columns.index(column)
-        except ValueError:
-            names = ", ".join(self.columns)
-            raise InputError(f"There is no column {column!r}; the columns are: {names}.") from None
-
     def __repr__(self) -> str:
         crossed = " × ".join(
             f"{c}[{len(v)}]" for c, v in zip(self.columns, self.levels, strict=True)
@@ -170,24 +147,22 @@ class Cells:
         return f"Cells({crossed}, {self.size} possible)"
 
 
-def _slice(rule: Impossible, named: Mapping[str, tuple[str, ...]]) -> Any:
-    if not isinstance(rule, Mapping) or not rule:
-        raise InputError(
-            "An impossible combination names columns and levels, such as {sex: m, pregnant: yes}."
-        )
-    unknown = [str(column) for column in rule if column not in named]
-    if unknown:
-        raise InputError(f"An impossible combination names the unknown column {unknown[0]!r}.")
+def _places(where: Impossible, named: Mapping[str, tuple[str, ...]]) -> Any:
+    """Return the part of the cross that has these levels, as an index of it."""
+    if not isinstance(where, Mapping) or not where:
+        raise InputError("synthetic.not_levels")
+    for column in where:
+        if column not in named:
+            columns = ", ".join(named)
+            raise InputError("synthetic.unknown_column", column=str(column), columns=columns)
     chosen = []
-    for column, values in named.items():
-        wanted = rule.get(column, values)
+    for column, levels in named.items():
+        wanted = where.get(column, levels)
         wanted = [str(v) for v in ([wanted] if isinstance(wanted, str) else wanted)]
-        stray = [v for v in wanted if v not in values]
-        if stray:
-            raise InputError(
-                f"An impossible combination names {stray[0]!r}, which is no level of {column!r}."
-            )
-        chosen.append([values.index(v) for v in wanted])
+        for level in wanted:
+            if level not in levels:
+                raise InputError("synthetic.unknown_level", column=column, level=level)
+        chosen.append([levels.index(level) for level in wanted])
     return np.ix_(*chosen)
 
 
@@ -228,9 +203,9 @@ def distances(original: ArrayLike, synthetic: ArrayLike, cells: Cells) -> Distan
     for name, counts in (("original", original), ("synthetic", synthetic)):
         array = np.asarray(counts, dtype=np.float64)
         if array.shape != (cells.size,):
-            raise InputError(f"{name} must have one count for each of the {cells.size} cells.")
+            raise InputError("synthetic.one_count_a_cell", name=name, cells=cells.size)
         if not array.sum() > 0:
-            raise InputError(f"{name} has no records in these cells; there is nothing to compare.")
+            raise InputError("synthetic.nothing_to_compare", name=name)
         shares.append(array / array.sum())
     gap = shares[0] - shares[1]
     at = dict(zip(cells.columns, cells.coordinates(), strict=True))

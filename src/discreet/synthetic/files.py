@@ -1,31 +1,114 @@
-"""What a synthetic release leaves on disk: records, description, statement; whole or not at all.
+"""The files of a synthetic release: an original counted, a file written, a published one read.
 
 `OUTPUT/RELEASE_ID/` holds `table.csv` and `table.parquet` (one row a synthetic record, sorted by
 cell, with a `copy` column if there are several), `release.json` (what an analyst and `assess` need)
-and `statement.md`.
+and `statement.md`; whole or not at all. Originals and candidates are counted over the cells by an
+engine of releases: only counts leave it.
+
+The analyst's side (`read`) needs the published folder alone: no original, no ledger, and no more
+than NumPy. A share is that of any set of cells, such as all who smoke; for it the synthesizer is a
+yes/no one with the weights |A|α and (K − |A|)α, so `inference.posterior` is exact given how many
+synthetic records fell in the set.
 """
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import InputError
+from discreet.errors import DataError, InputError
 from discreet.reading import json_values
 from discreet.releases.outputs import RELEASE, STATEMENT
 from discreet.synthetic.cells import Cells
-from discreet.synthetic.source import COPY
+from discreet.synthetic.inference import Posterior, posterior
+from discreet.synthetic.law import Synthesizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["read_description", "written"]
+    from discreet.releases.engines.base import Engine
+    from discreet.synthetic.spec import SyntheticSpec
 
+__all__ = [
+    "SyntheticFile",
+    "candidate_counts",
+    "check_columns",
+    "original_counts",
+    "read",
+    "read_description",
+    "written",
+]
+
+_COPY = "copy"
 _CHUNK = 500_000
+
+# -- counting an original or a candidate
+
+
+def check_columns(engine: Engine, spec: SyntheticSpec) -> None:
+    """Refuse a spec that names a column which the source does not have; reads the schema only."""
+    for column in (*spec.columns, *spec.protect.column):
+        if column not in engine.columns:
+            raise DataError("synthetic.no_such_column", column=column)
+
+
+def original_counts(engine: Engine, spec: SyntheticSpec, cells: Cells) -> NDArray[np.int64]:
+    """Count the records of every cell, each unit bounded to what the spec allows it."""
+    if spec.nulls == "refuse":
+        column = engine.missing((*spec.columns, *spec.protect.column), ())
+        if column is not None:
+            raise DataError("synthetic.missing_values", column=column)
+    protect = spec.protect
+    unit = () if protect.unit == "record" else protect.column
+    return _measured(engine, cells, unit, (protect.rows, protect.groups, protect.rows_per_group))
+
+
+def candidate_counts(engine: Engine, cells: Cells) -> NDArray[np.int64]:
+    """Count a candidate file over the cells; refuse one with other columns or other levels."""
+    columns = [column for column in engine.columns if column != _COPY]
+    if sorted(columns) != sorted(cells.columns):
+        raise DataError("synthetic.candidate_columns", columns=", ".join(cells.columns))
+    counts = _measured(engine, cells, (), (None, None, None))
+    if int(counts.sum()) != _rows(engine):
+        raise DataError("synthetic.candidate_outside")
+    return counts
+
+
+def _measured(
+    engine: Engine,
+    cells: Cells,
+    unit: tuple[str, ...],
+    bounds: tuple[int | None, int | None, int | None],
+) -> NDArray[np.int64]:
+    from discreet.releases.contributions import Contribution
+    from discreet.releases.engines.base import Counting, KeySet, Query
+
+    at = cells.coordinates()
+    texts = [
+        [levels[i] for i in place.tolist()] for levels, place in zip(cells.levels, at, strict=True)
+    ]
+    keys = KeySet(cells.columns, tuple(zip(*texts, strict=True)))
+    contribution = Contribution.of(*bounds, adjacency="add-remove", grouped=True)
+    answer = engine.measure(Query(unit, keys, contribution, (Counting("records"),)))
+    return np.array(answer["records"], dtype=np.int64)
+
+
+def _rows(engine: Engine) -> int:
+    from discreet.releases.contributions import Contribution
+    from discreet.releases.engines.base import Counting, Query
+
+    found = engine.measure(Query((), None, Contribution(), (Counting("records"),)))
+    return int(np.sum(found["records"]))
+
+
+# -- writing a file, and reading what lies beside it
 
 
 def written(
@@ -48,14 +131,10 @@ def read_description(candidate: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        raise InputError(
-            f"There is no readable {RELEASE} beside the candidate, so how it was made is not "
-            "known and its risk cannot be computed. For a file from another synthesizer call "
-            "discreet.synthetic.assess in Python with its log_likelihood."
-        ) from None
+        raise InputError("synthetic.no_description", file=RELEASE) from None
     found = json_values(text, str(path))
     if not isinstance(found, dict) or "synthesizer" not in found:
-        raise InputError(f"{path} does not describe a synthetic file.")
+        raise InputError("synthetic.not_a_description", file=path)
     return found
 
 
@@ -64,8 +143,8 @@ def _write_table(folder: Path, cells: Cells, copies: Sequence[NDArray[np.int64]]
     import pyarrow.csv as arrow_csv
     import pyarrow.parquet as parquet
 
-    names = [*cells.columns, *([COPY] if len(copies) > 1 else [])]
-    schema = pa.schema([(name, pa.int64() if name == COPY else pa.string()) for name in names])
+    names = [*cells.columns, *([_COPY] if len(copies) > 1 else [])]
+    schema = pa.schema([(name, pa.int64() if name == _COPY else pa.string()) for name in names])
     plain = arrow_csv.WriteOptions(quoting_style="needed")
     with (
         parquet.ParquetWriter(folder / "table.parquet", schema) as whole,
@@ -90,3 +169,65 @@ def _records(cells: Cells, copies: Sequence[NDArray[np.int64]]) -> Iterator[list
                 names[place[cell]] for names, place in zip(levels, at, strict=True)
             ]
             yield columns + ([np.full(rows.size, number)] if len(copies) > 1 else [])
+
+
+# -- the analyst's side
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SyntheticFile:
+    """A published synthetic file: its counts over the cells, and how it was made."""
+
+    cells: Cells
+    counts: NDArray[np.int64]
+    synthesizer: Synthesizer
+    n: int | None
+
+    def share(
+        self,
+        where: Mapping[str, str | Sequence[str]],
+        *,
+        n: int | None = None,
+        prior: tuple[float, float] | None = None,
+    ) -> Posterior:
+        """Return the posterior of the population's share with these levels.
+
+        `n` is the size of the original; it may be left out if the file's description holds it.
+        """
+        size = self.n if n is None else n
+        if size is None:
+            raise InputError("synthetic.no_size")
+        return posterior(
+            self.counts,
+            n=size,
+            cell=self.cells.select(where).tolist(),
+            synthesizer=self.synthesizer,
+            prior=prior,
+        )
+
+    def __repr__(self) -> str:
+        return f"SyntheticFile({self.cells!r}, {int(self.counts.sum())} records)"
+
+
+def read(folder: str | Path) -> SyntheticFile:
+    """Read the folder of a synthetic release."""
+    place = Path(folder)
+    said = read_description(place)
+    cells = Cells.of(said["columns"], impossible=said.get("impossible", []))
+    try:
+        with (place / "table.csv").open(encoding="utf-8", newline="") as lines:
+            rows = csv.reader(lines)
+            header = next(rows, [])
+            tally = Counter(tuple(row[: len(cells.columns)]) for row in rows)
+    except (OSError, UnicodeDecodeError, csv.Error):
+        raise DataError("synthetic.unreadable_table", file=place / "table.csv") from None
+    if tuple(header[: len(cells.columns)]) != cells.columns:
+        raise DataError("synthetic.table_columns")
+    law = Synthesizer.from_dict(said["synthesizer"])
+    whole = tally.total() == law.draws and all(len(row) == len(cells.columns) for row in tally)
+    if whole:
+        columns = dict(zip(cells.columns, zip(*tally, strict=True), strict=True))
+        counts = cells.count(columns, list(tally.values()))
+    if not whole or int(counts.sum()) != law.draws:
+        raise DataError("synthetic.not_published_file")
+    return SyntheticFile(cells, counts, law, said.get("n"))

@@ -32,9 +32,9 @@ import numpy as np
 
 from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
-from discreet.synthetic.binomials import CUT, beta_binomial
-from discreet.synthetic.law import Synthesizer, whole
+from discreet.synthetic.law import CUT, Synthesizer, beta_binomial, whole
 from discreet.synthetic.records import as_counts, law_of
+from discreet.words import say
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -71,7 +71,7 @@ class Posterior:
     def cdf(self, p: float) -> float:
         """P(share ≤ p)."""
         if math.isnan(p):
-            raise InputError("p is NaN; it must be a number.")
+            raise InputError("synthetic.not_a_number", name="p")
         if p <= 0 or p >= 1:
             return float(p >= 1)
         start = self.first + self.a, self.n - self.first + self.b
@@ -86,7 +86,7 @@ class Posterior:
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return the interval with equal tails that holds p with that posterior probability."""
         if math.isnan(confidence) or not 0 < confidence < 1:
-            raise InputError(f"confidence is {confidence!r}; it must lie between 0 and 1.")
+            raise InputError("synthetic.not_a_probability", name="confidence", value=confidence)
         tail = (1 - confidence) / 2
         return self._bracket(tail)[0], self._bracket(1 - tail)[1]
 
@@ -114,7 +114,8 @@ class Posterior:
     def _repr_html_(self) -> str:
         low, high = self.interval()
         figures = [f"{value:.4g}" for value in (self.mean, self.sd, low, high)]
-        return html_grid("Posterior of a share", ["mean", "sd", "2.5 %", "97.5 %"], [figures])
+        header = [say("synthetic.posterior.mean"), say("synthetic.posterior.sd"), "2.5 %", "97.5 %"]
+        return html_grid(say("synthetic.posterior.title"), header, [figures])
 
     def __repr__(self) -> str:
         return f"Posterior(mean={self.mean:.6g}, sd={self.sd:.3g}, n={self.n})"
@@ -147,7 +148,7 @@ def posterior(
     rest = s.size - len(chosen)
     a, b = (float(len(chosen)), float(rest)) if prior is None else prior
     if not (0 < a < math.inf and 0 < b < math.inf):
-        raise InputError(f"prior is ({a!r}, {b!r}); both numbers must be above 0 and finite.")
+        raise InputError("synthetic.bad_beta", a=a, b=b)
     n = whole("n", n)
     alpha = float(law.alpha)
     x = np.arange(n + 1, dtype=np.float64)
@@ -195,7 +196,7 @@ def utility(
     there = int(x[_cells(cell, x.size)].sum())
     truth = there / n if p0 is None else p0
     if math.isnan(truth) or not 0 <= truth <= 1:
-        raise InputError(f"p0 is {p0!r}; it must lie between 0 and 1.")
+        raise InputError("synthetic.not_a_probability", name="p0", value=p0)
     from_original = Posterior(there, np.ones(1), n, from_file.a, from_file.b)
     return math.log10(from_file.squared_error(truth) / from_original.squared_error(truth))
 
@@ -204,13 +205,13 @@ def _cells(cell: int | Sequence[int] | None, size: int) -> list[int]:
     """Return the cells that are meant: some, and not all."""
     if cell is None:
         if size != 2:
-            raise InputError(f"The file has {size} cells; say which one by `cell`.")
+            raise InputError("synthetic.which_cell", cells=size)
         return [1]
     chosen = [cell] if isinstance(cell, int) else sorted(set(cell))
     if not chosen or len(chosen) == size:
-        raise InputError("cell must name some of the cells, and not all of them.")
+        raise InputError("synthetic.some_cells")
     if not all(0 <= one < size for one in chosen):
-        raise InputError(f"cell is {cell!r}; it must be a number from 0 to {size - 1}.")
+        raise InputError("synthetic.bad_cell", cell=cell, last=size - 1)
     return chosen
 
 

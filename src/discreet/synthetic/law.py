@@ -16,6 +16,10 @@ together satisfy ε-differential privacy with
 under `replace` (where it is attained) and under `add-remove` (u = 0 or v = 0; approached as n
 grows), as long as n_s and α do not depend on the data. Nothing here reads n: α is a function of
 public numbers alone, rounded *up* to a rational number so that the draws can be exact in integers.
+
+Binomial and beta-binomial weights have simple ratios of neighbouring probabilities, so their
+logarithms are cumulative sums away from the mode, and dividing by the sum needs no gamma function.
+Terms below e^{-80} of the largest are left out: less than 1e-30 of the whole.
 """
 
 from __future__ import annotations
@@ -23,13 +27,27 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from discreet.errors import InputError
 from discreet.guarantees import PureDP
 from discreet.rounding import down, up
 
-__all__ = ["Synthesizer", "prior_weight", "whole"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "CUT",
+    "Synthesizer",
+    "beta_binomial",
+    "binomial",
+    "draw_copies",
+    "log_choose",
+    "prior_weight",
+    "whole",
+]
 
 # α is kept to 32 binary digits after the point or 32 significant ones, whichever is coarser, so
 # that the integer weights of ten million records in ten million cells still fit a machine word.
@@ -41,15 +59,12 @@ _MOST_RATE = 700.0  # beyond it expm1 overflows; the weight is raised to 2^-32 i
 
 def whole(name: str, value: int, *, low: int = 1) -> int:
     """Return `value` if it is a whole number of at least `low`; say what is wrong otherwise."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        try:
-            same = int(value) == value
-        except (TypeError, ValueError, OverflowError):
-            same = False
-        if not same or isinstance(value, bool):
-            raise InputError(f"{name} is {value!r}; it must be a whole number, {low} or more.")
-    if value < low:
-        raise InputError(f"{name} is {value!r}; it must be a whole number, {low} or more.")
+    try:
+        same = int(value) == value and not isinstance(value, bool)
+    except (TypeError, ValueError, OverflowError):
+        same = False
+    if not same or value < low:
+        raise InputError("synthetic.not_whole", name=name, value=value, low=low)
     return int(value)
 
 
@@ -61,16 +76,11 @@ def prior_weight(epsilon: float, n_synthetic: int, *, copies: int = 1, records: 
     """
     PureDP(epsilon)
     if epsilon == 0 or math.isinf(epsilon):
-        raise InputError(
-            f"epsilon is {epsilon:g}; synthetic data need a budget above 0 and below infinity."
-        )
+        raise InputError("synthetic.no_budget", epsilon=epsilon)
     draws = whole("n_synthetic", n_synthetic) * whole("copies", copies)
     rate = epsilon / draws
     if rate < _LEAST_RATE:
-        raise InputError(
-            f"epsilon is {epsilon:g} for {draws} draws, so little a draw that the prior weight "
-            "overflows and the file would be pure chance. Raise epsilon or draw fewer records."
-        )
+        raise InputError("synthetic.too_little_a_draw", epsilon=epsilon, draws=draws)
     return whole("records", records) / math.expm1(min(rate, _MOST_RATE))
 
 
@@ -99,23 +109,19 @@ class Synthesizer:
     def __post_init__(self) -> None:
         PureDP(self.epsilon)
         if whole("cells", self.cells) < 2:
-            raise InputError(
-                "Only one cell is possible, so a synthetic file would say nothing; give a column "
-                "with at least two levels."
-            )
+            raise InputError("synthetic.one_cell")
         draws = whole("n_synthetic", self.n_synthetic) * whole("copies", self.copies)
         if draws > _MOST_DRAWS:
-            raise InputError(
-                f"n_synthetic × copies is {draws}; records are drawn one by one and "
-                f"{_MOST_DRAWS} is the most. Draw fewer records."
-            )
+            raise InputError("synthetic.too_many_draws", draws=draws, most=_MOST_DRAWS)
         whole("records", self.records)
         if not self.alpha > 0:
-            raise InputError(f"alpha is {self.alpha}; it must be above 0.")
+            raise InputError("synthetic.bad_alpha", alpha=self.alpha)
         if self.epsilon < self.loss:
             raise InputError(
-                f"alpha is {float(self.alpha):g}, which costs epsilon {self.loss:g}, more than the "
-                f"{self.epsilon:g} stated."
+                "synthetic.alpha_costs_more",
+                alpha=float(self.alpha),
+                cost=self.loss,
+                epsilon=self.epsilon,
             )
 
     @classmethod
@@ -137,26 +143,6 @@ class Synthesizer:
             alpha *= 1 + Fraction(1, 2**_BITS)
             alpha = _rational_up(up(float(alpha)))
         return cls(epsilon, alpha, cells, n_synthetic, copies, records)
-
-    @classmethod
-    def with_weight(
-        cls,
-        alpha: float | Fraction,
-        *,
-        n_synthetic: int,
-        cells: int = 2,
-        copies: int = 1,
-        records: int = 1,
-    ) -> Synthesizer:
-        """Return the synthesizer with that α, and the ε (rounded up) that it costs."""
-        if isinstance(alpha, float) and not 0 < alpha < math.inf:
-            raise InputError(f"alpha is {alpha!r}; it must be above 0 and finite.")
-        weight = Fraction(alpha)
-        if not weight > 0:
-            raise InputError(f"alpha is {alpha!r}; it must be above 0 and finite.")
-        draws = whole("n_synthetic", n_synthetic) * whole("copies", copies)
-        epsilon = _loss(weight, draws, whole("records", records))
-        return cls(epsilon, weight, cells, n_synthetic, copies, records)
 
     @property
     def draws(self) -> int:
@@ -203,10 +189,7 @@ class Synthesizer:
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError(
-                "The description of the synthesizer cannot be read; it must hold epsilon, alpha, "
-                "cells, n_synthetic, copies and records as `synthesize` wrote them."
-            ) from None
+            raise InputError("synthetic.unreadable_synthesizer") from None
 
     def __repr__(self) -> str:
         return (
@@ -219,3 +202,69 @@ class Synthesizer:
 def _loss(alpha: Fraction, draws: int, records: int) -> float:
     """Return draws·log1p(c/α), rounded up."""
     return up(draws * math.log1p(records / down(float(alpha))))
+
+
+def draw_copies(law: Synthesizer, original: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Draw a file, exactly: one row of counts a copy.
+
+    The weights x_k + α are whole numbers over a common denominator, and each record falls where a
+    uniform whole number from the operating system says: no floating-point number is involved.
+    """
+    from discreet.noise import multinomial
+
+    weights = law.integer_weights(original)
+    drawn = [multinomial(law.n_synthetic, weights) for _ in range(law.copies)]
+    return np.array(drawn, dtype=np.int64)
+
+
+# -- binomial and beta-binomial weights
+
+CUT = 80.0
+
+
+def binomial(n: int, p: float) -> tuple[int, NDArray[np.float64]]:
+    """Return (first, probabilities) of Bin(n, p) on the run that matters.
+
+    >>> first, mass = binomial(4, 0.5)
+    >>> first, mass.round(4).tolist()
+    (0, [0.0625, 0.25, 0.375, 0.25, 0.0625])
+    """
+    if p == 0:
+        return 0, np.ones(1)
+    if p == 1:
+        return n, np.ones(1)
+    mode = min(n, math.floor((n + 1) * p))
+    # A binomial lies within this of its mode but for e^{-CUT} (Bernstein's inequality).
+    reach = math.ceil(math.sqrt(2 * CUT * n * p * (1 - p)) + 2 * CUT / 3 + 2)
+    low, high = max(0, mode - reach), min(n, mode + reach)
+    log_odds = math.log(p) - math.log1p(-p)
+    k = np.arange(low, high)
+    return low, _normalised(np.log(n - k) - np.log(k + 1.0) + log_odds, mode - low)
+
+
+def beta_binomial(n: int, a: float, b: float) -> NDArray[np.float64]:
+    """Return the logarithm, up to a constant, of the beta-binomial probabilities of 0 … n.
+
+    C(n, k) B(k + a, n − k + b): the law of a binomial count whose probability is Beta(a, b).
+    """
+    k = np.arange(n, dtype=np.float64)
+    steps = np.log(n - k) - np.log(k + 1) + np.log(k + a) - np.log(n - k - 1 + b)
+    return _from_middle(steps, n // 2)
+
+
+def log_choose(n: int, low: int, high: int) -> NDArray[np.float64]:
+    """Return log C(n, k) for k = low … high, up to a constant."""
+    k = np.arange(low, high)
+    return _from_middle(np.log(n - k) - np.log(k + 1.0), (high - low) // 2)
+
+
+def _from_middle(steps: NDArray[np.float64], middle: int) -> NDArray[np.float64]:
+    """Return the sums of steps to the right of `middle`, and minus those to its left."""
+    right = np.cumsum(steps[middle:])
+    left = -np.cumsum(steps[:middle][::-1])[::-1]
+    return np.concatenate([left, [0.0], right])
+
+
+def _normalised(steps: NDArray[np.float64], mode: int) -> NDArray[np.float64]:
+    mass = np.exp(_from_middle(steps, mode))
+    return np.asarray(mass / mass.sum())

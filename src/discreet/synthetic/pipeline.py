@@ -19,10 +19,10 @@ from discreet.lazily import missing
 from discreet.promises import delta_in
 from discreet.releases.engines.opening import opened
 from discreet.statements import PRIORS
-from discreet.synthetic import files, source, wording
-from discreet.synthetic.assessment import Search, draw_copies
+from discreet.synthetic import files, wording
+from discreet.synthetic.assessment import Search
 from discreet.synthetic.cells import Cells
-from discreet.synthetic.law import Synthesizer
+from discreet.synthetic.law import Synthesizer, draw_copies
 from discreet.synthetic.records import worst_case
 
 if TYPE_CHECKING:
@@ -130,14 +130,14 @@ def synthesize(
     spent = parameters(epsilon=law.epsilon)
     wanted = charging(asked, ledger, charge, allowed.promise)
     with closing(opened(asked.source, asked.path, data)) as engine:
-        source.check_columns(engine, asked)
+        files.check_columns(engine, asked)
         if dry_run:
             seen = wanted.outlook()
             return Synthesis(
                 None, law, charge, cells, asked.n, spent, seen.remaining, (), notes=seen.notes
             )
         with wanted.paid(confirm, say, who) as paid:
-            counts = source.original_counts(engine, asked, cells)
+            counts = files.original_counts(engine, asked, cells)
             written, left = published(paid, asked, law, cells, draw_copies(law, counts))
     return Synthesis(paid.release_id, law, charge, cells, asked.n, spent, left, written)
 

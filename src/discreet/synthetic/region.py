@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import FormulaError, InputError
+from discreet.words import say
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,14 +88,14 @@ class Region:
     def parse(cls, text: str) -> Region:
         """Read rules such as `RR <= 10 if R <= 0.1; RR <= 1.05 if R >= 0.9`."""
         if not isinstance(text, str):
-            raise FormulaError("A region is written as text, such as 'RR <= 3 if R >= 0.2'.")
+            raise FormulaError("synthetic.region.not_text")
         if len(text) > 4000:
-            raise FormulaError("The region is longer than 4000 characters; write fewer rules.")
+            raise FormulaError("synthetic.region.too_long")
         plain = text.replace("≤", "<=").replace("≥", ">=").replace("×", "*").replace("−", "-")
         pieces = [piece.strip() for piece in plain.replace("\n", ";").split(";")]
         rules = tuple(_rule(piece) for piece in pieces if piece)
         if not rules:
-            raise FormulaError("The region has no rule; write one such as 'RR <= 3 if R >= 0.2'.")
+            raise FormulaError("synthetic.region.no_rule")
         return cls(rules)
 
     @classmethod
@@ -108,12 +109,13 @@ class Region:
             if value is None:
                 continue
             if math.isnan(value) or not low <= value <= high:
-                span = f"between {low:g} and {high:g}" if high < math.inf else f"{low:g} or more"
-                raise InputError(f"{name} is {value!r}; it must be {span}.")
+                kind = "between" if high < math.inf else "or_more"
+                span = say(f"synthetic.region.{kind}", low=low, high=high)
+                raise InputError("synthetic.region.bad_limit", name=name, value=value, span=span)
             limit = form.plus(_Linear(0, 0, -value))
             rules.append(_Rule((_Comparison(limit, strict=False),), ()))
         if not rules:
-            raise InputError("Give absolute, relative or both: a region without a limit is none.")
+            raise InputError("synthetic.region.no_limit")
         return cls(tuple(rules))
 
     def contains(self, R: Any, RR: Any) -> Any:
@@ -135,9 +137,7 @@ class Region:
         0 and 1 stand for priors as near to them as one likes; they are not priors themselves.
         """
         if math.isnan(low) or math.isnan(high) or not 0 <= low < high <= 1:
-            raise InputError(
-                f"The priors run from {low!r} to {high!r}; they must lie in [0, 1] and increase."
-            )
+            raise InputError("synthetic.region.bad_range", low=low, high=high)
         raised = np.where(shift > 0, shift + _SLACK * (1 + shift), shift)
         found: list[list[tuple[float, float]]] = [[] for _ in shift]
         for judged in (shift, raised):
@@ -211,7 +211,7 @@ def _merge(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:
 def _rule(text: str) -> _Rule:
     require, separator, when = text.partition(" if ")
     if " if " in when:
-        raise FormulaError("A rule has one 'if'; separate rules by ';'.")
+        raise FormulaError("synthetic.region.two_ifs")
     return _Rule(_comparisons(require), _comparisons(when) if separator else ())
 
 
@@ -219,31 +219,26 @@ def _comparisons(text: str) -> tuple[_Comparison, ...]:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise FormulaError(
-            "A rule of the region cannot be read; write rules such as 'RR <= 10 if R <= 0.1', "
-            "separated by ';'."
-        ) from None
+        raise FormulaError("synthetic.region.unreadable") from None
     parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
     return tuple(comparison for part in parts for comparison in _compared(part))
 
 
 def _compared(node: ast.expr) -> list[_Comparison]:
     if not isinstance(node, ast.Compare):
-        raise FormulaError(
-            "A rule of the region needs comparisons, such as 'RR <= 10'; join them by 'and'."
-        )
+        raise FormulaError("synthetic.region.no_comparison")
     terms = [_linear(term) for term in (node.left, *node.comparators)]
     made = []
     for left, operator, right in zip(terms, node.ops, terms[1:], strict=False):
         gap = left.plus(right.scaled(-1))
         if gap.a == 0 and gap.b == 0:
-            raise FormulaError("A comparison in the region speaks of neither R nor RR.")
+            raise FormulaError("synthetic.region.neither")
         if isinstance(operator, (ast.LtE, ast.Lt)):
             made.append(_Comparison(gap, isinstance(operator, ast.Lt)))
         elif isinstance(operator, (ast.GtE, ast.Gt)):
             made.append(_Comparison(gap.scaled(-1), isinstance(operator, ast.Gt)))
         else:
-            raise FormulaError("A comparison in the region must be one of <=, <, >=, >.")
+            raise FormulaError("synthetic.region.bad_comparison")
     return made
 
 
@@ -258,7 +253,7 @@ def _linear(node: ast.expr) -> _Linear:
         except OverflowError:
             value = math.inf
         if not math.isfinite(value):
-            raise FormulaError("A number in the region is too large.")
+            raise FormulaError("synthetic.region.too_large")
         return _Linear(0.0, 0.0, value)
     if isinstance(node, ast.Name) and node.id in ("R", "RR"):
         return _Linear(1.0, 0.0, 0.0) if node.id == "R" else _Linear(0.0, 1.0, 0.0)
@@ -267,9 +262,7 @@ def _linear(node: ast.expr) -> _Linear:
         return inner.scaled(-1) if isinstance(node.op, ast.USub) else inner
     if isinstance(node, ast.BinOp):
         return _combined(node.op, _linear(node.left), _linear(node.right))
-    raise FormulaError(
-        "The region knows numbers, R, RR, + - * / and comparisons; something else is in it."
-    )
+    raise FormulaError("synthetic.region.unknown_word")
 
 
 def _combined(op: ast.operator, left: _Linear, right: _Linear) -> _Linear:
@@ -286,6 +279,4 @@ def _combined(op: ast.operator, left: _Linear, right: _Linear) -> _Linear:
         return left.scaled(right.c)
     if isinstance(op, ast.Div) and constant(right) and right.c != 0:
         return left.scaled(1 / right.c)
-    raise FormulaError(
-        "The region must be linear in R and RR: add them, and multiply or divide by numbers only."
-    )
+    raise FormulaError("synthetic.region.not_linear")

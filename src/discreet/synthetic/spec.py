@@ -32,6 +32,7 @@ from discreet.releases.keys import public_keys, refuse_unit_column
 from discreet.releases.questions import Keys, key_text
 from discreet.releases.spec import Budget, InFolder, Names, Protect, Publication, written
 from discreet.synthetic.cells import Cells
+from discreet.words import say
 
 __all__ = ["SyntheticSpec", "json_schema", "load"]
 
@@ -62,7 +63,7 @@ class SyntheticSpec(InFolder):
     purpose: str = Field(min_length=1, max_length=900)
     source: str | None = Field(
         default=None,
-        description="CSV, Parquet, duckdb://, postgresql:// or spark://; none for data given.",
+        description=say("synthetic.spec.source"),
     )
     protect: Protect
     tolerance: dict[str, Any] | None = None
@@ -71,9 +72,9 @@ class SyntheticSpec(InFolder):
     columns: Names = Field(min_length=1)
     keys: dict[str, Keys] = Field(default_factory=dict)
     impossible: Annotated[tuple[Impossible, ...], BeforeValidator(_tuple)] = ()
-    n_synthetic: int = Field(ge=1, description="Records of one copy; never taken from the data.")
+    n_synthetic: int = Field(ge=1, description=say("synthetic.spec.n_synthetic"))
     copies: int = Field(default=1, ge=1, le=1000)
-    n: int | None = Field(default=None, ge=1, description="The original's size, if it is public.")
+    n: int | None = Field(default=None, ge=1, description=say("synthetic.spec.n"))
     nulls: Literal["drop", "refuse"] = "drop"
     ledger: str = Field(min_length=1)
     output: str = Field(min_length=1)
@@ -84,18 +85,16 @@ class SyntheticSpec(InFolder):
     def _whole(self) -> SyntheticSpec:
         self._one_promise()
         if self.budget is not None and self.budget.epsilon is None:
-            raise ValueError(
-                "synthetic data are drawn under pure DP: the budget is epsilon, not rho"
-            )
+            raise ValueError(say("synthetic.spec.not_rho"))
         if self.budget is not None and self.budget.delta is not None:
-            raise ValueError("synthetic data are drawn under pure DP: leave delta out")
+            raise ValueError(say("synthetic.spec.no_delta"))
         if len(set(self.columns)) != len(self.columns):
-            raise ValueError("a column is named twice; name it once")
+            raise ValueError(say("synthetic.spec.column_twice"))
         if "copy" in self.columns:
-            raise ValueError("a column may not be called copy: it numbers the copies of the file")
+            raise ValueError(say("synthetic.spec.column_copy"))
         stray = sorted(set(self.keys) - set(self.columns))
         if stray:
-            raise ValueError(f"keys name the column {stray[0]!r}, which columns do not")
+            raise ValueError(say("synthetic.spec.stray_keys", column=stray[0]))
         return self
 
     @property
@@ -113,10 +112,7 @@ class SyntheticSpec(InFolder):
         for column in self.columns:
             keys = self.keys.get(column)
             if keys is None:
-                raise PolicyError(
-                    f"column {column!r} has no keys, and levels found in the data would reveal who "
-                    "is in it. List its public levels under keys, or name a CSV file of them."
-                )
+                raise PolicyError("synthetic.spec.no_keys", column=column)
             levels[column] = public_keys(self, keys, column) if isinstance(keys, str) else keys
         return Cells.of(levels, impossible=self.impossible)
 
@@ -125,7 +121,7 @@ def load(
     source: str | Path | Mapping[str, Any], *, folder: str | Path | None = None
 ) -> SyntheticSpec:
     """Read a spec from a YAML file or a mapping; refuse with one sentence what breaks a rule."""
-    return _validated(*written(source, folder, "account and columns"))
+    return _validated(*written(source, folder, say("synthetic.spec.needs")))
 
 
 def _validated(mapping: dict[str, Any], folder: Path) -> SyntheticSpec:
@@ -140,11 +136,11 @@ def _validated(mapping: dict[str, Any], folder: Path) -> SyntheticSpec:
 def _sentence(error: ValidationError) -> str:
     """Say the first fault in one sentence: where, what, and the rule."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(step) for step in first["loc"]) or "the spec"
+    where = ".".join(map(str, first["loc"])) or say("synthetic.spec.whole_spec")
     if first["type"] == "extra_forbidden":
-        return f"{where} is not a key of a synthetic spec; see docs/synthetic.md for its keys."
+        return say("synthetic.spec.unknown_key", where=where)
     if first["type"] == "missing":
-        return f"{where} is missing; a synthetic file cannot be made without it."
+        return say("synthetic.spec.missing_key", where=where)
     message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
     return f"{where}: {message[:1].lower()}{message[1:]}."
 
@@ -153,5 +149,5 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a spec, as published in `spec.schema.json` beside this file."""
     schema = SyntheticSpec.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = "Discreet: the spec of a synthetic file"
+    schema["title"] = say("synthetic.spec.title")
     return schema

@@ -12,7 +12,7 @@ from discreet.statements import PRIORS, learned, learned_lines, promise_lines
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.law import Synthesizer
 from discreet.synthetic.records import worst_case
-from discreet.words import catalogue
+from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.ledger import Account
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_GUARANTEE", "Standing", "describe", "statement"]
 
-NO_GUARANTEE = (
-    "The file was chosen among candidates by looking at the original data, so the choice may "
-    "reveal something about a record that no budget bounds (McClure and Reiter 2012, section 4)."
-)
+NO_GUARANTEE = say("synthetic.no_guarantee")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +79,11 @@ def describe(
 
 def _assumptions(spec: SyntheticSpec, one: str) -> list[str]:
     return [
-        f"Neighbouring data sets differ in {one} ({spec.protect.adjacency}).",
-        "The adversary may know everything about all others, and how the file was made.",
-        "The bound holds for every file that could have been drawn, and survives whatever is done "
-        "with the file afterwards.",
-        "Columns, levels, impossible combinations and the number of synthetic records are public "
-        "and were not taken from the data.",
-        "Other releases from the same data add to what may be learned; the ledger adds them up.",
+        say("synthetic.assumption.neighbours", unit=one, adjacency=spec.protect.adjacency),
+        say("synthetic.assumption.adversary"),
+        say("synthetic.assumption.every_file"),
+        say("synthetic.assumption.public"),
+        say("synthetic.assumption.others"),
     ]
 
 
@@ -102,36 +97,38 @@ def statement(
 ) -> str:
     """Return the statement that goes with the file, in Markdown."""
     one = str(standing.unit)
-    copies = "" if law.copies == 1 else f" in each of {law.copies} copies"
+    copies = "" if law.copies == 1 else say("synthetic.statement.copies", copies=law.copies)
     lines = [
-        f"# What this release promises: {spec.purpose}",
-        "",
-        f"{law.n_synthetic} synthetic records{copies}, over {cells.size} possible combinations of "
-        f"{', '.join(cells.columns)}. No row is a real record: each was drawn from the shares of "
-        f"the original, blurred by adding {float(law.alpha):.6g} to every combination's count.",
-        "",
+        say("synthetic.statement.title", purpose=spec.purpose),
+        say(
+            "synthetic.statement.records",
+            records=law.n_synthetic,
+            copies=copies,
+            cells=cells.size,
+            columns=", ".join(cells.columns),
+            alpha=float(law.alpha),
+        ),
     ]
     if not guaranteed:
-        return "\n".join([*lines, f"**Guarantee: none.** {NO_GUARANTEE}", ""])
-    name = spec.protect.adjacency
-    for line in promise_lines([made.to_dict() for made in standing.made]):
-        lines += [line, ""]
-    lines += [
-        f"**Guarantee:** {number(law.epsilon, 'up', 6)}-differential privacy ({name}), for {one}.",
-        "",
-        "## What may be learned",
-        "",
-        catalogue().say("statement.learned.lead", unit=one),
-        "",
-        *learned_lines(standing.learned),
-        "",
-        f"Not protected: what holds for many at once, and what can be learned about {one} from "
-        "elsewhere.",
-        "",
-        "For analysts: shares counted in the file are drawn towards equal shares. "
-        "`discreet.synthetic.read(folder).share(…)` corrects for it; it needs `release.json` and "
-        "the size of the original"
-        + (f", {spec.n}." if spec.n is not None else ", which is not published here."),
-        "",
-    ]
-    return "\n".join(lines)
+        return _paragraphs(*lines, say("synthetic.statement.none", reason=NO_GUARANTEE))
+    guarantee = say(
+        "synthetic.statement.guarantee",
+        epsilon=number(law.epsilon, "up", 6),
+        adjacency=spec.protect.adjacency,
+        unit=one,
+    )
+    unknown = say("synthetic.statement.size_unknown")
+    return _paragraphs(
+        *lines,
+        *promise_lines([made.to_dict() for made in standing.made]),
+        guarantee,
+        say("synthetic.statement.learned"),
+        say("statement.learned.lead", unit=one),
+        "\n".join(learned_lines(standing.learned)),
+        say("synthetic.statement.not_protected", unit=one),
+        say("synthetic.statement.analysts", size=unknown if spec.n is None else spec.n),
+    )
+
+
+def _paragraphs(*parts: str) -> str:
+    return "\n\n".join(parts) + "\n"

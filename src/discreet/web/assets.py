@@ -67,5 +67,5 @@ def warm() -> None:
 
 
 def _warm() -> None:
-    import_module("discreet.charts.tolerating")  # Altair takes a third of a second
+    import_module("discreet.charts")  # Altair takes a third of a second
     vega()

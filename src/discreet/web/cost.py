@@ -113,7 +113,7 @@ def _release(condition: Condition, asked: Asked) -> str:
 
 
 def _chart(laws: Mapping[str, Any], count: Count) -> dict[str, Any]:
-    from discreet.charts.costing import noisy_counts_spec
+    from discreet.charts import noisy_counts_spec
 
     return noisy_counts_spec(laws, count.count, count.limit)
 

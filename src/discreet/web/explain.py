@@ -96,7 +96,7 @@ class Mine(BaseModel):
 @lru_cache(maxsize=128)
 def explained(state: ExplainState) -> Explained:
     """Return what the promise means at the belief before, for all audiences."""
-    from discreet.charts.explaining import before_after_spec, icon_spec
+    from discreet.charts import before_after_spec, icon_spec
 
     guarantee, confidence = state.guarantee(), share(state.confidence)
     prior = state.prior()
@@ -205,7 +205,7 @@ _PROMISE = frozenset(PromiseState.model_fields)
 @lru_cache(maxsize=128)
 def mine(state: MeState) -> Mine:
     """Return one participant's odds."""
-    from discreet.charts.explaining import icon_spec
+    from discreet.charts import icon_spec
 
     guarantee = state.guarantee()
     prior = state.prior()

@@ -127,7 +127,7 @@ def _strengths(state: SeriesState) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def beliefs(state: SeriesState) -> SeriesAnswer:
     """Return belief over time in the strengths that the releases have."""
-    from discreet.charts.over_time import belief_over_time_spec
+    from discreet.charts import belief_over_time_spec
 
     shown = min(state.releases, _SHOWN_MOST)
     found: dict[str, tuple[Horizon, Horizon]] = {}

@@ -151,7 +151,7 @@ def _charts(
         names += ["ratio", "epsilon"]
     if not draw:
         return {name: {} for name in names}
-    from discreet.charts.tolerating import adversaries_spec, profile_line_spec, tolerated_spec
+    from discreet.charts import adversaries_spec, profile_line_spec, tolerated_spec
 
     specs = {
         "tolerated": lambda: tolerated_spec(choice, top, high),

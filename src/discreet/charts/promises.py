@@ -1,40 +1,45 @@
-"""Charts that follow a hand: what is tolerated, and what the budget allows, at every prior.
+"""Charts of a promise: what is tolerated, and what the budget allows, at every prior.
 
 Notation. Across is belief before, pq; up is belief after: r*(p, q)·pq is tolerated, and under the
 budget the posterior stays below K&R Theorem 1's bound. The two curves touch at the adversary that
 binds.
-
-Drawing is split in two, because a chart that is dragged changes its rows only: a function
-`..._data` gives the rows of each named data set, a function `..._spec` puts them into the
-Vega-Lite shape, which Altair makes once. `tolerated`, `profile_line` and `adversaries` are the
-same as Altair charts.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from copy import copy
 from functools import lru_cache
 from typing import Any
 
 import altair as alt
 
-from discreet.beliefs.prior import Prior
-from discreet.budgets.choice import Choice
+from discreet.beliefs import Prior
+from discreet.budgets import Choice, choose
 from discreet.budgets.one_prior import epsilon_for_ratio
-from discreet.charts.style import COLOURS, FAINT, INK, styled
-from discreet.promises.box import Box
-from discreet.promises.shapes import Counterfactual, leaves
+from discreet.charts.style import (
+    COLOURS,
+    FAINT,
+    INK,
+    Row,
+    bare,
+    drawn,
+    named,
+    rows_of,
+    share,
+    styled,
+)
+from discreet.promises import Box, Counterfactual
+from discreet.promises.shapes import leaves
+from discreet.rounding import decimal_down
+from discreet.words import say
 
 __all__ = [
-    "ALLOWED",
-    "TOLERATED",
     "adversaries",
     "adversaries_data",
     "adversaries_spec",
-    "bare",
-    "filled",
+    "profile",
+    "profile_data",
     "profile_line",
     "profile_line_data",
     "profile_line_spec",
@@ -43,11 +48,10 @@ __all__ = [
     "tolerated_spec",
 ]
 
-Row = dict[str, Any]
 Path = tuple[str, float]
-TOLERATED, ALLOWED = "tolerated", "allowed by the budget"
 _POINTS = 80
 _TOP_RATIO, _TOP_EPSILON = 100.0, 4.0
+_KINDS = {"ratio": ("log", 1.0, _TOP_RATIO), "epsilon": ("linear", 0.0, _TOP_EPSILON)}
 
 
 def _path(box: Box) -> Path:
@@ -76,32 +80,36 @@ def _curves(choice: Choice) -> list[tuple[str, Any, Path]]:
     return [(str(place), part, _path(part.box)) for place, part in enumerate(parts, 1)]
 
 
+# -- tolerated and allowed
+
+
 def tolerated_data(choice: Choice, top: float = 1.0) -> dict[str, list[Row]]:
     """Return what is tolerated and what the budget allows, for beliefs before up to `top`."""
+    asked, allowed = say("charts.tolerated.tolerated"), say("charts.tolerated.allowed")
     lines: list[Row] = []
     single: list[Row] = []
     paths: dict[Path, str] = {}
+
+    def add(line: str, curve: str, before: float, after: float) -> None:
+        lines.append({"line": line, "curve": curve, "before": before, "after": after})
+
     for name, part, path in _curves(choice):
         paths.setdefault(path, name)
         box = part.box
         if box.p_fixed and box.q_fixed:
             before = box.p1 * box.q1
             after = min(1.0, part.ratio_at(box.p1, box.q1) * before)
-            single.append({"line": TOLERATED, "before": before, "after": after})
+            single.append({"line": asked, "before": before, "after": after})
             continue
         for prior in _priors(path, top, choice):
             if box.contains(prior.p, prior.q):
                 after = min(1.0, part.ratio_at(prior.p, prior.q) * prior.pq)
-                lines.append(_row(TOLERATED, f"t{name}", prior.pq, after))
+                add(asked, f"t{name}", prior.pq, after)
     for path, name in paths.items():
-        lines.append(_row(ALLOWED, f"a{name}", 0.0, 0.0))
+        add(allowed, f"a{name}", 0.0, 0.0)
         for prior in _priors(path, top, choice):
-            lines.append(_row(ALLOWED, f"a{name}", prior.pq, choice.posterior_at(prior)))
+            add(allowed, f"a{name}", prior.pq, choice.posterior_at(prior))
     return {"lines": lines, "points": single, "binding": _binding(choice)}
-
-
-def _row(line: str, curve: str, before: float, after: float) -> Row:
-    return {"line": line, "curve": curve, "before": before, "after": after}
 
 
 def _binding(choice: Choice) -> list[Row]:
@@ -109,83 +117,47 @@ def _binding(choice: Choice) -> list[Row]:
     p, q = choice.binding.p, choice.binding.q
     if not (p > 0 and q > 0) or math.isinf(choice.epsilon):
         return []
-    prior = Prior(p, q)
-    return [{"before": prior.pq, "after": choice.posterior_at(prior), "label": "binds"}]
+    prior, label = Prior(p, q), say("charts.binds")
+    return [{"before": prior.pq, "after": choice.posterior_at(prior), "label": label}]
 
 
 @lru_cache(maxsize=64)
 def _tolerated_shape(top: float, high: float) -> dict[str, Any]:
-    x = alt.X(
-        "before:Q",
-        title="belief before",
-        scale=alt.Scale(domain=[0, top], clamp=False),
-        axis=alt.Axis(format="~%", tickCount=6),
-    )
-    y = alt.Y(
-        "after:Q",
-        title="belief after, at most",
-        scale=alt.Scale(domain=[0, high]),
-        axis=alt.Axis(format="~%", tickCount=6),
-    )
-    names = [TOLERATED, ALLOWED]
+    x = alt.X("before:Q", title=say("charts.belief.before"), **share(top))
+    y = alt.Y("after:Q", title=say("charts.belief.at_most"), **share(high))
+    names = [say("charts.tolerated.tolerated"), say("charts.tolerated.allowed")]
     legend = alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, symbolSize=400)
-    colour = alt.Color(
-        "line:N",
-        title=None,
-        scale=alt.Scale(domain=names, range=[COLOURS[1], COLOURS[0]]),
-        legend=legend,
-    )
-    dash = alt.StrokeDash(
-        "line:N",
-        title=None,
-        scale=alt.Scale(domain=names, range=[[6, 4], [1, 0]]),
-        legend=legend,
-    )
+    key = {"title": None, "legend": legend}
+    colours = alt.Scale(domain=names, range=[COLOURS[1], COLOURS[0]])
+    dashes = alt.Scale(domain=names, range=[[6, 4], [1, 0]])
     reach = min(top, high)
-    still = [{"before": 0, "after": 0}, {"before": reach, "after": reach}]
-    nothing = (
-        alt.Chart(alt.Data(values=still))
-        .mark_line(color=FAINT, strokeWidth=1, strokeDash=[2, 3])
-        .encode(x=x, y=y)
+    still = rows_of([{"before": end, "after": end} for end in (0, reach)])
+    curves = named("lines").mark_line(strokeWidth=2.5, clip=True)
+    single = named("points").mark_point(
+        filled=True, size=90, opacity=1, clip=True, color=COLOURS[1]
     )
-    lines = (
-        alt.Chart(alt.NamedData(name="lines"))
-        .mark_line(strokeWidth=2.5, clip=True)
-        .encode(x=x, y=y, color=colour, strokeDash=dash, detail="curve:N", order="before:Q")
+    bound = named("binding").encode(x=x, y=y)
+    word = bound.mark_text(dx=14, dy=14, align="left", color=INK, clip=True)
+    chart = alt.layer(
+        still.mark_line(color=FAINT, strokeWidth=1, strokeDash=[2, 3]).encode(x=x, y=y),
+        curves.encode(
+            x=x,
+            y=y,
+            color=alt.Color("line:N", scale=colours, **key),
+            strokeDash=alt.StrokeDash("line:N", scale=dashes, **key),
+            detail="curve:N",
+            order="before:Q",
+        ),
+        single.encode(x=x, y=y),
+        bound.mark_point(size=260, strokeWidth=2, color=INK, opacity=1, clip=True),
+        word.encode(text="label:N"),
     )
-    single = (
-        alt.Chart(alt.NamedData(name="points"))
-        .mark_point(filled=True, size=90, opacity=1, clip=True, color=COLOURS[1])
-        .encode(x=x, y=y)
-    )
-    bound = alt.Chart(alt.NamedData(name="binding")).encode(x=x, y=y)
-    ring = bound.mark_point(size=260, strokeWidth=2, color=INK, opacity=1, clip=True)
-    word = bound.mark_text(dx=14, dy=14, align="left", color=INK, clip=True).encode(text="label:N")
-    chart = (nothing + lines + single + ring + word).properties(width="container", height=340)
-    return bare(chart)
-
-
-def bare(chart: Any) -> dict[str, Any]:
-    """Return a chart's shape without rows and title: the page puts words beside a chart."""
-    shape: dict[str, Any] = styled(chart, "").to_dict(validate=False)
-    shape.pop("title", None)
-    config = shape["config"]
-    config["padding"] = 4
-    for part in ("axis", "legend"):
-        config[part] |= {"labelFontSize": 13, "titleFontSize": 13}
-    return shape
-
-
-def filled(shape: dict[str, Any], rows: dict[str, list[Row]]) -> dict[str, Any]:
-    """Return a shape with the rows of its named data sets."""
-    out = copy(shape)
-    out["datasets"] = {**out.get("datasets", {}), **rows}
-    return out
+    return bare(chart.properties(width="container", height=340), large=True)
 
 
 def tolerated_spec(choice: Choice, top: float = 1.0, high: float = 1.0) -> dict[str, Any]:
     """Return belief before and after, tolerated and allowed, as Vega-Lite."""
-    return filled(_tolerated_shape(top, high), tolerated_data(choice, top))
+    return drawn(_tolerated_shape(top, high), tolerated_data(choice, top))
 
 
 def tolerated(choice: Choice, top: float = 1.0, high: float = 1.0) -> Any:
@@ -193,7 +165,7 @@ def tolerated(choice: Choice, top: float = 1.0, high: float = 1.0) -> Any:
     return alt.Chart.from_dict(tolerated_spec(choice, top, high) | {"width": 420})
 
 
-# -- the profile itself
+# -- the profile along one prior
 
 
 def profile_line_data(choice: Choice, top: float = 1.0) -> dict[str, list[Row]]:
@@ -217,27 +189,18 @@ def profile_line_data(choice: Choice, top: float = 1.0) -> dict[str, list[Row]]:
 
 @lru_cache(maxsize=64)
 def _profile_shape(top: float, key: str) -> dict[str, Any]:
-    title, kind = {
-        "ratio": ("r*: after ÷ before, at most", "log"),
-        "epsilon": ("largest ε at this prior", "linear"),
-    }[key]
-    x = alt.X(
-        "before:Q",
-        title="belief before",
-        scale=alt.Scale(domain=[0, top]),
-        axis=alt.Axis(format="~%", tickCount=6),
-    )
-    y = alt.Y(f"{key}:Q", title=title, scale=alt.Scale(type=kind), axis=alt.Axis(tickCount=5))
+    x = alt.X("before:Q", title=say("charts.belief.before"), **share(top))
+    scale, axis = alt.Scale(type=_KINDS[key][0]), alt.Axis(tickCount=5)
+    y = alt.Y(f"{key}:Q", title=say(f"charts.profile.{key}"), scale=scale, axis=axis)
     line = (
-        alt.Chart(alt.NamedData(name="profile"))
+        named("profile")
         .mark_line(color=COLOURS[1], strokeWidth=2.5, strokeDash=[6, 4], clip=True)
         .encode(x=x, y=y, detail="curve:N", order="before:Q")
         .transform_filter(f"isValid(datum.{key})")
     )
     if key == "epsilon":
-        rule = alt.Chart(alt.NamedData(name="budget")).encode(y=y)
-        line = line + rule.mark_rule(color=COLOURS[0], strokeWidth=2)
-    return bare(line.properties(width="container", height=150))
+        line = line + named("budget").encode(y=y).mark_rule(color=COLOURS[0], strokeWidth=2)
+    return bare(line.properties(width="container", height=150), large=True)
 
 
 def profile_line_spec(choice: Choice, key: str = "ratio", top: float = 1.0) -> dict[str, Any]:
@@ -245,12 +208,58 @@ def profile_line_spec(choice: Choice, key: str = "ratio", top: float = 1.0) -> d
     rows = profile_line_data(choice, top)
     if key == "ratio":
         rows.pop("budget")
-    return filled(_profile_shape(top, key), rows)
+    return drawn(_profile_shape(top, key), rows)
 
 
 def profile_line(choice: Choice, key: str = "ratio", top: float = 1.0) -> Any:
     """Draw r* or the largest ε along the prior."""
     return alt.Chart.from_dict(profile_line_spec(choice, key, top) | {"width": 420})
+
+
+def profile_data(tolerance: Any) -> list[Row]:
+    """Return r* and the largest ε along the free prior of a tolerance with p or q fixed."""
+    box = tolerance.box
+    ends = (box.q0, box.q1) if box.p_fixed else (box.p0, box.p1)
+    rows = []
+    for x in _between(max(ends[0], 1e-3), ends[1]):
+        p, q = (box.p1, x) if box.p_fixed else (x, box.q1)
+        ratio = tolerance.ratio_at(p, q)
+        rows.append({"prior": x, "ratio": ratio, "epsilon": epsilon_for_ratio(p, q, ratio)})
+    return rows
+
+
+def _between(low: float, high: float) -> list[float]:
+    """Priors between the ends, denser towards the lower one, where profiles are steep."""
+    even = [low + (high - low) * i / 399 for i in range(399)]
+    steep = [low * (high / low) ** (i / 59) for i in range(59)]
+    return sorted({*even, *steep, high})
+
+
+def profile(tolerance: Any, title: str | None = None) -> Any:
+    """Draw r* along the free prior, and under it the largest ε at each prior."""
+    rows, choice = profile_data(tolerance), choose(tolerance)
+    which = "q" if tolerance.box.p_fixed else "p"
+    axis = alt.Axis(format="%")
+    x = alt.X("prior:Q", title=say("charts.profile.prior", which=which), axis=axis)
+    tops = {"ratio": _TOP_RATIO, "epsilon": 3 * choice.epsilon + 2}
+    titles = {"ratio": say("charts.profile.fold"), "epsilon": say("charts.profile.epsilon")}
+    upper, lower = (
+        rows_of([row for row in rows if row[key] <= top and math.isfinite(row[key])])
+        .mark_line(color=COLOURS[0])
+        .encode(x=x, y=alt.Y(f"{key}:Q", title=titles[key]))
+        for key, top in tops.items()
+    )
+    budget = {"y": choice.epsilon, "label": f"ε = {decimal_down(choice.epsilon, 4):.4f}"}
+    rule = rows_of([budget]).encode(y="y:Q")
+    label = rule.mark_text(align="left", dy=-8, color=COLOURS[1], fontWeight=600)
+    below = (
+        lower
+        + rule.mark_rule(color=COLOURS[1], strokeDash=[5, 3])
+        + label.encode(x=alt.value(6), text="label:N")
+    )
+    panels = (panel.properties(width=420, height=170) for panel in (upper, below))
+    heading = title or say("charts.profile.title")
+    return styled(alt.vconcat(*panels, spacing=18), heading, str(choice.tolerance))
 
 
 # -- both priors at once
@@ -286,8 +295,8 @@ def adversaries_data(
         (p0, p1), (q0, q1) = ((max(0.0, x - half), min(1.0, x + half)) for x in (p, q))
         row = {"p0": p0, "p1": p1, "q0": q0, "q1": q1}
         rows.append(row | {"ratio": min(ratio, _TOP_RATIO), "epsilon": largest})
-    bound = choice.binding
-    spot = [] if math.isinf(choice.epsilon) else [{"p0": bound.p, "q0": bound.q, "label": "binds"}]
+    bound = {"p0": choice.binding.p, "q0": choice.binding.q, "label": say("charts.binds")}
+    spot = [] if math.isinf(choice.epsilon) else [bound]
     # From (pq, 1) to (1, pq), evenly in log p: a hyperbola as steep as it is flat.
     lines = [
         {"edge": str(place), "p0": edge ** (1 - i / 40), "q0": edge ** (i / 40)}
@@ -299,48 +308,41 @@ def adversaries_data(
 
 @lru_cache(maxsize=4)
 def _adversaries_shape(key: str) -> dict[str, Any]:
-    label, kind, low, top = {
-        "ratio": ("r*", "log", 1.0, _TOP_RATIO),
-        "epsilon": ("largest ε", "linear", 0.0, _TOP_EPSILON),
-    }[key]
-    unit, plain = alt.Scale(domain=[0, 1]), alt.Axis(grid=False, format="~%", values=[0, 0.5, 1])
+    kind, low, top = _KINDS[key]
+    plain = share(grid=False, format="~%", values=[0, 0.5, 1])
+    # Dark where little may be learned; one hue, so that no end looks good or bad.
+    blues = alt.Scale(type=kind, scheme="blues", reverse=True, domain=[low, top], clamp=True)
+    legend = alt.Legend(orient="top", gradientLength=180, titleLimit=260)
+    title = say(f"charts.adversaries.{key}", top=top)
     cells = (
-        alt.Chart(alt.NamedData(name="cells"))
+        named("cells")
         .mark_rect(stroke=None)
         .encode(
-            x=alt.X("p0:Q", title="p: is in the data", scale=unit, axis=plain),
+            x=alt.X("p0:Q", title=say("charts.adversaries.p"), **plain),
             x2="p1:Q",
-            y=alt.Y("q0:Q", title="q: has the value, if in", scale=unit, axis=plain),
+            y=alt.Y("q0:Q", title=say("charts.adversaries.q"), **plain),
             y2="q1:Q",
-            color=alt.Color(
-                f"{key}:Q",
-                title=f"{label}, up to {top:g}",
-                # Dark where little may be learned; one hue, so that no end looks good or bad.
-                scale=alt.Scale(
-                    type=kind, scheme="blues", reverse=True, domain=[low, top], clamp=True
-                ),
-                legend=alt.Legend(orient="top", gradientLength=180, titleLimit=260),
-            ),
+            color=alt.Color(f"{key}:Q", title=title, scale=blues, legend=legend),
         )
     )
     edges = (
-        alt.Chart(alt.NamedData(name="edges"))
+        named("edges")
         .mark_line(color=COLOURS[1], strokeWidth=2, strokeDash=[6, 4], clip=True)
         .encode(x="p0:Q", y="q0:Q", detail="edge:N", order="p0:Q")
     )
-    spot = alt.Chart(alt.NamedData(name="spot")).encode(x="p0:Q", y="q0:Q")
+    spot = named("spot").encode(x="p0:Q", y="q0:Q")
     ring = spot.mark_point(size=160, strokeWidth=3, color=COLOURS[1], opacity=1)
     # The adversary that binds stands where it is darkest.
     word = spot.mark_text(dx=-12, dy=-10, align="right", color="white", fontWeight=600)
     chart = cells + edges + ring + word.encode(text="label:N")
-    return bare(chart.properties(width="container", height=300))
+    return bare(chart.properties(width="container", height=300), large=True)
 
 
 def adversaries_spec(
     choice: Choice, key: str = "epsilon", points: int = 24, edges: Sequence[float] = ()
 ) -> dict[str, Any]:
     """Return r* or the largest ε over both priors as Vega-Lite, a heat map."""
-    return filled(_adversaries_shape(key), adversaries_data(choice, points, edges))
+    return drawn(_adversaries_shape(key), adversaries_data(choice, points, edges))
 
 
 def adversaries(choice: Choice, key: str = "epsilon", points: int = 48) -> Any:

@@ -1,0 +1,327 @@
+"""Charts of belief: a hundred figures, belief before and after, belief over many releases.
+
+Filled against outlined figures, and labels at the marks, so that nothing depends on colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
+
+import altair as alt
+
+from discreet.beliefs import Bounds, Prior, explain, membership
+from discreet.beliefs.belief import Belief, Sided
+from discreet.charts.style import (
+    COLOURS,
+    FAINT,
+    INK,
+    MUTED,
+    Row,
+    bare,
+    drawn,
+    limit_rule,
+    lines,
+    named,
+    rows_of,
+    share,
+    styled,
+)
+from discreet.errors import InputError
+from discreet.laws import Mechanism
+from discreet.rounding import decimal_down, decimal_up, percent
+from discreet.series import horizon
+from discreet.words import say
+
+__all__ = [
+    "before_after",
+    "before_after_data",
+    "before_after_spec",
+    "belief_over_time",
+    "belief_over_time_spec",
+    "icon_array",
+    "icon_data",
+    "icon_spec",
+    "implied_posterior",
+    "series_chart",
+    "series_data",
+]
+
+_PRIORS = tuple(i / 100 for i in range(1, 100))
+
+# -- a hundred figures
+
+# A head and shoulders, in the unit square that Vega scales.
+_FIGURE = (
+    "M0,-0.95A0.34,0.34 0 1,1 -0.001,-0.95Z"
+    "M-0.62,0.95L-0.62,0.35A0.42,0.42 0 0,1 -0.2,-0.07L0.2,-0.07A0.42,0.42 0 0,1 0.62,0.35"
+    "L0.62,0.95Z"
+)
+_KINDS = {  # filling and line
+    "before": (COLOURS[0], COLOURS[0]),
+    "more": (COLOURS[1], COLOURS[1]),
+    "others": ("transparent", FAINT),
+}
+
+
+def icon_data(before: int, after: int, of: int = 100) -> list[Row]:
+    """Return one row a figure: where it stands, what it is marked for, and the label of that."""
+    kinds = ["before"] * before + ["more"] * (after - before) + ["others"] * (of - after)
+    labels = {kind: say(f"charts.icons.{kind}", count=kinds.count(kind)) for kind in _KINDS}
+    return [
+        {"figure": i + 1, "row": i // 10, "column": i % 10, "kind": kind, "label": labels[kind]}
+        for i, kind in enumerate(kinds)
+    ]
+
+
+def _figures(chart: alt.Chart, labels: Mapping[str, str], **legend: Any) -> Any:
+    """Return figures in rows of ten, filled and outlined by their kind."""
+    hidden = alt.Axis(labels=False, ticks=False, domain=False, grid=False)
+    domain = list(labels)
+    fills, strokes = (
+        alt.Scale(domain=domain, range=[_KINDS[kind][i] for kind in labels.values()])
+        for i in (0, 1)
+    )
+    key = {"title": None, "sort": domain}
+    keyed = alt.Legend(symbolType="square", symbolSize=120, **legend)
+    return (
+        chart.mark_point(shape=_FIGURE, size=150, strokeWidth=1.4, opacity=1)
+        .encode(
+            x=alt.X("column:O", title=None, axis=hidden),
+            y=alt.Y("row:O", title=None, axis=hidden),
+            fill=alt.Fill("label:N", scale=fills, legend=keyed, **key),
+            stroke=alt.Stroke("label:N", scale=strokes, **key),
+        )
+        .properties(width=230, height=250)
+    )
+
+
+def icon_array(before: int, after: int, of: int = 100, title: str = "") -> Any:
+    """Draw a hundred figures: those marked before, and those that may be marked after."""
+    rows = icon_data(before, after, of)
+    labels = {row["label"]: row["kind"] for row in rows}
+    chart = _figures(rows_of(rows), labels, orient="right")
+    return styled(chart, title or say("charts.icons.title", before=before, after=after, of=of))
+
+
+@lru_cache(maxsize=256)
+def _icon_shape(labels: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    return bare(_figures(named("figures"), dict(labels), orient="bottom", columns=3))
+
+
+def icon_spec(before: int, after: int, of: int = 100) -> dict[str, Any]:
+    """Return a hundred figures as Vega-Lite, for a narrow screen: the key below them."""
+    rows = icon_data(before, after, of)
+    labels = dict.fromkeys((row["label"], row["kind"]) for row in rows)
+    return drawn(_icon_shape(tuple(labels)), {"figures": rows})
+
+
+# -- belief before and after
+
+
+def _nothing_learned(x: alt.X, y: alt.Y) -> Any:
+    """Return the diagonal: belief after as before."""
+    ends = [{"prior": end, "upper": end} for end in (0, 1)]
+    return rows_of(ends).mark_line(color=FAINT, strokeDash=[4, 4]).encode(x=x, y=y)
+
+
+def _band(bounds: alt.Chart, marked: alt.Chart, size: int, **axis: Any) -> list[Any]:
+    """Return the layers of bounds on belief: the diagonal, a band with its edges, a mark, words."""
+    x = alt.X("prior:Q", title=say("charts.belief.before"), **share(**axis))
+    y = alt.Y("upper:Q", title=say("charts.belief.after"), **share(**axis))
+    low = alt.Y("lower:Q", scale=alt.Scale(domain=[0, 1]))
+    edge = bounds.mark_line(color=COLOURS[0], strokeWidth=2)
+    spot = marked.mark_point(filled=True, size=size, color=COLOURS[1], opacity=1)
+    word = marked.mark_text(align="left", dx=8, dy=12, color=INK, fontWeight=600)
+    return [
+        _nothing_learned(x, y),
+        bounds.mark_area(color=COLOURS[0], opacity=0.18).encode(x=x, y=low, y2="upper:Q"),
+        edge.encode(x=x, y=y),
+        edge.encode(x=x, y=low),
+        spot.encode(x=x, y=y),
+        word.encode(x=x, y=y, text="label:N"),
+    ]
+
+
+def before_after_data(
+    guarantee: Any, *, confidence: float = 0.99, priors: Sequence[float] = _PRIORS
+) -> list[Row]:
+    """Return the bounds on belief at each prior of a strong adversary."""
+    rows = []
+    for p in priors:
+        bounds = explain(guarantee, Prior(p), confidence=confidence).posterior
+        if bounds is not None:
+            rows.append({"prior": p, "lower": bounds.lower, "upper": bounds.upper})
+    return rows
+
+
+def before_after(guarantee: Any, *, confidence: float = 0.99, marked: float = 0.5) -> Any:
+    """Draw what anyone may come to believe against what they believed before, with one marked."""
+    rows = before_after_data(guarantee, confidence=confidence)
+    spot = min(rows, key=lambda row: abs(row["prior"] - marked))
+    before, after = f"{spot['prior']:.0%}", percent(spot["upper"], "up")
+    mark = rows_of([spot | {"label": say("charts.belief.marked", before=before, after=after)}])
+    layers = _band(rows_of(rows), mark, 70, format="%")
+    return styled(
+        alt.layer(*layers).properties(width=340, height=280),
+        say("charts.belief.title"),
+        say("charts.belief.subtitle"),
+    )
+
+
+@lru_cache(maxsize=1)
+def _before_after_shape() -> dict[str, Any]:
+    *layers, _ = _band(named("bounds"), named("marked"), 90)  # the page says it beside the chart
+    return bare(alt.layer(*layers).properties(width="container", height=280))
+
+
+def before_after_spec(belief: Belief, marked: float | None) -> dict[str, Any]:
+    """Return what anyone may come to believe against what they believed before, as Vega-Lite.
+
+    The belief is one that a single bound on the privacy loss settles: in or not, or which of two
+    values.
+    """
+    loss = belief.epsilon_prime
+    if loss is None:
+        raise InputError("charts.two_steps")
+    rows = []
+    for p in (0.0, *_PRIORS, 1.0):
+        bounds = Bounds(p, p) if p in (0.0, 1.0) else membership.posterior(loss, p, belief.sided)
+        rows.append({"prior": p, "lower": bounds.lower, "upper": bounds.upper})
+    spots = [] if marked is None else [_spot(loss, marked, belief.sided)]
+    return drawn(_before_after_shape(), {"bounds": rows, "marked": spots})
+
+
+def _spot(loss: float, p: float, sided: Sided) -> Row:
+    upper = 1.0 if p >= 1 else membership.posterior(loss, p, sided).upper
+    return {"prior": p, "upper": upper}
+
+
+def implied_posterior(choice: Any) -> Any:
+    """Draw what any strong adversary may come to believe, against what they believed before."""
+    rows = before_after_data(choice.guarantee, priors=[i / 200 for i in range(1, 200)])
+    x = alt.X("prior:Q", title=say("charts.belief.before"), axis=alt.Axis(format="%"))
+    y = alt.Y("upper:Q", title=say("charts.belief.at_most"), axis=alt.Axis(format="%"))
+    note = rows_of([{"prior": 0.7, "upper": 0.64, "label": say("charts.belief.nothing")}])
+    layers = [
+        _nothing_learned(x, y),
+        note.mark_text(color=MUTED, align="left", dx=6, dy=10).encode(x=x, y=y, text="label:N"),
+        rows_of(rows).mark_line(color=COLOURS[0]).encode(x=x, y=y),
+    ]
+    return styled(
+        alt.layer(*layers).properties(width=380, height=300),
+        say("charts.belief.learned", epsilon=decimal_down(choice.epsilon, 4)),
+        say("charts.belief.adversary"),
+    )
+
+
+# -- belief over many releases
+
+_Strength: TypeAlias = Literal["generic", "curve", "exact"]
+_STRENGTHS: dict[_Strength, list[int]] = {  # and how each is dashed
+    "generic": [1, 0],
+    "curve": [7, 4],
+    "exact": [2, 3],
+}
+
+
+@lru_cache(maxsize=64)
+def _over_time_shape(
+    names: tuple[_Strength, ...], per_year: int, about: str, start: float
+) -> dict[str, Any]:
+    x = alt.X(
+        "years:Q",
+        title=say("charts.over_time.years", releases=per_year),
+        axis=alt.Axis(tickCount=6),
+        scale=alt.Scale(zero=True, nice=False),
+    )
+    whole, axis = alt.Scale(domain=[start, 1]), alt.Axis(format="~%", tickCount=6)
+    y = alt.Y("value:Q", title=say(f"charts.over_time.{about}"), axis=axis, scale=whole)
+    looks = dict(zip(_STRENGTHS, COLOURS, strict=False))
+    legend = alt.Legend(orient="top", symbolType="stroke", symbolSize=500, symbolStrokeWidth=2.4)
+    key = {"sort": list(names), "title": None, "legend": legend}
+    colours = alt.Scale(domain=list(names), range=[looks[name] for name in names])
+    dashes = alt.Scale(domain=list(names), range=[_STRENGTHS[name] for name in names])
+    colour = alt.Color("name:N", scale=colours, **key)
+    dash = alt.StrokeDash("name:N", scale=dashes, **key)
+    limit = named("limit").encode(y=alt.Y("limit:Q", scale=whole))
+    word = limit.mark_text(align="right", dx=-2, dy=12, color=MUTED)
+    dots = named("passed").mark_point(filled=True, size=70, opacity=1)
+    layers = [
+        named("belief").mark_line(strokeWidth=2.4).encode(x=x, y=y, color=colour, strokeDash=dash),
+        limit.mark_rule(strokeDash=[4, 4], color=FAINT),
+        word.encode(x=alt.value("width"), text="text:N"),
+        dots.encode(x=x, y=y, color=colour),
+    ]
+    return bare(alt.layer(*layers).properties(width="container", height=300))
+
+
+def belief_over_time_spec(
+    rows: Sequence[Row],
+    *,
+    per_year: int,
+    limit: float | None = None,
+    about: str = "posterior",
+    start: float = 0.0,
+) -> dict[str, Any]:
+    """Return belief over the years as Vega-Lite, one line a strength.
+
+    Each row has `name` (the strength), `k` (releases so far), `value`, and `passes`: whether it is
+    the first beyond the limit, which is marked by a dot.
+    """
+    names = tuple(name for name in _STRENGTHS if any(row["name"] == name for row in rows))
+    belief = [row | {"years": row["k"] / per_year} for row in rows]
+    text = "" if limit is None else say("charts.over_time.limit", percent=100 * limit)
+    limits = [] if limit is None else [{"limit": limit, "text": text}]
+    passed = [row for row in belief if row["passes"]]
+    shape = _over_time_shape(names, per_year, about, start)
+    return drawn(shape, {"belief": belief, "passed": passed, "limit": limits})
+
+
+def belief_over_time(rows: Sequence[Row], **how: Any) -> Any:
+    """Draw belief over the years; takes what `belief_over_time_spec` takes."""
+    return alt.Chart.from_dict(belief_over_time_spec(rows, **how) | {"width": 460})
+
+
+def series_data(
+    mechanism: Mechanism,
+    prior: float = 0.5,
+    *,
+    upto: int = 100,
+    confidence: float = 0.99,
+    sided: str = "two",
+) -> list[Row]:
+    """Return the posterior bound after k releases at every strength that the mechanism has."""
+    how: dict[str, Any] = {"upto": upto, "confidence": confidence, "sided": sided}
+    found = {name: horizon(mechanism, prior, **how, strength=name) for name in _STRENGTHS}
+    return [
+        {"name": name, "k": step.k, "posterior": step.posterior}
+        for name, series in found.items()
+        if series.strength == name  # the exact bound is not proved for every mechanism
+        for step in series.series
+    ]
+
+
+def series_chart(
+    mechanism: Mechanism,
+    prior: float = 0.5,
+    *,
+    upto: int = 100,
+    confidence: float = 0.99,
+    sided: str = "two",
+    limits: Iterable[float] = (),
+) -> Any:
+    """Draw belief against the number of releases, all strengths in one picture."""
+    x = alt.X("k:Q", title=say("charts.series.releases"))
+    scale = {"domain": [prior, 1]}
+    y = alt.Y("posterior:Q", title=say("charts.series.posterior"), scale=scale)
+    rows = series_data(mechanism, prior, upto=upto, confidence=confidence, sided=sided)
+    chart: Any = lines(rows, x, y, say("charts.series.strength"))
+    for limit in limits:
+        chart = chart + limit_rule(limit, "y", f"{decimal_up(limit, 4):g}")
+    return styled(
+        chart,
+        say("charts.series.title", prior=f"{prior:.0%}"),
+        say("charts.series.subtitle", confidence=confidence).splitlines(),
+    )

@@ -1,0 +1,133 @@
+"""Charts of a release: what noise does to one count, released values, what an account has spent.
+
+The noisy counts are an illustration (`laws.illustrating`): the same places in each law, so that a
+value moves and never jumps while a budget moves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import altair as alt
+
+from discreet.charts.style import COLOURS, FAINT, INK, Row, bare, drawn, named, rows_of, styled
+from discreet.laws.geometric import Geometric
+from discreet.laws.illustrating import illustrated
+from discreet.words import say
+
+__all__ = [
+    "account_chart",
+    "noisy_counts",
+    "noisy_counts_data",
+    "noisy_counts_spec",
+    "released_chart",
+]
+
+_SHOWN = 40
+
+
+def noisy_counts_data(
+    laws: Mapping[str, Geometric | None], count: int, limit: int | None = None
+) -> dict[str, list[Row]]:
+    """Return what a true count could look like under each law; None stands for no noise."""
+    rows: list[Row] = []
+    for name, law in laws.items():
+        noise = (0,) * _SHOWN if law is None else illustrated(law, _SHOWN)
+        rows += [
+            {"name": name, "published": count + value, "place": place / _SHOWN}
+            for place, value in enumerate(noise)
+        ]
+    border = [] if limit is None else [{"published": limit + 0.5}]
+    return {"published": rows, "truth": [{"published": count}], "limit": border}
+
+
+def _reach(rows: list[Row], count: int) -> float:
+    """Return a round number that every value is within, so that the axis seldom changes."""
+    farthest = max(1, *(abs(row["published"] - count) for row in rows))
+    size = 10.0 ** math.floor(math.log10(farthest))
+    return next(size * step for step in (1, 2, 5, 10) if size * step >= farthest)
+
+
+@lru_cache(maxsize=128)
+def _counts_shape(names: tuple[str, ...], low: float, high: float) -> dict[str, Any]:
+    x = alt.X(
+        "published:Q",
+        title=say("charts.counts.axis"),
+        scale=alt.Scale(domain=[low, high]),
+        axis=alt.Axis(tickCount=7, tickMinStep=1, grid=False),  # a count has no halves
+    )
+    colours = alt.Scale(domain=list(names), range=list(COLOURS[: len(names)]))
+    dots = (
+        named("published")
+        .mark_point(filled=True, size=34, opacity=0.75, clip=True)
+        .encode(
+            x=x,
+            y=alt.Y("name:N", title=None, sort=list(names), axis=alt.Axis(grid=True)),
+            yOffset=alt.YOffset("place:Q", scale=alt.Scale(domain=[-0.15, 1.15])),
+            color=alt.Color("name:N", scale=colours, legend=None),
+        )
+    )
+    truth = named("truth").mark_rule(color=INK, strokeWidth=1.5)
+    limit = named("limit").mark_rule(color=INK, strokeWidth=1.5, strokeDash=[6, 4])
+    chart = dots + truth.encode(x=x) + limit.encode(x=x)
+    return bare(chart.properties(width="container", height=90 * len(names)), large=True)
+
+
+def noisy_counts_spec(
+    laws: Mapping[str, Geometric | None], count: int, limit: int | None = None
+) -> dict[str, Any]:
+    """Return the values that a true count could be published as, as Vega-Lite."""
+    data = noisy_counts_data(laws, count, limit)
+    edge = 1.05 * _reach(data["published"] + data["limit"], count)  # the last value is seen whole
+    return drawn(_counts_shape(tuple(laws), count - edge, count + edge), data)
+
+
+def noisy_counts(laws: Mapping[str, Geometric | None], count: int, limit: int | None = None) -> Any:
+    """Draw what a true count could be published as under each law, with a limit if there is one."""
+    return alt.Chart.from_dict(noisy_counts_spec(laws, count, limit) | {"width": 420})
+
+
+def released_chart(rows: Sequence[Mapping[str, Any]], *, title: str, interval: float) -> Any:
+    """Draw released values with their intervals, in the order of the table.
+
+    Each row has `cell` (its name), `value`, `low` and `high`.
+    """
+    base = rows_of(rows)
+    y = alt.Y("cell:N", title=None, sort=None, axis=alt.Axis(labelLimit=260))
+    span = base.mark_rule(color=COLOURS[0], strokeWidth=2)
+    point = base.mark_point(filled=True, size=45, color=COLOURS[0], opacity=1)
+    x = alt.X("value:Q", title=say("charts.released.axis"))
+    layered = span.encode(y=y, x=alt.X("low:Q"), x2="high:Q") + point.encode(x=x, y=y)
+    chart = layered.properties(width=360, height=alt.Step(17))
+    return styled(chart, title, say("charts.released.interval", interval=interval))
+
+
+def account_chart(rows: Sequence[Mapping[str, Any]], *, sign: str, cap: float | None) -> Any:
+    """Draw what an account has spent, entry by entry, under its cap.
+
+    Each row has `entry`, `spent`, `label` and `this` (whether it is the release shown).
+    """
+    kinds = [say("charts.account.others"), say("charts.account.this")]
+    base = rows_of([{**row, "kind": kinds[bool(row["this"])]} for row in rows])
+    top = max([float(row["spent"]) for row in rows] + ([] if cap is None else [cap])) or 1.0
+    scale = alt.Scale(domain=[0, top * 1.15])
+    at = {
+        "x": alt.X("entry:O", title=say("charts.account.entry"), axis=alt.Axis(labelAngle=0)),
+        "y": alt.Y("spent:Q", title=say("charts.account.spent", sign=sign), scale=scale),
+    }
+    colours = alt.Scale(domain=kinds, range=list(COLOURS[:2]))
+    bars = base.mark_bar(size=26).encode(color=alt.Color("kind:N", title=None, scale=colours), **at)
+    layers = [bars, base.mark_text(dy=-7, color=INK).encode(text="label:N", **at)]
+    if cap is not None:
+        label = say("charts.account.cap", sign=sign, cap=cap)
+        limit = rows_of([{"cap": cap, "label": label}]).encode(y=alt.Y("cap:Q", scale=scale))
+        word = limit.mark_text(align="left", dy=-6, color=INK)
+        layers += [
+            limit.mark_rule(color=FAINT, strokeDash=[5, 3]),
+            word.encode(x=alt.value(4), text="label:N"),
+        ]
+    chart = alt.layer(*layers).properties(width=max(220, 60 * len(rows)), height=220)
+    return styled(chart, say("charts.account.title"))
