@@ -28,7 +28,7 @@ TOGETHER: dict[str, tuple[str, ...]] = {
         "tests/web/test_web_release_browser.py",
         "tests/web/test_web_explain_browser.py",
         "tests/web/test_web_series_browser.py",
-        "tests/explanations/test_explanations_browser.py",
+        "tests/reports/test_reports_browser.py",
     ),
     "engines": ("tests/engines/",),
     "docs": ("tests/docs/",),
@@ -52,7 +52,7 @@ LONG = (
     "tests/ledger/test_ledger_machine.py",
     "tests/measuring/",
     "tests/budgets/",
-    "tests/explanations/",
+    "tests/reports/",
 )
 
 

@@ -6,7 +6,8 @@ Its hash is SHA-256 of that text. So each hash stands for the whole history up t
 can recompute it with nothing but a SHA-256.
 
 Kinds: `begin` (the ledger itself), `upgrade` (its format), `open`, `promise`, `withdraw`, `grant`,
-`reserve`, `commit`, `charge`, `plan`, `slot`.
+`reserve`, `commit`, `charge`, `plan`, `slot`, `report` (the hash of a report's manifest; the
+release that it is about stands under `reported`, for a release may be reported more than once).
 """
 
 from __future__ import annotations

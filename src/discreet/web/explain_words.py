@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from discreet.beliefs import Belief, Bounds
-from discreet.explanations.figures import crowd_for, decimals, frequency, plain, times
-from discreet.explanations.published import Deployment, deployments
 from discreet.guarantees import PureDP
+from discreet.reports.published import Deployment, deployments
+from discreet.statements.figures import crowd_for, decimals, frequency, plain, times
 from discreet.web.links import link
 from discreet.web.percents import share
 from discreet.web.promises import KINDS, ExplainState, MeState
@@ -130,6 +130,6 @@ def how_joining(state: MeState, without: float) -> How:
         formula="with them in ≤ min(e^ε x + δ, 1 − e^(−ε)(1 − δ − x)), x the chance without",
         source="The definition of differential privacy, both ways round; the form that a study of "
         "963 people found the clearest (Nanayakkara and others 2023).",
-        python=f"from discreet import {name}; from discreet.explanations.joining import "
-        f"chance_if_joined; chance_if_joined({_promise(state)}, {without!r})",
+        python=f"from discreet import {name}; from discreet.beliefs.guesses import "
+        f"right_guess; right_guess({_promise(state)}, {without!r})",
     )

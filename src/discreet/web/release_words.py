@@ -96,8 +96,8 @@ def learned_words(facts: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
     if facts is None:
         return None
-    names, rows = learned_table(facts)
-    return {"names": names, "rows": rows, "holds": probability_text(facts)}
+    table = learned_table(facts)
+    return {"names": table.names, "rows": table.rows, "holds": probability_text(facts)}
 
 
 def promise_words(one: Standing) -> str:

@@ -1,36 +1,169 @@
 """The statement of a release: every fact that a regulator or a colleague asks for.
 
 It is made from the stored release and the ledger, and from nothing else: making it again changes no
-released number. As JSON it follows `statement.schema.json`; `markdown` writes it for people,
-`registry` as a record of the public registry of deployments.
+released number. As JSON it follows `statement.schema.json`; `written` has it as Markdown and as a
+record of the public registry of deployments, `page` as HTML. Each belief carries the parameters
+that it follows from, so that anyone can recompute it: the kind of guarantee and its numbers, the
+adjacency, the prior, and how often the bound may fail.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.explanations.figures import amount
-from discreet.explanations.risks import Risk, promise_facts, risk_of
-from discreet.explanations.sentences import AUDIENCES, Audience, check_audience, sentence
-from discreet.explanations.stored import Stored
-from discreet.explanations.topics import (
+from discreet.beliefs import Belief, Prior
+from discreet.beliefs.guesses import right_guess
+from discreet.budgets.limits import limits_of
+from discreet.errors import DiscreetError, GuaranteeError
+from discreet.guarantees import Adjacency, Guarantee
+from discreet.ledger.accounts import remaining_dict
+from discreet.ledger.promises import Made, made_promises
+from discreet.promises import Promise, Unit
+from discreet.reports.sentences import (
+    AUDIENCES,
+    Audience,
+    check_audience,
     guarantee_text,
     neighbours,
     not_protected,
     pure_against_approximate,
+    sentence,
 )
-from discreet.ledger.accounts import remaining_dict
-from discreet.ledger.promises import made_promises
-from discreet.promises import Unit
-from discreet.words import catalogue
+from discreet.reports.stored import Stored
+from discreet.rounding import decimal_down
+from discreet.statements import Learned, learned
+from discreet.statements.tables import amount_text, limit_text
+from discreet.words import say
 
-__all__ = ["FORMAT", "Statement", "cap_text", "release_text", "statement", "statement_schema"]
+__all__ = ["FORMAT", "Statement", "release_text", "statement", "statement_schema"]
 
 FORMAT = 2
+
+
+# -- what may be learned
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """The beliefs under everything charged to an account, and what was promised of them."""
+
+    total: dict[str, Any]
+    learned: Learned
+    promises: tuple[Promise, ...]
+
+    @property
+    def headline(self) -> Belief:
+        """The belief to speak of first."""
+        return self.learned.headline
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row a belief, with all that is needed to recompute it."""
+        found = []
+        for row in self.learned.rows:
+            for about, belief in row.beliefs():
+                if belief.prior is None or belief.posterior is None:
+                    continue
+                prior = belief.prior
+                found.append(
+                    {
+                        "about": about,
+                        "own": row.own,
+                        "p": prior.p,
+                        "q": prior.q,
+                        "lower": belief.posterior.lower,
+                        "upper": belief.posterior.upper,
+                        "holds_with": belief.holds_with,
+                        "joined": _joined(self.learned.total, prior, about),
+                        "tolerated": _tolerated(self.promises, prior),
+                    }
+                )
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the risk as JSON-ready values."""
+        first = self.learned.first
+        return {
+            "total": self.total,
+            "sided": first.sided,
+            "strength": first.strength,
+            "method": first.method,
+            "beliefs": self.rows(),
+            "worst": {
+                "difference": first.worst_difference.to_dict(),
+                "ratio": first.worst_ratio.to_dict(),
+            },
+            "beyond": None if first.beyond is None else first.beyond.to_dict(),
+            "by_confidence": [row.to_dict() for row in first.at_confidence],
+            "assumptions": first.assumptions.to_dict(),
+        }
+
+
+def total_dict(stored: Stored) -> dict[str, Any]:
+    """Return what the whole account has spent, in the numbers that everything follows from."""
+    numbers = stored.account.spent.floats("up")
+    delta = numbers.get("delta", 0.0)
+    kind = stored.total().kind
+    return {
+        "kind": "approximate-concentrated" if kind == "curve" else kind,
+        "epsilon": numbers.get("epsilon"),
+        "delta": delta if delta else None,
+        "rho": numbers.get("rho"),
+        "adjacency": stored.account.adjacency.value,
+    }
+
+
+def promise_facts(stored: Stored, made: Sequence[Made]) -> list[dict[str, Any]]:
+    """Return every promise of the account, with what became of it and which prior binds it."""
+    found = []
+    for one in made:
+        promise = one.registered.promise(stored.account)
+        binding = limits_of(promise).binding
+        about = {"about": promise.about, "binding": {"p": binding.p, "q": binding.q}}
+        found.append(one.to_dict() | about)
+    return found
+
+
+def risk_of(stored: Stored, unit: Unit, made: Sequence[Made]) -> Risk | None:
+    """Return what may be learned from everything charged to the account; None without a promise."""
+    if not stored.promised:
+        return None
+    total = stored.total()
+    promises = tuple(
+        one.registered.promise(stored.account) for one in made if one.withdrawn is None
+    )
+    found = learned(total, unit, promises)
+    if found is None:
+        raise GuaranteeError("reports.nothing_to_state", total=total)
+    return Risk(total_dict(stored), found, promises)
+
+
+def _joined(total: Guarantee, prior: Prior, about: str) -> float | None:
+    if total.adjacency is not Adjacency.ADD_REMOVE or about != "membership":
+        return None
+    return right_guess(total, prior.pq)
+
+
+def _tolerated(promises: Sequence[Promise], prior: Prior) -> float | None:
+    """Return the posterior that the promises allow at a prior they speak of; rounded down."""
+    found = []
+    for promise in promises:
+        for _, part in promise.parts:
+            box = part.box
+            inside = box.p0 <= prior.p <= box.p1 and box.q0 <= prior.q <= box.q1
+            if not inside or not hasattr(part, "ratio_at"):
+                continue
+            try:
+                found.append(part.ratio_at(prior.p, prior.q) * prior.pq)
+            except DiscreetError:
+                continue
+    return min(1.0, decimal_down(min(found), 12)) if found else None
+
+
+# -- the statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +208,6 @@ def statement(stored: Stored) -> Statement:
     subject = _unit(stored)
     unit, made = str(subject), made_promises(stored.entries)
     risk = risk_of(stored, subject, made)
-    said = catalogue().say
     facts: dict[str, Any] = {
         "format": FORMAT,
         "identity": _identity(stored),
@@ -85,26 +217,26 @@ def statement(stored: Stored) -> Statement:
             "subject": unit,
             "columns": list(protect.get("column", ())),
             "adjacency": protect["adjacency"],
-            "neighbours": said(f"statement.neighbours.{protect['adjacency']}", unit=unit),
+            "neighbours": say(f"statements.neighbours.{protect['adjacency']}", unit=unit),
         },
         "contribution_bounds": _contributions(stored),
         "data_domain": _domain(stored),
         "bases": list(_bases(stored)),
         "invariants": _invariants(stored),
         "model": {
-            "name": said("statement.model.name"),
-            "trust": said("statement.model.trust", unit=unit),
+            "name": say("statements.model.name"),
+            "trust": say("statements.model.trust", unit=unit),
         },
         "composition": {
             "filter": stored.account.filter.value,
-            "rule": said(f"statement.composition.{stored.account.filter.value}"),
-            "within": said("statement.composition.within"),
+            "rule": say(f"statements.composition.{stored.account.filter.value}"),
+            "within": say("statements.composition.within"),
         },
         "spending": _spending(stored),
         "processing": _processing(stored),
         "mechanisms": _mechanisms(stored),
         "library": stored.said.get("made_with"),
-        "floating_point": said(f"statement.floats.{_kind(stored)}"),
+        "floating_point": say(f"statements.floats.{_kind(stored)}"),
         "accuracy": list(stored.said.get("plan", {}).get("accuracy", [])),
         "biases": list(_biases(stored)),
         "promises": promise_facts(stored, made),
@@ -151,7 +283,7 @@ def _identity(stored: Stored) -> dict[str, Any]:
         "region": about.get("region"),
         "description": about.get("description"),
         "intended_use": about.get("intended_use"),
-        "product": catalogue().say(f"statement.product_{_kind(stored)}"),
+        "product": say(f"statements.product_{_kind(stored)}"),
     }
 
 
@@ -159,7 +291,7 @@ def _guarantee(stored: Stored) -> dict[str, Any]:
     """Return the promise of this release by itself."""
     if not stored.promised:
         return {
-            "variant": catalogue().say("statement.variant_none"),
+            "variant": say("statements.variant_none"),
             "kind": "none",
             "epsilon": None,
             "delta": None,
@@ -173,7 +305,7 @@ def _guarantee(stored: Stored) -> dict[str, Any]:
     elif spent["delta"]:
         kind = "approximate"
     return {
-        "variant": catalogue().say(f"kind.{kind}.name"),
+        "variant": say(f"reports.kind.{kind}.name"),
         "kind": kind,
         **{name: spent[name] for name in ("epsilon", "delta", "rho")},
     }
@@ -202,18 +334,18 @@ def _domain(stored: Stored) -> str:
         names += [*entry.get("by", ()), *([c] if (c := _column_of(entry)) else [])]
     names += spec.get("columns", ()) if stored.synthetic else ()
     columns = ", ".join(dict.fromkeys(names))
-    return catalogue().say(f"statement.domain.{_kind(stored)}", columns=columns)
+    return say(f"statements.domain.{_kind(stored)}", columns=columns)
 
 
 def _bases(stored: Stored) -> Iterator[dict[str, str]]:
     """Where everything comes from that could have come from the data."""
-    say, spec = catalogue().say, stored.said["spec"]
+    spec = stored.said["spec"]
     if stored.synthetic:
         for column in spec.get("columns", ()):
-            name = say("statement.bases.keys", column=column)
-            yield {"what": name, "basis": say("statement.bases.listed"), "kind": "public"}
-        name = say("statement.bases.records_of")
-        yield {"what": name, "basis": say("statement.bases.records"), "kind": "public"}
+            name = say("statements.bases.keys", column=column)
+            yield {"what": name, "basis": say("statements.bases.listed"), "kind": "public"}
+        name = say("statements.bases.records_of")
+        yield {"what": name, "basis": say("statements.bases.records"), "kind": "public"}
         return
     thresholds = {
         call["statistic"]: call["threshold"]
@@ -231,34 +363,34 @@ def _bases(stored: Stored) -> Iterator[dict[str, str]]:
 def _bases_of(
     entry: Mapping[str, Any], name: str, thresholds: Mapping[str, int]
 ) -> Iterator[dict[str, str]]:
-    say, keys = catalogue().say, entry.get("keys", {})
+    keys = entry.get("keys", {})
     for column in entry.get("by", ()):
-        what = say("statement.bases.keys", column=column)
+        what = say("statements.bases.keys", column=column)
         if "discover" in keys:
             found = thresholds.get(name) or next(iter(thresholds.values()), 0)
-            basis = say("statement.bases.paid", threshold=f"{found:,}")
+            basis = say("statements.bases.paid", threshold=f"{found:,}")
             yield {"what": what, "basis": basis, "kind": "paid"}
         else:
             where = "file" if isinstance(keys.get(column), str) else "listed"
-            yield {"what": what, "basis": say(f"statement.bases.{where}"), "kind": "public"}
-    column, declared = _column_of(entry) or name, say("statement.bases.declared")
+            yield {"what": what, "basis": say(f"statements.bases.{where}"), "kind": "public"}
+    column, declared = _column_of(entry) or name, say("statements.bases.declared")
     if "bounds" in entry:
-        what = say("statement.bases.bounds", column=column)
+        what = say("statements.bases.bounds", column=column)
         yield {"what": what, "basis": declared, "kind": "public"}
     if "candidates" in entry or "bins" in entry:
-        what = say("statement.bases.candidates", column=column)
+        what = say("statements.bases.candidates", column=column)
         yield {"what": what, "basis": declared, "kind": "public"}
     if name in thresholds:
-        what = say("statement.bases.threshold_of", statistic=name)
-        yield {"what": what, "basis": say("statement.bases.threshold"), "kind": "public"}
+        what = say("statements.bases.threshold_of", statistic=name)
+        yield {"what": what, "basis": say("statements.bases.threshold"), "kind": "public"}
 
 
 def _invariants(stored: Stored) -> str:
     """What is published without noise."""
     n = stored.said.get("n")
     if n is None:
-        return catalogue().say("statement.invariants.none")
-    return catalogue().say("statement.invariants.size", n=f"{n:,}")
+        return say("statements.invariants.none")
+    return say("statements.invariants.size", n=f"{n:,}")
 
 
 def _spending(stored: Stored) -> dict[str, Any]:
@@ -289,12 +421,12 @@ def _spending(stored: Stored) -> dict[str, Any]:
 
 
 def _processing(stored: Stored) -> dict[str, str]:
-    say, spec = catalogue().say, stored.said["spec"]
-    before = [say(f"statement.processing.{spec.get('nulls', 'drop')}")]
+    spec = stored.said["spec"]
+    before = [say(f"statements.processing.{spec.get('nulls', 'drop')}")]
     if stored.said["unit"]["unit"] != "record":
-        before.append(say("statement.processing.bounding"))
+        before.append(say("statements.processing.bounding"))
     after = "after_synthetic" if stored.synthetic else "after"
-    return {"before": " ".join(before), "after": say(f"statement.processing.{after}")}
+    return {"before": " ".join(before), "after": say(f"statements.processing.{after}")}
 
 
 def _mechanisms(stored: Stored) -> list[dict[str, Any]]:
@@ -308,50 +440,42 @@ def _mechanisms(stored: Stored) -> list[dict[str, Any]]:
 
 def _biases(stored: Stored) -> Iterator[dict[str, Any]]:
     """Which biases there are; their size is known only where it was paid for."""
-    say, spec = catalogue().say, stored.said["spec"]
+    spec = stored.said["spec"]
     if stored.synthetic:
-        yield {"kind": "blur", "text": say("statement.bias.blur"), "size": None}
+        yield {"kind": "blur", "text": say("statements.bias.blur"), "size": None}
     if stored.said["unit"]["unit"] != "record":
-        yield {"kind": "bounding", "text": say("statement.bias.bounding"), "size": None}
+        yield {"kind": "bounding", "text": say("statements.bias.bounding"), "size": None}
     for entry in spec.get("statistics", ()):
         if "bounds" in entry:
             low, high = (f"{float(end):g}" for end in entry["bounds"])
             text = say(
-                "statement.bias.clipping", column=_column_of(entry) or "", low=low, high=high
+                "statements.bias.clipping", column=_column_of(entry) or "", low=low, high=high
             )
             yield {"kind": "clipping", "text": text, "size": None}
         if "discover" in entry.get("keys", {}):
-            yield {"kind": "suppression", "text": say("statement.bias.suppression"), "size": None}
+            yield {"kind": "suppression", "text": say("statements.bias.suppression"), "size": None}
     if spec.get("nulls", "drop") == "drop":
-        yield {"kind": "nulls", "text": say("statement.bias.nulls"), "size": None}
+        yield {"kind": "nulls", "text": say("statements.bias.nulls"), "size": None}
 
 
 def release_text(
     facts: Mapping[str, Any], audience: Audience = "public", unit: str = "one person"
 ) -> str:
     """Return what a release is and what it cost, from the facts of its statement."""
-    say, identity, spending = catalogue().say, facts["identity"], facts["spending"]
+    identity, spending = facts["identity"], facts["spending"]
     if check_audience(audience) == "public":
         alike = neighbours(facts["unit"]["adjacency"], unit)["alike"]
-        opening = say("release.public", purpose=identity["purpose"], alike=alike)
-        return f"{opening} {say('release.public_spent')}"
-    nothing = say("release.nothing_left")
+        opening = say("reports.release.public", purpose=identity["purpose"], alike=alike)
+        return f"{opening} {say('reports.release.public_spent')}"
     return say(
-        f"release.{audience}",
+        f"reports.release.{audience}",
         release_id=identity["release_id"],
         account=identity["account"],
-        spent=amount(spending["this"], "up", nothing),
-        account_spent=amount(spending["account_now"], "up", nothing),
+        spent=amount_text(spending["this"]),
+        account_spent=amount_text(spending["account_now"]),
         filter=facts["composition"]["filter"],
-        remaining=cap_text(spending["remaining"]),
+        remaining=limit_text(spending["remaining"]),
     )
-
-
-def cap_text(said: Mapping[str, Any]) -> str:
-    """Return a cap, or what is left of it; rounded down."""
-    if said.get("unbounded"):
-        return catalogue().say("statement.label.no_cap")
-    return amount(dict(said), "down", catalogue().say("release.nothing_left"))
 
 
 def _texts(

@@ -1,9 +1,10 @@
-"""`report`: one file that anyone can open, the statement in three forms, and the means to check it.
+"""`report`: one folder that anyone can open, send and check.
 
 Into `OUTPUT/RELEASE_ID/report/` go `report.html`, `statement.json`, `statement.md`,
-`registry.yaml`, `evidence.json` (the chain of the account's entries, and the hashes of the other
-files) and `verify.py`, which needs nothing but Python. The released files stay as they are; made
-again from the same ledger, every file comes out the same.
+`registry.yaml`, `evidence.json` (the chain of the account's entries), `released/` (the files of the
+release, byte for byte), `verify.py`, which needs nothing but Python, and `manifest.json`, which
+names every other file with its size and hash. The ledger gets an entry with the manifest's hash,
+where it can be written. Made again from the same ledger, every file comes out the same.
 """
 
 from __future__ import annotations
@@ -16,30 +17,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import InputError
-from discreet.explanations.markdown import markdown
-from discreet.explanations.page import page
-from discreet.explanations.pictures import pictures
-from discreet.explanations.registry import registry_yaml
-from discreet.explanations.statements import Statement, statement
-from discreet.explanations.stored import Stored, find
-from discreet.explanations.topics import series_text
+from discreet.errors import DiscreetError, InputError
+from discreet.ledger.entries import canonical
+from discreet.releases.outputs import FILES
+from discreet.reports.facts import Statement, statement
+from discreet.reports.page import page
+from discreet.reports.pictures import pictures
+from discreet.reports.sentences import series_text
+from discreet.reports.stored import Stored, find
+from discreet.reports.written import markdown, registry_yaml
 
 __all__ = ["FOLDER", "Report", "report"]
 
 FOLDER = "report"
-EVIDENCE = "evidence.json"
-VERIFY = "verify.py"
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report that was written: its files, and the statement that it renders."""
+    """A report that was written: its files, the statement that it renders, its place in the ledger.
+
+    `entry` is the number of the entry that holds its manifest's hash; None if none could be added.
+    """
 
     release_id: str
     folder: Path
     files: tuple[Path, ...]
     statement: Statement
+    manifest: str
+    entry: int | None
 
     @property
     def html(self) -> Path:
@@ -52,6 +57,8 @@ class Report:
             "release_id": self.release_id,
             "report": str(self.html),
             "files": [str(path) for path in self.files],
+            "manifest": self.manifest,
+            "entry": self.entry,
             "statement": self.statement.to_dict(),
         }
 
@@ -86,18 +93,21 @@ def report(
         "statement.json": stated.to_json(),
         "statement.md": markdown(stated),
         "registry.yaml": registry_yaml(stated),
-        VERIFY: (Path(__file__).parent / "verifier.py").read_text(encoding="utf-8"),
+        "evidence.json": _evidence(stored),
+        "verify.py": (Path(__file__).parent / "verifier.py").read_text(encoding="utf-8"),
     }
-    texts[EVIDENCE] = _evidence(stored, texts)
-    folder = stored.folder / FOLDER
-    files = _write(folder, texts)
-    return Report(release_id, folder, files, stated)
+    files = {name: text.encode() for name, text in texts.items()}
+    files |= {f"released/{name}": (stored.folder / name).read_bytes() for name in FILES}
+    files["manifest.json"] = manifest = _manifest(files)
+    written = _write(stored.folder / FOLDER, files)
+    digest = hashlib.sha256(manifest).hexdigest()
+    return Report(
+        release_id, stored.folder / FOLDER, written, stated, digest, _recorded(stored, digest)
+    )
 
 
-def _evidence(stored: Stored, texts: Mapping[str, str]) -> str:
+def _evidence(stored: Stored) -> str:
     """Return the chain as text: entries of this account in full, of others their hashes alone."""
-    from discreet.ledger.entries import canonical
-
     mine = (None, stored.account.name)
     chain = [
         {
@@ -107,9 +117,27 @@ def _evidence(stored: Stored, texts: Mapping[str, str]) -> str:
         }
         for entry in stored.chain
     ]
-    hashes = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
-    said = {"format": 1, "head": stored.head, "chain": chain, "report": hashes}
+    said = {"format": 2, "head": stored.head, "chain": chain}
     return json.dumps(said, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _manifest(files: Mapping[str, bytes]) -> bytes:
+    """Return the canonical bytes that name every file, its size and its hash."""
+    named = [
+        {"name": name, "sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+        for name, data in sorted(files.items())
+    ]
+    return canonical({"files": named, "format": 1}).encode()
+
+
+def _recorded(stored: Stored, manifest: str) -> int | None:
+    """Add the hash of a manifest to the ledger; None where it may only be read."""
+    from sqlalchemy.exc import DBAPIError
+
+    try:
+        return stored.ledger.record_report(stored.account, stored.release_id, manifest).seq
+    except (DiscreetError, DBAPIError):
+        return None
 
 
 def _series(stored: Stored, stated: Statement) -> str | None:
@@ -133,17 +161,20 @@ def _series(stored: Stored, stated: Statement) -> str | None:
     return series_text(now, at_end, k, total)
 
 
-def _write(folder: Path, texts: Mapping[str, str]) -> tuple[Path, ...]:
+def _write(folder: Path, files: Mapping[str, bytes]) -> tuple[Path, ...]:
     """Write each file beside its place and move it there, so that none is ever half written."""
     try:
-        folder.mkdir(exist_ok=True)
-        for name, text in texts.items():
-            beside = folder / f".{name}.tmp"
+        (folder / "released").mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            path = folder / name
+            beside = path.with_name(f".{path.name}.tmp")
             try:
-                beside.write_text(text, encoding="utf-8", newline="")
-                os.replace(beside, folder / name)
+                beside.write_bytes(data)
+                os.replace(beside, path)
             finally:
                 beside.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"the report cannot be written to {folder}: {error.strerror}.") from None
-    return tuple(folder / name for name in sorted(texts))
+        raise InputError(
+            "reports.folder.unwritable", folder=folder, reason=error.strerror
+        ) from None
+    return tuple(folder / name for name in sorted(files))

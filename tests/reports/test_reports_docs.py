@@ -7,8 +7,8 @@ from pathlib import Path
 
 from stories import Made
 
-from discreet.explanations.reporting import report
-from discreet.explanations.statements import statement_schema
+from discreet.reports.facts import statement_schema
+from discreet.reports.folder import report
 
 DOCS = Path(__file__).parents[2] / "docs"
 
