@@ -12,7 +12,7 @@ help:
 	@echo "make demo    set up and run the main job on the bundled example"
 	@echo "make test    set up and run every check (lint, types, imports, tests, doctests, README)"
 	@echo "make coverage run the tests and say what they leave out; fails below the marks"
-	@echo "make soak    kill releases, and cut off their ledger, two hundred times each"
+	@echo "make soak    kill releases, cut off their ledger, edit their reports, as often as there is time"
 	@echo "make audit   attack every kind of release, at length"
 	@echo "make bench   measure beside peers; tables in docs/benchmarks.md"
 	@echo "make docs    build the documentation into site/"
@@ -59,6 +59,7 @@ docs: $(VENV)/.ready-test
 soak: $(VENV)/.ready-test
 	$(BIN)/python -m benchmarks.soak
 	$(BIN)/python -m benchmarks.cuts
+	$(BIN)/python tests/reports/mutations.py
 
 audit: $(VENV)/.ready-test
 	$(BIN)/python -m benchmarks.audit

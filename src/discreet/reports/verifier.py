@@ -50,6 +50,25 @@ from typing import Any, NamedTuple
 MANIFEST = "manifest.json"
 RELEASED = "released"  # the folder of the released files, as they were committed
 FILES = ("release.json", "statement.md", "table.csv", "table.parquet")
+NAMES = {
+    "evidence.json", "manifest.json", "registry.yaml", "report.html", "statement.json",
+    "statement.md", "verify.py", *(f"{RELEASED}/{name}" for name in FILES),
+}  # fmt: skip
+KEYS = {
+    "": "format identity guarantee unit contribution_bounds data_domain bases invariants model "
+    "composition spending processing mechanisms library floating_point accuracy biases promises "
+    "learned risk not_covered hashes texts",
+    "identity": "release_id made account purpose name curators region description intended_use "
+    "product",
+    "unit": "unit subject columns adjacency neighbours",
+    "model": "name trust",
+    "composition": "filter rule within",
+    "processing": "before after",
+    "hashes": "spec output files",
+    "texts": "public technical regulator",
+    "risk": "total sided strength method beliefs worst beyond by_confidence assumptions",
+}
+RESTS_ON = {"adjacency", "adversary", "unit", "probability", "post_processing", "independence"}
 PRIORS = (0.01, 0.1, 0.3, 0.5)  # every statement has these, and the promises' own
 CONFIDENCES = (0.99, 0.9999, 0.999999)
 PEOPLE = 1_000_000
@@ -552,9 +571,13 @@ def check_learned(statement: dict[str, Any], total: dict[str, Any]) -> Check:
     if learned is None or risk is None:
         return
     stated = []
+    abouts = ("membership", "value", "both")
     for row in learned["rows"]:
-        for about in ("membership", "value", "both"):
+        keys = {"prior", "own", "guess", *abouts, *(f"{about}_least" for about in abouts)}
+        yield set(row) == keys | ({"p", "q"} if row["both"] is not None else set()), "a row's parts"
+        for about in abouts:
             if row[about] is None:
+                yield row[f"{about}_least"] is None, f"no bound on {about}, above or below"
                 continue
             p, q = {"membership": (row["prior"], 1.0), "value": (1.0, row["prior"])}.get(
                 about, (row.get("p"), row.get("q"))
@@ -1168,6 +1191,9 @@ def check_manifest(folder: Path) -> Check:
     again, stated = manifest_of(folder), text_of(folder / MANIFEST)
     same = stated.encode() == again
     yield same, "the manifest names every file here and no others"
+    for name, _ in listed(folder):
+        if name not in NAMES:
+            yield False, f"file {name} is none of a report's"
     if same:
         return
     files = {one["name"]: one for one in json.loads(again)["files"]}
@@ -1382,7 +1408,6 @@ def check_account(
         good = name in spending and name in again and spending[name] == again[name]
         yield good, f"spending: {name.replace('_', ' ')}"
     yield evidence["head"] == chain.hashes[-1], f"head of the ledger {chain.hashes[-1]}"
-    yield set(evidence) == {"format", "head", "chain"}, "the evidence is a chain and its head"
     same = (unit["unit"], unit["adjacency"]) == (terms["unit"], terms["adjacency"])
     same = same and unit["subject"] == terms.get("unit_name", unit["subject"])
     same = same and statement["composition"]["filter"] == terms["filter"]
@@ -1447,20 +1472,28 @@ def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
 
 def check_outside(head: str | None, known: bool, chain: Chain) -> Check:
     """What the folder alone cannot tell."""
+    count = len(chain.hashes)
     if head is not None:
         yield head in chain.hashes, f"the head kept elsewhere, {head}, is in the chain"
+        if head in chain.hashes and not known:
+            # An entry carries the hash before it; of one that is not shown, nobody can tell.
+            last = chain.hashes.index(head) + 1
+            first = max((place for place in chain.hidden if place <= last), default=0)
+            if first:
+                what = f"the head vouches for entries {first + 1} to {last}"
+                yield None, f"{what}: that those before were not written anew needs the ledger"
     if known:
         return
-    complete = chain.complete_up_to or {"entry": 0}
-    if complete["entry"] < len(chain.hashes):
-        what = f"{complete['entry'] + 1} to {len(chain.hashes)}"
-        yield None, f"entries {what} are hashes only: that none is the account's needs the ledger"
+    complete = (chain.complete_up_to or {"entry": 0})["entry"]
+    if complete < count:
+        what = f"entries {complete + 1} to {count} are hashes only"
+        yield None, f"{what}: that none is the account's needs the ledger"
     if head is None:
         yield (
             None,
-            "that this chain was not written anew: needs a head kept elsewhere, or the ledger",
+            "that this chain was not written anew: needs a head kept elsewhere or the ledger",
         )
-    yield None, f"what was charged after entry {complete['entry']}: that needs the ledger"
+    yield None, f"what was charged after entry {complete}: that needs the ledger"
 
 
 # -- the texts say what the statement says
@@ -1497,6 +1530,24 @@ def check_shown(statement: dict[str, Any], folder: Path) -> Check:
 
 
 # -- the statement says what the release says
+
+
+def check_keys(statement: dict[str, Any], evidence: dict[str, Any]) -> Check:
+    """Statement and evidence have all their parts, and no others."""
+    for name, keys in KEYS.items():
+        part = statement[name] if name else statement
+        if name == "risk" and part is None:
+            continue
+        yield set(part) == set(keys.split()), f"the statement's parts {name}".rstrip()
+        if name == "risk":
+            yield set(part["assumptions"]) == RESTS_ON, "what the beliefs rest on"
+    for name in ("bases", "biases", "not_covered"):
+        good = all(
+            isinstance(text, str) for row in statement[name] for text in row.values() if text
+        )
+        yield good, f"the statement's {name.replace('_', ' ')} are texts"
+    yield set(evidence) == {"format", "head", "chain"}, "the evidence is a chain and its head"
+    yield statement["format"] == evidence["format"] == 2, "the format of statement and evidence"
 
 
 def check_statement(statement: dict[str, Any], release: dict[str, Any]) -> Check:
@@ -1582,6 +1633,7 @@ class Report:
         statement, evidence, release = (said[n] for n in ("statement", "evidence", "release"))
         self.note("JSON", lambda: check_written(folder, ("statement.json", "evidence.json")))
         self.note("a released file", lambda: check_files(statement, folder))
+        self.note("the statement", lambda: check_keys(statement, evidence))
         self.note("the statement", lambda: check_statement(statement, release))
 
         def walk() -> Check:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from discreet.beliefs import Belief, Bounds
-from discreet.guarantees import PureDP
+from discreet.guarantees import PureDP, amount
 from discreet.reports.published import Deployment, deployments
 from discreet.statements.figures import crowd_for, decimals, frequency, plain, times
 from discreet.web.links import link
@@ -48,7 +48,6 @@ def published(before: float) -> tuple[Published, ...]:
 
 def _listed(one: Deployment) -> Published:
     said = one.to_dict()
-    signs = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
     numbers = {name: said[name] for name in KINDS[one.kind].numbers}
     state = {"kind": one.kind, **numbers, "unit": one.unit}
     if one.adjacency in ("replace", "local"):
@@ -58,7 +57,7 @@ def _listed(one: Deployment) -> Published:
         curator=one.curator,
         year=one.year,
         unit=one.unit,
-        budget=", ".join(f"{signs[name]} = {value:g}" for name, value in numbers.items()),
+        budget=amount(numbers, "up", "", figures=None),
         after="no bound" if said["posterior"] is None else shown_up(said["posterior"]),
         source=one.source,
         note=one.note,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.rounding import decimal_down, decimal_up, percent
+from discreet.guarantees import amount
+from discreet.rounding import percent
 from discreet.web.forms import columns_of
 from discreet.web.screens import How
 
@@ -116,12 +116,4 @@ def amount_words(said: Mapping[str, Any] | None, side: Literal["up", "down"]) ->
     """
     if not said or said.get("unbounded"):
         return "no lifetime cap"
-    rounded = decimal_up if side == "up" else decimal_down
-    signs = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
-    words = []
-    for name, sign in signs.items():
-        x = said.get(name)
-        if x is not None:
-            digits = 5 - math.floor(math.log10(x)) if x > 0 else 0
-            words.append(f"{sign} = {rounded(float(x), digits):.6g}")
-    return ", ".join(words)
+    return amount(said, side, "", figures=6)
