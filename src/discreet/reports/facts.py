@@ -20,9 +20,9 @@ from discreet.beliefs.guesses import right_guess
 from discreet.budgets.limits import limits_of
 from discreet.errors import DiscreetError, GuaranteeError
 from discreet.guarantees import Adjacency, Guarantee
-from discreet.ledger.accounts import remaining_dict
 from discreet.ledger.promises import Made, made_promises
 from discreet.promises import Promise, Unit
+from discreet.reports import verifier
 from discreet.reports.sentences import (
     AUDIENCES,
     Audience,
@@ -102,20 +102,6 @@ class Risk:
         }
 
 
-def total_dict(stored: Stored) -> dict[str, Any]:
-    """Return what the whole account has spent, in the numbers that everything follows from."""
-    numbers = stored.account.spent.floats("up")
-    delta = numbers.get("delta", 0.0)
-    kind = stored.total().kind
-    return {
-        "kind": "approximate-concentrated" if kind == "curve" else kind,
-        "epsilon": numbers.get("epsilon"),
-        "delta": delta if delta else None,
-        "rho": numbers.get("rho"),
-        "adjacency": stored.account.adjacency.value,
-    }
-
-
 def promise_facts(stored: Stored, made: Sequence[Made]) -> list[dict[str, Any]]:
     """Return every promise of the account, with what became of it and which prior binds it."""
     found = []
@@ -138,7 +124,8 @@ def risk_of(stored: Stored, unit: Unit, made: Sequence[Made]) -> Risk | None:
     found = learned(total, unit, promises)
     if found is None:
         raise GuaranteeError("reports.nothing_to_state", total=total)
-    return Risk(total_dict(stored), found, promises)
+    account = stored.walked().account
+    return Risk(verifier.total_of(account.spent, account.terms), found, promises)
 
 
 def _joined(total: Guarantee, prior: Prior, about: str) -> float | None:
@@ -190,10 +177,15 @@ class Statement:
 
     def to_json(self) -> str:
         """Return the statement as text, the same every time."""
-        return json.dumps(self.facts, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        return text_of_json(self.facts)
 
     def __repr__(self) -> str:
         return f"Statement({self.release_id!r}, {self.facts['guarantee']['variant']})"
+
+
+def text_of_json(said: Mapping[str, Any]) -> str:
+    """Return the one text of a JSON file of a report."""
+    return json.dumps(said, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def statement_schema() -> dict[str, Any]:
@@ -208,18 +200,19 @@ def statement(stored: Stored) -> Statement:
     subject = _unit(stored)
     unit, made = str(subject), made_promises(stored.entries)
     risk = risk_of(stored, subject, made)
+    same, chain = verifier.repeated(dict(stored.said)), stored.walked()
+    kind = same["guarantee"]["kind"]
+    name = "statements.variant_none" if kind == "none" else f"reports.kind.{kind}.name"
     facts: dict[str, Any] = {
         "format": FORMAT,
-        "identity": _identity(stored),
-        "guarantee": _guarantee(stored),
-        "unit": {
-            "unit": protect["unit"],
+        "identity": same["identity"] | {"product": say(f"statements.product_{_kind(stored)}")},
+        "guarantee": {"variant": say(name)} | same["guarantee"],
+        "unit": same["unit"]
+        | {
             "subject": unit,
-            "columns": list(protect.get("column", ())),
-            "adjacency": protect["adjacency"],
             "neighbours": say(f"statements.neighbours.{protect['adjacency']}", unit=unit),
         },
-        "contribution_bounds": _contributions(stored),
+        "contribution_bounds": same["contribution_bounds"],
         "data_domain": _domain(stored),
         "bases": list(_bases(stored)),
         "invariants": _invariants(stored),
@@ -232,12 +225,12 @@ def statement(stored: Stored) -> Statement:
             "rule": say(f"statements.composition.{stored.account.filter.value}"),
             "within": say("statements.composition.within"),
         },
-        "spending": _spending(stored),
+        "spending": verifier.spending_of(dict(stored.said), chain),
         "processing": _processing(stored),
-        "mechanisms": _mechanisms(stored),
-        "library": stored.said.get("made_with"),
+        "mechanisms": same["mechanisms"],
+        "library": same["library"],
         "floating_point": say(f"statements.floats.{_kind(stored)}"),
-        "accuracy": list(stored.said.get("plan", {}).get("accuracy", [])),
+        "accuracy": same["accuracy"],
         "biases": list(_biases(stored)),
         "promises": promise_facts(stored, made),
         "learned": None if risk is None else risk.learned.to_dict(),
@@ -249,7 +242,7 @@ def statement(stored: Stored) -> Statement:
             )
         ],
         "hashes": {
-            "spec": stored.said["spec_hash"],
+            **same["hashes"],
             "output": stored.output_hash,
             "files": dict(stored.hashes),
         },
@@ -267,56 +260,6 @@ def _unit(stored: Stored) -> Unit:
 
 def _kind(stored: Stored) -> str:
     return "synthetic" if stored.synthetic else "table"
-
-
-def _identity(stored: Stored) -> dict[str, Any]:
-    said, spec = stored.said, stored.said.get("spec", {})
-    about = spec.get("publication", spec.get("about", {}))
-    curators = about.get("curators", ())
-    return {
-        "release_id": stored.release_id,
-        "made": said["made"],
-        "account": said["account"],
-        "purpose": said["purpose"],
-        "name": about.get("name"),
-        "curators": [curators] if isinstance(curators, str) else list(curators),
-        "region": about.get("region"),
-        "description": about.get("description"),
-        "intended_use": about.get("intended_use"),
-        "product": say(f"statements.product_{_kind(stored)}"),
-    }
-
-
-def _guarantee(stored: Stored) -> dict[str, Any]:
-    """Return the promise of this release by itself."""
-    if not stored.promised:
-        return {
-            "variant": say("statements.variant_none"),
-            "kind": "none",
-            "epsilon": None,
-            "delta": None,
-            "rho": None,
-            "reason": stored.said.get("reason"),
-        }
-    spent = stored.said["spent"]
-    kind = "pure"
-    if spent["rho"] is not None:
-        kind = "concentrated"
-    elif spent["delta"]:
-        kind = "approximate"
-    return {
-        "variant": say(f"reports.kind.{kind}.name"),
-        "kind": kind,
-        **{name: spent[name] for name in ("epsilon", "delta", "rho")},
-    }
-
-
-def _contributions(stored: Stored) -> dict[str, Any]:
-    plan = stored.said.get("plan")
-    if plan is not None:
-        return dict(plan["contributions"])
-    rows = stored.said["unit"].get("rows", 1)
-    return {"records": {"rows": rows, "adjacency": stored.said["unit"]["adjacency"]}}
 
 
 def _column_of(entry: Mapping[str, Any]) -> str | None:
@@ -393,33 +336,6 @@ def _invariants(stored: Stored) -> str:
     return say("statements.invariants.size", n=f"{n:,}")
 
 
-def _spending(stored: Stored) -> dict[str, Any]:
-    account = stored.account
-    return {
-        "this": dict(stored.said["spent"]),
-        "account_then": dict(stored.said["account_spent"]),
-        "account_now": account.spent.to_dict("up"),
-        "cap": remaining_dict(account.cap),
-        "remaining": remaining_dict(account.remaining),
-        "charges": [
-            {
-                "entry": entry.seq,
-                "at": entry.at,
-                "kind": entry.kind,
-                "purpose": entry.said.get("purpose"),
-                "release_id": entry.release_id,
-                "spent": None if entry.spent is None else entry.spent.to_dict("up"),
-            }
-            for entry in stored.charges
-        ],
-        "entry": {"seq": stored.entry.seq, "hash": stored.entry.hash, "at": stored.entry.at},
-        "commit": {"seq": stored.commit.seq, "hash": stored.commit.hash},
-        "approved_by": stored.opened.said.get("approver"),
-        "head": stored.head,
-        "entries": len(stored.chain),
-    }
-
-
 def _processing(stored: Stored) -> dict[str, str]:
     spec = stored.said["spec"]
     before = [say(f"statements.processing.{spec.get('nulls', 'drop')}")]
@@ -427,15 +343,6 @@ def _processing(stored: Stored) -> dict[str, str]:
         before.append(say("statements.processing.bounding"))
     after = "after_synthetic" if stored.synthetic else "after"
     return {"before": " ".join(before), "after": say(f"statements.processing.{after}")}
-
-
-def _mechanisms(stored: Stored) -> list[dict[str, Any]]:
-    if not stored.synthetic:
-        return [dict(call) for call in stored.said["plan"]["calls"]]
-    law = stored.said["synthesizer"]
-    return [
-        {"statistic": "records", "part": "records", "mechanism": "Dirichlet–multinomial", **law}
-    ]
 
 
 def _biases(stored: Stored) -> Iterator[dict[str, Any]]:

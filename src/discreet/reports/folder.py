@@ -10,7 +10,6 @@ where it can be written. Made again from the same ledger, every file comes out t
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import Any
 from discreet.errors import DiscreetError, InputError
 from discreet.ledger.entries import canonical
 from discreet.releases.outputs import FILES
-from discreet.reports.facts import Statement, statement
+from discreet.reports.facts import Statement, statement, text_of_json
 from discreet.reports.page import page
 from discreet.reports.pictures import pictures
 from discreet.reports.sentences import series_text
@@ -81,6 +80,7 @@ def report(
 
     stored = find(release_id, ledger=ledger, output=output)
     stated = statement(stored)
+    evidence = {"format": 2, "head": stored.head, "chain": stored.evidence()}
     shown = page(
         stated,
         pictures(stated),
@@ -90,10 +90,10 @@ def report(
     )
     texts = {
         "report.html": shown,
-        "statement.json": stated.to_json(),
+        "statement.json": text_of_json(stated.facts),
         "statement.md": markdown(stated),
         "registry.yaml": registry_yaml(stated),
-        "evidence.json": _evidence(stored),
+        "evidence.json": text_of_json(evidence),
         "verify.py": (Path(__file__).parent / "verifier.py").read_text(encoding="utf-8"),
     }
     files = {name: text.encode() for name, text in texts.items()}
@@ -104,21 +104,6 @@ def report(
     return Report(
         release_id, stored.folder / FOLDER, written, stated, digest, _recorded(stored, digest)
     )
-
-
-def _evidence(stored: Stored) -> str:
-    """Return the chain as text: entries of this account in full, of others their hashes alone."""
-    mine = (None, stored.account.name)
-    chain = [
-        {
-            "seq": entry.seq,
-            "hash": entry.hash,
-            "body": canonical(dict(entry.said)) if entry.account in mine else None,
-        }
-        for entry in stored.chain
-    ]
-    said = {"format": 2, "head": stored.head, "chain": chain}
-    return json.dumps(said, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def _manifest(files: Mapping[str, bytes]) -> bytes:

@@ -8,14 +8,17 @@ was released.
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, InputError, PolicyError
+from discreet.ledger.entries import canonical, checked_id
 from discreet.reading import json_values
 from discreet.releases.outputs import FILES, hash_together
+from discreet.reports import verifier
 
 if TYPE_CHECKING:
     from discreet.guarantees import Guarantee
@@ -36,9 +39,7 @@ class Stored:
     hashes: Mapping[str, str]
     output_hash: str
     account: Account
-    opened: Entry
     entry: Entry
-    commit: Entry
     charges: tuple[Entry, ...]
     entries: tuple[Entry, ...]
     chain: tuple[Entry, ...]
@@ -69,6 +70,24 @@ class Stored:
         """Whether the account also paid for a file that promises nothing: no bound covers it."""
         return not all(entry.guaranteed for entry in self.charges)
 
+    def evidence(self) -> list[dict[str, Any]]:
+        """Return the chain: entries of this account in full, of others their hashes alone."""
+        mine = (None, self.account.name)
+        return [
+            {
+                "seq": entry.seq,
+                "hash": entry.hash,
+                "body": canonical(dict(entry.said)) if entry.account in mine else None,
+            }
+            for entry in self.chain
+        ]
+
+    def walked(self) -> verifier.Chain:
+        """Return the chain as the verifier reads it; the ledger was verified before."""
+        chain = verifier.Chain(self.account.name, self.release_id)
+        deque(chain.check(self.evidence()), maxlen=0)
+        return chain
+
     def total(self) -> Guarantee:
         """Return what everything charged to the account so far promises together."""
         return self.account.total
@@ -82,8 +101,6 @@ def find(release_id: str, *, ledger: str | None = None, output: str | Path | Non
     """
     if ledger is None and output is None:
         raise InputError("reports.stored.nowhere", release_id=release_id)
-    from discreet.ledger.entries import checked_id
-
     folder = _folder(checked_id(release_id), ledger, output)
     said = _read(folder)
     return stored_release(folder, ledger or _ledger_of(said, folder))
@@ -121,9 +138,7 @@ def stored_release(folder: Path, ledger_url: str) -> Stored:
         hashes=hashes,
         output_hash=together,
         account=sheet.account,
-        opened=next(entry for entry in sheet.entries if entry.kind == "open"),
         entry=taken[0],
-        commit=commits[0],
         charges=tuple(entry for entry in sheet.entries if entry.kind in _CHARGES),
         entries=sheet.entries,
         chain=_before_reports(ledger.entries()),
@@ -143,11 +158,9 @@ def ledger_rows(url: str) -> list[tuple[int, str, str]]:
     from sqlalchemy.exc import SQLAlchemyError
 
     from discreet.ledger import Ledger
-    from discreet.ledger.entries import canonical
-    from discreet.reports.verifier import sqlite_rows
 
     if url.startswith(_PREFIX) or "://" not in url:
-        return sqlite_rows(url)  # as it is, even where it was altered
+        return verifier.sqlite_rows(url)  # as it is, even where it was altered
     try:
         entries = Ledger.open(url).entries()
     except (DiscreetError, SQLAlchemyError) as fault:

@@ -1377,44 +1377,48 @@ class Chain:
         return self.last | {"entry": len(self.hashes), "hash": self.hashes[-1]}
 
 
-def check_account(
-    statement: dict[str, Any], release: dict[str, Any], evidence: dict[str, Any], chain: Chain
-) -> Check:
-    """What the statement says of the account is what its entries say."""
-    spending, account, unit = statement["spending"], chain.account, statement["unit"]
-    terms, reserved, committed = account.terms, chain.reserved, chain.committed
-    yield bool(reserved), "the release was reserved in the ledger"
-    same = committed.get("output") == statement["hashes"]["output"]
-    yield same, "the ledger holds the hash of the released files"
-    left = None
+def spending_of(release: dict[str, Any], chain: Chain) -> dict[str, Any]:
+    """What a statement says of the account, from the release and the account's entries."""
+    account, left = chain.account, None
     if account.cap is not None:
         left = {
             k: max(Decimal(0), EXACT.subtract(v, account.spent[k])) for k, v in account.cap.items()
         }
-    again = {
+    return {
         "this": release["spent"],
         "account_then": release["account_spent"],
         "account_now": amount_up(account.spent),
         "cap": amount_down(account.cap),
         "remaining": amount_down(left),
         "charges": account.charges,
-        "entry": reserved,
-        "commit": {name: committed.get(name) for name in ("seq", "hash")},
+        "entry": chain.reserved,
+        "commit": {name: chain.committed.get(name) for name in ("seq", "hash")},
         "approved_by": account.approver,
         "head": chain.hashes[-1],
         "entries": len(chain.hashes),
     }
-    for name in sorted(again.keys() | spending.keys()):
-        good = name in spending and name in again and spending[name] == again[name]
-        yield good, f"spending: {name.replace('_', ' ')}"
+
+
+def check_account(
+    statement: dict[str, Any], release: dict[str, Any], evidence: dict[str, Any], chain: Chain
+) -> Check:
+    """What the statement says of the account is what its entries say."""
+    spending, account, unit = statement["spending"], chain.account, statement["unit"]
+    yield bool(chain.reserved), "the release was reserved in the ledger"
+    same = chain.committed.get("output") == statement["hashes"]["output"]
+    yield same, "the ledger holds the hash of the released files"
+    again = spending_of(release, chain)
+    yield set(again) == set(spending), "what is said of the account"
+    for name, value in again.items():
+        yield spending[name] == value, f"spending: {name.replace('_', ' ')}"
     yield evidence["head"] == chain.hashes[-1], f"head of the ledger {chain.hashes[-1]}"
+    terms = account.terms
     same = (unit["unit"], unit["adjacency"]) == (terms["unit"], terms["adjacency"])
     same = same and unit["subject"] == terms.get("unit_name", unit["subject"])
     same = same and statement["composition"]["filter"] == terms["filter"]
     yield same, "unit, adjacency and filter are the account's"
     if statement["risk"] is not None:
-        total = total_of(account.spent, terms)
-        same = statement["risk"]["total"] == total
+        same = statement["risk"]["total"] == total_of(account.spent, terms)
         yield same, "beliefs are about all that the account has spent"
 
 
@@ -1550,46 +1554,50 @@ def check_keys(statement: dict[str, Any], evidence: dict[str, Any]) -> Check:
     yield statement["format"] == evidence["format"] == 2, "the format of statement and evidence"
 
 
-def check_statement(statement: dict[str, Any], release: dict[str, Any]) -> Check:
-    """What the statement repeats from the stored release is the same in both."""
-    identity, unit, guarantee = statement["identity"], statement["unit"], statement["guarantee"]
-    spec, protect, plan = release.get("spec", {}), release["unit"], release.get("plan", {})
+def repeated(release: dict[str, Any]) -> dict[str, Any]:
+    """What a statement repeats from the stored release, part by part."""
+    spec, unit, plan = release.get("spec", {}), release["unit"], release.get("plan", {})
     about = spec.get("publication", spec.get("about", {}))
     curators = about.get("curators", [])
-    spent = release["spent"]
-    promised = release.get("guarantee") != "none"
-    kind = (
-        "concentrated" if spent["rho"] is not None else "approximate" if spent["delta"] else "pure"
-    )
-    stated = {name: guarantee[name] for name in ("kind", "epsilon", "delta", "rho")}
-    nothing = {"kind": "none", "epsilon": None, "delta": None, "rho": None}
-    own = {name: spent[name] for name in ("epsilon", "delta", "rho")} | {"kind": kind}
-    rows = {"rows": protect.get("rows", 1), "adjacency": protect["adjacency"]}
+    spent = {name: release["spent"][name] for name in ("epsilon", "delta", "rho")}
+    if release.get("guarantee") == "none":
+        guarantee = dict.fromkeys(spent) | {"kind": "none", "reason": release.get("reason")}
+    else:
+        kinds = {"concentrated": spent["rho"] is not None, "approximate": spent["delta"]}
+        guarantee = spent | {"kind": next((kind for kind, is_it in kinds.items() if is_it), "pure")}
+    whole = {"records": {"rows": unit.get("rows", 1), "adjacency": unit["adjacency"]}}
     law = {"statistic": "records", "part": "records", "mechanism": "Dirichlet–multinomial"}
-    calls = plan["calls"] if plan else [law | release["synthesizer"]]
-    pairs = {
-        **{name: (identity[name], release[name])
-           for name in ("release_id", "made", "account", "purpose")},
-        **{name: (identity[name], about.get(name))
-           for name in ("name", "region", "description", "intended_use")},
-        "curators": (identity["curators"], [curators] if isinstance(curators, str) else curators),
-        "guarantee": (stated, own if promised else nothing),
-        "reason": (guarantee.get("reason"), None if promised else release.get("reason")),
-        "unit": (unit["unit"], protect["unit"]),
-        "columns": (unit["columns"], protect.get("column", [])),
-        "adjacency": (unit["adjacency"], protect["adjacency"]),
-        "contributions": (
-            statement["contribution_bounds"], plan.get("contributions", {"records": rows})
-        ),
-        "noise": (statement["mechanisms"], calls),
-        "accuracy": (statement["accuracy"], plan.get("accuracy", [])),
-        "library": (statement["library"], release.get("made_with")),
-        "spec": (statement["hashes"]["spec"], release["spec_hash"]),
-    }  # fmt: skip
-    for name, (told, stored) in pairs.items():
-        yield told == stored, f"statement and release: {name}"
+    told = {name: about.get(name) for name in ("name", "region", "description", "intended_use")}
+    told["curators"] = [curators] if isinstance(curators, str) else list(curators)
+    named = {name: release[name] for name in ("release_id", "made", "account", "purpose")}
+    return {
+        "identity": named | told,
+        "guarantee": guarantee,
+        "unit": {
+            "unit": unit["unit"],
+            "columns": list(unit.get("column", ())),
+            "adjacency": unit["adjacency"],
+        },
+        "contribution_bounds": plan.get("contributions", whole),
+        "mechanisms": plan["calls"] if plan else [law | release["synthesizer"]],
+        "accuracy": plan.get("accuracy", []),
+        "library": release.get("made_with"),
+        "hashes": {"spec": release["spec_hash"]},
+    }
+
+
+def check_statement(statement: dict[str, Any], release: dict[str, Any]) -> Check:
+    """What the statement repeats from the stored release is the same in both."""
+    for name, part in repeated(release).items():
+        told = statement[name]
+        if name in ("identity", "guarantee", "unit", "hashes"):
+            told = {key: told[key] for key in part}
+        yield told == part, f"statement and release: {name.replace('_', ' ')}"
+    more = set(statement["guarantee"]) - set(repeated(release)["guarantee"])
+    yield more == {"variant"}, "the guarantee has no other parts"
     if "unit_name" in release:
-        yield unit["subject"] == release["unit_name"], "statement and release: name of the unit"
+        same = statement["unit"]["subject"] == release["unit_name"]
+        yield same, "statement and release: name of the unit"
 
 
 # -- all of it
