@@ -113,7 +113,9 @@ def promise_facts(stored: Stored, made: Sequence[Made]) -> list[dict[str, Any]]:
     return found
 
 
-def risk_of(stored: Stored, unit: Unit, made: Sequence[Made]) -> Risk | None:
+def risk_of(
+    stored: Stored, unit: Unit, made: Sequence[Made], account: verifier.Account
+) -> Risk | None:
     """Return what may be learned from everything charged to the account; None without a promise."""
     if not stored.promised:
         return None
@@ -124,7 +126,6 @@ def risk_of(stored: Stored, unit: Unit, made: Sequence[Made]) -> Risk | None:
     found = learned(total, unit, promises)
     if found is None:
         raise GuaranteeError("reports.nothing_to_state", total=total)
-    account = stored.walked().account
     return Risk(verifier.total_of(account.spent, account.terms), found, promises)
 
 
@@ -199,8 +200,8 @@ def statement(stored: Stored) -> Statement:
     protect = stored.said["unit"]
     subject = _unit(stored)
     unit, made = str(subject), made_promises(stored.entries)
-    risk = risk_of(stored, subject, made)
     same, chain = verifier.repeated(dict(stored.said)), stored.walked()
+    risk = risk_of(stored, subject, made, chain.account)
     kind = same["guarantee"]["kind"]
     name = "statements.variant_none" if kind == "none" else f"reports.kind.{kind}.name"
     facts: dict[str, Any] = {

@@ -45,7 +45,7 @@ def pictures(statement: Statement) -> dict[str, Picture]:
         import altair  # noqa: F401
         import vl_convert  # noqa: F401
     except ModuleNotFoundError as fault:
-        raise missing("A report has charts and", fault) from None
+        raise missing("A report", fault) from None
     found = [_account(statement), _released(statement)]
     if statement.risk is not None:
         found += [_icons(statement), _before_after(statement)]
