@@ -12,7 +12,7 @@ help:
 	@echo "make demo    set up and run the main job on the bundled example"
 	@echo "make test    set up and run every check (lint, types, imports, tests, doctests, README)"
 	@echo "make coverage run the tests and say what they leave out; fails below the marks"
-	@echo "make soak    every test at its full length; two hundred kills of releases, and of connections"
+	@echo "make soak    every test at its full length; kills, lost connections and edits of reports"
 	@echo "make audit   attack every kind of release, at length"
 	@echo "make bench   measure beside peers; tables in docs/benchmarks.md"
 	@echo "make docs    build the documentation into site/"
@@ -62,6 +62,7 @@ soak: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -n $(JOBS) -m "" --hypothesis-profile soak --durations=10
 	$(BIN)/python -m benchmarks.soak
 	$(BIN)/python -m benchmarks.cuts
+	$(BIN)/python tests/reports/mutations.py
 
 audit: $(VENV)/.ready-test
 	$(BIN)/python -m benchmarks.audit

@@ -44,7 +44,7 @@ ROOMS = {
     "synthetic": "Synthetic microdata",
     "auditing": "Attacks on our own releases",
     "charts": "Pictures",
-    "explanations": "Reports and explanations",
+    "reports": "Reports",
     "words": "The catalogue of sentences",
     "rounding": "The safe side",
     "errors": "What can go wrong",

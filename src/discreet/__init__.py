@@ -30,15 +30,15 @@ _HOME = {
     "audit": "discreet.auditing",
     "choose": "discreet.budgets",
     "compose": "discreet.composition",
-    "deployments": "discreet.explanations",
+    "deployments": "discreet.reports",
     "explain": "discreet.beliefs",
     "horizon": "discreet.series",
     "plan": "discreet.series",
     "release": "discreet.releases",
-    "report": "discreet.explanations",
+    "report": "discreet.reports",
     "synthesize": "discreet.synthetic",
     "to_opendp": "discreet.noise.context",
-    "worry": "discreet.explanations",
+    "worry": "discreet.reports",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

@@ -102,14 +102,27 @@ def parameters(
     return out
 
 
-def amount(said: Mapping[str, Any], side: Literal["up", "down"], nothing: str) -> str:
+def amount(
+    said: Mapping[str, Any],
+    side: Literal["up", "down"],
+    nothing: str,
+    figures: int | None = 5,
+) -> str:
     """Return `{epsilon, delta, rho}` as people write it; spending rounded up, the rest down.
+
+    Without a number of figures, every digit is shown.
 
     >>> amount({"epsilon": 0.5, "delta": 1e-6, "rho": None}, "up", "nothing")
     'ε = 0.5, δ = 1e-06'
     """
+
+    def shown(x: float) -> str:
+        if figures is not None:
+            return number(x, side, figures)
+        return repr(int(x)) if x.is_integer() and abs(x) < 1e15 else repr(x)
+
     found = [
-        f"{sign} = {number(said[name], side, 5)}"
+        f"{sign} = {shown(said[name])}"
         for name, sign in _SIGNS.items()
         if said.get(name) is not None
     ]

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from discreet.beliefs import Prior, explain
 from discreet.errors import InputError
-from discreet.explanations.sentences import crowd_for, frequency, sentence
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.laws import Gaussian
+from discreet.reports.sentences import sentence
+from discreet.statements.figures import crowd_for, frequency
 
 fixed = settings(derandomize=True, deadline=None, max_examples=300)
 AUDIENCES = ["public", "technical", "regulator"]

@@ -10,9 +10,9 @@ from typer.main import get_command
 import discreet
 from discreet import PureDP, errors, explain, worry
 from discreet.cli import _COMMANDS, _app
-from discreet.explanations import sentence
 from discreet.promises.keys import KEYS
 from discreet.releases.spec import Protect, Spec
+from discreet.reports import sentence
 from discreet.web.screens import SCREENS
 
 ROOT = Path(__file__).parents[2]

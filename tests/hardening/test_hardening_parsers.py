@@ -25,13 +25,13 @@ from hypothesis import strategies as st
 
 from discreet import reading, synthetic
 from discreet.errors import DiscreetError, InputError, SpecError
-from discreet.explanations import stored
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.promises import promise_in
 from discreet.promises.keys import load_yaml, read_text
 from discreet.releases import keys, load, planning, release
 from discreet.releases.engines.duckdb import DuckDB
+from discreet.reports import stored
 from discreet.synthetic import spec as synthetic_spec
 from discreet.synthetic.files import read_description
 from soaking import examples

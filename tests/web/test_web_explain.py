@@ -16,11 +16,11 @@ from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from discreet.beliefs import Prior
+from discreet.beliefs.guesses import right_guess
 from discreet.errors import DiscreetError
-from discreet.explanations.joining import chance_if_joined
-from discreet.explanations.published import deployments
-from discreet.explanations.worries import worry
 from discreet.guarantees import PureDP
+from discreet.reports.published import deployments
+from discreet.reports.worries import worry
 from discreet.web.explain import explained, mine
 from discreet.web.promises import KINDS, ExplainState, MeState
 
@@ -126,7 +126,7 @@ def test_the_participants_odds() -> None:
     told = worry(PureDP(0.5), 0.3)
     assert answer.text == told.text
     assert (answer.before, answer.after) == ("30 in 100", "42 in 100")
-    assert chance_if_joined(PureDP(0.5), 0.1) <= 0.17
+    assert right_guess(PureDP(0.5), 0.1) <= 0.17
     assert (answer.without, answer.joined) == ("10 in 100", "17 in 100")
     hunch = mine(state.model_copy(update={"knows": "a hunch"}))
     assert hunch.text == worry(PureDP(0.5), 0.3, knows="a hunch").text

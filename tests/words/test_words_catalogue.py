@@ -16,7 +16,7 @@ import pytest
 import discreet
 from discreet import PureDP, explain
 from discreet.errors import BudgetExceeded, DiscreetError, InputError
-from discreet.explanations import sentence
+from discreet.reports import sentence
 from discreet.words import catalogue, languages, say, texts
 
 SOURCE = Path(discreet.__file__).parent
@@ -52,8 +52,10 @@ def test_another_language_is_one_folder(tmp_path: Path, monkeypatch: pytest.Monk
     shutil.copytree(texts._TEXTS / "en", tmp_path / "en")
     shutil.copytree(texts._TEXTS / "en", tmp_path / "pl")
     general = tmp_path / "pl" / "general.toml"
-    said = general.read_text(encoding="utf-8").replace("Say someone thinks", "Ktoś myśli,")
-    said = said.replace(
+    spoken = tmp_path / "pl" / "reports.toml"
+    texted = spoken.read_text(encoding="utf-8").replace("Say someone thinks", "Ktoś myśli,")
+    spoken.write_text(texted, encoding="utf-8")
+    said = general.read_text(encoding="utf-8").replace(
         'plural = "n != 1"',
         'plural = "n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<12 || n%100>14) ? 1 : 2"',
     )

@@ -36,6 +36,7 @@ _COMMANDS = {
     "release": "Make the release that a spec describes: charged first, drawn once.",
     "ledger": "The account of what was spent: open, grant, charge, plan, show, verify.",
     "report": "The report of a release: a page, the statement, a script that checks them.",
+    "verify": "Check a report folder: its files, its account, its beliefs, its promises.",
     "audit": "Attack the release that a spec describes, on made-up data.",
     "synthesize": "A differentially private synthetic file from one spec, charged first.",
     "assess": "How sure an intruder could become of each record; confidential.",

@@ -20,12 +20,12 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Published budgets, each with its unit and source, read as beliefs for a prior."""
-    from discreet.explanations.figures import frequency
-    from discreet.explanations.published import deployments
+    from discreet.reports.published import deployments
+    from discreet.statements.figures import frequency
     from discreet.words import catalogue
 
     found = deployments(prior, confidence=confidence)
-    caution = catalogue().say("deployment.caution")
+    caution = catalogue().say("reports.deployment.caution")
     rows = []
     for one in found:
         said = one.to_dict()

@@ -78,7 +78,7 @@ def command(
     from discreet.beliefs import Prior, explain
     from discreet.cli.guarantee_options import read_subject
     from discreet.errors import InputError
-    from discreet.explanations.sentences import sentence
+    from discreet.reports.sentences import sentence
 
     if prior is None and value_prior != 1.0:
         raise InputError("--value-prior was given without --prior; a value's prior needs both.")

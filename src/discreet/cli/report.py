@@ -8,30 +8,30 @@ import typer
 
 from discreet.cli.options import JsonOption
 from discreet.cli.output import emit
+from discreet.words import say
 
 __all__ = ["command"]
 
 
 def command(
-    release_id: Annotated[str, typer.Argument(help="The release, as `ledger show` lists it.")],
-    ledger: Annotated[
-        str | None, typer.Option(help="Where it was charged, e.g. sqlite:///ledger.db.")
-    ] = None,
-    output: Annotated[
-        str | None, typer.Option(help="The output folder that holds the release.")
-    ] = None,
-    note: Annotated[
-        str | None, typer.Option(help="A note to show on the page; it changes nothing else.")
-    ] = None,
+    release_id: Annotated[str, typer.Argument(help=say("reports.folder.help_release"))],
+    ledger: Annotated[str | None, typer.Option(help=say("reports.folder.help_ledger"))] = None,
+    output: Annotated[str | None, typer.Option(help=say("reports.folder.help_output"))] = None,
+    note: Annotated[str | None, typer.Option(help=say("reports.folder.help_note"))] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write the report of a release: HTML, Markdown, JSON, registry YAML and a verifier."""
-    from discreet.explanations.reporting import report
+    from discreet.reports.folder import report
 
     made = report(release_id, ledger=ledger, output=output, note=note)
+    if made.entry is None:
+        recorded = say("reports.folder.not_recorded", manifest=made.manifest)
+    else:
+        recorded = say("reports.folder.recorded", entry=made.entry)
     lines = [
-        f"Report of release {release_id}: {made.html}",
+        say("reports.folder.written", release_id=release_id, page=made.html),
         *(f"  {path}" for path in made.files),
-        f"Check it with nothing installed: python3 -I {made.folder / 'verify.py'}",
+        recorded,
+        say("reports.folder.check", script=made.folder / "verify.py"),
     ]
     emit(made.to_dict(), lines, as_json)

@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from discreet.errors import InputError
-from discreet.guarantees import parameters
+from discreet.guarantees import amount, parameters
 
 __all__ = ["Amount", "exact", "exact_ratio", "float_down", "float_up"]
 
@@ -75,11 +75,6 @@ def _text(x: Decimal) -> str:
     """Return the one way in which this decimal is written in an entry."""
     short = x.normalize(EXACT)
     return format(short, "f") if -20 < short.adjusted() < 20 else str(short)
-
-
-def _short(x: float) -> str:
-    """Return x as people write it: every digit, but 1 for 1.0."""
-    return repr(int(x)) if x.is_integer() and abs(x) < 1e15 else repr(x)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +174,10 @@ class Amount:
 
     def limit_text(self) -> str:
         """Say a cap or what is left of it, rounded down: never more than there is."""
-        return self._said("down")
-
-    def _said(self, side: Literal["up", "down"]) -> str:
-        signs = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
-        return ", ".join(f"{signs[n]} = {_short(v)}" for n, v in self.floats(side).items())
+        return amount(self.floats("down"), "down", "", figures=None)
 
     def __str__(self) -> str:
-        return self._said("up")
+        return amount(self.floats("up"), "up", "", figures=None)
 
     def __repr__(self) -> str:
         return f"Amount({', '.join(f'{n}={_text(v)}' for n, v in self._each().items())})"

@@ -368,6 +368,18 @@ class Ledger:
             partial(decisions.refuse_unreserved, self.url, release_id),
         )
 
+    def record_report(self, account: str | Account, release_id: str, manifest: str) -> Entry:
+        """Record the hash of a report's manifest; the same hash a second time changes nothing."""
+        said = {"reported": checked_id(release_id), "manifest": line("manifest", manifest, 64)}
+
+        def write(chain: Chain) -> Entry:
+            earlier = chain.all(account=_name(account), kind="report")
+            same = (entry for entry in earlier if entry.said["manifest"] == manifest)
+            found = next(same, None)
+            return found or chain.append("report", chain.needed(_name(account)), said)
+
+        return self._write(write, self._no_account(_name(account)))
+
     # -- plans
 
     def register_plan(

@@ -228,6 +228,9 @@ class _Fold:
         if kind == "plan":
             slots = sum(Part.from_dict(part).times for part in said["parts"])
             self.plans[said["plan_id"]] = (name, slots)
+        elif kind == "report":
+            if said["reported"] not in self.outputs:
+                self.wrong("reports a release that was not stored")
         elif kind == "commit":
             if self.reserved.get(str(release_id)) != (name, plan_id, said.get("slot")):
                 self.wrong("output_unreserved")

@@ -1,4 +1,8 @@
-"""What was promised and what may be learned: one set of facts, and one way to write them down."""
+"""What was promised and what may be learned: one set of facts, and one way to write them down.
+
+`learned` has the facts, `figures` how a figure is written, `tables` the lines and tables that every
+rendering prints.
+"""
 
 from discreet.statements.learned import PRIORS, Learned, Row, learned
 from discreet.statements.tables import (

@@ -1,58 +1,72 @@
-"""The facts of a statement as people read them: the sentence first, then one table.
+"""The facts of a statement as people read them: lines by their labels, and tables.
 
-Everything here is made from JSON-ready facts, so that a stored release renders the same every time.
-Figures are percentages, upper bounds rounded up and lower bounds down.
+Everything here is made from JSON-ready facts, so that a stored release renders the same every time,
+and so that Markdown, page and registry record cannot disagree: each prints these lines and tables.
+Figures are rounded outward.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from discreet.rounding import decimal_down, decimal_up, number
-from discreet.words import catalogue
-
-_COLUMNS = ("membership", "value", "both", "guess")
+from discreet.guarantees import amount
+from discreet.rounding import number, percent
+from discreet.statements.figures import frequency, level, plain, share, whole_up
+from discreet.words import say
 
 __all__ = [
+    "Table",
+    "amount_text",
     "flat",
+    "gaussian_lines",
+    "joining_table",
     "learned_lines",
     "learned_table",
+    "limit_text",
+    "lines_of",
     "probability_text",
     "promise_lines",
-    "share",
+    "tables_of",
 ]
 
+Facts: TypeAlias = Mapping[str, Any]
+_ABOUT = ("membership", "value", "both", "guess")
+_FIGURES = {
+    "value",
+    "low",
+    "high",
+    "spent",
+    "count",
+    "before",
+    "after",
+    "least",
+    "joined",
+    "without",
+}
+_CROWD = 100  # odds in 100, as people were asked about them
 
-def share(x: float, side: Literal["up", "down"]) -> str:
-    """Return a probability as a percentage with at most one decimal, rounded to a side.
 
-    >>> share(0.12, "up"), share(0.1234, "up")
-    ('12 %', '12.4 %')
-    """
-    rounded = (decimal_up if side == "up" else decimal_down)(100 * x, 1)
-    return f"{rounded:.1f}".removesuffix(".0") + " %"
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Names of columns, rows of cells, and which columns hold figures."""
 
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    figures: tuple[bool, ...]
 
-def promise_lines(promises: Sequence[Mapping[str, Any]], *, plain: bool = False) -> list[str]:
-    """Return what was promised, a line each, with what became of it; in Markdown, or plain."""
-    say, written = catalogue().say, str if plain else flat
-    if not promises:
-        return [say("statement.promise.none")]
-    lines = []
-    for one in promises:
-        gone, sentence = one.get("withdrawn"), written(one["sentence"])
-        line = sentence if plain else f"**{sentence}**"
-        if gone:
-            reason = written(" ".join(str(gone["reason"]).split()))
-            line += " " + say("statement.promise.withdrawn", at=str(gone["at"])[:10], reason=reason)
-        elif one.get("kept") is False:
-            line += " " + say("statement.promise.broken")
-        lines.append(line)
-    sure = [one for one in promises if "confidence" in one.get("keys", {})]
-    if len(sure) > 1:
-        lines.append(say("statement.promise.not_jointly"))
-    return lines
+    @classmethod
+    def of(cls, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+        """Return the table whose columns have these names in the catalogue."""
+        names = tuple(say(f"statements.column.{name}") for name in columns)
+        figures = tuple(name in _FIGURES for name in columns)
+        return cls(names, tuple(tuple(row) for row in rows), figures)
+
+    def markdown(self) -> list[str]:
+        """Return the table as lines of Markdown."""
+        lines = [f"| {' | '.join(map(flat, self.names))} |", "|" + "---|" * len(self.names)]
+        return lines + [f"| {' | '.join(map(flat, row))} |" for row in self.rows]
 
 
 def flat(text: object) -> str:
@@ -60,42 +74,201 @@ def flat(text: object) -> str:
     return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
 
 
-def learned_table(facts: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return the names of the columns, with the event in them, and the rows."""
-    say, unit, rows = catalogue().say, facts["unit"], facts["rows"]
-    columns = [about for about in _COLUMNS if any(row[about] is not None for row in rows)]
-    names = [say("statement.learned.before")]
-    names += [say(f"statement.learned.{about}", unit=unit) for about in columns]
-    body = []
-    for row in rows:
-        before = share(row["prior"], "up")
-        cells = ["–" if row[about] is None else share(row[about], "up") for about in columns]
-        body.append([before, *cells])
-    return names, body
+# -- what was promised, and what may be learned
 
 
-def learned_lines(facts: Mapping[str, Any] | None) -> list[str]:
+def promise_lines(promises: Sequence[Facts], *, plain: bool = False) -> list[str]:
+    """Return what was promised, a line each, with what became of it; in Markdown, or plain."""
+    written = str if plain else flat
+    if not promises:
+        return [say("statements.promise.none")]
+    lines = []
+    for one in promises:
+        gone, sentence = one.get("withdrawn"), written(one["sentence"])
+        line = sentence if plain else f"**{sentence}**"
+        if gone:
+            reason, at = written(" ".join(str(gone["reason"]).split())), str(gone["at"])[:10]
+            line += " " + say("statements.promise.withdrawn", at=at, reason=reason)
+        elif one.get("kept") is False:
+            line += " " + say("statements.promise.broken")
+        lines.append(line)
+    if sum("confidence" in one.get("keys", {}) for one in promises) > 1:
+        lines.append(say("statements.promise.not_jointly"))
+    return lines
+
+
+def learned_table(facts: Facts) -> Table:
+    """Return what may be learned at each prior, the event in the names of the columns."""
+    rows = facts["rows"]
+    columns = [about for about in _ABOUT if any(row[about] is not None for row in rows)]
+    names = [say("statements.learned.before")]
+    names += [say(f"statements.learned.{about}", unit=facts["unit"]) for about in columns]
+    body = (
+        tuple("–" if row[x] is None else share(row[x], "up") for x in ("prior", *columns))
+        for row in rows
+    )
+    return Table(tuple(names), tuple(body), (True,) * len(names))
+
+
+def learned_lines(facts: Facts | None) -> list[str]:
     """Return the table as Markdown, with how often it holds below it."""
-    say = catalogue().say
     if facts is None:
-        return [say("statement.learned.nothing")]
-    names, rows = learned_table(facts)
-    lines = [f"| {' | '.join(map(flat, names))} |", "|" + "---|" * len(names)]
-    lines += [f"| {' | '.join(row)} |" for row in rows]
-    return [*lines, "", flat(probability_text(facts))]
+        return [say("statements.learned.nothing")]
+    return [*learned_table(facts).markdown(), "", flat(probability_text(facts))]
+
+
+def joining_table(beliefs: Sequence[Facts]) -> Table | None:
+    """Return the chances with the unit left out, and at most with it in; none under replace."""
+    rows = [
+        (plain(row["p"] * row["q"], _CROWD), frequency(row["joined"], "up", _CROWD))
+        for row in beliefs
+        if row["joined"] is not None
+    ]
+    return Table.of(("without", "joined"), rows) if rows else None
 
 
 def gaussian_lines(mu: float | None) -> list[str]:
     """Return μ of the Gaussian noise of a release as a paragraph; nothing without any."""
-    if mu is None:
-        return []
-    return [catalogue().say("statement.learned.gaussian", mu=number(mu, "up")), ""]
+    return [] if mu is None else [say("statements.learned.gaussian", mu=number(mu, "up")), ""]
 
 
-def probability_text(facts: Mapping[str, Any]) -> str:
+def probability_text(facts: Facts) -> str:
     """Return how often the bounds hold."""
     sure = facts["holds_with"]
     if sure == 1:
-        return catalogue().say("statement.learned.always", unit=facts["unit"])
-    level = f"{100 * sure:.10g} %"
-    return catalogue().say("statement.learned.confident", unit=facts["unit"], level=level)
+        return say("statements.learned.always", unit=facts["unit"])
+    shown = f"{100 * sure:.10g} %"
+    return say("statements.learned.confident", unit=facts["unit"], level=shown)
+
+
+# -- every fact that is said in one line
+
+
+def amount_text(said: Facts) -> str:
+    """Return what was spent; rounded up."""
+    return amount(said, "up", say("statements.nothing"))
+
+
+def limit_text(said: Facts) -> str:
+    """Return a cap, or what is left of it; rounded down."""
+    if said.get("unbounded"):
+        return say("statements.no_cap")
+    return amount(said, "down", say("statements.nothing"))
+
+
+def lines_of(facts: Facts) -> dict[str, str]:
+    """Return every fact that is said in one line, by the name of its label."""
+    identity, spending, unit = facts["identity"], facts["spending"], facts["unit"]
+    composition, model, risk = facts["composition"], facts["model"], facts["risk"]
+    missing = say("statements.not_stated")
+    lines = {
+        "release": identity["release_id"],
+        "made": identity["made"],
+        "account": identity["account"],
+        "name": identity["name"] or missing,
+        "curators": ", ".join(identity["curators"]) or missing,
+        "region": identity["region"] or missing,
+        "product": identity["product"],
+        "variant": facts["guarantee"]["variant"],
+        "parameters": amount_text(facts["guarantee"]),
+        "unit": _unit(unit),
+        "neighbours": unit["neighbours"],
+        "bounds": _bounds(facts["contribution_bounds"]),
+        "domain": facts["data_domain"],
+        "invariants": facts["invariants"],
+        "model": f"{model['name']}. {model['trust']}",
+        "this": amount_text(spending["this"]),
+        "then": amount_text(spending["account_then"]),
+        "now": amount_text(spending["account_now"]),
+        "cap": limit_text(spending["cap"]),
+        "remaining": limit_text(spending["remaining"]),
+        "composition": f"{composition['rule']} {composition['within']}",
+        "entry": f"{spending['entry']['seq']}, `{spending['entry']['hash']}`",
+        "head": f"`{spending['head']}`",
+        "before": facts["processing"]["before"],
+        "after": facts["processing"]["after"],
+        "library": _library(facts["library"]),
+        "floats": facts["floating_point"],
+    }
+    if risk is not None:
+        sure = all(row["holds_with"] == 1 for row in risk["beliefs"])
+        lines["adversary"] = say(f"statement.limits.adversary_{'weak' if sure else 'strong'}")
+        lines["beyond"] = _beyond(risk["beyond"])
+    return lines
+
+
+def _unit(unit: Facts) -> str:
+    """The unit, with the columns that name it."""
+    names = ", ".join(unit["columns"]) if unit["unit"] != "partition" else ""
+    return f"{unit['subject']} ({names})" if names else str(unit["subject"])
+
+
+def _bounds(bounds: Facts) -> str:
+    """The contribution bounds, those that are alike together."""
+    together: dict[str, list[str]] = {}
+    for name, bound in bounds.items():
+        kept = {key: value for key, value in bound.items() if key != "adjacency" and value}
+        words = ", ".join(say(f"statements.bound.{key}", n=value) for key, value in kept.items())
+        together.setdefault(words, []).append(name)
+    if len(together) == 1:
+        return next(iter(together))
+    return "; ".join(f"{', '.join(names)}: {words}" for words, names in together.items())
+
+
+def _library(library: Mapping[str, str] | None) -> str:
+    if not library:
+        return say("statements.not_recorded")
+    return ", ".join(f"{name} {version}" for name, version in library.items())
+
+
+def _beyond(beyond: Facts | None) -> str:
+    if beyond is None:
+        return say("statement.limits.beyond_none")
+    people, up_to = f"{beyond['people']:,}", whole_up(beyond["up_to"])
+    return say("statement.limits.beyond", people=people, up_to=up_to)
+
+
+# -- every fact that is a table
+
+
+def tables_of(facts: Facts) -> dict[str, Table]:
+    """Return the tables of a statement, by the name of their section."""
+    accuracy = (
+        (row["statistic"], _accuracy(row), level(row["interval"])) for row in facts["accuracy"]
+    )
+    return {
+        "mechanisms": Table.of(
+            ("statistic", "part", "mechanism", "sensitivity", "scale"),
+            map(_mechanism, facts["mechanisms"]),
+        ),
+        "accuracy": Table.of(("statistic", "accuracy", "confidence"), accuracy),
+        "bases": Table.of(("what", "basis"), ((b["what"], b["basis"]) for b in facts["bases"])),
+        "versions": Table.of(("file", "hash"), facts["hashes"]["files"].items()),
+    }
+
+
+def _mechanism(call: Facts) -> tuple[str, ...]:
+    made = (call["statistic"], call["part"], call["mechanism"])
+    if "l1" not in call:
+        return (*made, "–", f"α = {call.get('alpha', '')}")
+    second = call["mechanism"] in ("gaussian", "exponential")
+    size = f"L2 {call['l2']:,.6g}" if second else f"L1 {call['l1']:,.6g}"
+    return (*made, size, f"{call['scale']:,.6g}")
+
+
+def _accuracy(row: Facts) -> str:
+    """By how much a statistic may be off, as far as that is known beforehand."""
+    if "half_width" in row:
+        return number(row["half_width"], "up")
+    if "score_within" in row:
+        score, candidates = number(row["score_within"], "up"), f"{row['candidates']:,}"
+        return say("statements.accuracy.score", score=score, candidates=candidates)
+    found = []
+    for size in row.get("assumed", ()):
+        if "half_width" in size:
+            width = number(size["half_width"], "up")
+            found.append(say("statements.accuracy.assumed", width=width, rows=size["rows"]))
+        else:
+            part = percent(size["rank_share"], "up", 1)
+            found.append(say("statements.accuracy.rank", share=part, rows=size["rows"]))
+    return "; ".join(found)

@@ -2,7 +2,7 @@
 
 Two views of one promise: for whoever has to judge it (three audiences, pictures, known
 deployments), and for one participant, on a phone (`/explain/me`). All sentences are those of
-`discreet.explanations`.
+`discreet.reports`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from pydantic import BaseModel
 from starlette.responses import HTMLResponse, Response
 
 from discreet.beliefs import Belief, Prior, explain
-from discreet.explanations.figures import amount, counted, crowd_for, frequency, level, plain
-from discreet.explanations.joining import chance_if_joined
-from discreet.explanations.sentences import AUDIENCES, event_of, sentence
-from discreet.explanations.topics import (
+from discreet.beliefs.guesses import right_guess
+from discreet.guarantees import Adjacency, Guarantee, amount
+from discreet.reports.sentences import (
+    AUDIENCES,
+    event_of,
     guarantee_text,
     not_protected,
     pure_against_approximate,
+    sentence,
 )
-from discreet.explanations.worries import Icons, answer
-from discreet.guarantees import Adjacency, Guarantee
+from discreet.reports.worries import Icons, answer
+from discreet.statements.figures import counted, crowd_for, frequency, level, plain
 from discreet.web.explain_words import how_belief, how_joining, pair, published, table_rows
 from discreet.web.links import as_yaml, link, yaml_file
 from discreet.web.percents import percentage, share
@@ -186,7 +188,7 @@ def _joining_rows(guarantee: Guarantee) -> list[list[str]]:
         return []
     rows = []
     for without in (0.01, 0.1, 0.3, 0.5):
-        joined = chance_if_joined(guarantee, without)
+        joined = right_guess(guarantee, without)
         crowd = crowd_for(without, joined)
         rows.append([plain(without, crowd), frequency(joined, "up", crowd)])
     return rows
@@ -236,7 +238,7 @@ def mine(state: MeState) -> Mine:
     if guarantee.adjacency is not Adjacency.ADD_REMOVE:
         return out
     without = share(state.without)
-    joined = chance_if_joined(guarantee, without)
+    joined = right_guess(guarantee, without)
     crowd = crowd_for(without, joined)
     shown = _icons(without, joined)
     return out.model_copy(

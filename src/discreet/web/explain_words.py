@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from discreet.beliefs import Belief, Bounds
-from discreet.explanations.figures import crowd_for, decimals, frequency, plain, times
-from discreet.explanations.published import Deployment, deployments
-from discreet.guarantees import PureDP
+from discreet.guarantees import PureDP, amount
+from discreet.reports.published import Deployment, deployments
+from discreet.statements.figures import crowd_for, decimals, frequency, plain, times
 from discreet.web.links import link
 from discreet.web.percents import share
 from discreet.web.promises import KINDS, ExplainState, MeState
@@ -48,7 +48,6 @@ def published(before: float) -> tuple[Published, ...]:
 
 def _listed(one: Deployment) -> Published:
     said = one.to_dict()
-    signs = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
     numbers = {name: said[name] for name in KINDS[one.kind].numbers}
     state = {"kind": one.kind, **numbers, "unit": one.unit}
     if one.adjacency in ("replace", "local"):
@@ -58,7 +57,7 @@ def _listed(one: Deployment) -> Published:
         curator=one.curator,
         year=one.year,
         unit=one.unit,
-        budget=", ".join(f"{signs[name]} = {value:g}" for name, value in numbers.items()),
+        budget=amount(numbers, "up", "", figures=None),
         after="no bound" if said["posterior"] is None else shown_up(said["posterior"]),
         source=one.source,
         note=one.note,
@@ -130,6 +129,6 @@ def how_joining(state: MeState, without: float) -> How:
         formula="with them in ≤ min(e^ε x + δ, 1 − e^(−ε)(1 − δ − x)), x the chance without",
         source="The definition of differential privacy, both ways round; the form that a study of "
         "963 people found the clearest (Nanayakkara and others 2023).",
-        python=f"from discreet import {name}; from discreet.explanations.joining import "
-        f"chance_if_joined; chance_if_joined({_promise(state)}, {without!r})",
+        python=f"from discreet import {name}; from discreet.beliefs.guesses import "
+        f"right_guess; right_guess({_promise(state)}, {without!r})",
     )

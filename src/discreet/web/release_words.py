@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.rounding import decimal_down, decimal_up, percent
+from discreet.guarantees import amount
+from discreet.rounding import percent
 from discreet.web.forms import columns_of
 from discreet.web.screens import How
 
@@ -96,8 +96,8 @@ def learned_words(facts: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
     if facts is None:
         return None
-    names, rows = learned_table(facts)
-    return {"names": names, "rows": rows, "holds": probability_text(facts)}
+    table = learned_table(facts)
+    return {"names": table.names, "rows": table.rows, "holds": probability_text(facts)}
 
 
 def promise_words(one: Standing) -> str:
@@ -116,12 +116,4 @@ def amount_words(said: Mapping[str, Any] | None, side: Literal["up", "down"]) ->
     """
     if not said or said.get("unbounded"):
         return "no lifetime cap"
-    rounded = decimal_up if side == "up" else decimal_down
-    signs = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
-    words = []
-    for name, sign in signs.items():
-        x = said.get(name)
-        if x is not None:
-            digits = 5 - math.floor(math.log10(x)) if x > 0 else 0
-            words.append(f"{sign} = {rounded(float(x), digits):.6g}")
-    return ", ".join(words)
+    return amount(said, side, "", figures=6)

@@ -84,8 +84,8 @@ class Made:
 
 def find_made(folder: Workfolder, release_id: str) -> Made:
     """Return a release stored in the working folder, checked against its ledger."""
-    from discreet.explanations.stored import find
     from discreet.ledger.entries import checked_id
+    from discreet.reports.stored import find
 
     name = checked_id(release_id)
     place = _place(folder, name)
@@ -128,7 +128,7 @@ def download(made: Made, name: str) -> bytes:
     if name == _SPREADSHEET:
         return for_spreadsheets(made.said["table"]).encode("utf-8-sig")
     if name in _REPORT:
-        from discreet.explanations import report
+        from discreet.reports import report
 
         where: Path = report(made.release_id, output=made.folder.parent).folder
         return (where / name).read_bytes()

@@ -16,7 +16,6 @@ from typing import Any
 
 from discreet.beliefs import Belief, explain
 from discreet.errors import GuaranteeError
-from discreet.explanations.figures import crowd_for, frequency, level, plain
 from discreet.guarantees import (
     ZCDP,
     Adjacency,
@@ -26,7 +25,8 @@ from discreet.guarantees import (
     PureDP,
     parameters,
 )
-from discreet.words import catalogue
+from discreet.statements.figures import crowd_for, frequency, level, plain
+from discreet.words import say
 
 __all__ = ["Deployment", "deployments"]
 
@@ -51,15 +51,14 @@ class Deployment:
     @property
     def text(self) -> str:
         """The deployment in one sentence, its unit included."""
-        say = catalogue().say
         if self.belief is None or self.belief.posterior is None:
-            return say("deployment.no_bound", name=self.name, unit=self.unit)
+            return say("reports.deployment.no_bound", name=self.name, unit=self.unit)
         upper = self.belief.posterior.upper
         crowd = crowd_for(self.prior, upper)
         sure = self.belief.holds_with
-        said = "" if sure == 1 else say("deployment.confidence", level=level(sure))
+        said = "" if sure == 1 else say("reports.deployment.confidence", level=level(sure))
         return say(
-            "deployment.says",
+            "reports.deployment.says",
             name=self.name,
             unit=self.unit,
             before=plain(self.prior, crowd),

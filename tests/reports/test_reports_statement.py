@@ -17,12 +17,11 @@ from tracing import untraced
 
 from discreet.beliefs import Prior, explain
 from discreet.errors import DiscreetError, InputError, PolicyError
-from discreet.explanations.markdown import markdown
-from discreet.explanations.registry import registry_record, registry_yaml
-from discreet.explanations.statements import release_text, statement, statement_schema
-from discreet.explanations.stored import find
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
+from discreet.reports.facts import release_text, statement, statement_schema
+from discreet.reports.stored import find
+from discreet.reports.written import markdown, registry_record, registry_yaml
 
 ABOUT = ("membership", "value")
 
@@ -147,7 +146,7 @@ def test_what_cannot_be_found_is_refused_in_one_sentence(pure: Made, tmp_path: P
         ({}, "Give its ledger"),
         ({"output": tmp_path}, "There is no release"),
         ({"ledger": f"sqlite:///{tmp_path}/ledger.db"}, "in or below"),
-        ({"ledger": "postgresql://host/db"}, "--output DIR"),
+        ({"ledger": "postgresql://host/db"}, "on a server"),
     ]
     for given, said in cases:
         with pytest.raises(InputError, match=said):
@@ -170,7 +169,7 @@ def test_a_release_that_was_edited_is_not_reported(pure: Made, tmp_path: Path, n
 
 
 def test_a_ledger_that_cannot_be_told_from_the_files_is_asked_for(synthetic: Made) -> None:
-    with pytest.raises(InputError, match="give --ledger"):
+    with pytest.raises(InputError, match="Give the ledger"):
         find(synthetic.release_id, output=synthetic.output)
 
 

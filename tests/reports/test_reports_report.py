@@ -6,36 +6,29 @@ import importlib.util
 import json
 import math
 import re
-import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forging import edited, rewritten, verified
 from stories import Made
 from tracing import untraced
 from typer.testing import CliRunner
 
 from discreet.beliefs import explain
-from discreet.explanations import verifier
-from discreet.explanations.reporting import Report, report
 from discreet.guarantees import ZCDP
+from discreet.reports.folder import Report, report
 
 NAMES = {
     "report.html", "statement.json", "statement.md", "registry.yaml", "evidence.json", "verify.py",
+    "manifest.json", "release.json", "table.csv", "table.parquet",
 }  # fmt: skip
 
 
 def written(found: Made, **more: Any) -> Report:
     return report(found.release_id, ledger=found.ledger, **more)
-
-
-def verified(folder: Path, *arguments: str) -> tuple[int, str]:
-    command = [sys.executable, "-I", str(folder / "verify.py"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.stderr == ""
-    return done.returncode, done.stdout
 
 
 def test_a_report_is_made_and_verifies_with_nothing_installed(any_release: Made) -> None:
@@ -53,21 +46,16 @@ def test_making_it_again_changes_nothing_and_a_note_only_the_page(
 ) -> None:
     copy = pure.copied(tmp_path)
     released = {p.name: p.read_bytes() for p in copy.folder.iterdir() if p.is_file()}
-    first = {p.name: p.read_bytes() for p in written(copy).files}
-    again = {p.name: p.read_bytes() for p in written(copy).files}
+    first = {str(p): p.read_bytes() for p in written(copy).files}
+    again = {str(p): p.read_bytes() for p in written(copy).files}
     assert first == again
+    first = {p.name: p.read_bytes() for p in written(copy).files}
     noted = {p.name: p.read_bytes() for p in written(copy, note="see <appendix>").files}
     changed = {name for name in first if first[name] != noted[name]}
-    assert changed == {"report.html", "evidence.json"}
+    assert changed == {"report.html", "manifest.json"}
     assert b"see &lt;appendix&gt;" in noted["report.html"]
     assert released == {p.name: p.read_bytes() for p in copy.folder.iterdir() if p.is_file()}
     assert verified(copy.folder / "report")[0] == 0
-
-
-def edited(path: Path, change: Any) -> None:
-    said = json.loads(path.read_text(encoding="utf-8"))
-    change(said)
-    path.write_text(json.dumps(said, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def _lower_belief(said: Any) -> None:
@@ -84,11 +72,14 @@ def _less_spent(said: Any) -> None:
 
 EDITS = {
     "a released value": (
-        "../release.json",
+        "released/release.json",
         lambda said: said["table"]["value"].__setitem__(0, "7"),
     ),
-    "what was spent": ("../release.json", lambda said: said["spent"].__setitem__("epsilon", 0.1)),
-    "a note in the release": ("../release.json", lambda said: said.update(purpose="another")),
+    "what was spent": (
+        "released/release.json",
+        lambda said: said["spent"].__setitem__("epsilon", 0.1),
+    ),
+    "a note": ("released/release.json", lambda said: said.update(purpose="another")),
     "a belief": ("statement.json", _lower_belief),
     "the total": ("statement.json", _smaller_epsilon),
     "the account": ("statement.json", _less_spent),
@@ -113,12 +104,7 @@ def test_whatever_is_edited_by_hand_is_detected(pure: Made, tmp_path: Path, what
     made = written(copy)
     name, change = EDITS[what]
     edited(made.folder / name, change)
-    # Even by someone who also writes the hashes of the report anew.
-    evidence = made.folder / "evidence.json"
-    said = json.loads(evidence.read_text(encoding="utf-8"))
-    for file in said["report"]:
-        said["report"][file] = verifier.sha256((made.folder / file).read_bytes())
-    evidence.write_text(json.dumps(said), encoding="utf-8")
+    rewritten(made.folder)  # even by someone who also writes the manifest anew
     code, out = verified(made.folder)
     assert code == 1
     assert "WRONG" in out
@@ -128,9 +114,9 @@ def test_the_page_and_a_missing_file_are_detected(pure: Made, tmp_path: Path) ->
     copy = pure.copied(tmp_path)
     made = written(copy)
     made.html.write_text(made.html.read_text().replace("62 in 100", "12 in 100"))
-    assert "WRONG file of the report report.html" in verified(made.folder)[1]
-    (copy.folder / "table.csv").unlink()
-    assert "WRONG released file table.csv" in verified(made.folder)[1]
+    assert "WRONG file report.html is not the one" in verified(made.folder)[1]
+    (made.folder / "released" / "table.csv").unlink()
+    assert "WRONG file released/table.csv is missing" in verified(made.folder)[1]
     (made.folder / "statement.json").write_text("no JSON")
     code, out = verified(made.folder)
     assert code == 1
@@ -147,13 +133,13 @@ def test_a_head_kept_elsewhere_is_looked_for(pure: Made, tmp_path: Path) -> None
 def test_other_accounts_are_not_told(pure: Made) -> None:
     made = written(pure)
     for path in made.files:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8", errors="replace")
         for secret in ("not to be told", "someone else", "secret"):
             assert secret not in text, f"{secret!r} in {path.name}"
 
 
 def test_the_verifier_imports_nothing_but_the_standard_library() -> None:
-    spec = importlib.util.find_spec("discreet.explanations.verifier")
+    spec = importlib.util.find_spec("discreet.reports.verifier")
     assert spec is not None
     assert spec.origin is not None
     text = Path(spec.origin).read_text(encoding="utf-8")
@@ -245,15 +231,18 @@ def test_every_figure_on_page_one_is_the_stored_releases(pure: Made) -> None:
     """Change the statement's numbers, one at a time: each figure on page one moves with one."""
     from dataclasses import replace
 
-    from discreet.explanations.page import _facts
-    from discreet.explanations.statements import statement
-    from discreet.explanations.stored import find
+    from discreet.reports.facts import statement
+    from discreet.reports.page import _facts
+    from discreet.reports.stored import find
+    from discreet.statements.tables import lines_of
 
     stated = statement(find(pure.release_id, ledger=pure.ledger))
     keys = ("guarantee", "spending", "risk", "contribution_bounds", "promises", "learned")
 
     def text(facts: dict[str, Any]) -> str:
-        shown = _facts(replace(stated, facts={**stated.facts, **facts}))
+        spending = stated.facts["spending"] | facts["spending"]
+        changed = replace(stated, facts={**stated.facts, **facts, "spending": spending})
+        shown = _facts(changed, lines_of(changed.facts))
         # δ = 0 of pure DP is what the variant means, and no number of its own.
         return Page(shown).text.replace("δ of this release0", "")
 

@@ -10,7 +10,7 @@ import pytest
 from stories import Made
 
 from browsers import accessible
-from discreet.explanations.reporting import report
+from discreet.reports.folder import report
 
 pytestmark = pytest.mark.slow
 

@@ -15,10 +15,10 @@ from discreet.beliefs import Belief, Prior, explain
 from discreet.beliefs.explaining import Explained
 from discreet.beliefs.notebook import html_table
 from discreet.errors import InputError
-from discreet.explanations.figures import chance, counted, crowd_for, frequency, plain
-from discreet.explanations.sentences import event_of
 from discreet.guarantees import Adjacency
-from discreet.words import catalogue
+from discreet.reports.sentences import event_of
+from discreet.statements.figures import chance, counted, crowd_for, frequency, plain
+from discreet.words import say
 
 __all__ = ["Icons", "Knows", "Worry", "answer", "worry"]
 
@@ -41,8 +41,8 @@ class Icons:
     @property
     def text(self) -> str:
         """What the figures show, for those who do not see them."""
-        return catalogue().say(
-            "worry.icons",
+        return say(
+            "reports.worry.icons",
             after_count=str(self.after),
             before_count=str(self.before),
             more=str(self.after - self.before),
@@ -94,7 +94,7 @@ def worry(
     Worry(from 30 to at most 42 in 100)
     """
     if knows not in ("everyone else", "a hunch"):
-        raise InputError(f"knows is {knows!r}; it must be 'everyone else' or 'a hunch'.")
+        raise InputError("reports.worry.unknown_knowledge", knows=knows)
     belief = explain(guarantee, Prior(suspicion, value), confidence=confidence, unit=unit)
     return answer(belief, knows)
 
@@ -102,23 +102,27 @@ def worry(
 def answer(belief: Belief, knows: Knows = "everyone else") -> Worry:
     """Put a belief as a worry and its answer."""
     if belief.prior is None or belief.posterior is None:
-        raise InputError("a worry starts from a suspicion; give the belief a prior.")
+        raise InputError("reports.worry.no_prior")
     before, after = belief.prior.pq, belief.posterior.upper
-    say, crowd = catalogue().say, crowd_for(before, after)
-    who = "worry.hunch" if knows == "a hunch" else "worry.knows_everyone_else"
+    crowd = crowd_for(before, after)
+    who = "reports.worry.hunch" if knows == "a hunch" else "reports.worry.knows_everyone_else"
     parts = [
         say(who, unit=belief.unit),
         say(
-            "worry.says",
+            "reports.worry.says",
             before=plain(before, crowd),
             event=event_of(belief),
             after=frequency(after, "up", crowd),
         ),
     ]
     if belief.holds_with < 1:
-        parts.append(say("public.may_fail", chance=chance(belief.holds_with)))
+        parts.append(say("reports.public.may_fail", chance=chance(belief.holds_with)))
     if knows == "a hunch" and belief.guarantee.adjacency is Adjacency.ADD_REMOVE:
-        weak = "public.assumes_weak" if belief.holds_with == 1 else "worry.proved_for_strong"
+        weak = (
+            "reports.public.assumes_weak"
+            if belief.holds_with == 1
+            else "reports.worry.proved_for_strong"
+        )
         parts.append(say(weak, unit=belief.unit))
     icons = Icons(counted(before, "down", _FIGURES), counted(after, "up", _FIGURES))
     return Worry(belief, knows, icons, " ".join(parts))

@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.explanations.figures import counted, frequency, number, plain
-from discreet.explanations.statements import Statement
-from discreet.explanations.worries import Icons
 from discreet.lazily import missing
-from discreet.words import catalogue
+from discreet.reports.facts import Statement
+from discreet.reports.worries import Icons
+from discreet.rounding import number
+from discreet.statements.figures import counted, frequency, plain
+from discreet.statements.tables import Table
+from discreet.words import say
 
 __all__ = ["Picture", "pictures"]
 
@@ -33,8 +35,7 @@ class Picture:
     name: str
     title: str
     svg: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    table: Table
     note: str = ""
 
 
@@ -44,7 +45,7 @@ def pictures(statement: Statement) -> dict[str, Picture]:
         import altair  # noqa: F401
         import vl_convert  # noqa: F401
     except ModuleNotFoundError as fault:
-        raise missing("A report has charts and", fault) from None
+        raise missing("A report", fault) from None
     found = [_account(statement), _released(statement)]
     if statement.risk is not None:
         found += [_icons(statement), _before_after(statement)]
@@ -77,19 +78,18 @@ def _headline(statement: Statement) -> Mapping[str, Any]:
 def _icons(statement: Statement) -> Picture:
     from discreet.charts import icon_array
 
-    say, row = catalogue().say, _headline(statement)
+    row = _headline(statement)
     icons = Icons(counted(row["p"] * row["q"], "down", 100), counted(row["upper"], "up", 100))
     shown = (
-        (say("report.column.marked_before"), str(icons.before)),
-        (say("report.column.marked_after"), str(icons.after - icons.before)),
-        (say("report.column.others"), str(icons.of - icons.after)),
+        (say("statements.column.marked_before"), str(icons.before)),
+        (say("statements.column.marked_after"), str(icons.after - icons.before)),
+        (say("statements.column.others"), str(icons.of - icons.after)),
     )
     return Picture(
         "icons",
-        say("report.chart.icons", before=str(icons.before), after=str(icons.after)),
+        say("reports.page.chart.icons", before=str(icons.before), after=str(icons.after)),
         _svg(icon_array(icons.before, icons.after), "icons"),
-        ("figures", "count"),
-        shown,
+        Table.of(("figures", "count"), shown),
     )
 
 
@@ -111,14 +111,15 @@ def _before_after(statement: Statement) -> Picture:
         for entry in statement.facts["risk"]["beliefs"]
         if entry["about"] == row["about"]
     )
-    title = catalogue().say("report.chart.before_after")
-    return Picture("before_after", title, _svg(chart, "before"), ("before", "least", "after"), rows)
+    title = say("reports.page.chart.before_after")
+    table = Table.of(("before", "least", "after"), rows)
+    return Picture("before_after", title, _svg(chart, "before"), table)
 
 
 def _account(statement: Statement) -> Picture | None:
     from discreet.charts import account_chart
 
-    say, spending = catalogue().say, statement.facts["spending"]
+    spending = statement.facts["spending"]
     key = next((k for k in ("epsilon", "rho") if spending["account_now"][k] is not None), None)
     charges = [row for row in spending["charges"] if row["spent"] is not None]
     if key is None or not charges:
@@ -140,10 +141,9 @@ def _account(statement: Statement) -> Picture | None:
     )
     return Picture(
         "account",
-        say("report.chart.account"),
+        say("reports.page.chart.account"),
         _svg(chart, "account"),
-        ("entry", "at", "purpose", "spent"),
-        shown[-_ROWS:],
+        Table.of(("entry", "at", "purpose", "spent"), shown[-_ROWS:]),
     )
 
 
@@ -169,11 +169,10 @@ def _released(statement: Statement) -> Picture | None:
         {"cell": cell, "value": float(v), "low": float(low), "high": float(high)}
         for cell, v, low, high in rows[:_MOST]
     ]
-    say = catalogue().say
-    title = say("report.chart.released", statistic=first)
+    title = say("reports.page.chart.released", statistic=first)
     chart = released_chart(drawn, title=title, interval=statement.stored.said["interval"])
     note = ""
     if len(rows) > _MOST:
-        note = say("report.more_rows", shown=f"{_MOST:,}", total=f"{len(rows):,}")
-    columns = ("cell", "value", "low", "high")
-    return Picture("released", title, _svg(chart, "released"), columns, tuple(rows[:_MOST]), note)
+        note = say("reports.page.more_rows", shown=f"{_MOST:,}", total=f"{len(rows):,}")
+    shown = Table.of(("cell", "value", "low", "high"), rows[:_MOST])
+    return Picture("released", title, _svg(chart, "released"), shown, note)

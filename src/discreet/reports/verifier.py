@@ -1,15 +1,21 @@
 """Check a report with nothing installed: python3 -I verify.py
 
-Standard library only. It recomputes, from the stated parameters, every belief that the statement
-states; from the keys of every promise, over all the priors that it speaks of, whether what the
-account has spent keeps it; the hashes of the released files and of the report; the chain of ledger
-entries up to its head, the sums and the promises in it. What it does not do: it cannot tell that a
-whole chain was written anew. For that compare the head with one kept elsewhere (--head), or read
-the ledger itself (--ledger). A promise given as a formula it can refute, and not prove.
+Standard library only. A report is one folder. Its manifest names every file and no others; from the
+files it recomputes the hash of what was released, the chain of ledger entries up to its head with
+the sums, caps and promises in it, every belief that is stated and the worst case, and, over all the
+priors that a promise speaks of, whether what the account has spent keeps it. The terms (unit,
+adjacency, filter, cap, approver) are those of the entry that opened the account.
 
-    python3 -I verify.py [--report FOLDER] [--head HASH] [--ledger LEDGER.db]
+    python3 -I verify.py [FOLDER] [--head HASH] [--ledger LEDGER.db] [--json]
 
-Exit code 0 if everything agrees, 1 if something does not.
+What it cannot tell from the folder alone: that a whole chain was written anew, and what came after
+its last entry. For that give a head kept elsewhere (--head) or the ledger itself (--ledger): then
+every entry is read there, and the ledger must hold the hash of this manifest. A promise given as a
+formula it can refute, and not prove.
+
+The answer: `verified` (nothing is wrong), `promise_kept` (null where none is made, or none can be
+proved), `complete_up_to` (the last entry up to which the account is whole), `unproven`, `problems`.
+Exit code 1 if there is a problem or a promise is broken, else 0.
 
 Notation. p and q are the chances, beforehand, of being in the data and of the sensitive value then;
 s = pq; r is posterior over prior. One step is the unit in or out, two are a value for another.
@@ -29,7 +35,9 @@ import hashlib
 import html
 import json
 import math
+import os
 import re
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from decimal import Context, Decimal
@@ -39,17 +47,52 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+MANIFEST = "manifest.json"
+RELEASED = "released"  # the folder of the released files, as they were committed
 FILES = ("release.json", "statement.md", "table.csv", "table.parquet")
+NAMES = {
+    "evidence.json", "manifest.json", "registry.yaml", "report.html", "statement.json",
+    "statement.md", "verify.py", *(f"{RELEASED}/{name}" for name in FILES),
+}  # fmt: skip
+KEYS = {
+    "": "format identity guarantee unit contribution_bounds data_domain bases invariants model "
+    "composition spending processing mechanisms library floating_point accuracy biases promises "
+    "learned risk not_covered hashes texts",
+    "identity": "release_id made account purpose name curators region description intended_use "
+    "product",
+    "unit": "unit subject columns adjacency neighbours",
+    "model": "name trust",
+    "composition": "filter rule within",
+    "processing": "before after",
+    "hashes": "spec output files",
+    "texts": "public technical regulator",
+    "risk": "total sided strength method beliefs worst beyond by_confidence assumptions",
+}
+RESTS_ON = {"adjacency", "adversary", "unit", "probability", "post_processing", "independence"}
+PRIORS = (0.01, 0.1, 0.3, 0.5)  # every statement has these, and the promises' own
+CONFIDENCES = (0.99, 0.9999, 0.999999)
+PEOPLE = 1_000_000
+LARGEST = 1 << 28  # no text of a report has more bytes
 CLOSE = 1e-9
 SEARCHED = 1e-5
 EXACT = Context(prec=4000)
 UNREADABLE = (
-    OSError, ArithmeticError, AttributeError, LookupError, RecursionError, SyntaxError, TypeError,
-    ValueError,
+    OSError, ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError,
+    TypeError, ValueError,
 )  # fmt: skip
 FAR = 700.0  # e^x of anything larger is no double
 
-Check = Iterator["tuple[bool | None, str]"]  # None: neither proved nor refuted
+
+class Finding(NamedTuple):
+    """One check: whether it holds (None: neither proved nor refuted), and of a promise or not."""
+
+    good: bool | None
+    what: str
+    promise: bool = False
+
+
+Check = Iterator["Finding | tuple[bool | None, str]"]
+Rows = list[tuple[Any, Any, Any]]  # number, body and hash of each entry
 
 
 # -- searches
@@ -316,8 +359,13 @@ def ratio_bound(one: float, two: float, p: float, q: float) -> float:
     return 1 / (p * q + weighted(two, (1 - q) * p) + weighted(one, 1 - p))
 
 
-def beliefs(total: dict[str, Any], p: float, q: float, failure: float) -> tuple[float, float]:
-    """The least and the largest posterior from (p, q), outside an event of that probability."""
+def beliefs(
+    total: dict[str, Any], p: float, q: float, failure: float, *, roughly: bool = False
+) -> tuple[float, float]:
+    """The least and the largest posterior from (p, q), outside an event of that probability.
+
+    Roughly: the largest within a little above, and no least one, where both take a long search.
+    """
     s, central = p * q, total["adjacency"] == "add-remove"
     if total["kind"] == "pure":
         epsilon = total["epsilon"]
@@ -340,34 +388,158 @@ def beliefs(total: dict[str, Any], p: float, q: float, failure: float) -> tuple[
         near, far = fall_bound(total, 1, one), rise_bound(total, 2, two)
         return 0.0 if math.isinf(near + far) else s * ratio_bound(-near, -far, p, q)
 
-    most = min(upper(0.0), upper(1.0), least(upper, 1e-6, 1 - 1e-6, (48, 40)))
+    most = least(upper, 1e-6, 1 - 1e-6, (8, 8) if roughly else (48, 40))
+    most = min(upper(0.0), upper(1.0), most)
+    if roughly:
+        return 0.0, min(1.0, most)
     return -least(lambda split: -lower(split), 1e-6, 1 - 1e-6, (24, 16)), min(1.0, most)
 
 
-def check_beliefs(statement: dict[str, Any]) -> Check:
+def expected_beliefs(made: list[dict[str, Any]], terms: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """The beliefs that a statement must state: at the promises' priors, and at the usual ones."""
+    central, shown, found = terms["adjacency"] == "add-remove", [], []
+    for one in made:
+        boxes = {under(leaf, terms["adjacency"]).box for leaf in leaves(heard(one["keys"]))}
+        p0, p, q0, q = boxes.pop()
+        if boxes or (p0, q0) != (p, q):
+            continue
+        if max(p, q) == 1:
+            shown.append(min(p, q))
+        elif ("both", True, p, q) not in found:
+            found.append(("both", True, p, q))
+    for prior in dict.fromkeys([*shown, *PRIORS]):
+        if prior != 1:
+            found += [("membership", prior in shown, prior, 1.0)] if central else []
+            found.append(("value", prior in shown, 1.0, prior))
+    return found
+
+
+def expected_confidence(made: list[dict[str, Any]], total: dict[str, Any]) -> float:
+    """How surely beliefs are stated: as the promises, or 99 %, or as the spent delta allows."""
+    if total["kind"] == "pure":
+        return 1.0
+    asked = max((one["keys"]["confidence"] for one in made if "confidence" in one["keys"]),
+                default=CONFIDENCES[0])  # fmt: skip
+    for level in (asked, *(lower for lower in (0.95, 0.9, 0.5) if lower < asked)):
+        if loss_bound(total, failure_of(level)) < math.inf:
+            return float(level)
+    raise ValueError("no belief is bounded")
+
+
+def check_beliefs(
+    statement: dict[str, Any], release: dict[str, Any], account: Account, total: dict[str, Any]
+) -> Check:
     """Recompute every stated belief: never below the truth, and not far above it."""
     risk = statement["risk"]
-    if risk is None:
-        yield True, "no belief is stated: the release promises none"
+    if release.get("guarantee") == "none":
+        yield risk is None, "no belief is stated: the release promises none"
         return
-    total = risk["total"]
+    if risk is None:
+        yield False, "beliefs are stated: the release has a guarantee"
+        return
+    made = [one for one in account.made.values() if one["withdrawn"] is None]
+    wanted = expected_beliefs(made, account.terms)
+    names = ("about", "own", "p", "q")
+    stated = [tuple(row[name] for name in names) for row in risk["beliefs"]]
+    yield stated == wanted, "a belief is stated at every prior that belongs here, and no other"
+    if stated != wanted:
+        return
+    sure = expected_confidence(made, total)
+    good = all(row["holds_with"] == sure for row in risk["beliefs"])
+    yield good, f"the beliefs hold with probability {sure:g}"
     searched = total["kind"] in ("concentrated", "approximate-concentrated")
     for row in risk["beliefs"]:
-        p, q, failure = row["p"], row["q"], failure_of(row["holds_with"])
+        p, q, failure = row["p"], row["q"], failure_of(sure)
         both, known = p < 1 and q < 1, q == 1 and total["kind"] == "concentrated"
-        good = row["about"] == ("both" if both else "value" if p == 1 else "membership")
-        good = good and (failure > 0 or total["kind"] == "pure")
         lower, upper = beliefs(total, p, q, failure)
         far, near = (SEARCHED, CLOSE) if searched and not known else (CLOSE, 1e-12)
-        good = good and upper - near <= row["upper"] and row["lower"] <= lower + near
+        good = upper - near <= row["upper"] <= 1 and 0 <= row["lower"] <= lower + near
         if not both or total["kind"] == "pure":
             good = good and row["upper"] <= upper + far and row["lower"] >= lower - far
         else:  # its split of the failure probability is good, and need not be the best
-            good = good and row["upper"] <= upper + 1e-3
+            good = good and row["upper"] <= upper + 1e-3 and row["lower"] >= lower - 1e-2
         said = f"{row['about']} from {p * q:g}: stated [{row['lower']:.6g}, {row['upper']:.6g}]"
         yield good, f"belief in {said}, recomputed [{lower:.6g}, {upper:.6g}]"
+        joins = row["about"] == "membership"
+        yield (row["joined"] is not None) == joins, "joining goes with membership"
         if row["joined"] is not None:
             yield check_guess(total, p * q, row["joined"], "joining")
+        allowed = tolerated_at(made, account.terms, p, q)
+        same = row["tolerated"] == allowed
+        if row["tolerated"] is not None and allowed is not None:
+            same = -1e-11 < allowed - row["tolerated"] < 2e-12
+        yield same, f"what the promises tolerate from {p * q:g}"
+    yield from check_worst(risk, total, failure_of(sure))
+
+
+def tolerated_at(
+    made: list[dict[str, Any]], terms: dict[str, Any], p: float, q: float
+) -> float | None:
+    """The least posterior that the promises allow at a prior that they speak of."""
+    found = []
+    for one in made:
+        for leaf in (under(leaf, terms["adjacency"]) for leaf in leaves(heard(one["keys"]))):
+            p0, p1, q0, q1 = leaf.box
+            if leaf.shape != "counterfactual" and p0 <= p <= p1 and q0 <= q <= q1:
+                found.append(tolerated(leaf, p, q))
+    return min(1.0, *found) if found else None
+
+
+def check_worst(risk: dict[str, Any], total: dict[str, Any], failure: float) -> Check:
+    """The worst priors, how many the confidence leaves out, and the bound at other confidences."""
+    yield risk["sided"] == "two", "the beliefs speak of rises and falls"
+    first = risk["beliefs"][0]
+    q = first["q"]
+    one, two, known = worst_losses(total, q, failure)
+    beta = math.exp(-one)
+    at_one = 1.0 if known else q + math.exp(-two) * (1 - q)
+    ratio = (0.0, 1 / beta) if known or 1 / beta >= 1 / at_one else (1.0, 1 / at_one)
+    if known:
+        q = q if total["kind"] == "pure" else 1.0
+        worst = min(1.0, 1 / (1 + math.exp(one / 2)) / q)
+        s = worst * q
+        difference = s / (s + beta * (1 - s)) - s
+    else:
+        alpha = at_one - beta
+        worst = 1.0 if alpha <= 0 else min(1.0, (math.sqrt(beta) - beta) / alpha)
+        difference = q * worst * (1 / (alpha * worst + beta) - 1)
+    room = 1e-6 if known or total["kind"] == "pure" else 0.05
+    for name, at, value in (("ratio", *ratio), ("difference", worst, difference)):
+        stated = risk["worst"][name]
+        good = value * (1 - 1e-7) <= stated["value"] <= value * (1 + room) + CLOSE
+        good = good and abs(stated["p"] - at) <= max(room, 1e-6) and set(stated) == {"p", "value"}
+        yield good, f"the worst {name}: stated {stated['value']:.6g}, recomputed {value:.6g}"
+    if total["kind"] == "pure":
+        yield risk["beyond"] is None and risk["by_confidence"] == [], "nobody is left out"
+        return
+    beyond = {"people": PEOPLE, "up_to": failure * PEOPLE}
+    yield risk["beyond"] == beyond, f"of {PEOPLE:,} units {beyond['up_to']:g} are left out"
+    rows = risk["by_confidence"]
+    yield [row["confidence"] for row in rows] == list(CONFIDENCES), "bounds at other confidences"
+    s = first["p"] * first["q"]
+    for row in rows:
+        failing = failure_of(row["confidence"])
+        _, upper = beliefs(total, first["p"], first["q"], failing, roughly=True)
+        if row.get("unbounded"):
+            same = loss_bound(total, failing) == math.inf
+            none = (row["posterior"], row["ratio"], row["difference"]) == (1.0, None, 1.0)
+            yield same and none, f"no bound with probability {row['confidence']:g}"
+            continue
+        room = CLOSE if first["about"] != "both" or total["kind"] == "pure" else 1e-3
+        good = upper - room <= row["posterior"] <= min(1.0, upper + 1e-3)
+        good = good and abs(row["ratio"] - row["posterior"] / s) <= 1e-9 * row["ratio"] + CLOSE
+        good = good and abs(row["difference"] - (row["posterior"] - s)) <= CLOSE
+        yield good, f"bound with probability {row['confidence']:g}: at most {upper:.6g}"
+
+
+def worst_losses(total: dict[str, Any], q: float, failure: float) -> tuple[float, float, bool]:
+    """The losses of one step and of two that the worst case is about; whether one is all."""
+    central, pure = total["adjacency"] == "add-remove", total["kind"] == "pure"
+    if q == 1 or not central:
+        return total["epsilon"] if pure else loss_bound(total, failure), 0.0, True
+    if pure:
+        return total["epsilon"], 2 * total["epsilon"], False
+    return rise_bound(total, 1, failure / 4), rise_bound(total, 2, failure / 4), False
 
 
 def check_guess(total: dict[str, Any], x: float, stated: float, what: str) -> tuple[bool, str]:
@@ -391,7 +563,7 @@ def gaussian_guess(rho: float, x: float) -> float:
     return law.cdf(law.inv_cdf(x) + math.sqrt(2 * rho)) if 0 < x < 1 else x
 
 
-def check_learned(statement: dict[str, Any]) -> Check:
+def check_learned(statement: dict[str, Any], total: dict[str, Any]) -> Check:
     """The table that people read says what the beliefs say, row by row."""
     learned, risk = statement["learned"], statement["risk"]
     if (learned is None) != (risk is None):
@@ -399,9 +571,13 @@ def check_learned(statement: dict[str, Any]) -> Check:
     if learned is None or risk is None:
         return
     stated = []
+    abouts = ("membership", "value", "both")
     for row in learned["rows"]:
-        for about in ("membership", "value", "both"):
+        keys = {"prior", "own", "guess", *abouts, *(f"{about}_least" for about in abouts)}
+        yield set(row) == keys | ({"p", "q"} if row["both"] is not None else set()), "a row's parts"
+        for about in abouts:
             if row[about] is None:
+                yield row[f"{about}_least"] is None, f"no bound on {about}, above or below"
                 continue
             p, q = {"membership": (row["prior"], 1.0), "value": (1.0, row["prior"])}.get(
                 about, (row.get("p"), row.get("q"))
@@ -412,12 +588,13 @@ def check_learned(statement: dict[str, Any]) -> Check:
     for row in learned["rows"]:
         if row["both"] is not None:
             yield abs(row["prior"] - row["p"] * row["q"]) < 1e-15, "prior of both: p times q"
-        elif row["guess"] is not None:
-            yield check_guess(risk["total"], row["prior"], row["guess"], "guess")
+            yield row["guess"] is None, "a guess is about a value"
+        else:
+            yield check_guess(total, row["prior"], row["guess"], "guess")
     sure = min(row["holds_with"] for row in risk["beliefs"])
     yield learned["holds_with"] == sure, f"the table holds with probability {sure:g}"
     yield learned["unit"] == statement["unit"]["subject"], "the table is about the unit"
-    yield learned["adjacency"] == risk["total"]["adjacency"], "adjacency of the table"
+    yield learned["adjacency"] == total["adjacency"], "adjacency of the table"
 
 
 # -- promises: their keys, and how large the losses may be
@@ -752,25 +929,25 @@ def keeps_on_average(keys: dict[str, Any], total: dict[str, Any]) -> bool:
         chance = guess_bound(total, keys.get("related", 1), q1)
         if total["kind"] == "approximate-concentrated":
             chance = min(chance, curve_guess(total, keys.get("related", 1), q1))
-        if chance > tolerated(leaf, q1) + CLOSE:
+        if chance > tolerated(leaf, 1.0, q1) + CLOSE:
             return False
     return True
 
 
-def tolerated(leaf: Leaf, q: float) -> float:
-    """The posterior that a tolerance allows of a value that was given chance q."""
-    x = leaf.value
+def tolerated(leaf: Leaf, p: float, q: float) -> float:
+    """The posterior that a tolerance allows from a prior."""
+    x, s = leaf.value, p * q
     if leaf.shape == "posterior":
-        return float(x if leaf.unless is None else max(x, leaf.unless * q))
+        return float(x if leaf.unless is None else max(x, leaf.unless * s))
     if leaf.shape == "ratio":
-        return float(x * q)
+        return float(x * s)
     if leaf.shape == "difference":
-        return float(x + q)
+        return float(x + s)
     if leaf.shape == "table":
-        cells = [ratio for box, ratio in table_cells(leaf) if box[2] <= q <= box[3]]
-        return min(cells) * q
+        cells = table_cells(leaf)
+        return min(r for (a, b, c, d), r in cells if a <= p <= b and c <= q <= d) * s
     tree = ast.parse(x.strip(), mode="eval")
-    return float(value_of(tree, {"p": 1.0, "q": q, "inf": math.inf}) * q)
+    return float(value_of(tree, {"p": p, "q": q, "inf": math.inf}) * s)
 
 
 # -- promises: what the statement says of them
@@ -804,15 +981,14 @@ def within(spent: dict[str, Decimal], limit: dict[str, Decimal]) -> bool:
 
 
 def check_promises(
-    statement: dict[str, Any], release: dict[str, Any], account: Account, report: Path
+    statement: dict[str, Any], release: dict[str, Any], account: Account, folder: Path
 ) -> Check:
     """Every promise is the one in the chain, is told as it is, and is kept."""
     facts = ("id", "keys", "limit", "at", "kept", "withdrawn")
     stated = [{name: one[name] for name in facts} for one in statement["promises"]]
     told = list(account.made.values())
     yield stated == told, "the promises are those of the ledger, all of them and no others"
-    told_in = (report / "statement.md").read_text(encoding="utf-8")
-    page = plain((report / "report.html").read_text(encoding="utf-8"))
+    told_in, page = text_of(folder / "statement.md"), plain(text_of(folder / "report.html"))
     released = {one["id"]: one for one in release.get("promises", ())}
     named = {one["id"] for one in statement["promises"]}
     yield set(released) <= named, "no promise that the release was made under is left out"
@@ -829,6 +1005,10 @@ def check_promises(
         yield tells(sentence, wanted, names), f"promise {name}: its sentence has its figures"
         right = one["about"] == about_of(keys, account.terms["adjacency"])
         yield right, f"promise {name}: what it is about"
+        p, q = (one["binding"][letter] for letter in "pq")
+        boxes = [under(leaf, account.terms["adjacency"]).box for leaf in leaves(keys)]
+        near = any(a <= p <= b and c <= q <= d for a, b, c, d in boxes)
+        yield near, f"promise {name}: the prior that binds it is one of its own"
         gone = one["withdrawn"]
         if gone is not None:
             reason = " ".join(str(gone["reason"]).split())
@@ -842,9 +1022,10 @@ def check_promises(
         good = within(spent, limit) and keeps(keys, total_of(spent, account.terms))
         good = good and keeps(keys, total_of(limit, account.terms))
         if good and any(leaf.shape == "profile" for leaf in leaves(keys)):
-            yield None, f"promise kept at a grid of priors, unproven for a formula: {sentence}"
+            what = f"promise kept at a grid of priors, unproven for a formula: {sentence}"
+            yield Finding(None, what, promise=True)
         else:
-            yield good, f"promise kept: {sentence}"
+            yield Finding(good, f"promise kept: {sentence}", promise=True)
 
 
 def flat(text: str) -> str:
@@ -921,7 +1102,7 @@ def about_of(keys: dict[str, Any], adjacency: str) -> str:
     return "value" if all(p0 == 1 for p0, _, _, _ in boxes) else "both"
 
 
-# -- hashes
+# -- files: none is followed elsewhere, none is taken for what it is not
 
 
 def sha256(data: bytes) -> str:
@@ -929,32 +1110,149 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def check_files(statement: dict[str, Any], evidence: dict[str, Any], report: Path) -> Check:
-    """The released files are those that were hashed, and so are the files of the report."""
-    together = hashlib.sha256()
-    for name in sorted(FILES):
-        try:
-            found = sha256((report.parent / name).read_bytes())
-        except OSError:
-            found = ""
+def canonical(said: Any) -> bytes:
+    """The one JSON text of a value."""
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False,
+                      allow_nan=False)  # fmt: skip
+    return text.encode()
+
+
+def opened(path: Path) -> Any:
+    """A regular file, open to be read; no link and no device."""
+    handle = os.open(
+        path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    )
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise ValueError("not a file")
+    return os.fdopen(handle, "rb")
+
+
+def text_of(path: Path) -> str:
+    """The text of a file, if it is not larger than a report can be."""
+    with opened(path) as file:
+        data: bytes = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ValueError("too large")
+    return data.decode()
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; one in which a name stands twice means two things."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice")
+    return found
+
+
+def json_of(path: Path) -> Any:
+    """What a JSON file says."""
+    return json.loads(text_of(path), object_pairs_hook=once)
+
+
+def hashed(path: Path) -> dict[str, Any]:
+    """Size and hash of a file of any size."""
+    found, size = hashlib.sha256(), 0
+    with opened(path) as file:
+        while data := file.read(1 << 20):
+            found.update(data)
+            size += len(data)
+    return {"sha256": found.hexdigest(), "size": size}
+
+
+def listed(folder: Path) -> Iterator[tuple[str, Path | None]]:
+    """Every file below a folder by its name, dot-files aside; None for what does not belong."""
+    for within_folder, before in ((folder, ""), (folder / RELEASED, f"{RELEASED}/")):
+        with os.scandir(within_folder) as found:
+            for one in found:
+                kind = one.stat(follow_symlinks=False).st_mode
+                if one.name.startswith(".") or (
+                    before + one.name == RELEASED and stat.S_ISDIR(kind)
+                ):
+                    continue
+                yield before + one.name, Path(one.path) if stat.S_ISREG(kind) else None
+
+
+def manifest_of(folder: Path) -> bytes:
+    """The manifest that belongs to the files as they are."""
+    files = [
+        {"name": name} | hashed(path)
+        for name, path in sorted(listed(folder))
+        if name != MANIFEST and path is not None
+    ]
+    return canonical({"files": files, "format": 1})
+
+
+def check_manifest(folder: Path) -> Check:
+    """The manifest names every file of the report, as it is, and no others."""
+    for name, path in listed(folder):
+        if path is None:
+            yield False, f"{name} is no file"
+    again, stated = manifest_of(folder), text_of(folder / MANIFEST)
+    same = stated.encode() == again
+    yield same, "the manifest names every file here and no others"
+    for name, _ in listed(folder):
+        if name not in NAMES:
+            yield False, f"file {name} is none of a report's"
+    if same:
+        return
+    files = {one["name"]: one for one in json.loads(again)["files"]}
+    told = {one["name"]: one for one in json_of(folder / MANIFEST)["files"]}
+    for name in sorted(files.keys() | told.keys()):
+        if name not in files:
+            yield False, f"file {name} is missing"
+        elif name not in told:
+            yield False, f"file {name} was added: the manifest does not name it"
+        elif files[name] != told[name]:
+            yield False, f"file {name} is not the one that the manifest names"
+
+
+def check_files(statement: dict[str, Any], folder: Path) -> Check:
+    """The released files are those whose hash the statement states, and all of them."""
+    together, hashes = hashlib.sha256(), statement["hashes"]
+    yield set(hashes["files"]) == set(FILES), "the hashes of all released files are stated"
+    for name in FILES:
+        found = hashed(folder / RELEASED / name)["sha256"]
         together.update(name.encode() + b"\0" + bytes.fromhex(found))
-        yield found == statement["hashes"]["files"].get(name), f"released file {name}"
-    yield together.hexdigest() == statement["hashes"]["output"], "all released files together"
-    for name, stated in evidence["report"].items():
-        try:
-            found = sha256((report / name).read_bytes())
-        except OSError:
-            found = ""
-        yield found == stated, f"file of the report {name}"
+        yield found == hashes["files"].get(name), f"released file {name}"
+    yield together.hexdigest() == hashes["output"], "all released files together"
+
+
+def check_written(folder: Path, names: tuple[str, ...]) -> Check:
+    """A JSON file is written as it was: a value in it can be read in one way only."""
+    for name in names:
+        text = text_of(folder / name)
+        said = json.loads(text, object_pairs_hook=once)
+        again = json.dumps(said, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        yield text == again, f"{name} is written in the one way"
 
 
 # -- the chain
 
 
 def double_up(x: Decimal) -> float:
-    """The smallest double that prints as x or more, as amounts are stated."""
+    """The smallest double that prints as x or more, as what was spent is stated."""
     nearest = float(x)
     return nearest if Decimal(repr(nearest)) >= x else math.nextafter(nearest, math.inf)
+
+
+def double_down(x: Decimal) -> float:
+    """The largest double that prints as x or less, as caps and what is left are stated."""
+    nearest = float(x)
+    return nearest if Decimal(repr(nearest)) <= x else math.nextafter(nearest, -math.inf)
+
+
+def amount_up(stored: dict[str, Decimal]) -> dict[str, Any]:
+    """What was spent, as a statement has it."""
+    found = {name: double_up(value) for name, value in stored.items()}
+    return {name: found.get(name) for name in ("epsilon", "delta", "rho")}
+
+
+def amount_down(stored: dict[str, Decimal] | None) -> dict[str, Any]:
+    """A cap, or what is left of it, as a statement has it."""
+    found = {name: double_down(value) for name, value in (stored or {}).items()}
+    out = {name: found.get(name) for name in ("epsilon", "delta", "rho")}
+    return out if stored is not None else out | {"unbounded": True}
 
 
 class Account:
@@ -962,15 +1260,29 @@ class Account:
 
     def __init__(self) -> None:
         self.terms: dict[str, Any] = {}
+        self.approver: Any = None
         self.spent: dict[str, Decimal] = {}
+        self.cap: dict[str, Decimal] | None = None
         self.limits: dict[str, dict[str, str]] = {}
         self.made: dict[str, dict[str, Any]] = {}
+        self.charges: list[dict[str, Any]] = []
+        self.last: dict[str, Any] = {}
 
     def take(self, said: dict[str, Any]) -> Check:
         """Take one more entry, and say whether it follows from those before."""
         kind, standing, where = said["kind"], said["standing"], f"entry {said['seq']}"
         if kind == "open":
-            self.terms = said["terms"]
+            yield not self.terms, f"{where}: the account is opened once"
+            self.terms, self.approver = said["terms"], said["approver"]
+        elif not self.terms:
+            yield False, f"{where}: the account is not open"
+        cap = None if standing.get("cap") is None else read_amount(standing["cap"])
+        if kind == "grant" and said["which"] == "lifetime" and self.cap is not None:
+            add = read_amount(said["add"])
+            self.cap = {k: EXACT.add(v, add.get(k, Decimal(0))) for k, v in self.cap.items()}
+        if kind != "open":
+            yield cap == self.cap, f"{where}: the cap is what was granted"
+        self.cap = cap
         sums = self.added(said)
         if sums is not None:
             yield sums, f"{where}: what was spent adds up"
@@ -993,6 +1305,8 @@ class Account:
         if limits or found:
             yield found == limits, f"{where}: the limits of promises are carried on"
         if kind in ("reserve", "charge", "plan"):
+            told = {name: said.get(name) for name in ("at", "kind", "purpose", "release_id")}
+            self.charges.append({"entry": said["seq"], **told, "spent": amount_up(self.spent)})
             amounts = [read_amount(limit) for limit in found.values()]
             if amounts:
                 good = all(within(self.spent, limit) for limit in amounts)
@@ -1012,70 +1326,178 @@ class Account:
         return after == {k: EXACT.add(self.spent[k], Decimal(v)) for k, v in cost.items()}
 
 
-def check_chain(
-    statement: dict[str, Any], evidence: dict[str, Any], head: str | None, account: Account
+class Chain:
+    """The chain of the evidence, read from its first entry to its last."""
+
+    def __init__(self, mine: str, release_id: str) -> None:
+        self.account, self.mine, self.release_id = Account(), mine, release_id
+        self.reserved: dict[str, Any] = {}
+        self.committed: dict[str, Any] = {}
+        self.hidden: list[int] = []
+        self.hashes: list[str] = []
+        self.last: dict[str, Any] | None = None  # of the account
+
+    def check(self, rows: list[dict[str, Any]]) -> Check:
+        """Every entry hashes to its hash and carries the one before; what it says follows."""
+        before = "0" * 64
+        for place, row in enumerate(rows, 1):
+            good = set(row) == {"seq", "hash", "body"} and row["seq"] == place
+            good = good and re.fullmatch("[0-9a-f]{64}", row["hash"]) is not None
+            if row["body"] is None:
+                self.hidden.append(place)
+                if not good:
+                    yield False, f"entry {place} of the ledger is out of place"
+            else:
+                said = json.loads(row["body"], object_pairs_hook=once)
+                good = good and sha256(row["body"].encode()) == row["hash"]
+                good = good and said["seq"] == place and said["previous"] == before
+                good = good and said.get("account") in (None, self.mine)
+                yield good, f"entry {place} of the ledger ({said['kind']})"
+                if said.get("account") == self.mine:
+                    yield from self.account.take(said)
+                    self.told(place, row["hash"], said)
+            before = row["hash"]
+            self.hashes.append(before)
+
+    def told(self, place: int, digest: str, said: dict[str, Any]) -> None:
+        """Note what an entry of the account says of this release."""
+        self.last = {"entry": place, "hash": digest, "at": said["at"]}
+        if said.get("release_id") == self.release_id:
+            if said["kind"] in ("reserve", "slot") and not self.reserved:
+                self.reserved = {"seq": place, "hash": digest, "at": said["at"]}
+            elif said["kind"] == "commit" and not self.committed:
+                output = said["output_hash"]
+                self.committed = {"seq": place, "hash": digest, "output": output}
+
+    @property
+    def complete_up_to(self) -> dict[str, Any] | None:
+        """The last entry up to which nothing of the account can be missing."""
+        if self.last is None or any(place > self.last["entry"] for place in self.hidden):
+            return self.last
+        return self.last | {"entry": len(self.hashes), "hash": self.hashes[-1]}
+
+
+def spending_of(release: dict[str, Any], chain: Chain) -> dict[str, Any]:
+    """What a statement says of the account, from the release and the account's entries."""
+    account, left = chain.account, None
+    if account.cap is not None:
+        left = {
+            k: max(Decimal(0), EXACT.subtract(v, account.spent[k])) for k, v in account.cap.items()
+        }
+    return {
+        "this": release["spent"],
+        "account_then": release["account_spent"],
+        "account_now": amount_up(account.spent),
+        "cap": amount_down(account.cap),
+        "remaining": amount_down(left),
+        "charges": account.charges,
+        "entry": chain.reserved,
+        "commit": {name: chain.committed.get(name) for name in ("seq", "hash")},
+        "approved_by": account.approver,
+        "head": chain.hashes[-1],
+        "entries": len(chain.hashes),
+    }
+
+
+def check_account(
+    statement: dict[str, Any], release: dict[str, Any], evidence: dict[str, Any], chain: Chain
 ) -> Check:
-    """Every entry hashes to its hash and carries the one before; what it says follows."""
-    spending, mine = statement["spending"], statement["identity"]["account"]
-    before, shown = "0" * 64, 0
-    committed = reserved = False
-    for place, row in enumerate(evidence["chain"], 1):
-        good = row["seq"] == place
-        if row["body"] is not None:
-            shown += 1
-            said = json.loads(row["body"])
-            good = good and sha256(row["body"].encode()) == row["hash"]
-            good = good and said["seq"] == place and said["previous"] == before
-            yield good, f"entry {place} of the ledger ({said['kind']})"
-            if said.get("account") == mine:
-                yield from account.take(said)
-            own = said.get("release_id") == statement["identity"]["release_id"]
-            if own and said["kind"] == "commit":
-                committed = said["output_hash"] == statement["hashes"]["output"]
-            if own and row["hash"] == spending["entry"]["hash"]:
-                reserved = said["kind"] in ("reserve", "slot")
-        elif not good:
-            yield False, f"entry {place} of the ledger is out of place"
-        before = row["hash"]
-    yield reserved, "the release was reserved in the ledger"
-    yield committed, "the ledger holds the hash of the released files"
-    yield before == spending["head"], f"head of the ledger {spending['head']}"
-    yield len(evidence["chain"]) == spending["entries"], "number of entries"
-    stated = {k: v for k, v in spending["account_now"].items() if v is not None}
-    again = {k: double_up(v) for k, v in account.spent.items()}
-    yield stated == again, "what the account has spent"
-    yield from check_terms(statement, account)
-    if head is not None:
-        kept = any(row["hash"] == head for row in evidence["chain"])
-        yield kept, f"the head kept elsewhere, {head}, is in the chain"
-    if shown < len(evidence["chain"]):
-        yield True, f"{len(evidence['chain']) - shown} entries of other accounts: hashes only"
-
-
-def check_terms(statement: dict[str, Any], account: Account) -> Check:
-    """Unit, adjacency and filter are those that the account was opened with."""
-    terms, unit = account.terms, statement["unit"]
+    """What the statement says of the account is what its entries say."""
+    spending, account, unit = statement["spending"], chain.account, statement["unit"]
+    yield bool(chain.reserved), "the release was reserved in the ledger"
+    same = chain.committed.get("output") == statement["hashes"]["output"]
+    yield same, "the ledger holds the hash of the released files"
+    again = spending_of(release, chain)
+    yield set(again) == set(spending), "what is said of the account"
+    for name, value in again.items():
+        yield spending[name] == value, f"spending: {name.replace('_', ' ')}"
+    yield evidence["head"] == chain.hashes[-1], f"head of the ledger {chain.hashes[-1]}"
+    terms = account.terms
     same = (unit["unit"], unit["adjacency"]) == (terms["unit"], terms["adjacency"])
     same = same and unit["subject"] == terms.get("unit_name", unit["subject"])
     same = same and statement["composition"]["filter"] == terms["filter"]
     yield same, "unit, adjacency and filter are the account's"
     if statement["risk"] is not None:
-        total = total_of(account.spent, terms)
-        yield (
-            statement["risk"]["total"] == total,
-            "beliefs are about all that the account has spent",
-        )
+        same = statement["risk"]["total"] == total_of(account.spent, terms)
+        yield same, "beliefs are about all that the account has spent"
 
 
-def check_ledger(evidence: dict[str, Any], path: Path) -> Check:
-    """The chain of the report is the beginning of the chain in the ledger itself."""
+def sqlite_rows(place: str) -> Rows:
+    """The rows of a ledger in a file, all of them, as they are stored."""
     import sqlite3
+    from urllib.parse import quote
 
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as ledger:
-        rows = ledger.execute("SELECT seq, body, hash FROM discreet_entries ORDER BY seq")
-        hashes = [digest for _, body, digest in rows if sha256(body.encode()) == digest]
-    stated = [row["hash"] for row in evidence["chain"]]
-    yield hashes[: len(stated)] == stated, f"the ledger {path.name} begins with this chain"
+    path = Path(place.removeprefix("sqlite:///"))
+    if "://" in place.removeprefix("sqlite:///"):
+        raise ValueError("only a ledger in a file can be read here; use discreet verify")
+    try:
+        connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
+        try:
+            query = "SELECT seq, body, hash FROM discreet_entries ORDER BY seq"
+            return list(connection.execute(query))
+        finally:
+            connection.close()
+    except sqlite3.Error as fault:
+        raise ValueError(f"the ledger cannot be read ({fault})") from None
+
+
+def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
+    """Every entry as the ledger itself has it: none of the account's is left out of the report."""
+    before, bodies, later, reports = "0" * 64, [], 0, set()
+    for place, (seq, body, digest) in enumerate(rows, 1):
+        said = json.loads(body)
+        good = seq == place == said["seq"] and sha256(body.encode()) == digest
+        if not (good and said["previous"] == before):
+            yield False, f"entry {place} of the ledger itself was changed"
+        before = digest
+        bodies.append(said)
+        if said["kind"] == "report" and said.get("reported") == chain.release_id:
+            reports.add(said["manifest"])
+        elif place > len(chain.hashes) and said.get("account") == chain.mine:
+            later += said["kind"] != "report"
+    same = [digest for _, _, digest in rows[: len(chain.hashes)]] == chain.hashes
+    yield same, "the ledger begins with this chain"
+    hidden = [
+        n for n in chain.hidden if n <= len(bodies) and bodies[n - 1].get("account") == chain.mine
+    ]
+    for place in hidden:
+        yield False, f"entry {place} is the account's, and the report leaves it out"
+    if same and not hidden:
+        yield True, "the report leaves out no entry of the account"
+    if sha256(text_of(folder / MANIFEST).encode()) in reports:
+        yield True, "the ledger holds the hash of this manifest"
+    elif reports:
+        yield False, "the ledger holds other reports of this release, and not this one"
+    else:
+        yield None, "the ledger holds no report of this release: nobody recorded this manifest"
+    if later:
+        yield None, f"{later} later entries of the account are not in this report"
+
+
+def check_outside(head: str | None, known: bool, chain: Chain) -> Check:
+    """What the folder alone cannot tell."""
+    count = len(chain.hashes)
+    if head is not None:
+        yield head in chain.hashes, f"the head kept elsewhere, {head}, is in the chain"
+        if head in chain.hashes and not known:
+            # An entry carries the hash before it; of one that is not shown, nobody can tell.
+            last = chain.hashes.index(head) + 1
+            first = max((place for place in chain.hidden if place <= last), default=0)
+            if first:
+                what = f"the head vouches for entries {first + 1} to {last}"
+                yield None, f"{what}: that those before were not written anew needs the ledger"
+    if known:
+        return
+    complete = (chain.complete_up_to or {"entry": 0})["entry"]
+    if complete < count:
+        what = f"entries {complete + 1} to {count} are hashes only"
+        yield None, f"{what}: that none is the account's needs the ledger"
+    if head is None:
+        yield (
+            None,
+            "that this chain was not written anew: needs a head kept elsewhere or the ledger",
+        )
+    yield None, f"what was charged after entry {complete}: that needs the ledger"
 
 
 # -- the texts say what the statement says
@@ -1089,7 +1511,7 @@ def up_to(x: float) -> str:
     return f"{nearest:.1f}".removesuffix(".0") + " %"
 
 
-def check_shown(statement: dict[str, Any], report: Path) -> Check:
+def check_shown(statement: dict[str, Any], folder: Path) -> Check:
     """The table that people read, in Markdown and on the page, has the figures of the statement."""
     if statement["learned"] is None:
         return
@@ -1099,12 +1521,9 @@ def check_shown(statement: dict[str, Any], report: Path) -> Check:
         for name in ("membership", "value", "both", "guess")
         if any(row[name] is not None for row in rows)
     ]
-    page = (report / "report.html").read_text(encoding="utf-8")
     texts = {
-        "statement.md": re.sub(
-            r" *\| *", "|", (report / "statement.md").read_text(encoding="utf-8")
-        ),
-        "report.html": re.sub(r"\|+", "|", plain(page)),
+        "statement.md": re.sub(r" *\| *", "|", text_of(folder / "statement.md")),
+        "report.html": re.sub(r"\|+", "|", plain(text_of(folder / "report.html"))),
     }
     wanted = []
     for row in rows:
@@ -1117,58 +1536,198 @@ def check_shown(statement: dict[str, Any], report: Path) -> Check:
 # -- the statement says what the release says
 
 
+def check_keys(statement: dict[str, Any], evidence: dict[str, Any]) -> Check:
+    """Statement and evidence have all their parts, and no others."""
+    for name, keys in KEYS.items():
+        part = statement[name] if name else statement
+        if name == "risk" and part is None:
+            continue
+        yield set(part) == set(keys.split()), f"the statement's parts {name}".rstrip()
+        if name == "risk":
+            yield set(part["assumptions"]) == RESTS_ON, "what the beliefs rest on"
+    for name in ("bases", "biases", "not_covered"):
+        good = all(
+            isinstance(text, str) for row in statement[name] for text in row.values() if text
+        )
+        yield good, f"the statement's {name.replace('_', ' ')} are texts"
+    yield set(evidence) == {"format", "head", "chain"}, "the evidence is a chain and its head"
+    yield statement["format"] == evidence["format"] == 2, "the format of statement and evidence"
+
+
+def repeated(release: dict[str, Any]) -> dict[str, Any]:
+    """What a statement repeats from the stored release, part by part."""
+    spec, unit, plan = release.get("spec", {}), release["unit"], release.get("plan", {})
+    about = spec.get("publication", spec.get("about", {}))
+    curators = about.get("curators", [])
+    spent = {name: release["spent"][name] for name in ("epsilon", "delta", "rho")}
+    if release.get("guarantee") == "none":
+        guarantee = dict.fromkeys(spent) | {"kind": "none", "reason": release.get("reason")}
+    else:
+        kinds = {"concentrated": spent["rho"] is not None, "approximate": spent["delta"]}
+        guarantee = spent | {"kind": next((kind for kind, is_it in kinds.items() if is_it), "pure")}
+    whole = {"records": {"rows": unit.get("rows", 1), "adjacency": unit["adjacency"]}}
+    law = {"statistic": "records", "part": "records", "mechanism": "Dirichlet–multinomial"}
+    told = {name: about.get(name) for name in ("name", "region", "description", "intended_use")}
+    told["curators"] = [curators] if isinstance(curators, str) else list(curators)
+    named = {name: release[name] for name in ("release_id", "made", "account", "purpose")}
+    return {
+        "identity": named | told,
+        "guarantee": guarantee,
+        "unit": {
+            "unit": unit["unit"],
+            "columns": list(unit.get("column", ())),
+            "adjacency": unit["adjacency"],
+        },
+        "contribution_bounds": plan.get("contributions", whole),
+        "mechanisms": plan["calls"] if plan else [law | release["synthesizer"]],
+        "accuracy": plan.get("accuracy", []),
+        "library": release.get("made_with"),
+        "hashes": {"spec": release["spec_hash"]},
+    }
+
+
 def check_statement(statement: dict[str, Any], release: dict[str, Any]) -> Check:
     """What the statement repeats from the stored release is the same in both."""
-    for name in ("release_id", "made", "account", "purpose"):
-        yield statement["identity"][name] == release[name], f"statement and release: {name}"
-    same = all(statement["spending"]["this"][k] == release["spent"][k] for k in release["spent"])
-    yield same, "statement and release: what it spends"
-    then = statement["spending"]["account_then"]
-    yield then == release["account_spent"], "statement and release: spent when it was made"
-    yield statement["unit"]["unit"] == release["unit"]["unit"], "statement and release: unit"
-    yield statement["hashes"]["spec"] == release["spec_hash"], "statement and release: spec"
-    if "plan" in release:
-        yield statement["mechanisms"] == release["plan"]["calls"], "statement and release: noise"
-        same = statement["accuracy"] == release["plan"]["accuracy"]
-        yield same, "statement and release: accuracy"
+    for name, part in repeated(release).items():
+        told = statement[name]
+        if name in ("identity", "guarantee", "unit", "hashes"):
+            told = {key: told[key] for key in part}
+        yield told == part, f"statement and release: {name.replace('_', ' ')}"
+    more = set(statement["guarantee"]) - set(repeated(release)["guarantee"])
+    yield more == {"variant"}, "the guarantee has no other parts"
+    if "unit_name" in release:
+        same = statement["unit"]["subject"] == release["unit_name"]
+        yield same, "statement and release: name of the unit"
 
 
-def checks(report: Path, head: str | None, ledger: str | None) -> Check:
-    """All checks, one after another."""
-    statement = json.loads((report / "statement.json").read_text(encoding="utf-8"))
-    evidence = json.loads((report / "evidence.json").read_text(encoding="utf-8"))
-    release = json.loads((report.parent / "release.json").read_text(encoding="utf-8"))
-    yield from check_files(statement, evidence, report)
-    yield from check_statement(statement, release)
-    account = Account()
-    yield from check_chain(statement, evidence, head, account)
-    if ledger is not None:
-        yield from check_ledger(evidence, Path(ledger))
-    yield from check_beliefs(statement)
-    yield from check_learned(statement)
-    yield from check_shown(statement, report)
-    yield from check_promises(statement, release, account, report)
+# -- all of it
+
+
+class Report:
+    """A report that is examined: one check after another, and what was found."""
+
+    def __init__(self, folder: Path, head: str | None, ledger: Callable[[], Rows] | None) -> None:
+        self.folder, self.head, self.ledger = folder, head, ledger
+        self.findings: list[Finding] = []
+        self.chain: Chain | None = None
+
+    def note(self, what: str, check: Callable[[], Check]) -> bool:
+        """Run one check; what cannot be read is a problem, and never ends the examination."""
+        before = len(self.findings)
+        try:
+            for finding in check():
+                self.findings.append(Finding(*finding))
+        except UNREADABLE as fault:
+            told = f" ({fault})" if type(fault) is ValueError else ""
+            problem = f"{what} cannot be read: {type(fault).__name__}{told}"
+            self.findings.append(Finding(False, problem))
+        return all(finding.good is not False for finding in self.findings[before:])
+
+    def examine(self) -> None:
+        """Run all checks, those first that the others rest on."""
+        folder, said = self.folder, {}
+        names = {"release": f"{RELEASED}/release.json"}
+        names |= {name: f"{name}.json" for name in ("statement", "evidence")}
+
+        def read() -> Check:
+            for name, place in names.items():
+                said[name] = json_of(folder / place)
+                if type(said[name]) is not dict:
+                    yield False, f"{place} is no report's"
+
+        self.note("the manifest", lambda: check_manifest(folder))
+        if not self.note("the report", read):
+            return
+        statement, evidence, release = (said[n] for n in ("statement", "evidence", "release"))
+        self.note("JSON", lambda: check_written(folder, ("statement.json", "evidence.json")))
+        self.note("a released file", lambda: check_files(statement, folder))
+        self.note("the statement", lambda: check_keys(statement, evidence))
+        self.note("the statement", lambda: check_statement(statement, release))
+
+        def walk() -> Check:
+            chain = Chain(str(release["account"]), str(release["release_id"]))
+            yield from chain.check(evidence["chain"])
+            self.chain = chain
+
+        self.note("the chain", walk)
+        if self.chain is not None:
+            chain = self.chain
+            self.note("the account", lambda: check_account(statement, release, evidence, chain))
+            self.note("beliefs", lambda: self.beliefs(statement, release, chain))
+            self.note("a text", lambda: check_shown(statement, folder))
+            promises = partial(check_promises, statement, release, chain.account, folder)
+            self.note("a promise", promises)
+            if self.ledger is not None:
+                rows = self.ledger
+                self.note("the ledger", lambda: check_ledger(rows(), chain, folder))
+            self.note("the head", lambda: check_outside(self.head, self.ledger is not None, chain))
+
+    @staticmethod
+    def beliefs(statement: dict[str, Any], release: dict[str, Any], chain: Chain) -> Check:
+        """All beliefs, from what the entries add up to."""
+        total = total_of(chain.account.spent, chain.account.terms)
+        yield from check_beliefs(statement, release, chain.account, total)
+        yield from check_learned(statement, total)
+
+    def answer(self) -> dict[str, Any]:
+        """What was found, as JSON has it."""
+        promises = [finding.good for finding in self.findings if finding.promise]
+        kept = False if False in promises else None if None in promises or not promises else True
+        problems = [f.what for f in self.findings if f.good is False and not f.promise]
+        unproven = [f.what for f in self.findings if f.good is None]
+        sound = self.chain is not None and not problems
+        return {
+            "verified": not problems,
+            "promise_kept": kept,
+            "complete_up_to": self.chain.complete_up_to if sound and self.chain else None,
+            "unproven": unproven,
+            "problems": problems,
+        }
+
+
+def examined(
+    folder: Path, head: str | None = None, ledger: Callable[[], Rows] | None = None
+) -> Report:
+    """Examine the report in a folder; with a ledger, each of its entries too."""
+    report = Report(folder, head, ledger)
+    report.examine()
+    return report
+
+
+def lines_of(report: Report) -> Iterator[str]:
+    """What was found, a line for each check; nothing in it moves a terminal's cursor."""
+    for good, what, _ in report.findings:
+        mark = "?    " if good is None else "ok   " if good else "WRONG"
+        yield mark + " " + "".join(c if c.isprintable() else "\ufffd" for c in what)
+    answer = report.answer()
+    wrong, kept = len(answer["problems"]), answer["promise_kept"]
+    if answer["complete_up_to"]:
+        yield "The account is complete up to entry {entry}, {hash}.".format(
+            **answer["complete_up_to"]
+        )
+    if kept is False:
+        yield "A promise is broken."
+    yield "Everything agrees." if not wrong else f"{wrong} checks do not agree."
 
 
 def main(arguments: list[str]) -> int:
     """Run the checks, print each, and say whether all agree."""
-    parser = argparse.ArgumentParser(description="Check a report and the release that it is about.")
+    parser = argparse.ArgumentParser(description="Check a report, which is one folder.")
     here = Path(__file__).resolve().parent
-    parser.add_argument("--report", type=Path, default=here, help="the folder of the report")
+    parser.add_argument("folder", type=Path, nargs="?", default=here, help="the report")
+    parser.add_argument("--report", type=Path, help=argparse.SUPPRESS)  # its name before
     parser.add_argument("--head", help="a head of the ledger that was kept elsewhere")
     parser.add_argument("--ledger", help="the ledger itself, a file")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args(arguments)
-    wrong = 0
-    try:
-        for good, what in checks(given.report.resolve(), given.head, given.ledger):
-            wrong += good is False
-            mark = "?    " if good is None else "ok   " if good else "WRONG"
-            sys.stdout.write(f"{mark} {what}\n")
-    except UNREADABLE as problem:
-        wrong += 1
-        sys.stdout.write(f"WRONG the files cannot be read as a report ({type(problem).__name__})\n")
-    sys.stdout.write("Everything agrees.\n" if not wrong else f"{wrong} checks do not agree.\n")
-    return 1 if wrong else 0
+    place = given.ledger
+    ledger = None if place is None else partial(sqlite_rows, place)
+    report = examined(given.report or given.folder, given.head, ledger)
+    answer = report.answer()
+    text = json.dumps(answer, indent=2) if given.json else "\n".join(lines_of(report))
+    shown = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(shown, "replace").decode(shown) + "\n")
+    return 0 if answer["verified"] and answer["promise_kept"] is not False else 1
 
 
 if __name__ == "__main__":

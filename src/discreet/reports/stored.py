@@ -8,20 +8,23 @@ was released.
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import InputError, PolicyError
+from discreet.errors import DiscreetError, InputError, PolicyError
+from discreet.ledger.entries import canonical, checked_id
 from discreet.reading import json_values
 from discreet.releases.outputs import FILES, hash_together
+from discreet.reports import verifier
 
 if TYPE_CHECKING:
     from discreet.guarantees import Guarantee
     from discreet.ledger import Account, Entry, Ledger
 
-__all__ = ["Stored", "find", "stored_release"]
+__all__ = ["Stored", "find", "ledger_rows", "stored_release"]
 
 _PREFIX = "sqlite:///"
 _CHARGES = ("reserve", "charge", "plan")
@@ -36,13 +39,16 @@ class Stored:
     hashes: Mapping[str, str]
     output_hash: str
     account: Account
-    opened: Entry
     entry: Entry
-    commit: Entry
     charges: tuple[Entry, ...]
     entries: tuple[Entry, ...]
     chain: tuple[Entry, ...]
-    head: str
+    ledger: Ledger
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry that it is about."""
+        return self.chain[-1].hash
 
     @property
     def release_id(self) -> str:
@@ -64,6 +70,24 @@ class Stored:
         """Whether the account also paid for a file that promises nothing: no bound covers it."""
         return not all(entry.guaranteed for entry in self.charges)
 
+    def evidence(self) -> list[dict[str, Any]]:
+        """Return the chain: entries of this account in full, of others their hashes alone."""
+        mine = (None, self.account.name)
+        return [
+            {
+                "seq": entry.seq,
+                "hash": entry.hash,
+                "body": canonical(dict(entry.said)) if entry.account in mine else None,
+            }
+            for entry in self.chain
+        ]
+
+    def walked(self) -> verifier.Chain:
+        """Return the chain as the verifier reads it; the ledger was verified before."""
+        chain = verifier.Chain(self.account.name, self.release_id)
+        deque(chain.check(self.evidence()), maxlen=0)
+        return chain
+
     def total(self) -> Guarantee:
         """Return what everything charged to the account so far promises together."""
         return self.account.total
@@ -76,12 +100,7 @@ def find(release_id: str, *, ledger: str | None = None, output: str | Path | Non
     the ledger is the one that the stored spec names.
     """
     if ledger is None and output is None:
-        raise InputError(
-            f"Where is release {release_id}? Give its ledger (--ledger URL) or its output folder "
-            "(--output FOLDER)."
-        )
-    from discreet.ledger.entries import checked_id
-
+        raise InputError("reports.stored.nowhere", release_id=release_id)
     folder = _folder(checked_id(release_id), ledger, output)
     said = _read(folder)
     return stored_release(folder, ledger or _ledger_of(said, folder))
@@ -100,21 +119,18 @@ def stored_release(folder: Path, ledger_url: str) -> Stored:
     taken = [entry for entry in mine if entry.kind in ("reserve", "slot")]
     if not taken:
         raise PolicyError(
-            f"Release {said['release_id']} was not reserved in {ledger.url}; a release without a "
-            "charge is not reported. Give the ledger that it was charged to."
+            "reports.stored.not_reserved", release_id=said["release_id"], ledger=ledger.url
         )
     if not commits:
-        raise PolicyError(
-            f"Release {said['release_id']} was charged and never committed; run its spec again, "
-            "which records files that are whole, and then report it."
-        )
+        raise PolicyError("reports.stored.not_committed", release_id=said["release_id"])
     hashes = {name: _hash(folder / name) for name in FILES}
     together = hash_together(hashes)
     if together != commits[0].output_hash:
         raise PolicyError(
-            f"The files of release {said['release_id']} are not those that were committed: their "
-            f"hash is {together} and the ledger has {commits[0].output_hash}. Restore them; a "
-            "report is made only from what was released."
+            "reports.stored.other_files",
+            release_id=said["release_id"],
+            found=together,
+            committed=commits[0].output_hash,
         )
     return Stored(
         folder=folder,
@@ -122,30 +138,47 @@ def stored_release(folder: Path, ledger_url: str) -> Stored:
         hashes=hashes,
         output_hash=together,
         account=sheet.account,
-        opened=next(entry for entry in sheet.entries if entry.kind == "open"),
         entry=taken[0],
-        commit=commits[0],
         charges=tuple(entry for entry in sheet.entries if entry.kind in _CHARGES),
         entries=sheet.entries,
-        chain=tuple(ledger.entries()),
-        head=sheet.head,
+        chain=_before_reports(ledger.entries()),
+        ledger=ledger,
     )
+
+
+def _before_reports(chain: list[Entry]) -> tuple[Entry, ...]:
+    """Return the chain without the reports at its end, which change nothing that is stated."""
+    while chain[-1].kind == "report":
+        chain = chain[:-1]
+    return tuple(chain)
+
+
+def ledger_rows(url: str) -> list[tuple[int, str, str]]:
+    """Return number, text and hash of every entry of a ledger, in a file or on a server."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from discreet.ledger import Ledger
+
+    if url.startswith(_PREFIX) or "://" not in url:
+        return verifier.sqlite_rows(url)  # as it is, even where it was altered
+    try:
+        entries = Ledger.open(url).entries()
+    except (DiscreetError, SQLAlchemyError) as fault:
+        raise ValueError(str(fault).split("\n")[0]) from None
+    return [(entry.seq, canonical(dict(entry.said)), entry.hash) for entry in entries]
 
 
 def _verified(ledger: Ledger) -> None:
     problems = ledger.verify().problems
     if problems:
-        raise PolicyError(
-            f"The ledger {ledger.url} is not what it was when it was written ({problems[0]}); "
-            "nothing is reported from it. Restore it, and run discreet ledger verify."
-        )
+        raise PolicyError("reports.stored.ledger_altered", ledger=ledger.url, problem=problems[0])
 
 
 def _hash(path: Path) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
-        raise InputError(f"{path} cannot be read; a release is four files, all needed.") from None
+        raise InputError("reports.stored.file_unreadable", path=path) from None
 
 
 def _read(folder: Path) -> dict[str, Any]:
@@ -153,10 +186,10 @@ def _read(folder: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        raise InputError(f"There is no readable release at {path}.") from None
+        raise InputError("reports.stored.no_release_at", path=path) from None
     said = json_values(text, str(path))
     if not isinstance(said, dict) or not {"release_id", "account", "spent"} <= said.keys():
-        raise InputError(f"{path} does not describe a release.")
+        raise InputError("reports.stored.not_a_release", path=path)
     return said
 
 
@@ -164,14 +197,14 @@ def _folder(release_id: str, ledger: str | None, output: str | Path | None) -> P
     if output is not None:
         folder = Path(output).resolve() / release_id
         if not (folder / "release.json").is_file():
-            raise InputError(f"There is no release {release_id} in {Path(output).resolve()}.")
+            raise InputError(
+                "reports.stored.not_in_output", release_id=release_id, folder=folder.parent
+            )
         return folder
     base = _ledger_path(str(ledger)).parent
     for found in _below(base, release_id):
         return found
-    raise InputError(
-        f"There is no release {release_id} in or below {base}; give its folder with --output."
-    )
+    raise InputError("reports.stored.not_below", release_id=release_id, folder=base)
 
 
 def _below(base: Path, release_id: str) -> Iterable[Path]:
@@ -183,9 +216,7 @@ def _below(base: Path, release_id: str) -> Iterable[Path]:
 
 def _ledger_path(url: str) -> Path:
     if not url.startswith(_PREFIX):
-        raise InputError(
-            "This ledger is on a server, so name the folder that holds the release: --output DIR."
-        )
+        raise InputError("reports.stored.ledger_on_server")
     return Path(url.removeprefix(_PREFIX)).resolve()
 
 
@@ -196,18 +227,13 @@ def _ledger_of(said: Mapping[str, Any], folder: Path) -> str:
         (spec.get("ledger"), spec.get("output")) if isinstance(spec, dict) else (None,) * 2
     )
     if not isinstance(url, str) or not isinstance(output, str):
-        raise InputError(
-            f"Release {said['release_id']} does not say where its ledger is; give --ledger URL."
-        )
+        raise InputError("reports.stored.ledger_unknown", release_id=said["release_id"])
     if not url.startswith(_PREFIX) or Path(url.removeprefix(_PREFIX)).is_absolute():
         return str(url)
     # OUTPUT is the folder above; the spec lies as many steps above it as its output has.
     base = folder.parent
     for part in reversed(Path(output).parts):
         if base.name != part:
-            raise InputError(
-                f"The ledger of release {said['release_id']} cannot be told from where its files "
-                "are; give --ledger URL."
-            )
+            raise InputError("reports.stored.ledger_unclear", release_id=said["release_id"])
         base = base.parent
     return _PREFIX + str((base / url.removeprefix(_PREFIX)).resolve())

@@ -13,20 +13,21 @@ from reading import grade
 from tracing import untraced
 
 from discreet.beliefs import Prior, explain
+from discreet.beliefs.guesses import right_guess
 from discreet.errors import InputError
-from discreet.explanations.figures import amount, number
-from discreet.explanations.joining import chance_if_joined
-from discreet.explanations.sentences import AUDIENCES, sentence
-from discreet.explanations.topics import (
+from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP, amount
+from discreet.laws import Gaussian
+from discreet.promises import Unit
+from discreet.reports.sentences import (
+    AUDIENCES,
     guarantee_text,
     not_protected,
     pure_against_approximate,
+    sentence,
     series_text,
 )
-from discreet.explanations.worries import answer, worry
-from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
-from discreet.laws import Gaussian
-from discreet.promises import Unit
+from discreet.reports.worries import answer, worry
+from discreet.rounding import number
 from soaking import examples
 
 fixed = settings(derandomize=True, deadline=None, max_examples=examples(200))
@@ -158,7 +159,7 @@ def test_what_is_not_protected_names_the_five_things() -> None:
 @given(st.floats(0, 12), st.floats(0, 0.5), st.floats(0, 1))
 def test_joining_is_what_the_definition_allows(epsilon: float, delta: float, x: float) -> None:
     """By brute force: no pair of laws on two outcomes that is (ε, δ)-DP does more."""
-    joined = chance_if_joined(ApproxDP(epsilon, delta), x)
+    joined = right_guess(ApproxDP(epsilon, delta), x)
     y = min(1.0, joined + 1e-9 + 1e-6 * joined)
     if y < 1:  # just above the bound, the definition is broken one way or the other
         grow = math.exp(epsilon)
@@ -180,9 +181,9 @@ def test_joining_is_never_stated_below_the_truth(epsilon: float, delta: float, x
     with mp.workdps(50):
         e, d, without = map(mp.mpf, (epsilon, delta, x))
         truth = min(1, mp.exp(e) * without + d, 1 - mp.exp(-e) * (1 - d - without))
-        assert chance_if_joined(ApproxDP(epsilon, delta), x) >= truth
+        assert right_guess(ApproxDP(epsilon, delta), x) >= truth
         truth = min(1, mp.exp(e) * without, 1 - mp.exp(-e) * (1 - without))
-        assert chance_if_joined(PureDP(epsilon), x) >= truth
+        assert right_guess(PureDP(epsilon), x) >= truth
 
 
 @fixed
@@ -193,7 +194,7 @@ def test_joining_under_zcdp_is_above_the_gaussian_truth(rho: float, x: float) ->
 
     law = NormalDist()
     truth = law.cdf(law.inv_cdf(x) + math.sqrt(2 * rho))
-    assert chance_if_joined(ZCDP(rho), x) >= truth - 1e-12
+    assert right_guess(ZCDP(rho), x) >= truth - 1e-12
 
 
 # -- a person's own worry
@@ -231,7 +232,7 @@ def test_worries_that_cannot_be() -> None:
         worry(PureDP(1), 0.3, knows="nothing")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="give the belief a prior"):
         answer(explain(PureDP(1)))
-    with pytest.raises(InputError, match="release 13 of 12"):
+    with pytest.raises(InputError, match="Release 13 of 12"):
         series_text(explain(PureDP(1), 0.3), explain(PureDP(1), 0.3), 13, 12)
     with pytest.raises(InputError, match="the same prior"):
         series_text(explain(PureDP(1), 0.3), explain(PureDP(1), 0.4), 1, 12)

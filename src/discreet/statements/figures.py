@@ -9,21 +9,19 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias
 
-from discreet.guarantees import amount
-from discreet.rounding import decimal_down, decimal_up, number, percent
+from discreet.rounding import decimal_down, decimal_up, percent
 from discreet.words import catalogue
 
 __all__ = [
     "Side",
-    "amount",
     "chance",
     "counted",
     "crowd_for",
     "decimals",
     "frequency",
     "level",
-    "number",
     "plain",
+    "share",
     "times",
     "whole_up",
 ]
@@ -68,6 +66,15 @@ def crowd_for(*probabilities: float) -> int:
 def plain(x: float, crowd: int) -> str:
     """Return a prior as a frequency, as it was given: no side to round to."""
     return _of(f"{x * crowd:,.6g}", crowd)
+
+
+def share(x: float, side: Side) -> str:
+    """Return a probability as a percentage with at most one decimal, rounded to a side.
+
+    >>> share(0.12, "up"), share(0.1234, "up")
+    ('12 %', '12.4 %')
+    """
+    return percent(x, side, 1).replace(".0 %", " %")
 
 
 def times(x: float, side: Side = "up") -> str:

@@ -16,11 +16,11 @@ from discreet.beliefs.guesses import right_guess
 from discreet.budgets import limits
 from discreet.budgets.rectangle import rectangle
 from discreet.errors import DiscreetError, GuaranteeError
-from discreet.explanations import verifier
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.promises import Promise, promise_in
+from discreet.reports import verifier
 from soaking import examples
 
 fixed = settings(derandomize=True, deadline=None, max_examples=examples(150))

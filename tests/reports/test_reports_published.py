@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from discreet.cli.deployments import command
 from discreet.errors import InputError
-from discreet.explanations.published import deployments
+from discreet.reports.published import deployments
 
 
 def test_the_three_that_everyone_cites_are_there() -> None:

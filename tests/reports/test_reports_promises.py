@@ -6,21 +6,20 @@ import hashlib
 import json
 import math
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forging import edited, rechained, rewritten, verified
 from kept import STORIES
 from stories import BASE, Made, made, opened
 
 from discreet.beliefs import explain
-from discreet.explanations.reporting import Report, report
 from discreet.guarantees import ApproxDP
 from discreet.ledger import Amount, Ledger
+from discreet.reports.folder import Report, report
 
 FORMULAS = ("formula",)
 BARE = ("numbers",)
@@ -37,13 +36,6 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Made]:
         return found[name]
 
     return tell
-
-
-def verified(folder: Path, *arguments: str) -> tuple[int, str]:
-    command = [sys.executable, "-I", str(folder / "verify.py"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.stderr == ""
-    return done.returncode, done.stdout
 
 
 # -- the same facts everywhere
@@ -209,50 +201,9 @@ def test_the_verifier_recomputes_every_promise(told: Callable[[str], Made], name
             assert f"ok    promise kept: {one['sentence']}" in out
 
 
-def rewritten(folder: Path) -> None:
-    """Write the hashes of the report anew, as whoever edits it can."""
-    path = folder / "evidence.json"
-    said = json.loads(path.read_text(encoding="utf-8"))
-    for file in said["report"]:
-        said["report"][file] = hashlib.sha256((folder / file).read_bytes()).hexdigest()
-    path.write_text(json.dumps(said), encoding="utf-8")
-
-
-def edited(path: Path, change: Callable[[Any], Any]) -> None:
-    said = json.loads(path.read_text(encoding="utf-8"))
-    change(said)
-    path.write_text(json.dumps(said, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-
-
 def name_of(keys: Any) -> str:
     text = json.dumps(keys, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def rechained(folder: Path, change: Callable[[Any], Any]) -> None:
-    """Change entries, and write the whole chain and all that names it anew."""
-    path = folder / "evidence.json"
-    said = json.loads(path.read_text(encoding="utf-8"))
-    before, renamed = "0" * 64, {}
-    for row in said["chain"]:
-        if row["body"] is not None:
-            body = json.loads(row["body"])
-            change(body)
-            body["previous"] = before
-            row["body"] = json.dumps(
-                body, sort_keys=True, separators=(",", ":"), ensure_ascii=False
-            )
-            new = hashlib.sha256(row["body"].encode()).hexdigest()
-            renamed[row["hash"]] = new
-            row["hash"] = new
-        before = row["hash"]
-    said["head"] = before
-    path.write_text(json.dumps(said), encoding="utf-8")
-    for name in ("statement.json", "statement.md", "report.html"):
-        text = (folder / name).read_text(encoding="utf-8")
-        for old, new in renamed.items():
-            text = text.replace(old, new)
-        (folder / name).write_text(text, encoding="utf-8")
 
 
 def _keys(**changes: Any) -> Callable[[Any], None]:

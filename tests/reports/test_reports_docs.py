@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 
 from stories import Made
 
-from discreet.explanations.reporting import report
-from discreet.explanations.statements import statement_schema
+import discreet
+from discreet.reports import verifier
+from discreet.reports.facts import statement_schema
+from discreet.reports.folder import report
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -32,5 +35,14 @@ def test_the_page_on_the_statement_names_every_fact_of_a_promise() -> None:
 
 def test_the_page_on_the_report_names_every_file(pure: Made) -> None:
     text = (DOCS / "report.md").read_text(encoding="utf-8")
-    for path in report(pure.release_id, ledger=pure.ledger).files:
-        assert f"`{path.name}`" in text
+    made = report(pure.release_id, ledger=pure.ledger)
+    for path in made.files:
+        place = path.relative_to(made.folder)
+        assert f"`{place if len(place.parts) == 1 else f'{place.parts[0]}/'}`" in text
+
+
+def test_the_page_on_the_report_has_the_hash_of_the_current_verifier() -> None:
+    """Whoever changes verifier.py writes its hash into the row of the current version."""
+    script = Path(verifier.__file__).read_bytes()
+    row = f"| {discreet.__version__} | `{hashlib.sha256(script).hexdigest()}` |"
+    assert row in (DOCS / "report.md").read_text(encoding="utf-8")

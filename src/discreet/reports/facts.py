@@ -1,0 +1,402 @@
+"""The statement of a release: every fact that a regulator or a colleague asks for.
+
+It is made from the stored release and the ledger, and from nothing else: making it again changes no
+released number. As JSON it follows `statement.schema.json`; `written` has it as Markdown and as a
+record of the public registry of deployments, `page` as HTML. Each belief carries the parameters
+that it follows from, so that anyone can recompute it: the kind of guarantee and its numbers, the
+adjacency, the prior, and how often the bound may fail.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.beliefs import Belief, Prior
+from discreet.beliefs.guesses import right_guess
+from discreet.budgets.limits import limits_of
+from discreet.errors import DiscreetError, GuaranteeError
+from discreet.guarantees import Adjacency, Guarantee
+from discreet.ledger.promises import Made, made_promises
+from discreet.promises import Promise, Unit
+from discreet.reports import verifier
+from discreet.reports.sentences import (
+    AUDIENCES,
+    Audience,
+    check_audience,
+    guarantee_text,
+    neighbours,
+    not_protected,
+    pure_against_approximate,
+    sentence,
+)
+from discreet.reports.stored import Stored
+from discreet.rounding import decimal_down
+from discreet.statements import Learned, learned
+from discreet.statements.tables import amount_text, limit_text
+from discreet.words import say
+
+__all__ = ["FORMAT", "Statement", "release_text", "statement", "statement_schema"]
+
+FORMAT = 2
+
+
+# -- what may be learned
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """The beliefs under everything charged to an account, and what was promised of them."""
+
+    total: dict[str, Any]
+    learned: Learned
+    promises: tuple[Promise, ...]
+
+    @property
+    def headline(self) -> Belief:
+        """The belief to speak of first."""
+        return self.learned.headline
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row a belief, with all that is needed to recompute it."""
+        found = []
+        for row in self.learned.rows:
+            for about, belief in row.beliefs():
+                if belief.prior is None or belief.posterior is None:
+                    continue
+                prior = belief.prior
+                found.append(
+                    {
+                        "about": about,
+                        "own": row.own,
+                        "p": prior.p,
+                        "q": prior.q,
+                        "lower": belief.posterior.lower,
+                        "upper": belief.posterior.upper,
+                        "holds_with": belief.holds_with,
+                        "joined": _joined(self.learned.total, prior, about),
+                        "tolerated": _tolerated(self.promises, prior),
+                    }
+                )
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the risk as JSON-ready values."""
+        first = self.learned.first
+        return {
+            "total": self.total,
+            "sided": first.sided,
+            "strength": first.strength,
+            "method": first.method,
+            "beliefs": self.rows(),
+            "worst": {
+                "difference": first.worst_difference.to_dict(),
+                "ratio": first.worst_ratio.to_dict(),
+            },
+            "beyond": None if first.beyond is None else first.beyond.to_dict(),
+            "by_confidence": [row.to_dict() for row in first.at_confidence],
+            "assumptions": first.assumptions.to_dict(),
+        }
+
+
+def promise_facts(stored: Stored, made: Sequence[Made]) -> list[dict[str, Any]]:
+    """Return every promise of the account, with what became of it and which prior binds it."""
+    found = []
+    for one in made:
+        promise = one.registered.promise(stored.account)
+        binding = limits_of(promise).binding
+        about = {"about": promise.about, "binding": {"p": binding.p, "q": binding.q}}
+        found.append(one.to_dict() | about)
+    return found
+
+
+def risk_of(
+    stored: Stored, unit: Unit, made: Sequence[Made], account: verifier.Account
+) -> Risk | None:
+    """Return what may be learned from everything charged to the account; None without a promise."""
+    if not stored.promised:
+        return None
+    total = stored.total()
+    promises = tuple(
+        one.registered.promise(stored.account) for one in made if one.withdrawn is None
+    )
+    found = learned(total, unit, promises)
+    if found is None:
+        raise GuaranteeError("reports.nothing_to_state", total=total)
+    return Risk(verifier.total_of(account.spent, account.terms), found, promises)
+
+
+def _joined(total: Guarantee, prior: Prior, about: str) -> float | None:
+    if total.adjacency is not Adjacency.ADD_REMOVE or about != "membership":
+        return None
+    return right_guess(total, prior.pq)
+
+
+def _tolerated(promises: Sequence[Promise], prior: Prior) -> float | None:
+    """Return the posterior that the promises allow at a prior they speak of; rounded down."""
+    found = []
+    for promise in promises:
+        for _, part in promise.parts:
+            box = part.box
+            inside = box.p0 <= prior.p <= box.p1 and box.q0 <= prior.q <= box.q1
+            if not inside or not hasattr(part, "ratio_at"):
+                continue
+            try:
+                found.append(part.ratio_at(prior.p, prior.q) * prior.pq)
+            except DiscreetError:
+                continue
+    return min(1.0, decimal_down(min(found), 12)) if found else None
+
+
+# -- the statement
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The facts of one release, and the beliefs that they imply."""
+
+    stored: Stored
+    facts: Mapping[str, Any]
+    risk: Risk | None
+
+    @property
+    def release_id(self) -> str:
+        """Which release."""
+        return self.stored.release_id
+
+    @property
+    def subject(self) -> str:
+        """What is protected, as the subject of a sentence."""
+        return str(self.facts["unit"]["subject"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statement as JSON-ready values."""
+        return dict(self.facts)
+
+    def to_json(self) -> str:
+        """Return the statement as text, the same every time."""
+        return text_of_json(self.facts)
+
+    def __repr__(self) -> str:
+        return f"Statement({self.release_id!r}, {self.facts['guarantee']['variant']})"
+
+
+def text_of_json(said: Mapping[str, Any]) -> str:
+    """Return the one text of a JSON file of a report."""
+    return json.dumps(said, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def statement_schema() -> dict[str, Any]:
+    """Return the JSON Schema that a statement follows."""
+    path = Path(__file__).parent / "statement.schema.json"
+    return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def statement(stored: Stored) -> Statement:
+    """Return the statement of a stored release."""
+    protect = stored.said["unit"]
+    subject = _unit(stored)
+    unit, made = str(subject), made_promises(stored.entries)
+    same, chain = verifier.repeated(dict(stored.said)), stored.walked()
+    risk = risk_of(stored, subject, made, chain.account)
+    kind = same["guarantee"]["kind"]
+    name = "statements.variant_none" if kind == "none" else f"reports.kind.{kind}.name"
+    facts: dict[str, Any] = {
+        "format": FORMAT,
+        "identity": same["identity"] | {"product": say(f"statements.product_{_kind(stored)}")},
+        "guarantee": {"variant": say(name)} | same["guarantee"],
+        "unit": same["unit"]
+        | {
+            "subject": unit,
+            "neighbours": say(f"statements.neighbours.{protect['adjacency']}", unit=unit),
+        },
+        "contribution_bounds": same["contribution_bounds"],
+        "data_domain": _domain(stored),
+        "bases": list(_bases(stored)),
+        "invariants": _invariants(stored),
+        "model": {
+            "name": say("statements.model.name"),
+            "trust": say("statements.model.trust", unit=unit),
+        },
+        "composition": {
+            "filter": stored.account.filter.value,
+            "rule": say(f"statements.composition.{stored.account.filter.value}"),
+            "within": say("statements.composition.within"),
+        },
+        "spending": verifier.spending_of(dict(stored.said), chain),
+        "processing": _processing(stored),
+        "mechanisms": same["mechanisms"],
+        "library": same["library"],
+        "floating_point": say(f"statements.floats.{_kind(stored)}"),
+        "accuracy": same["accuracy"],
+        "biases": list(_biases(stored)),
+        "promises": promise_facts(stored, made),
+        "learned": None if risk is None else risk.learned.to_dict(),
+        "risk": None if risk is None else risk.to_dict(),
+        "not_covered": [
+            {"name": name, "text": text}
+            for name, text in not_protected(
+                "regulator", protect["unit"], unpromised=stored.unpromised
+            )
+        ],
+        "hashes": {
+            **same["hashes"],
+            "output": stored.output_hash,
+            "files": dict(stored.hashes),
+        },
+    }
+    facts["texts"] = _texts(stored, facts, risk, unit)
+    return Statement(stored, facts, risk)
+
+
+def _unit(stored: Stored) -> Unit:
+    """The unit by the name that the account gave it, or by its columns."""
+    protect = stored.said["unit"]
+    own = Unit.of(protect["unit"], protect.get("name"), tuple(protect.get("column", ())))
+    return stored.account.called(own)
+
+
+def _kind(stored: Stored) -> str:
+    return "synthetic" if stored.synthetic else "table"
+
+
+def _column_of(entry: Mapping[str, Any]) -> str | None:
+    """The column that a statistic measures."""
+    for kind in ("sum", "mean", "variance", "quantile", "histogram", "randomized"):
+        if kind in entry:
+            return str(entry[kind])
+    return str(entry["of"]) if "of" in entry else None
+
+
+def _domain(stored: Stored) -> str:
+    spec = stored.said["spec"]
+    names = list(stored.said["unit"].get("column", ()))
+    for entry in spec.get("statistics", ()):
+        names += [*entry.get("by", ()), *([c] if (c := _column_of(entry)) else [])]
+    names += spec.get("columns", ()) if stored.synthetic else ()
+    columns = ", ".join(dict.fromkeys(names))
+    return say(f"statements.domain.{_kind(stored)}", columns=columns)
+
+
+def _bases(stored: Stored) -> Iterator[dict[str, str]]:
+    """Where everything comes from that could have come from the data."""
+    spec = stored.said["spec"]
+    if stored.synthetic:
+        for column in spec.get("columns", ()):
+            name = say("statements.bases.keys", column=column)
+            yield {"what": name, "basis": say("statements.bases.listed"), "kind": "public"}
+        name = say("statements.bases.records_of")
+        yield {"what": name, "basis": say("statements.bases.records"), "kind": "public"}
+        return
+    thresholds = {
+        call["statistic"]: call["threshold"]
+        for call in stored.said["plan"]["calls"]
+        if call.get("threshold") is not None
+    }
+    seen = set()
+    for entry, name in zip(spec["statistics"], stored.said["explanations"], strict=True):
+        for fact in _bases_of(entry, name, thresholds):
+            if fact["what"] not in seen:
+                seen.add(fact["what"])
+                yield fact
+
+
+def _bases_of(
+    entry: Mapping[str, Any], name: str, thresholds: Mapping[str, int]
+) -> Iterator[dict[str, str]]:
+    keys = entry.get("keys", {})
+    for column in entry.get("by", ()):
+        what = say("statements.bases.keys", column=column)
+        if "discover" in keys:
+            found = thresholds.get(name) or next(iter(thresholds.values()), 0)
+            basis = say("statements.bases.paid", threshold=f"{found:,}")
+            yield {"what": what, "basis": basis, "kind": "paid"}
+        else:
+            where = "file" if isinstance(keys.get(column), str) else "listed"
+            yield {"what": what, "basis": say(f"statements.bases.{where}"), "kind": "public"}
+    column, declared = _column_of(entry) or name, say("statements.bases.declared")
+    if "bounds" in entry:
+        what = say("statements.bases.bounds", column=column)
+        yield {"what": what, "basis": declared, "kind": "public"}
+    if "candidates" in entry or "bins" in entry:
+        what = say("statements.bases.candidates", column=column)
+        yield {"what": what, "basis": declared, "kind": "public"}
+    if name in thresholds:
+        what = say("statements.bases.threshold_of", statistic=name)
+        yield {"what": what, "basis": say("statements.bases.threshold"), "kind": "public"}
+
+
+def _invariants(stored: Stored) -> str:
+    """What is published without noise."""
+    n = stored.said.get("n")
+    if n is None:
+        return say("statements.invariants.none")
+    return say("statements.invariants.size", n=f"{n:,}")
+
+
+def _processing(stored: Stored) -> dict[str, str]:
+    spec = stored.said["spec"]
+    before = [say(f"statements.processing.{spec.get('nulls', 'drop')}")]
+    if stored.said["unit"]["unit"] != "record":
+        before.append(say("statements.processing.bounding"))
+    after = "after_synthetic" if stored.synthetic else "after"
+    return {"before": " ".join(before), "after": say(f"statements.processing.{after}")}
+
+
+def _biases(stored: Stored) -> Iterator[dict[str, Any]]:
+    """Which biases there are; their size is known only where it was paid for."""
+    spec = stored.said["spec"]
+    if stored.synthetic:
+        yield {"kind": "blur", "text": say("statements.bias.blur"), "size": None}
+    if stored.said["unit"]["unit"] != "record":
+        yield {"kind": "bounding", "text": say("statements.bias.bounding"), "size": None}
+    for entry in spec.get("statistics", ()):
+        if "bounds" in entry:
+            low, high = (f"{float(end):g}" for end in entry["bounds"])
+            text = say(
+                "statements.bias.clipping", column=_column_of(entry) or "", low=low, high=high
+            )
+            yield {"kind": "clipping", "text": text, "size": None}
+        if "discover" in entry.get("keys", {}):
+            yield {"kind": "suppression", "text": say("statements.bias.suppression"), "size": None}
+    if spec.get("nulls", "drop") == "drop":
+        yield {"kind": "nulls", "text": say("statements.bias.nulls"), "size": None}
+
+
+def release_text(
+    facts: Mapping[str, Any], audience: Audience = "public", unit: str = "one person"
+) -> str:
+    """Return what a release is and what it cost, from the facts of its statement."""
+    identity, spending = facts["identity"], facts["spending"]
+    if check_audience(audience) == "public":
+        alike = neighbours(facts["unit"]["adjacency"], unit)["alike"]
+        opening = say("reports.release.public", purpose=identity["purpose"], alike=alike)
+        return f"{opening} {say('reports.release.public_spent')}"
+    return say(
+        f"reports.release.{audience}",
+        release_id=identity["release_id"],
+        account=identity["account"],
+        spent=amount_text(spending["this"]),
+        account_spent=amount_text(spending["account_now"]),
+        filter=facts["composition"]["filter"],
+        remaining=limit_text(spending["remaining"]),
+    )
+
+
+def _texts(
+    stored: Stored, facts: Mapping[str, Any], risk: Risk | None, unit: str
+) -> dict[str, str]:
+    """Return what the release says to each audience, in a few paragraphs."""
+    if risk is None:
+        return {audience: str(stored.said.get("reason", "")) for audience in AUDIENCES}
+    belief, total = risk.headline, stored.total()
+    found: dict[str, str] = {}
+    for audience in AUDIENCES:
+        parts = [release_text(facts, audience, unit)]
+        parts += [] if audience == "public" else [guarantee_text(total, audience, unit)]
+        parts += [sentence(belief, audience), pure_against_approximate(belief, audience)]
+        found[audience] = "\n\n".join(parts)
+    return found

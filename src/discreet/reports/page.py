@@ -1,0 +1,266 @@
+"""The report as one HTML file: no script, no network, light and dark, for paper and for a phone.
+
+Page one is for the regulator: the facts, the odds in a hundred, what is not protected. Then the
+curator (accuracy, tolerance), everyone (a paragraph, a hundred figures), the account over time, and
+how to recompute it all. Every text comes from the catalogue and every figure from the statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from discreet.ledger.amounts import Amount
+from discreet.reports.facts import Statement
+from discreet.reports.pictures import Picture
+from discreet.reports.sentences import not_protected
+from discreet.rounding import number
+from discreet.statements import learned_table, probability_text, promise_lines
+from discreet.statements.tables import Table, joining_table, limit_text, lines_of, tables_of
+from discreet.words import catalogue, say
+
+__all__ = ["page"]
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def page(
+    statement: Statement,
+    pictures: dict[str, Picture],
+    *,
+    version: str,
+    series: str | None = None,
+    note: str | None = None,
+) -> str:
+    """Return the whole report as HTML."""
+    identity, shown = statement.facts["identity"], lines_of(statement.facts)
+    style = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
+    title = escape(say("reports.page.title", purpose=identity["purpose"]))
+    sections = {
+        "facts": _facts(statement, shown),
+        "curator": _curator(statement, pictures),
+        "public": _public(statement, pictures),
+        "series": _series(pictures, series),
+        "recompute": _recompute(statement),
+    }
+    links = "".join(
+        f'<li><a href="#{name}">{escape(say(f"reports.page.section.{name}"))}</a></li>'
+        for name in sections
+    )
+    body = "\n".join(
+        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">'
+        f"{escape(say(f'reports.page.section.{name}'))}</h2>{content}</section>"
+        for name, content in sections.items()
+    )
+    meta = say(
+        "reports.page.meta",
+        release_id=identity["release_id"],
+        made=identity["made"],
+        account=identity["account"],
+    )
+    noted = "" if not note else f"<p>{escape(say('reports.page.note', note=note))}</p>"
+    return f"""<!doctype html>
+<html lang="{catalogue().language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta name="referrer" content="no-referrer">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<a class="skip" href="#facts">{escape(say("reports.page.skip"))}</a>
+<header>
+<p class="kicker">{escape(say("reports.page.kicker"))}</p>
+<h1>{escape(identity["purpose"][:1].upper() + identity["purpose"][1:])}</h1>
+<p class="meta">{escape(meta)}</p>
+{noted}</header>
+<nav aria-label="{escape(say("reports.page.contents"))}"><ul>{links}</ul></nav>
+<main>
+{body}
+</main>
+<footer><p>{escape(say("reports.page.footer", version=version))}</p></footer>
+</body>
+</html>
+"""
+
+
+# -- page one
+
+
+def _facts(statement: Statement, shown: dict[str, str]) -> str:
+    facts = statement.facts
+    bounds = say("reports.page.at_most", bounds=shown["bounds"])
+    added = say("reports.page.filter", filter=facts["composition"]["filter"])
+    capped = not facts["spending"]["cap"].get("unbounded")
+    cards = [
+        ("unit", shown["unit"], bounds),
+        *_parameters(facts["guarantee"]),
+        ("spent", shown["now"], added),
+        (
+            "remaining",
+            shown["remaining"],
+            f"{say('statements.label.cap')}: {shown['cap']}" if capped else "",
+        ),
+        ("variant", shown["variant"], facts["unit"]["adjacency"]),
+    ]
+    listed = "".join(
+        f"<div><dt>{escape(say(f'reports.page.fact.{name}'))}</dt><dd>{escape(value)}"
+        f"<small>{escape(small)}</small></dd></div>"
+        for name, value, small in cards
+    )
+    unprotected = "".join(
+        f"<li><strong>{escape(name)}.</strong> {escape(text)}</li>"
+        for name, text in not_protected(
+            "public", facts["unit"]["unit"], unpromised=statement.stored.unpromised
+        )
+    )
+    promised = _paragraphs(promise_lines(facts["promises"], plain=True), "statement")
+    return (
+        f'{promised}<dl class="facts">{listed}</dl><div class="pair"><div>'
+        f"<h3>{escape(say('reports.page.section.odds'))}</h3>{_odds(statement, shown)}</div>"
+        f"<div><h3>{escape(say('reports.not_protected.title'))}</h3>"
+        f'<ul class="plain">{unprotected}</ul></div></div>'
+    )
+
+
+def _parameters(guarantee: Any) -> list[tuple[str, str, str]]:
+    if guarantee["kind"] == "none":
+        return [("epsilon", "–", str(guarantee["reason"]))]
+    rho, delta = guarantee["rho"], guarantee["delta"] or 0.0
+    if rho is not None:
+        from discreet.composition.concentrated import zcdp_epsilon
+
+        epsilon = number(zcdp_epsilon(rho, 1e-6), "up")
+        same = say("reports.page.equivalent", epsilon=epsilon, delta=number(1e-6, "up"))
+        return [("rho", number(rho, "up", 5), same), ("delta", number(delta, "up"), "")]
+    small = "" if delta else say("reports.page.pure_delta")
+    return [
+        ("epsilon", number(guarantee["epsilon"], "up", 5), ""),
+        ("delta", number(delta, "up"), small),
+    ]
+
+
+def _odds(statement: Statement, shown: dict[str, str]) -> str:
+    facts = statement.facts
+    if facts["risk"] is None:
+        return _paragraphs([str(facts["guarantee"]["reason"])])
+    caption = say("statement.learned.lead", unit=statement.subject)
+    notes = [
+        probability_text(facts["learned"]),
+        say("reports.page.against", adversary=shown["adversary"]),
+        say("reports.page.left_out", beyond=shown["beyond"]),
+    ]
+    return _table(learned_table(facts["learned"]), caption) + _paragraphs([" ".join(notes)], "lead")
+
+
+# -- the others
+
+
+def _curator(statement: Statement, pictures: dict[str, Picture]) -> str:
+    facts, tables = statement.facts, tables_of(statement.facts)
+    if facts["accuracy"]:
+        parts = [_table(tables["accuracy"], say("reports.page.lead.curator"))]
+    else:
+        parts = [_paragraphs([say("statements.accuracy.blur")])]
+    if "released" in pictures:
+        parts.append(_figure(pictures["released"]))
+    parts.append(f"<h3>{escape(say('statements.label.promise'))}</h3>{_promises(facts)}")
+    if "before_after" in pictures:
+        parts.append(_figure(pictures["before_after"]))
+    biases = "".join(f"<li>{escape(bias['text'])}</li>" for bias in facts["biases"])
+    parts.append(f"<h3>{escape(say('reports.page.lead.biases'))}</h3><ul>{biases}</ul>")
+    parts.append(_paragraphs([say("statements.bias.size_unknown")]))
+    parts.append(_table(tables["mechanisms"], say("statements.label.mechanisms")))
+    parts.append(_paragraphs([facts["floating_point"]]))
+    return "".join(parts)
+
+
+def _promises(facts: Any) -> str:
+    """What was promised, what became of it, and whom it binds for."""
+    lines = promise_lines(facts["promises"], plain=True)
+    for one in facts["promises"]:
+        limit = limit_text(Amount.restored(one["limit"]).to_dict("down"))
+        p, q = (f"{one['binding'][name]:.4g}" for name in ("p", "q"))
+        lines.append(say("reports.page.lead.keeps", limit=limit, p=p, q=q))
+    return _paragraphs(lines)
+
+
+def _public(statement: Statement, pictures: dict[str, Picture]) -> str:
+    facts = statement.facts
+    parts = [_paragraphs(facts["texts"]["public"].split("\n\n"), "statement")]
+    if "icons" in pictures:
+        parts.append(_figure(pictures["icons"]))
+    joining = joining_table(facts["risk"]["beliefs"]) if facts["risk"] else None
+    if joining is not None:
+        parts.append(_table(joining, say("statements.joining", unit=statement.subject)))
+    return "".join(parts)
+
+
+def _series(pictures: dict[str, Picture], series: str | None) -> str:
+    parts = [_paragraphs([say("reports.page.lead.series")])]
+    parts += [_paragraphs([series], "statement")] if series else []
+    parts += [_figure(pictures["account"])] if "account" in pictures else []
+    return "".join(parts)
+
+
+def _recompute(statement: Statement) -> str:
+    facts = statement.facts
+    parts = [
+        _paragraphs([say("reports.page.lead.recompute")]),
+        "<pre>python3 -I verify.py</pre>",
+        f"<p>{escape(say('reports.page.lead.head'))} <code>{facts['spending']['head']}</code></p>",
+        _table(tables_of(facts)["versions"], say("reports.page.lead.files")),
+    ]
+    if facts["risk"] is not None:
+        by = say("reports.page.lead.recompute_by", method=facts["risk"]["method"])
+        parts.append(_paragraphs([by]))
+    return "".join(parts)
+
+
+# -- pieces
+
+
+def _paragraphs(texts: Iterable[str], kind: str = "") -> str:
+    shown = f' class="{kind}"' if kind else ""
+    return "".join(f"<p{shown}>{escape(text)}</p>" for text in texts)
+
+
+def _table(table: Table, caption: str) -> str:
+    """A table that scrolls by itself on a narrow screen, and can be reached by keyboard."""
+    kinds = [' class="figure"' if figure else "" for figure in table.figures]
+    head = "".join(
+        f'<th scope="col"{kind}>{escape(name)}</th>'
+        for name, kind in zip(table.names, kinds, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<th scope="row"{kind}>{escape(cell)}</th>'
+            if not place
+            else f"<td{kind}>{escape(cell)}</td>"
+            for place, (cell, kind) in enumerate(zip(row, kinds, strict=True))
+        )
+        + "</tr>"
+        for row in table.rows
+    )
+    label = escape(caption, quote=True)
+    return (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{label}"><table>'
+        f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _figure(picture: Picture) -> str:
+    """A chart with its figures beside it, for those who do not see it."""
+    caption = say("reports.page.chart_table", title=picture.title)
+    note = _paragraphs([picture.note]) if picture.note else ""
+    return (
+        f'<figure class="pair"><div><figcaption>{escape(picture.title)}</figcaption>'
+        f"{picture.svg}</div><div>{_table(picture.table, caption)}{note}</div></figure>"
+    )

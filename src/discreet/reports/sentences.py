@@ -1,0 +1,345 @@
+"""Sentences from a belief, for three audiences. No mathematics: every figure is the belief's.
+
+- public: frequencies ("at most 53 in 100"), one paragraph, the assumption one step away;
+- technical: the interval, the measures, the theorem, the worst priors;
+- regulator: unit, guarantee, what may be learned, how often it may fail, what is not promised.
+
+Both comparisons are made: before and after the release, and joining or staying out (the form that a
+study of 963 people found the clearest: Nanayakkara, Smart, Cummings, Kaptchuk and Redmiles 2023).
+Beside them: what a guarantee says, pure against approximate, a series after k of K, and what is not
+protected. Figures are rounded outward. The subject is the unit that is protected: "one visit", not
+"a person", where visits are protected.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, TypeAlias
+
+from discreet.beliefs.belief import AtConfidence, Belief
+from discreet.beliefs.guesses import right_guess
+from discreet.errors import InputError
+from discreet.guarantees import Adjacency, Guarantee, PureDP
+from discreet.rounding import number, percent
+from discreet.statements.figures import (
+    chance,
+    counted,
+    crowd_for,
+    decimals,
+    frequency,
+    level,
+    plain,
+    times,
+    whole_up,
+)
+from discreet.words import catalogue, say
+
+__all__ = [
+    "AUDIENCES",
+    "Audience",
+    "check_audience",
+    "event_of",
+    "guarantee_text",
+    "neighbours",
+    "not_protected",
+    "pure_against_approximate",
+    "sentence",
+    "series_text",
+]
+
+Audience: TypeAlias = Literal["public", "technical", "regulator"]
+AUDIENCES: tuple[Audience, ...] = ("public", "technical", "regulator")
+
+
+def sentence(belief: Belief, audience: Audience = "public") -> str:
+    """Return what may be learned, in words for the audience."""
+    writers = {"public": public, "technical": technical, "regulator": regulator}
+    return writers[check_audience(audience)](belief)
+
+
+def check_audience(audience: str) -> Audience:
+    """Return the audience, or say which there are."""
+    for known in AUDIENCES:
+        if audience == known:
+            return known
+    raise InputError("reports.unknown_audience", audience=audience, known=", ".join(AUDIENCES))
+
+
+def event_of(belief: Belief) -> str:
+    """Return what the belief is about, with the unit as its subject."""
+    known_in = belief.prior is not None and belief.prior.p == 1 and belief.prior.q < 1
+    if belief.guarantee.adjacency is not Adjacency.ADD_REMOVE or known_in:
+        return say("event.sensitive", unit=belief.unit)
+    if belief.prior is not None and belief.prior.q < 1:
+        return say("event.in_and_sensitive", unit=belief.unit)
+    return say("event.in_data", unit=belief.unit)
+
+
+def public(belief: Belief) -> str:
+    """One paragraph in frequencies; no symbol, no Greek."""
+    parts = [_bound(belief)]
+    if belief.holds_with == 1:
+        parts.append(say("reports.public.certain"))
+    else:
+        parts.append(say("reports.public.may_fail", chance=chance(belief.holds_with)))
+    assumes = "assumes_weak" if belief.holds_with == 1 else "assumes_strong"
+    parts.append(say(f"reports.public.{assumes}", unit=belief.unit))
+    return " ".join(parts + _joining(belief))
+
+
+def _bound(belief: Belief) -> str:
+    event = event_of(belief)
+    if belief.prior is None or belief.posterior is None:
+        crowd = crowd_for(belief.difference.upper)
+        points = f"{counted(belief.difference.upper, 'up', crowd):,}"
+        parts = [say("reports.public.all_priors", event=event, points=points, crowd=f"{crowd:,}")]
+        if belief.ratio.upper < 1000:
+            parts.append(say("reports.public.all_priors_ratio", times=times(belief.ratio.upper)))
+        return " ".join(parts)
+    crowd = crowd_for(belief.prior.pq, belief.posterior.upper)
+    parts = [
+        say(
+            "reports.public.before_after",
+            before=plain(belief.prior.pq, crowd),
+            event=event,
+            after=frequency(belief.posterior.upper, "up", crowd),
+        )
+    ]
+    if belief.sided == "two" and counted(belief.posterior.lower, "down", crowd) > 0:
+        parts.append(
+            say("reports.public.at_least", lower=frequency(belief.posterior.lower, "down", crowd))
+        )
+    return " ".join(parts)
+
+
+def _joining(belief: Belief) -> list[str]:
+    """The other comparison: with the unit in, against without it; add-remove alone has it."""
+    if belief.guarantee.adjacency is not Adjacency.ADD_REMOVE or belief.prior is None:
+        return []
+    without = belief.prior.pq
+    joined = right_guess(belief.guarantee, without)
+    crowd = crowd_for(without, joined)
+    return [
+        say(
+            "reports.public.join",
+            unit=belief.unit,
+            without=plain(without, crowd),
+            joined=frequency(joined, "up", crowd),
+        )
+    ]
+
+
+def technical(belief: Belief) -> str:
+    """The interval, the measures, the theorem and the worst priors."""
+    out = [
+        say(
+            "reports.technical.under",
+            guarantee=str(belief.guarantee),
+            adjacency=belief.guarantee.adjacency.value,
+        )
+        + _technical_bound(belief),
+        say(
+            "reports.technical.worst",
+            ratio_p=f"{belief.worst_ratio.p:.3g}",
+            ratio=times(belief.worst_ratio.value),
+            difference_p=f"{belief.worst_difference.p:.3g}",
+            difference=decimals(belief.worst_difference.value, "up"),
+        ),
+        *_technical_joining(belief),
+        say("reports.technical.holds", probability=belief.assumptions.probability),
+        say("reports.technical.by", method=belief.method, strength=belief.strength),
+        say("reports.technical.adversary", adversary=belief.assumptions.adversary),
+        say("reports.technical.later", post_processing=belief.assumptions.post_processing),
+    ]
+    if belief.exact is not None and belief.exact.posterior is not None:
+        out.append(
+            say("reports.technical.exact", upper=decimals(belief.exact.posterior.upper, "up"))
+        )
+    if belief.note:
+        out.append(say("reports.technical.note", note=belief.note))
+    return " ".join(out)
+
+
+def _technical_bound(belief: Belief) -> str:
+    event = event_of(belief)
+    ratio, difference = times(belief.ratio.upper), decimals(belief.difference.upper, "up")
+    if belief.prior is None or belief.posterior is None:
+        return say("reports.technical.all_priors", event=event, ratio=ratio, difference=difference)
+    upper = decimals(belief.posterior.upper, "up")
+    if belief.sided == "two":
+        lower = decimals(belief.posterior.lower, "down")
+        span = say("reports.technical.span_two", lower=lower, upper=upper)
+    else:
+        span = say("reports.technical.span_one", upper=upper)
+    return say(
+        "reports.technical.with_prior",
+        event=event,
+        p=f"{belief.prior.p:g}",
+        q=f"{belief.prior.q:g}",
+        span=span,
+        ratio=ratio,
+        difference=difference,
+    )
+
+
+def _technical_joining(belief: Belief) -> list[str]:
+    if belief.guarantee.adjacency is not Adjacency.ADD_REMOVE or belief.prior is None:
+        return []
+    without = belief.prior.pq
+    shown = f"{without:g}"
+    joined = decimals(right_guess(belief.guarantee, without), "up")
+    out = [say("reports.technical.join", without=shown, joined=joined)]
+    if isinstance(belief.guarantee, PureDP):
+        from discreet.beliefs.pure import counterfactual_upper
+
+        believed = decimals(counterfactual_upper(belief.guarantee.epsilon, without), "up")
+        out.append(say("reports.technical.counterfactual", without=shown, joined=believed))
+    return out
+
+
+def regulator(belief: Belief) -> str:
+    """Unit, guarantee, what may be learned, how often it may fail, what is not promised."""
+    out = [
+        say(
+            "reports.regulator.unit",
+            unit=belief.unit,
+            guarantee=str(belief.guarantee),
+            adjacency=belief.guarantee.adjacency.value,
+        ),
+        _bound(belief),
+    ]
+    if belief.holds_with == 1:
+        out.append(say("reports.regulator.certain"))
+    else:
+        out.append(say("reports.regulator.confident", confidence=level(belief.holds_with)))
+    if belief.beyond is not None:
+        people, up_to = f"{belief.beyond.people:,}", whole_up(belief.beyond.up_to)
+        out.append(say("reports.regulator.beyond", people=people, up_to=up_to))
+    if belief.at_confidence:
+        rows = ", ".join(_at(row) for row in belief.at_confidence)
+        out.append(say("reports.regulator.by_confidence", rows=rows))
+    rests = belief.assumptions
+    out += [
+        say("reports.regulator.adversary", adversary=rests.adversary),
+        say("reports.regulator.independence", independence=rests.independence),
+        say("reports.regulator.later", post_processing=rests.post_processing),
+        say("reports.regulator.not_promised"),
+    ]
+    return " ".join(out)
+
+
+def _at(row: AtConfidence) -> str:
+    shown = level(row.confidence)
+    if row.posterior is None:
+        difference = percent(row.difference, "up", 1)
+        return say("reports.regulator.at_difference", level=shown, difference=difference)
+    posterior = frequency(row.posterior, "up")
+    return say("reports.regulator.at_posterior", level=shown, posterior=posterior)
+
+
+# -- beside the belief
+
+
+def guarantee_text(
+    guarantee: Guarantee, audience: Audience = "public", unit: str = "one person"
+) -> str:
+    """Return what a promise says, before any prior is named."""
+    epsilon = getattr(guarantee, "epsilon", None)
+    values = {
+        **neighbours(guarantee.adjacency, unit),
+        "unit": unit,
+        "guarantee": str(guarantee),
+        "adjacency": guarantee.adjacency.value,
+        "epsilon": "" if epsilon is None else number(epsilon, "up"),
+        "factor": ""
+        if epsilon is None
+        else times(math.exp(epsilon) if epsilon < 700 else math.inf),
+        "delta": _given(guarantee, "delta"),
+        "rho": _given(guarantee, "rho"),
+    }
+    return say(f"reports.kind.{guarantee.kind}.{check_audience(audience)}", **values)
+
+
+def neighbours(adjacency: str, unit: str) -> dict[str, str]:
+    """Return how sentences speak of two neighbouring data sets: `alike` and `changes`."""
+    return {
+        "alike": say(f"adjacency.{adjacency}.alike", unit=unit),
+        "changes": say(f"adjacency.{adjacency}.changes"),
+    }
+
+
+def _given(guarantee: Guarantee, name: str) -> str:
+    value = getattr(guarantee, name, None)
+    return "" if value is None else number(value, "up")
+
+
+def pure_against_approximate(belief: Belief, audience: Audience = "public") -> str:
+    """Return whether the promise holds always, and if not, how many it leaves out."""
+    key = f"reports.pure_against_approximate.{check_audience(audience)}"
+    if belief.holds_with == 1 or belief.beyond is None:
+        return say(f"{key}_pure")
+    loss = belief.epsilon_prime
+    return say(
+        f"{key}_approximate",
+        unit=belief.unit,
+        chance=chance(belief.holds_with),
+        holds_with=level(belief.holds_with),
+        epsilon_prime="∞" if loss is None else number(loss, "up"),
+        people=f"{belief.beyond.people:,}",
+        up_to=whole_up(belief.beyond.up_to),
+    )
+
+
+def not_protected(
+    audience: Audience = "public", unit: str = "person", *, unpromised: bool = False
+) -> tuple[tuple[str, str], ...]:
+    """Return what the promise does not cover, as (name, sentence), the most asked-for first.
+
+    `unpromised` says that the same data also gave a file without a promise.
+    """
+    said, texts = check_audience(audience), catalogue()
+    topics = texts.names("reports.not_protected.order")
+    if unpromised:
+        topics = ("unpromised", *topics)
+    found = [
+        (
+            texts.say(f"reports.not_protected.{topic}.name"),
+            texts.say(f"reports.not_protected.{topic}.{said}"),
+        )
+        for topic in topics
+    ]
+    if unit in texts.names("reports.not_protected.other_units"):
+        name = texts.say("reports.not_protected.other_units.name")
+        found.append((name, texts.say(f"reports.not_protected.other_units.{unit}")))
+    return tuple(found)
+
+
+def series_text(
+    so_far: Belief, at_end: Belief, k: int, total: int, audience: Audience = "public"
+) -> str:
+    """Return where a series stands after k of its releases, and where it will end.
+
+    Both beliefs are about everything published up to then, from the same prior.
+    """
+    if not 1 <= k <= total:
+        raise InputError("reports.series.no_such_release", k=k, total=total)
+    if so_far.prior is None or so_far.prior != at_end.prior:
+        raise InputError("reports.series.other_prior")
+    if so_far.posterior is None or at_end.posterior is None:
+        raise InputError("reports.series.no_posterior")
+    prior, now, end = so_far.prior.pq, so_far.posterior.upper, at_end.posterior.upper
+    key = f"reports.series.{check_audience(audience)}"
+    if audience == "technical":
+        shown = {
+            "before": f"{prior:g}",
+            "now": decimals(now, "up"),
+            "end": decimals(end, "up"),
+        }
+    else:
+        crowd = crowd_for(prior, now, end)
+        shown = {
+            "before": plain(prior, crowd),
+            "now": frequency(now, "up", crowd),
+            "end": frequency(end, "up", crowd),
+        }
+    return say(key, k=f"{k:,}", total=f"{total:,}", method=f"{at_end.method}.", **shown)

@@ -1,0 +1,185 @@
+"""The statement as Markdown, in the order in which people ask, and as a record of the registry.
+
+Both print the lines and tables of `discreet.statements.tables`. The record follows the schema of
+the OpenDP deployments registry (Ghazi, Nanayakkara and Vadhan); it is a draft of tier three. What
+the spec's `publication:` leaves out is said to be not stated, for a person to complete.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from discreet.reports.facts import Statement
+from discreet.statements import gaussian_lines, learned_lines, promise_lines
+from discreet.statements.tables import flat, joining_table, lines_of, tables_of
+from discreet.words import say
+
+__all__ = ["markdown", "registry_record", "registry_yaml"]
+
+# The sections of the statement that are lines, with the labels of these.
+_LINES = {
+    "identity": ("release", "made", "account", "name", "curators", "region", "product"),
+    "guarantee": (
+        "variant", "parameters", "unit", "neighbours", "bounds", "domain", "invariants", "model",
+    ),
+    "spending": ("this", "then", "now", "cap", "remaining", "composition", "entry", "head"),
+    "processing": ("before", "after", "library", "floats"),
+}  # fmt: skip
+_ORDER = (
+    "identity", "guarantee", "spending", "risk", "mechanisms", "accuracy", "biases", "bases",
+    "processing", "not_covered", "versions",
+)  # fmt: skip
+_VARIANTS = {
+    "pure": "Pure DP",
+    "approximate": "Approximate DP",
+    "concentrated": "Zero-concentrated DP",
+    "none": "Custom",
+}
+
+
+def markdown(statement: Statement) -> str:
+    """Return the statement as one Markdown page."""
+    facts = statement.facts
+    lines = [f"# {flat(say('statements.title', purpose=facts['identity']['purpose']))}", ""]
+    for line in promise_lines(facts["promises"]):
+        lines += [line, ""]
+    for paragraph in facts["texts"]["public"].split("\n\n"):
+        lines += [flat(paragraph), ""]
+    shown, tables = lines_of(facts), tables_of(facts)
+    for name in _ORDER:
+        lines += [f"## {say(f'statements.label.{name}')}", ""]
+        if name in _LINES:
+            lines += _items((label, shown[label]) for label in _LINES[name])
+        elif name in tables and tables[name].rows:
+            lines += tables[name].markdown()
+        if name in ("risk", "accuracy", "biases", "mechanisms", "not_covered"):
+            lines += _more(name, statement, shown)
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _items(pairs: Iterator[tuple[str, str]]) -> list[str]:
+    return [f"- **{say(f'statements.label.{name}')}**: {flat(text)}" for name, text in pairs]
+
+
+def _more(name: str, statement: Statement, shown: dict[str, str]) -> list[str]:
+    """What a section has beside its lines or its table."""
+    facts = statement.facts
+    match name:
+        case "risk":
+            return _risk(statement, shown)
+        case "mechanisms":
+            said = gaussian_lines(statement.stored.said.get("gaussian_mu"))
+            return ["", *said] if said else []
+        case "accuracy":
+            return [] if facts["accuracy"] else [say("statements.accuracy.blur")]
+        case "biases":
+            unknown = say("statements.bias.size_unknown")
+            return [f"- {bias['text']} {unknown}" for bias in facts["biases"]]
+    return [f"- **{entry['name']}.** {entry['text']}" for entry in facts["not_covered"]]
+
+
+def _risk(statement: Statement, shown: dict[str, str]) -> list[str]:
+    facts = statement.facts
+    risk = facts["risk"]
+    if risk is None:
+        return [str(facts["guarantee"]["reason"])]
+    lead = say("statement.learned.lead", unit=statement.subject)
+    lines = [flat(lead), "", *learned_lines(facts["learned"]), ""]
+    lines += _items((name, shown[name]) for name in ("adversary", "beyond"))
+    bound = (one["binding"] for one in facts["promises"])
+    lines += _items(("binding", f"p = {at['p']:.4g}, q = {at['q']:.4g}") for at in bound)
+    lines.append("")
+    joining = joining_table(risk["beliefs"])
+    if joining is not None:
+        lines += [say("statements.joining", unit=statement.subject), "", *joining.markdown(), ""]
+    by = say("reports.technical.by", method=risk["method"], strength=risk["strength"])
+    return [*lines, by]
+
+
+def registry_yaml(statement: Statement) -> str:
+    """Return the record of the registry as YAML."""
+    import yaml
+
+    record = registry_record(statement)
+    return str(yaml.safe_dump(record, sort_keys=False, allow_unicode=True, width=100))
+
+
+def registry_record(statement: Statement) -> dict[str, Any]:
+    """Return the record of the registry as plain values."""
+    facts, shown, tables = statement.facts, lines_of(statement.facts), tables_of(statement.facts)
+    identity, guarantee, spending = facts["identity"], facts["guarantee"], facts["spending"]
+    missing = say("statements.not_stated")
+    name = identity["name"] or identity["purpose"]
+    curators = [str(curator) for curator in identity["curators"] or [missing]]
+    told = facts["texts"]["regulator"] if facts["risk"] is not None else guarantee["reason"]
+    bases = "; ".join(f"{what}: {basis}" for what, basis in tables["bases"].rows)
+    calls = "; ".join(", ".join(row) for row in tables["mechanisms"].rows)
+    off = "; ".join(f"{row[0]} ± {row[1]}" for row in tables["accuracy"].rows)
+    made = [calls, off, shown["floats"].rstrip("."), shown["library"]]
+    promised = [str(one["sentence"]) for one in facts["promises"] if not one["withdrawn"]]
+    return {
+        "url_slug": _slug(f"{name}-{statement.release_id[:8]}"),
+        "status": "Draft",
+        "tier": 3,
+        "deployment": {
+            "basic": {
+                "name": str(name),
+                "data_curators": curators,
+                "intended_use": identity["intended_use"] or missing,
+                "data_product_type": identity["product"],
+                "data_product_region": shown["region"],
+                "description": identity["description"] or str(identity["purpose"]),
+                "publication_date": str(identity["made"])[:10],
+            },
+            "dp_variant": {
+                "variant_name": _VARIANTS[guarantee["kind"]],
+                "data_domain": shown["domain"],
+                "unprotected_quantities": shown["invariants"],
+            },
+            "privacy_loss": {
+                "privacy_unit": shown["unit"],
+                "privacy_unit_details": f"{shown['neighbours']} {shown['bounds']}",
+                "privacy_parameters": {
+                    key: guarantee[key]
+                    for key in ("epsilon", "delta", "rho")
+                    if guarantee[key] is not None
+                },
+                "privacy_parameters_details": " ".join(str(told).split()),
+            },
+            "deployment_model": {
+                "model_name": facts["model"]["name"],
+                "actors": facts["model"]["trust"],
+                "release_type": "Many releases" if len(spending["charges"]) > 1 else "One release",
+                "release_type_details": (
+                    f"{facts['composition']['rule']} "
+                    f"{say('statements.label.remaining')}: {shown['remaining']}."
+                ),
+                "access_type": "Non-interactive",
+            },
+            "accounting": {
+                "post_processing": shown["after"],
+                "composition": shown["composition"],
+            },
+            "implementation": {
+                "preprocessing_and_hyperparameter_tuning": f"{shown['before']} {bases}.",
+                "mechanisms": ". ".join(part for part in made if part) + ".",
+                "justification": " ".join(promised) or missing,
+            },
+            "administrative": {
+                "notes": say(
+                    "reports.registry_notes",
+                    release_id=statement.release_id,
+                    output=facts["hashes"]["output"],
+                    head=spending["head"],
+                ),
+                "registry_authors": curators,
+            },
+        },
+    }
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:80]

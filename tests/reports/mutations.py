@@ -1,0 +1,277 @@
+"""Every single edit of a report folder, by someone careless and by someone who knows the format.
+
+An edit deletes or alters one leaf of a JSON file, one entry of the chain, or the bytes of one file,
+or adds, removes or swaps files. It is tried
+
+- `alone`: nothing else is touched;
+- `manifest`: the manifest is written anew, so that it names the edited files;
+- `chain`: of an entry, the whole chain after it is written anew as well, with all that names it.
+
+`python tests/reports/mutations.py` makes and tries them all, on every story (`make soak`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from forging import edited, rechained, rewritten
+
+from discreet.reports import verifier
+
+# What the folder alone does not show, once the manifest was written anew to fit. All of it is text
+# that explains a fact checked elsewhere, or how the page looks; the ledger holds the hash of the
+# true manifest, so with the ledger every one is found. The same list stands in docs/report.md.
+TEXTS = {
+    "statement.json": re.compile(
+        r"identity\.product|guarantee\.variant|unit\.(neighbours|subject)|data_domain"
+        r"|bases\..*|invariants|model\..*|composition\.(rule|within)|processing\..*"
+        r"|floating_point|biases\..*|not_covered\..*|texts\..*"
+        r"|risk\.(method|strength|assumptions\..*)|promises\.\d+\.binding\..*"
+    ),
+}
+PROSE = ("report.html", "statement.md", "registry.yaml", "verify.py")
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One edit: what it is, where, and what does it."""
+
+    what: str
+    file: str
+    place: str
+    make: Callable[[Path], Any]
+    entry: bool = False
+
+    def in_text(self) -> bool:
+        """Whether it is in what the folder alone does not bind to a fact."""
+        listed = TEXTS.get(self.file)
+        return self.file in PROSE or (listed is not None and bool(listed.fullmatch(self.place)))
+
+
+def leaves(said: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where the leaves of a JSON value are; an empty list or object is one too."""
+    inside = said.items() if isinstance(said, dict) else enumerate(said) if _many(said) else ()
+    found = False
+    for key, value in inside:
+        found = True
+        yield from leaves(value, (*at, key))
+    if not found:
+        yield at
+
+
+def _many(said: Any) -> bool:
+    return isinstance(said, list)
+
+
+def altered(value: Any) -> list[Any]:
+    """Values that a leaf may be changed to."""
+    match value:
+        case bool():
+            return [not value]
+        case int():
+            return [value + 1, value - 1 if value else 7]
+        case float():
+            return [value * 0.5 if value else 0.1, value * 1.5 + 0.25, 0.0 if value else 0.5]
+        case str():
+            return [value + "x", value[1:]] if value else ["x"]
+        case None:
+            return [0, "x", {}]
+    return [None, ["x"]] if _many(value) else [None, {"x": 1}]
+
+
+def put(at: tuple[Any, ...], value: Any, said: Any) -> None:
+    """Change one place of a JSON value."""
+    for step in at[:-1]:
+        said = said[step]
+    said[at[-1]] = value
+
+
+def dropped(at: tuple[Any, ...], said: Any) -> None:
+    """Delete one place of a JSON value."""
+    for step in at[:-1]:
+        said = said[step]
+    del said[at[-1]]
+
+
+def in_json(folder: Path, name: str) -> Iterator[Edit]:
+    """Delete and alter each leaf of a JSON file, and each of its parts as a whole."""
+    said = json.loads((folder / name).read_text(encoding="utf-8"))
+    places = list(dict.fromkeys(at[:n] for at in leaves(said) for n in range(1, len(at) + 1)))
+    for at in places:
+        value = said
+        for step in at:
+            value = value[step]
+        place = ".".join(map(str, at))
+        yield Edit("delete", name, place, _json(name, partial(dropped, at)))
+        for new in altered(value) if not isinstance(value, (dict, list)) or not value else [None]:
+            yield Edit(f"alter to {new!r:.20}", name, place, _json(name, partial(put, at, new)))
+        if isinstance(value, list) and len(value) > 1 and value[0] != value[1]:
+            swapped = [value[1], value[0], *value[2:]]
+            yield Edit("swap", name, f"{place}.0", _json(name, partial(put, at, swapped)))
+        if isinstance(value, list) and value:
+            more = [*value, value[-1]]
+            yield Edit("repeat", name, f"{place}.0", _json(name, partial(put, at, more)))
+
+
+def _json(name: str, change: Callable[[Any], Any]) -> Callable[[Path], Any]:
+    return lambda folder: edited(folder / name, change)
+
+
+def in_entries(folder: Path) -> Iterator[Edit]:
+    """Delete and alter each leaf of each entry's body, its hash written anew."""
+    said = json.loads((folder / "evidence.json").read_text(encoding="utf-8"))
+    for row in said["chain"]:
+        if row["body"] is None:
+            continue
+        body = json.loads(row["body"])
+        for at in leaves(body):
+            if at in (("seq",), ("previous",)):
+                continue
+            value = body
+            for step in at:
+                value = value[step]
+            place = ".".join(map(str, (row["seq"], *at)))
+            for new in altered(value)[:1]:
+                change = _in_entry(row["seq"], partial(put, at, new))
+                yield Edit("entry", "evidence.json", place, change, entry=True)
+            change = _in_entry(row["seq"], partial(dropped, at))
+            yield Edit("entry less", "evidence.json", place, change, entry=True)
+
+
+def _in_entry(seq: int, change: Callable[[Any], Any]) -> Callable[[Path], Any]:
+    def entry(body: Any) -> None:
+        if body["seq"] == seq:
+            change(body)
+
+    return lambda folder: rechained(folder, entry)
+
+
+def in_files(folder: Path) -> Iterator[Edit]:
+    """Change the bytes of each file; remove it; add others, links and folders; swap two."""
+    names = [name for name, _ in verifier.listed(folder)]
+    for name in names:
+        data = (folder / name).read_bytes()
+        middle = len(data) // 2
+        changes = {
+            "append": data + b"\n",
+            "cut": data[:-1],
+            "empty": b"",
+            "flip": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
+            "prepend": b" " + data,
+        }
+        for what, new in changes.items():
+            yield Edit(what, name, "", partial(_write, name, new))
+        yield Edit("remove", name, "removed", partial(_remove, name))
+        yield Edit("link", name, "link", partial(_linked, name))
+    for name in ("extra.txt", "released/extra.txt", "more.html", "é.md", "folder/inside.txt"):
+        yield Edit("add", name, "", partial(_write, name, b"more"))
+    for one, two in pairwise(names):
+        yield Edit("swap", f"{one} and {two}", "", partial(_swapped, one, two))
+
+
+def _write(name: str, data: bytes, folder: Path) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_bytes(data)
+
+
+def _remove(name: str, folder: Path) -> None:
+    (folder / name).unlink()
+
+
+def _linked(name: str, folder: Path) -> None:
+    beside = folder / f"{Path(name).parent}/.kept"
+    (folder / name).rename(beside)
+    (folder / name).symlink_to(beside.name)
+
+
+def _swapped(one: str, two: str, folder: Path) -> None:
+    first, second = (folder / one).read_bytes(), (folder / two).read_bytes()
+    (folder / one).write_bytes(second)
+    (folder / two).write_bytes(first)
+
+
+def edits(folder: Path) -> list[Edit]:
+    """Every edit of a report folder."""
+    found = [*in_files(folder), *in_entries(folder)]
+    for name in ("statement.json", "evidence.json", "manifest.json", "released/release.json"):
+        found += in_json(folder, name)
+    return found
+
+
+@dataclass
+class Tried:
+    """How many edits were tried and found; those that were not."""
+
+    alone: int = 0
+    manifest: int = 0
+    chain: int = 0
+    texts: int = 0
+    missed: tuple[str, ...] = ()
+
+    @property
+    def edits(self) -> int:
+        """All of them."""
+        return self.alone + self.manifest + self.chain
+
+
+def tried(folder: Path, ledger: str, chosen: list[Edit]) -> Tried:
+    """Make each edit in a copy of the folder, and see whether it is found."""
+    found, missed = Tried(), []
+    rows = verifier.sqlite_rows(ledger)
+    head = json.loads((folder / "evidence.json").read_text(encoding="utf-8"))["head"]
+    with tempfile.TemporaryDirectory() as place:
+        for edit in chosen:
+            for how in ("chain",) if edit.entry else ("alone", "manifest"):
+                if how == "manifest" and edit.file.startswith("manifest.json"):
+                    continue
+                copy = Path(place) / "report"
+                shutil.copytree(folder, copy)
+                edit.make(copy)
+                if how != "alone" and (copy / "released").is_dir():
+                    rewritten(copy)
+                setattr(found, how, getattr(found, how) + 1)
+                kept = head if how == "chain" else None
+                good = verifier.examined(copy, kept).answer()["verified"]
+                if good and how == "manifest" and edit.in_text():
+                    found.texts += 1
+                    good = verifier.examined(copy, None, lambda: rows).answer()["verified"]
+                if good:
+                    missed.append(f"{how}: {edit.what} {edit.file} {edit.place}")
+                shutil.rmtree(copy)
+    found.missed = tuple(missed)
+    return found
+
+
+def main() -> int:
+    """Try every edit of every story."""
+    from kept import STORIES
+
+    from discreet.reports.folder import report
+
+    total, missed = 0, 0
+    for name, story in STORIES.items():
+        with tempfile.TemporaryDirectory() as place:
+            made = story(Path(place))
+            folder = report(made.release_id, ledger=made.ledger).folder
+            # One belief of `both` takes seconds to recompute: there only every thirtieth edit.
+            chosen = edits(folder)[:: 30 if name == "both" else 1]
+            found = tried(folder, made.ledger, chosen)
+        total, missed = total + found.edits, missed + len(found.missed)
+        sys.stdout.write(f"{name}: {found.edits} edits, {len(found.missed)} not found\n")
+        sys.stdout.writelines(f"  {one}\n" for one in found.missed)
+    sys.stdout.write(f"{total:,} edits of report folders tried, {total - missed:,} found\n")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,294 @@
+"""Ten forgeries that once passed, hostile folders, and an account that was told short."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from forging import edited, rechained, rewritten, verified
+from stories import Made
+from typer.testing import CliRunner
+
+from discreet.errors import PolicyError
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+from discreet.reports import verifier
+from discreet.reports.folder import Report, report
+
+
+@pytest.fixture
+def made(pure: Made, tmp_path: Path) -> Made:
+    """A release that a test may change."""
+    return pure.copied(tmp_path)
+
+
+@pytest.fixture
+def found(made: Made) -> Report:
+    """Its report."""
+    return report(made.release_id, ledger=made.ledger)
+
+
+def answered(folder: Path, head: str | None = None, ledger: str | None = None) -> dict[str, Any]:
+    rows = None if ledger is None else partial(verifier.sqlite_rows, ledger)
+    answer = verifier.examined(folder, head, rows).answer()
+    assert answer["verified"] == (not answer["problems"])
+    return answer
+
+
+def problems(folder: Path, head: str | None = None, ledger: str | None = None) -> list[str]:
+    return list(answered(folder, head, ledger)["problems"])
+
+
+def test_the_folder_is_all_that_is_needed(found: Report, tmp_path: Path) -> None:
+    alone = tmp_path / "sent"
+    shutil.copytree(found.folder, alone)
+    shutil.rmtree(found.folder.parents[1])
+    code, out = verified(alone, "--json")
+    assert code == 0
+    answer = json.loads(out)
+    assert set(answer) == {
+        "verified", "promise_kept", "complete_up_to", "unproven", "problems"
+    }  # fmt: skip
+    assert answer["problems"] == []
+    assert answer["promise_kept"] is True
+
+
+def _spending(**changes: Any) -> Callable[[Any], None]:
+    return lambda said: said["spending"].update(changes)
+
+
+def _no_beliefs(said: Any) -> None:
+    said["risk"]["beliefs"] = []
+    said["learned"]["rows"] = []
+
+
+def _certain(said: Any) -> None:
+    for row in said["risk"]["beliefs"]:
+        row |= {"p": 0.0, "lower": 0.0, "upper": 0.0, "joined": 0.0}
+
+
+def _weaker(said: Any) -> None:
+    said["unit"]["adjacency"] = said["risk"]["total"]["adjacency"] = "replace"
+    said["learned"]["adjacency"] = "replace"
+
+
+FORGERIES: dict[str, Callable[[Any], Any]] = {
+    "the list of hashes emptied": lambda said: said["hashes"].update(files={}),
+    "no risk": lambda said: said.update(risk=None, learned=None),
+    "no beliefs": _no_beliefs,
+    "beliefs at p = 0": _certain,
+    "another worst case": lambda said: said["risk"]["worst"]["ratio"].update(value=1.01),
+    "another approver": _spending(approved_by="The Minister"),
+    "another guarantee": lambda said: said["guarantee"].update(epsilon=0.01),
+    "another cap": lambda said: said["spending"]["cap"].update(epsilon=1.3),
+    "fewer charges": _spending(charges=[]),
+    "a weaker adjacency": _weaker,
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_a_forged_statement_is_found_though_the_manifest_fits(found: Report, what: str) -> None:
+    edited(found.folder / "statement.json", FORGERIES[what])
+    rewritten(found.folder)
+    assert problems(found.folder)
+
+
+@pytest.mark.parametrize("name", ["report.html", "statement.md", "registry.yaml"])
+def test_another_text_is_found_by_the_manifest_and_then_by_the_ledger(
+    found: Report, made: Made, name: str
+) -> None:
+    path = found.folder / name
+    path.write_text(path.read_text(encoding="utf-8") + "All is well.\n", encoding="utf-8")
+    assert f"file {name} is not the one that the manifest names" in problems(found.folder)
+    rewritten(found.folder)
+    assert problems(found.folder) == []
+    (told,) = problems(found.folder, ledger=made.ledger)
+    assert "not this one" in told
+
+
+def test_a_file_more_is_found_and_a_dot_file_is_left_aside(found: Report) -> None:
+    (found.folder / ".DS_Store").write_bytes(b"0")
+    assert problems(found.folder) == []
+    (found.folder / "more.html").write_text("more")
+    rewritten(found.folder)
+    assert problems(found.folder) == ["file more.html is none of a report's"]
+
+
+# -- the ledger
+
+
+def test_the_ledger_gets_one_entry_for_one_manifest(made: Made) -> None:
+    first = report(made.release_id, ledger=made.ledger)
+    again = report(made.release_id, ledger=made.ledger)
+    assert (first.manifest, first.entry) == (again.manifest, again.entry)
+    ledger = Ledger.open(made.ledger)
+    told = [e.said["manifest"] for e in ledger.entries("people") if e.kind == "report"]
+    assert told[-1] == first.manifest
+    assert len(told) == len(set(told))
+    noted = report(made.release_id, ledger=made.ledger, note="more")
+    assert noted.entry == ledger.entries()[-1].seq
+    assert ledger.verify().verified
+    assert problems(noted.folder, ledger=made.ledger) == []
+
+
+def test_a_report_of_what_was_not_stored_is_found_by_the_ledger(made: Made) -> None:
+    ledger = Ledger.open(made.ledger)
+    ledger.record_report("people", "never-released", "0" * 64)
+    assert any("was not stored" in problem for problem in ledger.verify().problems)
+
+
+def test_a_ledger_that_cannot_be_written_is_reported_from_all_the_same(
+    made: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refused(*_: Any) -> Any:
+        raise PolicyError("read only")
+
+    monkeypatch.setattr(Ledger, "record_report", refused)
+    found = report(made.release_id, ledger=made.ledger, note="never recorded")
+    assert found.entry is None
+    answer = answered(found.folder, ledger=made.ledger)
+    told = answer["unproven"] + answer["problems"]
+    assert any("recorded" in line or "not this one" in line for line in told)
+
+
+def test_an_account_told_short_is_found_in_the_ledger(approximate: Made, tmp_path: Path) -> None:
+    """The last charge passed off as another account's: the folder alone says it cannot tell."""
+    made = approximate.copied(tmp_path)
+    found = report(made.release_id, ledger=made.ledger)
+    ledger = Ledger.open(made.ledger)
+    ledger.charge("people", PureDP(0.5), purpose="more", who="x")
+    entries = ledger.entries()
+
+    def hidden(said: Any) -> None:
+        later = entries[len(said["chain"]) :]
+        said["chain"] += [{"seq": e.seq, "hash": e.hash, "body": None} for e in later]
+        said["head"] = entries[-1].hash
+
+    edited(found.folder / "evidence.json", hidden)
+    last = entries[-1]
+    edited(found.folder / "statement.json", _spending(head=last.hash, entries=last.seq))
+    rewritten(found.folder)
+    answer = answered(found.folder, last.hash)
+    assert answer["verified"]
+    assert answer["complete_up_to"]["entry"] < last.seq
+    assert any("hashes only" in line for line in answer["unproven"])
+    told = problems(found.folder, ledger=made.ledger)
+    assert f"entry {last.seq} is the account's, and the report leaves it out" in told
+
+
+def test_later_charges_are_told_as_unproven(approximate: Made, tmp_path: Path) -> None:
+    made = approximate.copied(tmp_path)
+    found = report(made.release_id, ledger=made.ledger)
+    Ledger.open(made.ledger).charge("people", PureDP(0.1), purpose="later", who="x")
+    answer = answered(found.folder, ledger=made.ledger)
+    assert answer["verified"]
+    assert answer["unproven"] == ["1 later entries of the account are not in this report"]
+
+
+def _another_reason(body: Any) -> None:
+    if body["kind"] == "open":
+        body["reason"] = "another"
+
+
+def test_a_chain_written_anew_is_found_by_a_head_kept_elsewhere(
+    approximate: Made, tmp_path: Path
+) -> None:
+    made = approximate.copied(tmp_path)
+    found = report(made.release_id, ledger=made.ledger)
+    head = found.statement.facts["spending"]["head"]
+    rechained(found.folder, _another_reason)
+    rewritten(found.folder)
+    assert problems(found.folder) == []
+    assert problems(found.folder, head) == [f"the head kept elsewhere, {head}, is in the chain"]
+
+
+def test_what_a_head_behind_entries_of_others_does_not_vouch_for_is_said(
+    found: Report, made: Made
+) -> None:
+    """Others' entries are hashes alone: they do not show which entry they follow."""
+    head = found.statement.facts["spending"]["head"]
+    rechained(found.folder, _another_reason)
+    rewritten(found.folder)
+    answer = answered(found.folder, head)
+    assert any("were not written anew needs the ledger" in line for line in answer["unproven"])
+    assert problems(found.folder, ledger=made.ledger)
+
+
+# -- what is no report
+
+
+def test_a_hostile_statement_is_a_problem_and_never_a_traceback(found: Report) -> None:
+    statement = found.folder / "statement.json"
+    text = statement.read_text(encoding="utf-8")
+    deep = "[" * 200_000 + "]" * 200_000
+    numbers = ("1" * 5000, "1e999", "-1e308", "NaN", "Infinity", "null", '"x"', "[]", "{}")
+    hostile = [deep, "", "\0", '{"risk": ' + deep + "}", "\ufeff" + text, '{"a":1,"a":2}', "[1]"]
+    upper = str(found.statement.facts["risk"]["beliefs"][0]["upper"])
+    assert upper in text
+    hostile += [text.replace(upper, number) for number in numbers]
+    for said in hostile:
+        statement.write_text(said, encoding="utf-8")
+        assert problems(found.folder)
+        rewritten(found.folder)
+        assert problems(found.folder)
+    assert verified(found.folder)[0] == 1
+
+
+@pytest.mark.parametrize("number", ["1" * 5000, "1e999999999", "-1", "NaN", "1e-999999", "x", ""])
+def test_hostile_amounts_in_the_chain_are_problems(found: Report, number: str) -> None:
+    def change(body: Any) -> None:
+        if "cost" in body:
+            body["cost"] = {"epsilon": number}
+            body["standing"]["spent"] = {"epsilon": number}
+
+    rechained(found.folder, change)
+    rewritten(found.folder)
+    assert problems(found.folder)
+
+
+def test_links_devices_and_what_is_missing_are_problems(found: Report, tmp_path: Path) -> None:
+    assert problems(tmp_path / "nowhere")
+    assert problems(found.html)
+    elsewhere = tmp_path / "page.html"
+    shutil.copy(found.html, elsewhere)
+    found.html.unlink()
+    found.html.symlink_to(elsewhere)
+    assert "report.html is no file" in problems(found.folder)
+    found.html.unlink()
+    os.mkfifo(found.html)
+    assert "report.html is no file" in problems(found.folder)
+    found.html.unlink()
+    assert "file report.html is missing" in problems(found.folder)
+    shutil.rmtree(found.folder / "released")
+    assert problems(found.folder)
+
+
+@pytest.mark.parametrize("place", ["nowhere.db", "postgresql://host/db", "report.html"])
+def test_a_ledger_that_cannot_be_read_is_a_problem(found: Report, place: str) -> None:
+    where = place if "://" in place else str(found.folder / place)
+    (told,) = problems(found.folder, ledger=where)
+    assert told.startswith("the ledger cannot be read")
+
+
+def test_the_command_says_what_the_script_says(found: Report, made: Made) -> None:
+    import typer
+
+    from discreet.cli.verify import command
+
+    app = typer.Typer(add_completion=False)
+    app.command()(command)
+    arguments = [str(found.folder), "--ledger", made.ledger, "--json"]
+    run = CliRunner().invoke(app, arguments)
+    assert run.exit_code == 0, run.output
+    code, out = verified(found.folder, "--ledger", made.ledger, "--json")
+    assert code == 0
+    assert json.loads(run.stdout) == json.loads(out)
+    found.html.write_text("forged")
+    assert CliRunner().invoke(app, arguments).exit_code == 1
+    assert "WRONG" in CliRunner().invoke(app, [str(found.folder)]).stdout
