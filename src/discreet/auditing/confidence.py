@@ -15,6 +15,7 @@ import math
 
 from discreet.errors import InputError
 from discreet.laws.binomial import log_pmf
+from discreet.numerics import bracket
 
 __all__ = ["at_least", "at_most"]
 
@@ -51,13 +52,9 @@ def at_least(hits: int, trials: int, alpha: float) -> float:
     level = math.log(alpha) - _MARGIN
     if hits == trials:
         return math.exp(level / trials) * (1 - 1e-15)
-    low, high = 0.0, hits / trials
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (low, middle) if _log_tail(hits, trials, middle) > level else (middle, high)
-    return low
+    return bracket(
+        lambda q: _log_tail(hits, trials, q) <= level, 0.0, hits / trials, halvings=_HALVINGS
+    )[0]
 
 
 def at_most(hits: int, trials: int, alpha: float) -> float:
