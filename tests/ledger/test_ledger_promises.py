@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from test_ledger_cli import APPROVED, Discreet
 from test_ledger_verification import rewrite, rows_of
 
+from discreet.beliefs.bounds import ratio_bounds, two_steps
 from discreet.beliefs.prior import Prior
-from discreet.beliefs.values import ratio_bounds, two_steps
 from discreet.budgets.keeping import kept
 from discreet.budgets.limits import limits_of
 from discreet.budgets.rectangle import holds, rectangle

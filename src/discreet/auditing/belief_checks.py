@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.auditing.confidence import at_least, at_most
 from discreet.auditing.events import Event, Sample, Score
 from discreet.auditing.promises import Promise
-from discreet.beliefs import membership
+from discreet.beliefs.bounds import differences, posterior, ratios
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,9 +62,9 @@ class BeliefCheck:
         sure = [_posterior(p, b.certain) for b in self.bins]
         said: dict[str, Any] = {"prior": p, "inside": self.passed}
         promised = {
-            "posterior": membership.posterior(self.loss_bound, p),
-            "ratio": membership.ratios(self.loss_bound, p),
-            "difference": membership.differences(self.loss_bound, p),
+            "posterior": posterior(self.loss_bound, p),
+            "ratio": ratios(self.loss_bound, p),
+            "difference": differences(self.loss_bound, p),
         }
         read = {
             "posterior": lambda x: x,

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from discreet.beliefs import pure
-from discreet.beliefs.belief import Assumptions
+from discreet.beliefs import bounds
+from discreet.beliefs.belief import Assumptions, assumptions_for
 from discreet.beliefs.confidence import failure_of
-from discreet.beliefs.explaining import assumptions_for
 from discreet.beliefs.notebook import html_table
 from discreet.beliefs.prior import Prior
 from discreet.budgets.alternatives import naive
@@ -134,7 +133,7 @@ class Choice:
 
             failure = failure_of(self.confidence or CONFIDENCE)
             return posterior_of(stated, prior, failure, self.promise.sided)
-        return min(1.0, up(prior.pq * pure.ratio(stated.epsilon, prior, where)[1]))
+        return min(1.0, up(prior.pq * bounds.ratio(stated.epsilon, prior, where)[1]))
 
     @cached_property
     def noise(self) -> dict[str, Any]:

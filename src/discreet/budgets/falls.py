@@ -22,6 +22,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
+from discreet.numerics import bracket
 from discreet.promises.box import Box
 from discreet.rounding import down, up
 
@@ -99,11 +100,7 @@ def difference_falls(difference: float, box: Box) -> Fall:
         low, high = high, high * 4
         if high > 1e300:
             return _ANY._replace(p=box.p1, q=box.q1)
-    for _ in range(1100):
-        middle = (low + high) / 2
-        if not low < middle < high or high - low <= 1e-15 * high:
-            break
-        low, high = (middle, high) if keeps(middle) else (low, middle)
+    low, high = bracket(keeps, low, high, relative=1e-15)
     _, p, q = worst(Fraction(high))
     return Fall(down(math.log1p(low), 4), up(math.log1p(high), 4), p, q)
 

@@ -29,6 +29,7 @@ from discreet.beliefs.loss_bounds import LossBound, loss_bound, pure_epsilon
 from discreet.budgets.limits import Limits
 from discreet.errors import GuaranteeError, ToleranceError
 from discreet.guarantees import ApproxDP, Guarantee, PureDP
+from discreet.numerics import narrow
 from discreet.promises.promise import Promise, Sided
 from discreet.rounding import up
 
@@ -301,32 +302,4 @@ def largest(excess: Callable[[float], Kept], start: float = 1.0) -> tuple[float,
             )
         else:
             high, above = middle, tried
-    width, steps = high - low, 0
-    while high - low > 4e-15 * high:
-        middle = _between(low, high, (found.excess, above.excess), width / 2**steps)
-        if not low < middle < high:
-            break
-        tried, steps = excess(middle), steps + 1
-        if tried.kept:
-            low, found = middle, tried
-        else:
-            high, above = middle, tried
-    return low, found
-
-
-def _between(low: float, high: float, gap: tuple[float, float], allowed: float) -> float:
-    """Where to look next: near the line's root, pushed to the middle; never worse than bisection.
-
-    The step of Oliveira and Takahashi (2020, An enhancement of the bisection method): the line
-    through both ends is truncated towards the middle and projected onto what bisection, one step
-    behind, would still have `allowed` as the width of the bracket.
-    """
-    middle, width = (low + high) / 2, high - low
-    if math.isinf(gap[0]) or math.isinf(gap[1]) or not gap[0] < gap[1]:
-        return middle
-    line = (low * gap[1] - high * gap[0]) / (gap[1] - gap[0])
-    towards = math.copysign(1.0, middle - line)
-    push = max(0.1 * width * width / high, 1e-15 * high)
-    near = line + towards * push if push <= abs(middle - line) else middle
-    room = max(0.0, allowed - width / 2)
-    return near if abs(near - middle) <= room else middle - towards * room
+    return narrow(excess, lambda kept: kept.excess, (low, found), (high, above))

@@ -12,8 +12,9 @@ from typing import Any
 
 import altair as alt
 
-from discreet.beliefs import Prior, explain, membership
+from discreet.beliefs import Prior, explain
 from discreet.beliefs.belief import Belief, Bounds, Sided
+from discreet.beliefs.bounds import posterior as posterior_at
 from discreet.charts.style import COLOURS, FAINT, INK, bare, styled
 from discreet.errors import InputError
 from discreet.rounding import percent
@@ -236,12 +237,12 @@ def before_after_spec(belief: Belief, marked: float | None) -> dict[str, Any]:
         )
     rows = []
     for p in (0.0, *_PRIORS, 1.0):
-        bounds = Bounds(p, p) if p in (0.0, 1.0) else membership.posterior(loss, p, belief.sided)
+        bounds = Bounds(p, p) if p in (0.0, 1.0) else posterior_at(loss, p, belief.sided)
         rows.append({"prior": p, "lower": bounds.lower, "upper": bounds.upper})
     spots = [] if marked is None else [_spot(loss, marked, belief.sided)]
     return _before_after_shape() | {"datasets": {"bounds": rows, "marked": spots}}
 
 
 def _spot(loss: float, p: float, sided: Sided) -> Row:
-    upper = 1.0 if p >= 1 else membership.posterior(loss, p, sided).upper
+    upper = 1.0 if p >= 1 else posterior_at(loss, p, sided).upper
     return {"prior": p, "upper": upper}

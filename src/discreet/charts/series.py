@@ -13,8 +13,8 @@ from typing import Any
 
 import altair as alt
 
-from discreet.beliefs import membership
-from discreet.beliefs.approximate import epsilon_prime
+from discreet.beliefs import bounds
+from discreet.beliefs.loss_bounds import epsilon_prime
 from discreet.charts.style import COLOURS, FAINT, MUTED, styled
 from discreet.guarantees import ZCDP, PureDP
 from discreet.laws import Gaussian, Mechanism
@@ -107,7 +107,7 @@ def composition_data(
                     "name": method,
                     "k": k,
                     "epsilon": None if bound.point is None else bound.point[0],
-                    "posterior": membership.posterior(bound.epsilon_prime, prior).upper,
+                    "posterior": bounds.posterior(bound.epsilon_prime, prior).upper,
                     "delta": "best δ" if delta is None else f"δ = {delta:g}",
                 }
             )
@@ -203,8 +203,8 @@ def worst_prior_data(epsilon: float = 1.8, delta: float = 1e-5, failure: float =
         rows.append(
             {
                 "prior": p,
-                "ratio": membership.ratio_either(bound, p),
-                "difference": membership.difference_either(bound, p),
+                "ratio": bounds.ratio_either(bound, p),
+                "difference": bounds.difference_either(bound, p),
             }
         )
     return rows
