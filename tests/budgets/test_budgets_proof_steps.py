@@ -16,9 +16,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from discreet.beliefs.one_prior import epsilon_at
 from discreet.budgets import search as steps
 from discreet.budgets.enclosures import Boxes, Enclosure
-from discreet.budgets.one_prior import epsilon_at
 from discreet.budgets.search import Search
 from discreet.budgets.structure import reciprocal
 from discreet.errors import FormulaError, ToleranceError

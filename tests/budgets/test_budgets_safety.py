@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from discreet import choose
 from discreet.beliefs import Prior, bounds
-from discreet.budgets.one_prior import epsilon_for_ratio, range_for_posterior
+from discreet.beliefs.one_prior import epsilon_for_ratio, range_for_posterior
 from discreet.errors import ToleranceError
 from discreet.guarantees import Adjacency
 from discreet.promises import Box, Difference, Posterior, PosteriorUnlessRatio, Ratio

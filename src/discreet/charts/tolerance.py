@@ -13,8 +13,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from discreet.beliefs.one_prior import epsilon_for_ratio
 from discreet.budgets import choose
-from discreet.budgets.one_prior import epsilon_for_ratio
 from discreet.budgets.tradeoff import TradeOff, trade_off
 from discreet.charts.style import COLOURS, FAINT, INK, MUTED, styled
 from discreet.promises import PosteriorUnlessRatio, Ratio, priors

@@ -20,12 +20,12 @@ from typing import Any
 
 import altair as alt
 
+from discreet.beliefs.one_prior import epsilon_for_ratio
 from discreet.beliefs.prior import Prior
 from discreet.budgets.choice import Choice
-from discreet.budgets.one_prior import epsilon_for_ratio
 from discreet.charts.style import COLOURS, FAINT, INK, styled
+from discreet.promises import Counterfactual
 from discreet.promises.box import Box
-from discreet.promises.shapes import Counterfactual, leaves
 
 __all__ = [
     "ALLOWED",
@@ -72,7 +72,7 @@ def _priors(path: Path, top: float, choice: Choice) -> list[Prior]:
 
 
 def _curves(choice: Choice) -> list[tuple[str, Any, Path]]:
-    parts = [part for _, part in leaves(choice.tolerance) if not isinstance(part, Counterfactual)]
+    parts = [part for _, part in choice.tolerance.leaves() if not isinstance(part, Counterfactual)]
     return [(str(place), part, _path(part.box)) for place, part in enumerate(parts, 1)]
 
 

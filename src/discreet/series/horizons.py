@@ -32,7 +32,7 @@ from discreet.budgets.keeping import Kept, OneLoss, one_loss
 from discreet.budgets.limits import Limits, limits_of
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import Adjacency, PureDP
-from discreet.promises.keys import PRIORS, SHAPES, promise_from
+from discreet.promises.keys import PRIORS, promise_from, shape_keys
 from discreet.promises.promise import Promise, PromiseLike
 from discreet.rounding import decimal_up, up
 from discreet.series.accumulating import Part, Parts, adjacency_of, guarantee_of, loss_of_plan
@@ -207,7 +207,7 @@ def horizon(
 def _asked(promise: PromiseLike | None, keys: dict[str, Any], upto: int | None) -> Promise | None:
     """Return the promise that is followed; None where only the way is asked for."""
     given = {key for key, value in keys.items() if value is not None}
-    if promise is None and not given & SHAPES:
+    if promise is None and not given & shape_keys():
         if upto is None:
             raise InputError(
                 "no limit was given; say what must not be passed, a posterior or a difference or "
