@@ -173,7 +173,7 @@ class TestNamedPriors:
         for only, share in ((True, 1), (False, 0.5)):
             found = Counterfactual(3, counts_sensitive_only=only).closed_form()
             assert isinstance(found, Solved)
-            assert found[2:] == (1.0, 0.0, False, "closed form: counterfactual (Wood et al.)")
+            assert found[2:6] == (1.0, 0.0, False, "closed form: counterfactual (Wood et al.)")
             assert found.lower <= share * math.log(3) <= found.upper
         binding = choose(Counterfactual(3)).binding
         assert (binding.p, binding.q, binding.attained) == (1.0, 0.0, False)

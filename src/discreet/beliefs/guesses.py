@@ -28,15 +28,15 @@ law at any one value.) So h(κ) = 1 − f(κ) bounds a *rate*; a single output m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 
 from discreet.beliefs.loss_bounds import Subject, pure_epsilon
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.numerics import lowest_between, normal_tail, upper_normal
-from discreet.rounding import down, up
+from discreet.rounding import up
 
-__all__ = ["gaussian_mu", "right_guess", "trade_off"]
+__all__ = ["gaussian_mu", "right_guess"]
 
 _U = 2.0**-53
 _TINY = 5e-324
@@ -55,12 +55,6 @@ def right_guess(subject: Subject, kappa: float) -> float:
 
     kappa = check_delta(kappa, "kappa")
     return min(1.0, max(kappa, _bound(subject, kappa))) if kappa < 1 else 1.0
-
-
-def trade_off(subject: Subject, alphas: Iterable[float]) -> list[float]:
-    """Return lower bounds of f: the misses of any test that raises false alarms at these rates."""
-    rates = [right_guess(subject, alpha) for alpha in alphas]
-    return [down(1 - rate, 1) if rate > 0 else 1.0 for rate in rates]
 
 
 def gaussian_mu(subject: Subject) -> float | None:
