@@ -42,8 +42,10 @@ safety. Only E with δ(E) < δ' are of use; to the left of them ε' is infinite.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.beliefs.belief import Strength
@@ -75,6 +77,7 @@ __all__ = [
     "by_the_papers_route",
     "epsilon_prime",
     "loss_bound",
+    "method_text",
     "on_the_loss",
     "pure_epsilon",
 ]
@@ -131,13 +134,23 @@ def loss_bound(
     return _loss(subject, delta_prime, sided, strength, delta, hint)
 
 
+def method_text(name: str) -> str:
+    """Return how a bound is named; solvers ask for the same name at every step."""
+    return _text(f"beliefs.method.{name}", os.environ.get("DISCREET_LANGUAGE"))
+
+
+@lru_cache(maxsize=64)
+def _text(name: str, language: str | None) -> str:
+    return say(name)
+
+
 def pure_epsilon(loss: PrivacyLoss) -> float:
     """Return the ε of the plan as pure DP, infinite where some probability gives all away."""
     return loss.largest() if loss.delta(math.inf) == 0 else math.inf
 
 
 def _certain(epsilon: float, strength: Strength = "generic") -> LossBound:
-    return LossBound(epsilon, 0.0, strength, True, say("beliefs.method.pure"), (epsilon, 0.0))
+    return LossBound(epsilon, 0.0, strength, True, method_text("pure"), (epsilon, 0.0))
 
 
 def _approximate(stated: ApproxDP, delta_prime: float, sided: str) -> LossBound:
@@ -151,7 +164,7 @@ def _approximate(stated: ApproxDP, delta_prime: float, sided: str) -> LossBound:
         delta_prime,
         "generic",
         True,
-        say("beliefs.method.one_point"),
+        method_text("one_point"),
         (stated.epsilon, stated.delta),
     )
 
@@ -165,7 +178,7 @@ def _probabilistic(
         return _approximate(stated.as_approx(), delta_prime, sided)
     if stated.delta > delta_prime:
         _refuse_too_small(stated.delta, delta_prime)
-    method = say("beliefs.method.probabilistic")
+    method = method_text("probabilistic")
     return LossBound(stated.epsilon, stated.delta, "exact", False, method)
 
 
@@ -174,14 +187,14 @@ def _concentrated(
 ) -> LossBound:
     if papers_route:
         bound = by_the_papers_route(stated.rho, delta_prime, sided)
-        return LossBound(bound, delta_prime, "generic", True, say("beliefs.method.papers_route"))
+        return LossBound(bound, delta_prime, "generic", True, method_text("papers_route"))
     if delta is not None:
         from discreet.composition import zcdp_epsilon
 
         point = ApproxDP(zcdp_epsilon(stated.rho, delta), delta, adjacency=stated.adjacency)
         return _approximate(point, delta_prime, sided)
     bound = on_the_loss(stated.rho, delta_prime, sided)
-    return LossBound(bound, delta_prime, "generic", True, say("beliefs.method.concentrated"))
+    return LossBound(bound, delta_prime, "generic", True, method_text("concentrated"))
 
 
 def _curve(
@@ -237,7 +250,7 @@ def _loss(
     if strength == "exact":
         if loss.exact_proved:
             bound = up(loss.exact_epsilon(delta_prime, "two" if sided == "two" else "one"))
-            return LossBound(bound, delta_prime, "exact", False, say("beliefs.method.exact"))
+            return LossBound(bound, delta_prime, "exact", False, method_text("exact"))
         note = say("beliefs.exact_not_proved")
     if delta is not None:
         point = ApproxDP(loss.epsilon(delta), delta, adjacency=Adjacency.of(loss.adjacency))

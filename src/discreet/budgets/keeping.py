@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.beliefs.belief import Strength
 from discreet.beliefs.confidence import failure_of
-from discreet.beliefs.loss_bounds import LossBound, loss_bound, pure_epsilon
+from discreet.beliefs.loss_bounds import LossBound, loss_bound, method_text, pure_epsilon
 from discreet.budgets.limits import Limits
 from discreet.errors import GuaranteeError, ToleranceError
 from discreet.guarantees import ApproxDP, Guarantee, PureDP
@@ -186,7 +186,7 @@ def _every_output(limits: Limits, total: Total) -> Kept:
         ),
         default=-math.inf,
     )
-    method = say("beliefs.method.pure")
+    method = method_text("pure")
     one = losses[0] if losses[0] is not None else None
     point = (min(map(_pure, total(1))), 0.0)
     best = min(total(1), key=_pure)

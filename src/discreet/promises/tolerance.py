@@ -100,7 +100,7 @@ class Wording:
     unit: str
     both_ways: bool
 
-    def say(self, name: str, /, **values: Any) -> str:
+    def fill(self, name: str, /, **values: Any) -> str:
         """Return a sentence of the catalogue with these and its own values."""
         said = {"event": self.event, "Nobody": self.nobody, "anyone": self.anyone}
         return say(name, unit=self.unit, **said, **values)
@@ -183,7 +183,7 @@ class Tolerance:
 
     def sentence(self, words: Wording) -> str:
         """Return what it promises, in words, without the full stop."""
-        return words.say("promises.sentence.function", name=type(self).__name__)
+        return words.fill("promises.sentence.function", name=type(self).__name__)
 
     def told(self, words_for: Callable[[Box], Wording]) -> str:
         """Return its sentence, or those of all its parts, about the priors that each speaks of."""

@@ -66,7 +66,7 @@ class Counterfactual(Tolerance):
 
     def sentence(self, words: Wording) -> str:
         """Say it in words."""
-        return words.say("promises.sentence.counterfactual", fold=f"{self.ratio:g}")
+        return words.fill("promises.sentence.counterfactual", fold=f"{self.ratio:g}")
 
     def __str__(self) -> str:
         return say("promises.short.counterfactual", ratio=self.ratio)

@@ -77,8 +77,8 @@ class Difference(Tolerance):
         """Say it in words."""
         points = f"{100 * self.difference:.4g}"
         if words.both_ways:
-            return words.say("promises.sentence.difference_both", points=points)
-        return words.say("promises.sentence.difference_up", points=points)
+            return words.fill("promises.sentence.difference_both", points=points)
+        return words.fill("promises.sentence.difference_up", points=points)
 
     def __str__(self) -> str:
         return say("promises.short.difference", points=100 * self.difference, box=self.box)

@@ -62,7 +62,7 @@ class Function(Tolerance):
     def sentence(self, words: Wording) -> str:
         """Say it in words."""
         named = getattr(self.function, "__name__", None)
-        return words.say("promises.sentence.function", name=named or "Function")
+        return words.fill("promises.sentence.function", name=named or "Function")
 
     def __str__(self) -> str:
         name = getattr(self.function, "__name__", "a function")

@@ -109,7 +109,7 @@ class Posterior(Tolerance):
 
     def sentence(self, words: Wording) -> str:
         """Say it in words."""
-        return words.say("promises.sentence.posterior", after=percent(self.posterior))
+        return words.fill("promises.sentence.posterior", after=percent(self.posterior))
 
     def __str__(self) -> str:
         return say("promises.short.posterior", posterior=100 * self.posterior, box=self.box)
@@ -178,7 +178,7 @@ class PosteriorUnlessRatio(Tolerance):
     def sentence(self, words: Wording) -> str:
         """Say it in words."""
         fold = f"{self.ratio:g}"
-        return words.say("promises.sentence.unless", after=percent(self.posterior), fold=fold)
+        return words.fill("promises.sentence.unless", after=percent(self.posterior), fold=fold)
 
     def __str__(self) -> str:
         values = {"posterior": 100 * self.posterior, "ratio": self.ratio, "box": self.box}

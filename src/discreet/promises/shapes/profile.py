@@ -47,7 +47,7 @@ class Formula(Tolerance):
 
     def sentence(self, words: Wording) -> str:
         """Say it in words."""
-        return words.say("promises.sentence.formula", formula=self.text)
+        return words.fill("promises.sentence.formula", formula=self.text)
 
     def __str__(self) -> str:
         return say("promises.short.formula", formula=self.text, box=self.box)

@@ -64,8 +64,8 @@ class Ratio(Tolerance):
     def sentence(self, words: Wording) -> str:
         """Say it in words."""
         if words.both_ways:
-            return words.say("promises.sentence.ratio_both", fold=f"{self.ratio:g}")
-        return words.say("promises.sentence.ratio_up", fold=f"{self.ratio:g}")
+            return words.fill("promises.sentence.ratio_both", fold=f"{self.ratio:g}")
+        return words.fill("promises.sentence.ratio_up", fold=f"{self.ratio:g}")
 
     def __str__(self) -> str:
         return say("promises.short.ratio", ratio=self.ratio, box=self.box)

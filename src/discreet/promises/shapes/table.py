@@ -145,7 +145,7 @@ class Table(Tolerance):
 
     def sentence(self, words: Wording) -> str:
         """Say it in words."""
-        return words.say("promises.sentence.table", rows=str(len(self.rows)))
+        return words.fill("promises.sentence.table", rows=str(len(self.rows)))
 
     def __str__(self) -> str:
         return say("promises.short.table", rows=len(self.rows), box=self.box)
