@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.beliefs import Prior, concentrated, converse, curves, explain, values
-from discreet.beliefs.approximate import epsilon_prime, largest_epsilon_at
+from discreet.beliefs import Prior, bounds, explain, loss_bounds
 from discreet.beliefs.belief import Bounds, Worst
-from discreet.beliefs.loss_bounds import loss_bound, pure_epsilon
-from discreet.beliefs.pure import counterfactual_upper
+from discreet.beliefs.bounds import counterfactual_upper
+from discreet.beliefs.loss_bounds import epsilon_prime, loss_bound, pure_epsilon
 from discreet.composition import loss_of, zcdp_epsilon
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.laws import Gaussian, Geometric
+from discreet.numerics import lowest
 
 STEADY = settings(derandomize=True, deadline=None, max_examples=100)
 FALLING = PrivacyCurve("falling", lambda epsilon: min(1.0, 0.5 * math.exp(-3 * epsilon)))
@@ -88,19 +88,19 @@ class TestSolvers:
         def bound(x: float) -> float:
             return at + bend * (x - at) ** 2 if x > at / 2 else math.inf
 
-        place, value = curves.lowest(bound)
+        place, value = lowest(bound)
         assert value == pytest.approx(at, rel=1e-6)
         assert place == pytest.approx(at, rel=1e-3)
         for hint in (at * (1 + 1e-4), 0.9 * at if near else 3 * at, 0.01 * at, -1.0):
-            assert curves.lowest(bound, hint=hint)[1] == pytest.approx(at, rel=1e-6)
+            assert lowest(bound, hint=hint)[1] == pytest.approx(at, rel=1e-6)
 
     def test_lowest_where_it_is_nowhere_finite(self) -> None:
-        assert curves.lowest(lambda x: math.inf) == (math.inf, math.inf)
-        assert curves.lowest(lambda x: math.inf, hint=2.0) == (math.inf, math.inf)
-        assert curves.best_point(lambda e: 1.0, 0.5).epsilon_prime == math.inf
+        assert lowest(lambda x: math.inf) == (math.inf, math.inf)
+        assert lowest(lambda x: math.inf, hint=2.0) == (math.inf, math.inf)
+        assert loss_bounds.best_point(lambda e: 1.0, 0.5).epsilon_prime == math.inf
 
     def test_no_rung_is_low_enough(self) -> None:
-        found = curves.best_rung(lambda e: 0.5, 0.1, 7, 0.01)
+        found = loss_bounds.best_rung(lambda e: 0.5, 0.1, 7, 0.01)
         assert (found.epsilon_prime, found.epsilon, found.delta) == (math.inf, math.inf, 1.0)
 
     @pytest.mark.parametrize("hint", [None, 0.05, 0.4, 3.0])
@@ -108,61 +108,44 @@ class TestSolvers:
         loss = loss_of((Geometric(0.1), 25))
         every = [max(0, 25 - 2 * k) * 0.1 for k in range(14)]
         truth = min(epsilon_prime(e, loss.delta(e), 0.01) for e in every)
-        found = curves.best_rung(loss.delta, 0.1, 25, 0.01, hint=hint)
+        found = loss_bounds.best_rung(loss.delta, 0.1, 25, 0.01, hint=hint)
         assert found.epsilon_prime == pytest.approx(truth, rel=1e-12)
 
-    @pytest.mark.parametrize("sided", ["one", "two"])
-    def test_no_room_between_delta_and_failure(self, sided: str) -> None:
-        for tolerated, delta in ((math.inf, 0.02), (1.0, 0.02), (1.0, 0.01)):
-            with pytest.raises((GuaranteeError, InputError), match=r"0\.0"):
-                largest_epsilon_at(tolerated, delta, 0.01, sided)
-        assert largest_epsilon_at(math.inf, 0.001, 0.01, sided) == math.inf
-        assert largest_epsilon_at(1.5, 0.0, 0.01, sided) == 1.5
-
     def test_concentrated_degenerates(self) -> None:
-        assert concentrated.largest_rho(math.inf, 0.01) == math.inf
-        assert concentrated.papers_route(0.0, 0.01) == 0.0
-        assert concentrated.papers_route(math.inf, 0.01) == math.inf
+        assert loss_bounds.by_the_papers_route(0.0, 0.01) == 0.0
+        assert loss_bounds.by_the_papers_route(math.inf, 0.01) == math.inf
         with mp.workdps(30):
             # δ' = (1 + e^{-x}) e^{-(x-ρ)²/4ρ}
-            x = mp.mpf(concentrated.on_the_loss(0.05, 1e-3))
+            x = mp.mpf(loss_bounds.on_the_loss(0.05, 1e-3))
             tail = (1 + mp.exp(-x)) * mp.exp(-((x - mp.mpf(0.05)) ** 2) / (4 * mp.mpf(0.05)))
             assert mp.mpf("1e-3") * (1 - mp.mpf("1e-10")) <= tail <= mp.mpf("1e-3")
-
-    def test_there_and_back_between_difference_and_loss(self) -> None:
-        for difference in (0.1, 0.5, 0.98):
-            loss = converse.epsilon_for_difference(difference)
-            assert converse.difference_for(loss) == pytest.approx(difference, rel=1e-12)
-            assert converse.difference_for(loss) >= difference * (1 - 1e-15)
-        assert converse.epsilon_for_difference(1) == math.inf
-        assert converse.difference_for(math.inf) == 1.0
 
 
 class TestMembershipAndValue:
     def test_a_point_without_use_leaves_nothing_or_everything(self) -> None:
         """δ beyond what may fail: no bound from below, and above only what certainty allows."""
         prior = Prior(0.2, 0.5)
-        low, high = values.ratio_bounds(prior, (1.0, 0.5), values.two_steps((1.0, 0.5)), 0.01)
+        low, high = bounds.ratio_bounds(prior, (1.0, 0.5), bounds.two_steps((1.0, 0.5)), 0.01)
         assert low == 0.0
         assert high == pytest.approx(1 / prior.pq)
-        low, high = values.ratio_bounds(prior, (800.0, 1e-9), values.two_steps((800.0, 1e-9)), 0.01)
+        low, high = bounds.ratio_bounds(prior, (800.0, 1e-9), bounds.two_steps((800.0, 1e-9)), 0.01)
         assert low == 0.0
         assert high == pytest.approx(1 / prior.pq)
 
     def test_a_curve_that_never_falls_gives_no_point(self) -> None:
-        choose = values.along(lambda epsilon: 0.5)
+        choose = bounds.along(lambda epsilon: 0.5)
         assert choose(0.01) == (700.0, 1.0)
         assert choose(0.0) == (700.0, 1.0)
-        assert values.two_steps((0.5, 0.0)) == (1.0, 0.0)
-        assert values.two_steps((800.0, 1e-9)) == (1600.0, 1.0)
+        assert bounds.two_steps((0.5, 0.0)) == (1.0, 0.0)
+        assert bounds.two_steps((800.0, 1e-9)) == (1600.0, 1.0)
 
     def test_someone_known_to_be_in(self) -> None:
         point = (0.5, 1e-6)
-        low, high = values.ratio_bounds(Prior(1.0, 0.5), point, values.two_steps(point), 0.01)
+        low, high = bounds.ratio_bounds(Prior(1.0, 0.5), point, bounds.two_steps(point), 0.01)
         assert low < 1 < high <= 2
 
     def test_the_worst_prior_of_a_useless_point_is_the_smallest(self) -> None:
-        ratio, difference = values.worst_priors(0.5, (1.0, 0.5), (2.0, 1.0), 0.01)
+        ratio, difference = bounds.worst_priors(0.5, (1.0, 0.5), (2.0, 1.0), 0.01)
         assert ratio == (0.0, math.inf)
         assert difference[1] == pytest.approx(1.0)
 

@@ -7,12 +7,12 @@ import math
 import mpmath as mp
 import pytest
 
-from discreet.beliefs import Prior, explain, pure, values
-from discreet.beliefs.curves import lowest
+from discreet.beliefs import Prior, bounds, explain
 from discreet.beliefs.loss_bounds import loss_bound
 from discreet.composition import loss_of
 from discreet.guarantees import PureDP
 from discreet.laws import Laplace
+from discreet.numerics import lowest
 
 
 def _theorem_1(epsilon: float, p: float, q: float) -> float:
@@ -24,7 +24,7 @@ def _theorem_1(epsilon: float, p: float, q: float) -> float:
 
 @pytest.mark.parametrize(("p", "q"), [(0.1, 0.5), (0.6, 0.2), (0.3, 1.0), (1.0, 0.4)])
 def test_without_delta_the_split_is_theorem_1(p: float, q: float) -> None:
-    low, high = values.ratio_bounds(Prior(p, q), (0.8, 0.0), (1.6, 0.0), 0.01)
+    low, high = bounds.ratio_bounds(Prior(p, q), (0.8, 0.0), (1.6, 0.0), 0.01)
     assert high == pytest.approx(_theorem_1(0.8, p, q), rel=1e-12)
     assert high >= _theorem_1(0.8, p, q)
     assert low == pytest.approx(_theorem_1(-0.8, p, q), rel=1e-12)
@@ -34,7 +34,7 @@ def test_without_delta_the_split_is_theorem_1(p: float, q: float) -> None:
 def test_a_step_that_gives_more_away_than_may_fail_is_left_out() -> None:
     """All of the failure goes to the other step; from below nothing is promised any more."""
     p, q, failure = 0.1, 0.5, 0.01
-    low, high = values.ratio_bounds(Prior(p, q), (1.0, 1e-7), (2.0, 0.5), failure)
+    low, high = bounds.ratio_bounds(Prior(p, q), (1.0, 1e-7), (2.0, 0.5), failure)
     kept = 1 - 1e-7 / (failure / 2)
     truth = 1 / (p * q + math.exp(-1) * kept * (1 - p))
     assert low == 0.0
@@ -42,16 +42,16 @@ def test_a_step_that_gives_more_away_than_may_fail_is_left_out() -> None:
 
 
 def test_one_step_that_gives_more_away_than_may_fail() -> None:
-    low, high = values.ratio_bounds(Prior(0.1, 0.5), (1.0, 0.5), (2.0, 1.0), 0.01)
+    low, high = bounds.ratio_bounds(Prior(0.1, 0.5), (1.0, 0.5), (2.0, 1.0), 0.01)
     assert (low, high) == (0.0, pytest.approx(1 / (0.1 * 0.5)))
 
 
 def test_the_parts_of_the_ratio_are_theorem_1_with_one_prior_known() -> None:
     for prior in (0.05, 0.5, 0.9):
-        low, high = pure.inclusion_ratio(0.7, prior)
+        low, high = bounds.ratio(0.7, Prior(prior))
         assert low <= _theorem_1(-0.7, prior, 1) <= _theorem_1(0.7, prior, 1) <= high
         assert high == pytest.approx(_theorem_1(0.7, prior, 1), rel=1e-14)
-        low, high = pure.value_ratio(0.7, prior)
+        low, high = bounds.ratio(0.7, Prior(1.0, prior))
         assert low <= _theorem_1(-0.7, 1, prior) <= _theorem_1(0.7, 1, prior) <= high
         assert high == pytest.approx(_theorem_1(0.7, 1, prior), rel=1e-14)
 

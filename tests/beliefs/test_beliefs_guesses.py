@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.beliefs.guesses import gaussian_mu, right_guess, trade_off
+from discreet.beliefs.guesses import gaussian_mu, right_guess
 from discreet.composition import loss_of, zcdp_curve
 from discreet.composition.concentrated import ConcentratedLoss
 from discreet.composition.gaussian import GaussianLoss
@@ -22,6 +22,7 @@ from discreet.composition.walk import WalkLoss
 from discreet.errors import InputError
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.laws import DiscreteGaussian, Exponential, Gaussian, Geometric, Laplace
+from discreet.rounding import down
 
 fixed = settings(derandomize=True, deadline=None, max_examples=200)
 few = settings(derandomize=True, deadline=None, max_examples=25)
@@ -403,6 +404,12 @@ def test_concentrated_at_the_ends(subject, kappa) -> None:
 def test_a_share_that_is_none_is_refused(kappa) -> None:
     with pytest.raises(InputError, match="kappa"):
         right_guess(PureDP(1.0), kappa)
+
+
+def trade_off(subject, alphas: list[float]) -> list[float]:
+    """Lower bounds of f: the misses of any test that raises false alarms at these rates."""
+    rates = [right_guess(subject, alpha) for alpha in alphas]
+    return [down(1 - rate, 1) if rate > 0 else 1.0 for rate in rates]
 
 
 def test_the_trade_off_curve_is_one() -> None:

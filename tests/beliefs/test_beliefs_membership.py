@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.beliefs import explain, membership
-from discreet.beliefs.approximate import epsilon_prime
+from discreet.beliefs import bounds, explain
+from discreet.beliefs.loss_bounds import epsilon_prime
 from discreet.guarantees import ApproxDP
 from discreet.rounding import percent
 
 fixed = settings(derandomize=True, deadline=None, max_examples=300)
 priors = st.floats(1e-12, 1 - 1e-12)
-bounds = st.floats(1e-9, 300)
+losses = st.floats(1e-9, 300)
 
 
 def expit_of(p: float, shift: float) -> mp.mpf:
@@ -25,53 +25,51 @@ def expit_of(p: float, shift: float) -> mp.mpf:
 
 
 @fixed
-@given(priors, bounds)
+@given(priors, losses)
 def test_bounds_hold_and_are_tight(p: float, epsilon: float) -> None:
     with mp.workdps(60):
         high, low = expit_of(p, epsilon), expit_of(p, -epsilon)
-        got = membership.posterior(epsilon, p)
+        got = bounds.posterior(epsilon, p)
         assert got.lower <= low
         assert high <= got.upper <= 1
         assert got.upper <= high * (1 + mp.mpf(10) ** -13)
-        ratio = membership.ratios(epsilon, p)
+        ratio = bounds.ratios(epsilon, p)
         assert ratio.lower <= low / mp.mpf(p)
         assert ratio.upper >= min(high, 1) / mp.mpf(p)
-        change = membership.differences(epsilon, p)
+        change = bounds.differences(epsilon, p)
         assert change.lower <= low - mp.mpf(p)
         assert change.upper >= high - mp.mpf(p)
         assert change.upper <= (high - mp.mpf(p)) * (1 + mp.mpf(10) ** -12)
 
 
 @fixed
-@given(priors, bounds)
+@given(priors, losses)
 def test_no_prior_is_worse_than_the_worst(p: float, epsilon: float) -> None:
     slack = 1 + 1e-13
-    assert membership.ratios(epsilon, p).upper <= membership.ratios(epsilon, None).upper * slack
-    over_all = membership.differences(epsilon, None)
-    assert membership.differences(epsilon, p).upper <= over_all.upper * slack
-    assert membership.difference_either(epsilon, p) <= over_all.upper * slack
-    assert (
-        membership.ratio_either(epsilon, p) <= membership.worst_ratio_not_in(epsilon).value * slack
-    )
+    assert bounds.ratios(epsilon, p).upper <= bounds.ratios(epsilon, None).upper * slack
+    over_all = bounds.differences(epsilon, None)
+    assert bounds.differences(epsilon, p).upper <= over_all.upper * slack
+    assert bounds.difference_either(epsilon, p) <= over_all.upper * slack
+    assert bounds.ratio_either(epsilon, p) <= bounds.worst_ratio_not_in(epsilon).value * slack
 
 
 @fixed
 @given(st.floats(1e-6, 60))
 def test_the_worst_difference_is_attained_for_in_and_for_not_in(epsilon: float) -> None:
-    target = membership.differences(epsilon, None).upper
-    inside = membership.differences(epsilon, 1 / (1 + math.exp(epsilon / 2)))
+    target = bounds.differences(epsilon, None).upper
+    inside = bounds.differences(epsilon, 1 / (1 + math.exp(epsilon / 2)))
     assert inside.upper == pytest.approx(target, rel=1e-9)
-    worst = membership.worst_difference_not_in(epsilon)
-    assert -membership.differences(epsilon, worst.p).lower == pytest.approx(target, rel=1e-6)
+    worst = bounds.worst_difference_not_in(epsilon)
+    assert -bounds.differences(epsilon, worst.p).lower == pytest.approx(target, rel=1e-6)
 
 
 @fixed
-@given(priors, bounds)
+@given(priors, losses)
 def test_one_sided_says_nothing_of_decreases(p: float, epsilon: float) -> None:
-    assert membership.posterior(epsilon, p, "one").lower == 0
-    assert membership.ratios(epsilon, p, "one").lower == 0
-    assert membership.differences(epsilon, p, "one").lower == -p
-    assert membership.differences(epsilon, None, "one").lower == -1
+    assert bounds.posterior(epsilon, p, "one").lower == 0
+    assert bounds.ratios(epsilon, p, "one").lower == 0
+    assert bounds.differences(epsilon, p, "one").lower == -p
+    assert bounds.differences(epsilon, None, "one").lower == -1
 
 
 def test_example_1_1() -> None:
@@ -107,5 +105,5 @@ def test_example_4_3() -> None:
 
 def test_section_4_4_numbers_belong_to_epsilon_2() -> None:
     bound = epsilon_prime(2.0, 1e-6, 0.01)
-    assert membership.differences(bound, None).upper == pytest.approx(0.46, abs=5e-3)
+    assert bounds.differences(bound, None).upper == pytest.approx(0.46, abs=5e-3)
     assert 1 / (1 + math.exp(bound / 2)) == pytest.approx(0.27, abs=5e-3)

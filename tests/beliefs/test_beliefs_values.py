@@ -9,10 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from discreet.beliefs import Prior, explain, pure
-from discreet.beliefs.approximate import epsilon_prime
-from discreet.beliefs.curves import best_point
-from discreet.beliefs.values import along, best_split, ratio_bounds, two_steps, worst_priors
+from discreet.beliefs import Prior, bounds, explain
+from discreet.beliefs.bounds import along, best_split, ratio_bounds, two_steps, worst_priors
+from discreet.beliefs.loss_bounds import best_point, epsilon_prime
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.laws import Gaussian, Geometric
 
@@ -118,7 +117,7 @@ def test_without_delta_it_is_theorem_1_of_kazan_and_reiter(
 ) -> None:
     prior = Prior(p, q)
     low, high = ratio_bounds(prior, (epsilon, 0.0), two_steps((epsilon, 0.0)), 0.01)
-    true_low, true_high = pure.ratio(epsilon, prior)
+    true_low, true_high = bounds.ratio(epsilon, prior)
     assert high == pytest.approx(true_high, rel=1e-12)
     assert low == pytest.approx(true_low, rel=1e-12)
 

@@ -12,9 +12,9 @@ import mpmath as mp
 import pytest
 
 from discreet import Prior, choose
+from discreet.beliefs.one_prior import range_for_posterior
 from discreet.budgets import lee_clifton
-from discreet.budgets.limits import _attained
-from discreet.budgets.one_prior import range_for_posterior
+from discreet.budgets.limits import sought
 from discreet.budgets.search import Search
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency, ApproxDP, PureDP
@@ -225,13 +225,13 @@ class TestAttained:
         part = Formula("3 if p < 0.9 else 1")
         # At (0.2, 1) Theorem 2 gives log(B/(1/r − p)) = log(0.8/(1/3 − 0.2)).
         epsilon = math.log(0.8 / (1 / 3 - 0.2))
-        assert _attained(part, Search(upper=epsilon, p=0.2, q=1.0))
-        assert not _attained(part, Search(upper=epsilon * (1 - 1e-8), p=0.2, q=1.0))
-        assert not _attained(part, Search(upper=epsilon, p=0.0, q=1.0))
-        assert not _attained(part, Search(upper=math.inf, p=0.5, q=1.0))
-        assert not _attained(part, replace(at, p=0.95))  # a ratio of 1 there
+        assert sought(part, Search(upper=epsilon, p=0.2, q=1.0), "found").attained
+        assert not sought(part, Search(upper=epsilon * (1 - 1e-8), p=0.2, q=1.0), "found").attained
+        assert not sought(part, Search(upper=epsilon, p=0.0, q=1.0), "found").attained
+        assert not sought(part, Search(upper=math.inf, p=0.5, q=1.0), "found").attained
+        assert not sought(part, replace(at, p=0.95), "found").attained  # a ratio of 1 there
         outside = Formula("3", Box(0.5, 1, 0, 1))
-        assert not _attained(outside, Search(upper=epsilon, p=0.2, q=1.0))
+        assert not sought(outside, Search(upper=epsilon, p=0.2, q=1.0), "found").attained
 
     def test_a_formula_met_at_its_kink(self) -> None:
         choice = choose("max(0.25/(p*q), 3)")

@@ -18,10 +18,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet import choose
+from discreet.beliefs.one_prior import range_for_posterior, range_for_ratio
 from discreet.budgets import search as steps
-from discreet.budgets.closed_forms import closed_form
 from discreet.budgets.enclosures import Boxes, enclose
-from discreet.budgets.one_prior import range_for_posterior, range_for_ratio
 from discreet.budgets.search import look, search, search_monotone
 from discreet.budgets.structure import pieces, reciprocal
 from discreet.errors import DiscreetError, FormulaError, InputError, ToleranceError
@@ -53,7 +52,7 @@ def most(epsilon: Any, p: Any, q: Any) -> Any:
 
 def rising(tolerance: Any) -> Any:
     """What `closed_form` or the search finds: how far belief may rise, and nothing else."""
-    found = closed_form(tolerance)
+    found = tolerance.closed_form()
     if found is not None:
         return found
     if isinstance(tolerance, Function):

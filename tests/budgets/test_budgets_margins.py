@@ -14,15 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import Prior, choose
-from discreet.budgets.closed_forms import Found, closed_form, constant_ratio
-from discreet.budgets.limits import limits_of
-from discreet.budgets.one_prior import (
+from discreet.beliefs.one_prior import (
     EVERYTHING,
     epsilon_at,
     epsilon_range,
     range_for_posterior,
     range_for_ratio,
 )
+from discreet.budgets.limits import limits_of
 from discreet.budgets.tradeoff import trade_off
 from discreet.guarantees import Adjacency
 from discreet.promises import (
@@ -39,6 +38,8 @@ from discreet.promises import (
     Table,
     priors,
 )
+from discreet.promises.shapes.ratio import constant_ratio
+from discreet.promises.tolerance import Solved
 
 STEADY = settings(derandomize=True, deadline=None, max_examples=120)
 probability = st.floats(0.01, 0.99)
@@ -126,7 +127,7 @@ class TestWhereDigitsCancel:
         if not 0 < a < 1:
             return
         box = Box(0, end, 0, 1) if along_p else Box(0, 1, end, 1)
-        found = closed_form(PosteriorUnlessRatio(a, r, box))
+        found = PosteriorUnlessRatio(a, r, box).closed_form()
         assert found is not None
         with mp.workdps(50):
             kink = mp.mpf(a) / mp.mpf(r)
@@ -165,14 +166,14 @@ class TestNamedPriors:
 
     def test_a_kink_in_the_last_corner_is_the_posterior_s(self) -> None:
         box = Box(0.1, 0.5, 0.1, 0.5)  # pq = 1/4 = a/r
-        found = closed_form(PosteriorUnlessRatio(0.5, 2, box))
-        assert found == closed_form(Posterior(0.5, box))
+        found = PosteriorUnlessRatio(0.5, 2, box).closed_form()
+        assert found == Posterior(0.5, box).closed_form()
 
     def test_a_counterfactual(self) -> None:
         for only, share in ((True, 1), (False, 0.5)):
-            found = closed_form(Counterfactual(3, counts_sensitive_only=only))
-            assert isinstance(found, Found)
-            assert found[2:] == (1.0, 0.0, False, "closed form: counterfactual (Wood et al.)")
+            found = Counterfactual(3, counts_sensitive_only=only).closed_form()
+            assert isinstance(found, Solved)
+            assert found[2:6] == (1.0, 0.0, False, "closed form: counterfactual (Wood et al.)")
             assert found.lower <= share * math.log(3) <= found.upper
         binding = choose(Counterfactual(3)).binding
         assert (binding.p, binding.q, binding.attained) == (1.0, 0.0, False)
@@ -192,10 +193,10 @@ class TestNamedPriors:
         ],
     )
     def test_a_difference_is_known_where_its_worst_prior_is_in_the_box(self, box, known) -> None:
-        assert (closed_form(Difference(0.5, box)) is not None) is known
+        assert (Difference(0.5, box).closed_form() is not None) is known
 
     def test_what_has_no_closed_form(self) -> None:
-        assert closed_form(Formula("3 + p")) is None
+        assert Formula("3 + p").closed_form() is None
         assert choose(Formula("3 + p")).naive is None
         assert choose(Ratio(3) & Formula("4 + p")).naive is None
 

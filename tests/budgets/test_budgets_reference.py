@@ -6,8 +6,8 @@ import mpmath as mp
 import pytest
 
 from discreet import choose
+from discreet.beliefs.one_prior import epsilon_for_ratio
 from discreet.budgets import lee_clifton, naive
-from discreet.budgets.one_prior import epsilon_for_ratio
 from discreet.laws.geometric import Geometric
 from discreet.promises import (
     Box,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet import Prior, choose
 from discreet.budgets import lee_clifton, naive
-from discreet.budgets.choice import QUESTION, Binding, Certificate
+from discreet.budgets.choice import Binding, Certificate
 from discreet.budgets.tradeoff import distance_across, trade_off
 from discreet.errors import InputError
 from discreet.promises import (
@@ -24,6 +24,7 @@ from discreet.promises import (
     Ratio,
     priors,
 )
+from discreet.words import say
 
 STEADY = settings(derandomize=True, deadline=None, max_examples=200)
 
@@ -63,7 +64,7 @@ class TestJson:
         assert said["noise"]["mechanism"] == "geometric"
         assert said["alternatives"] == {"naive": naive(3)}
         assert said["confidence"] is None
-        assert said["question"] == QUESTION
+        assert said["question"] == say("budgets.question")
         assert said["warnings"] == list(choice.warnings)
         assert said["assumptions"] == choice.assumptions.to_dict()
 

@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 
 from discreet import choose
+from discreet.beliefs.one_prior import range_for_ratio
 from discreet.budgets import lee_clifton
-from discreet.budgets.choice import QUESTION
-from discreet.budgets.one_prior import range_for_ratio
 from discreet.budgets.search import Search
 from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
 from discreet.promises import Box, Counterfactual, Formula, Function, Groups, Posterior, Ratio
+from discreet.words import say
 
 INITIALISMS = {"KSZ", "DP"}
 
@@ -90,7 +90,7 @@ def test_warnings() -> None:
         "Groups have",
         "Not certified:",
     }
-    for sentence in (*said.values(), QUESTION):
+    for sentence in (*said.values(), say("budgets.question")):
         assert_reads(sentence, capital=True)
 
 

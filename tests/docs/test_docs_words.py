@@ -10,7 +10,7 @@ from typer.main import get_command
 import discreet
 from discreet import PureDP, errors, explain, worry
 from discreet.cli import _COMMANDS, _app
-from discreet.promises.keys import KEYS
+from discreet.promises.keys import promise_keys
 from discreet.releases.spec import Protect, Spec
 from discreet.reports import sentence
 from discreet.web.screens import SCREENS
@@ -43,7 +43,8 @@ def test_the_exit_codes_of_the_guide_are_those_of_the_errors() -> None:
 def test_the_parts_of_a_promise_are_all_its_keys() -> None:
     table = text("concepts.md").split("## The parts of a promise")[1].split("```")[0]
     named = set(re.findall(r"`(\w+)", table)) - {"membership", "value", "both", "two", "one"}
-    assert named - {"add"} == KEYS - {"values_known"}  # an older name; `add-remove` is a value
+    # `values_known` is an older name; `add-remove` is a value
+    assert named - {"add"} == promise_keys() - {"values_known"}
 
 
 def test_the_keys_of_a_promise_are_flags_wherever_one_is_made() -> None:
@@ -52,7 +53,8 @@ def test_the_keys_of_a_promise_are_flags_wherever_one_is_made() -> None:
     ledger = group.get_command(context, "ledger")
     where = [group.get_command(context, name) for name in ("choose", "plan", "horizon")]
     where.append(ledger.get_command(context, "open"))
-    flags = {f"--{key.replace('_', '-')}" for key in KEYS - {"all", "groups", "values_known"}}
+    keys = promise_keys() - {"all", "groups", "values_known"}
+    flags = {f"--{key.replace('_', '-')}" for key in keys}
     for command in where:
         given = {flag for param in command.get_params(context) for flag in param.opts}
         assert flags | {"--prior", "--file"} <= given, command.name

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -17,8 +18,8 @@ from hypothesis import strategies as st
 from test_ledger_cli import APPROVED, Discreet
 from test_ledger_verification import rewrite, rows_of
 
+from discreet.beliefs.bounds import ratio_bounds, two_steps
 from discreet.beliefs.prior import Prior
-from discreet.beliefs.values import ratio_bounds, two_steps
 from discreet.budgets.keeping import kept
 from discreet.budgets.limits import limits_of
 from discreet.budgets.rectangle import holds, rectangle
@@ -26,9 +27,11 @@ from discreet.errors import InputError, PolicyError, ToleranceError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP
 from discreet.ledger import Amount, BrokenPromise, Charge, Foreseen, Ledger, OverBudget
 from discreet.ledger.entries import canonical, digest
+from discreet.ledger.promises import Registered
 from discreet.ledger.store import Row
 from discreet.ledger.verification import recomputed
 from discreet.promises import Posterior, Promise, Ratio, Surety, priors, promise_in
+from discreet.promises.promise import name_of
 
 SAID = {"purpose": "a table", "who": "ci", "spec_hash": "5" * 64}
 CHARGED = {"purpose": "a table", "who": "ci"}
@@ -840,3 +843,21 @@ def test_nothing_is_spent_where_a_promise_has_no_entry(
     with pytest.raises(PolicyError, match=r"was changed|lacks an entry"):
         promising.show("clinic")
     assert not promising.verify().verified
+
+
+def test_a_promise_that_was_recorded_as_a_list_of_one_can_still_be_read(tmp_path: Path) -> None:
+    """Such a list had a name of its own once, the hash of its keys; now it is the one in it."""
+    account = Ledger.open(f"sqlite:///{tmp_path}/ledger.db").open_account(
+        "a",
+        unit="person",
+        adjacency="add-remove",
+        filter="pure",
+        cap=PureDP(1.0),
+        approver="A",
+        reason="R",
+    )
+    keys = {"all": [{"ratio": 3.0}], "every_output": True}
+    stored = {"id": name_of(keys), "keys": keys, "limit": {"epsilon": "0.5"}}
+    assert Registered.restored(stored, account).promise(account).tolerance == Ratio(3)
+    with pytest.raises(PolicyError, match="does not have the name of its keys"):
+        Registered.restored(stored | {"id": "0" * 16}, account)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from promise_drawn import boxes
 
 from discreet.budgets import choose
-from discreet.budgets.falls import Fall, difference_falls, ratio_falls
 from discreet.promises import Box, Difference, Promise, Ratio, priors
+from discreet.promises.shapes.difference import difference_falls
+from discreet.promises.shapes.ratio import ratio_falls
 
 stable = settings(derandomize=True, deadline=None, max_examples=80)
 abouts = st.sampled_from(["membership", "value", "both"])
@@ -122,7 +123,7 @@ def test_ratios_beyond_use(ratio: float) -> None:
 
 def test_no_limit() -> None:
     assert ratio_falls(math.inf, Box()).lower == math.inf
-    assert ratio_falls(3, Box(1, 1, 1, 1)) == Fall(math.inf, math.inf, 1, 1)
+    assert ratio_falls(3, Box(1, 1, 1, 1))[:4] == (math.inf, math.inf, 1, 1)
     assert difference_falls(0.5, priors(p=0.5, q=1)).lower == math.inf
     assert difference_falls(math.nextafter(0.5, 0), priors(p=0.5, q=1)).lower < 40
 

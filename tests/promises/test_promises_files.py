@@ -27,7 +27,7 @@ from discreet.promises import (
     promised,
     tolerance_in,
 )
-from discreet.promises.keys import KEYS, load_yaml
+from discreet.promises.keys import load_yaml, promise_keys
 
 EVERY_SHAPE = [
     Ratio(3),
@@ -221,7 +221,7 @@ def test_presets_are_known():
         lambda inner: (
             st.lists(inner, max_size=4)
             | st.dictionaries(
-                st.sampled_from([*sorted(KEYS), "x"]),
+                st.sampled_from([*sorted(promise_keys()), "x"]),
                 inner,
                 max_size=4,
             )

@@ -18,6 +18,7 @@ from discreet.cli import main
 from discreet.errors import InputError, ToleranceError
 from discreet.promises import (
     PRESETS,
+    AllOf,
     Box,
     Difference,
     Posterior,
@@ -29,7 +30,7 @@ from discreet.promises import (
     promise_in,
     promised,
 )
-from discreet.promises.keys import KEYS, load_yaml, promise_from
+from discreet.promises.keys import load_yaml, promise_from, promise_keys
 from discreet.promises.sentences import AUDIENCES
 
 stable = settings(derandomize=True, deadline=None, max_examples=200)
@@ -39,7 +40,7 @@ stable = settings(derandomize=True, deadline=None, max_examples=200)
 @given(promises())
 def test_there_and_back(promise: Promise) -> None:
     keys = promise.to_mapping()
-    assert set(keys) <= KEYS
+    assert set(keys) <= promise_keys()
     assert promise_in(keys) == promise
     assert promise_in(load_yaml(promise.to_yaml())) == promise
     back = promise_in(json.loads(json.dumps(keys)))
@@ -92,7 +93,13 @@ def test_different_promises_have_different_ids(one: Promise, other: Promise) -> 
             {"ratio": 2, "box": [1, 1, 0, 1], "confidence": 0.99},
             {"ratio": 2, "p": 1, "about": "value", "confidence": 0.99, "delta": 1e-6},
         ],
-        [{"preset": "threefold"}, {"ratio": 3}, {"ratio": 3, "about": "both"}],
+        [
+            {"preset": "threefold"},
+            {"ratio": 3},
+            {"ratio": 3, "about": "both"},
+            {"all": [{"ratio": 3}]},
+            {"all": [{"all": [{"preset": "threefold"}]}]},
+        ],
         [{"profile": " 3 + p "}, {"profile": "3 + p"}],
         [{"ratio": math.inf}, {"ratio": float("1e400")}],
     ],
@@ -108,6 +115,14 @@ def test_a_table_in_a_file_is_its_rows(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("p,q,ratio\n0,1,4\n1,1,3\n")
     by_file = promise_in({"table": "t.csv", "q": 1}, tmp_path)
     assert by_file.id == promise_in({"table": [[1, 1, 3], [0, 1, 4]], "q": 1}).id
+
+
+def test_one_of_one_is_that_one() -> None:
+    alone, listed = Ratio(3), AllOf((Ratio(3),))
+    assert Promise(alone).id == Promise(listed).id == "1d1fea22ebcb9127"
+    assert Promise(alone).to_mapping() == Promise(listed).to_mapping()
+    # Names that promises were recorded under stay as they are.
+    assert promise_in({"ratio": 3, "difference": 0.2}).id == "e60255f3502faf30"
 
 
 def test_what_differs_has_another_id() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.beliefs.approximate import epsilon_prime
+from discreet.beliefs.loss_bounds import epsilon_prime
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
 from discreet.laws import Gaussian, Geometric, Laplace, RandomizedResponse

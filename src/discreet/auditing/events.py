@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.auditing.promises import Promise, Shown, at_least, at_most
-from discreet.beliefs import membership
+from discreet.beliefs import bounds as belief_bounds
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -341,9 +341,9 @@ class BeliefCheck:
         sure = [_posterior(p, b.certain) for b in self.bins]
         said: dict[str, Any] = {"prior": p, "inside": self.passed}
         promised = {
-            "posterior": membership.posterior(self.loss_bound, p),
-            "ratio": membership.ratios(self.loss_bound, p),
-            "difference": membership.differences(self.loss_bound, p),
+            "posterior": belief_bounds.posterior(self.loss_bound, p),
+            "ratio": belief_bounds.ratios(self.loss_bound, p),
+            "difference": belief_bounds.differences(self.loss_bound, p),
         }
         read = {
             "posterior": lambda x: x,

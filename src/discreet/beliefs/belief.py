@@ -1,4 +1,8 @@
-"""The answer to "what may be learned?": bounds on an adversary's belief, with what they rest on."""
+"""The answer to "what may be learned?": bounds on an adversary's belief, with what they rest on.
+
+Pure DP holds against any adversary whose beliefs about the others do not depend on this unit (K&R,
+assumptions 1 and 2). Everything that holds with a probability is for a strong adversary (KSZ §3.1).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 from discreet.beliefs.prior import Prior
-from discreet.guarantees import Guarantee, finite_or_null
+from discreet.guarantees import Adjacency, Guarantee, finite_or_null
+from discreet.words import say
 
 __all__ = [
     "Assumptions",
@@ -18,6 +23,7 @@ __all__ = [
     "Sided",
     "Strength",
     "Worst",
+    "assumptions_for",
 ]
 
 Strength: TypeAlias = Literal["generic", "curve", "exact"]
@@ -76,6 +82,35 @@ class Assumptions:
     def to_dict(self) -> dict[str, str]:
         """Return the assumptions by name."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+def assumptions_for(
+    adjacency: Adjacency,
+    *,
+    strong: bool,
+    unit: str = "one person",
+    confidence: float | None = None,
+    values_unknown: bool = False,
+    survives: bool = True,
+    on_average: bool = False,
+) -> Assumptions:
+    """Return what a bound rests on; `confidence` is None for bounds that hold for every output."""
+    central = adjacency is Adjacency.ADD_REMOVE
+    knows = "strong_replace" if not central else "strong_values" if values_unknown else "strong"
+    if on_average:
+        probability = say("beliefs.probability.on_average")
+    elif confidence is None:
+        probability = say("beliefs.probability.every_output")
+    else:
+        probability = say("beliefs.probability.confidence", confidence=confidence)
+    return Assumptions(
+        adjacency=say(f"beliefs.adjacency.{adjacency.value}"),
+        adversary=say(f"beliefs.adversary.{knows if strong else 'weak'}"),
+        unit=say("beliefs.unit", unit=unit),
+        probability=probability,
+        post_processing=say("beliefs.survives" if survives else "beliefs.as_released"),
+        independence=say("beliefs.known_others" if strong else "beliefs.independence"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

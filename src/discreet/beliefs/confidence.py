@@ -19,12 +19,9 @@ __all__ = ["check_failure", "check_sided", "failure_of"]
 def failure_of(confidence: float) -> float:
     """Return δ' = 1 − confidence, for a confidence strictly between 0 and 1."""
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
-        raise InputError(f"confidence is {confidence!r}; it must be a number between 0 and 1.")
+        raise InputError("beliefs.confidence_not_a_number", confidence=confidence)
     if math.isnan(confidence) or not 0 < confidence < 1:
-        raise InputError(
-            f"confidence is {confidence!r}; it must lie strictly between 0 and 1. A bound that "
-            "holds for every output needs pure DP, where no confidence is asked for."
-        )
+        raise InputError("beliefs.confidence_out_of_range", confidence=confidence)
     from decimal import Decimal
 
     return float(1 - Decimal(repr(float(confidence))))
@@ -33,18 +30,12 @@ def failure_of(confidence: float) -> float:
 def check_failure(delta_prime: float) -> float:
     """Return a failure probability in (0, 1]; refuse anything else."""
     if math.isnan(delta_prime) or not 0 < delta_prime <= 1:
-        raise InputError(
-            f"delta' is {delta_prime!r}; the probability with which a bound may fail must be "
-            "above 0 and at most 1."
-        )
+        raise InputError("beliefs.failure_out_of_range", failure=delta_prime)
     return delta_prime
 
 
 def check_sided(sided: str) -> bool:
     """Return whether both directions count; refuse anything but "one" and "two"."""
     if sided not in ("one", "two"):
-        raise InputError(
-            f"sided is {sided!r}; it must be 'two' (belief may move either way) or 'one' "
-            "(only increases count)."
-        )
+        raise InputError("beliefs.sided", sided=sided)
     return sided == "two"

@@ -1,9 +1,9 @@
 """`explain`: a guarantee or a mechanism, and a prior, become bounds on what may be learned.
 
-Pure DP is K&R's Theorem 1 (`pure`): for every output, and any adversary whose beliefs about the
-others do not depend on this one. Everything else speaks of a strong adversary and holds with a
-stated probability: a bound on the privacy loss (`loss_bounds`) becomes bounds on the belief in
-membership (`membership`), or, where the value is uncertain too, `values`.
+Pure DP is K&R's Theorem 1: for every output, and any adversary whose beliefs about the others do
+not depend on this one. Everything else speaks of a strong adversary and holds with a stated
+probability: a bound on the privacy loss (`loss_bounds`) becomes bounds on the belief in membership,
+or, where the value is uncertain too, in both at once (`bounds`).
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from discreet.beliefs import membership, pure
-from discreet.beliefs.assumptions import assumptions_for
+from discreet.beliefs import bounds
 from discreet.beliefs.belief import (
     AtConfidence,
     Belief,
     Beyond,
-    Bounds,
     Sided,
     Strength,
-    Worst,
+    assumptions_for,
 )
+from discreet.beliefs.bounds import Choose, Learned, Point
 from discreet.beliefs.confidence import check_sided, failure_of
+from discreet.beliefs.loss_bounds import LossBound, epsilon_prime, loss_bound, pure_epsilon
 from discreet.beliefs.prior import Prior
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import (
@@ -36,13 +36,12 @@ from discreet.guarantees import (
     PureDP,
 )
 from discreet.rounding import down, up
+from discreet.words import say
 
 if TYPE_CHECKING:
-    from discreet.beliefs.loss_bounds import LossBound
-    from discreet.beliefs.values import Choose, Point
     from discreet.composition.loss import PrivacyLoss
 
-__all__ = ["Explained", "assumptions_for", "explain", "posterior_of"]
+__all__ = ["Explained", "explain", "posterior_of"]
 
 #: What can be explained: a guarantee, a mechanism, the privacy loss of a plan, a `DpEvent`.
 Explained: TypeAlias = Any
@@ -82,8 +81,6 @@ class _Question:
         )
 
     def bound(self, failure: float) -> LossBound:
-        from discreet.beliefs.loss_bounds import loss_bound  # pure DP starts without it
-
         subject = self.guarantee if self.loss is None or self.strength == "generic" else self.loss
         return loss_bound(
             subject,
@@ -126,14 +123,14 @@ def explain(
         prior = Prior(prior)
     check_sided(sided)
     if method not in (None, "paper"):
-        raise InputError(f"method is {method!r}; the only named one here is 'paper' (for zCDP).")
+        raise InputError("beliefs.unknown_method", method=method)
     if confidence != 1:  # which pure DP alone can have
         failure_of(confidence)
     stated, loss = _read(guarantee)
     if method == "paper" and not isinstance(stated, ZCDP):
-        raise InputError("method 'paper' reproduces KSZ Example 4.1 and needs a zCDP guarantee.")
+        raise InputError("beliefs.paper_needs_zcdp")
     if isinstance(people, bool) or people < 1:
-        raise InputError(f"people is {people!r}; it must be a whole number, 1 or more.")
+        raise InputError("beliefs.people", people=people)
     asked = _Question(
         guarantee=stated,
         loss=None if method == "paper" else loss,
@@ -150,9 +147,9 @@ def explain(
         # Two steps of probabilistic DP do not combine; those of the (ε, δ)-DP it implies do.
         asked = replace(asked, strength="generic")
     if isinstance(stated, PureDP) and (loss is None or strength == "generic"):
-        return _pure(stated, asked, "generic")
+        return _pure(stated.epsilon, asked, "generic")
     if isinstance(stated, ApproxDP) and stated.delta == 0 and loss is None:
-        return _pure(PureDP(stated.epsilon, adjacency=stated.adjacency), asked, "generic")
+        return _pure(stated.epsilon, asked, "generic")
     return _with_confidence(asked, confidence)
 
 
@@ -161,15 +158,12 @@ def posterior_of(guarantee: ApproxDP, prior: Prior, failure: float, sided: Sided
 
     It is the upper end of `explain(…).posterior`, for those who ask at many priors.
     """
-    from discreet.beliefs import values
-    from discreet.beliefs.approximate import epsilon_prime
-
     if prior.q < 1 and guarantee.adjacency is Adjacency.ADD_REMOVE:
         point = (guarantee.epsilon, guarantee.delta)
-        high = values.ratio_bounds(prior, point, values.two_steps(point), failure, sided)[1]
+        high = bounds.ratio_bounds(prior, point, bounds.two_steps(point), failure, sided)[1]
         return min(1.0, up(prior.pq * high))
     loss = epsilon_prime(guarantee.epsilon, guarantee.delta, failure, sided)
-    return 1.0 if math.isinf(loss) else membership.posterior(loss, prior.pq, sided).upper
+    return 1.0 if math.isinf(loss) else bounds.posterior(loss, prior.pq, sided).upper
 
 
 def _read(subject: Explained) -> tuple[Guarantee, PrivacyLoss | None]:
@@ -186,59 +180,65 @@ def _read(subject: Explained) -> tuple[Guarantee, PrivacyLoss | None]:
     from discreet.composition.loss import PrivacyLoss
 
     if isinstance(subject, PrivacyLoss):
-        from discreet.beliefs.loss_bounds import pure_epsilon
-
         largest = pure_epsilon(subject)
         if largest < math.inf:
             return PureDP(largest, adjacency=subject.adjacency), subject
         return subject.curve(), subject
     if callable(getattr(subject, "guarantee", None)):
         return cast("Guarantee", subject.guarantee()), loss_of((subject, 1))
-    raise GuaranteeError(
-        f"{type(subject).__name__} cannot be explained; give a guarantee (such as PureDP), a "
-        "mechanism (such as Geometric) or the privacy loss of a plan."
-    )
+    raise GuaranteeError("beliefs.cannot_be_explained", kind=type(subject).__name__)
 
 
-def _pure(guarantee: PureDP, asked: _Question, strength: Strength) -> Belief:
-    epsilon, adjacency, prior = guarantee.epsilon, guarantee.adjacency, asked.prior
-    sensitive_only = asked.sensitive_only
-    q = 1.0 if prior is None else prior.q
-    worst_ratio = Worst(
-        *pure.worst_ratio(epsilon, q, adjacency, counts_sensitive_only=sensitive_only)
-    )
-    worst_difference = Worst(
-        *pure.worst_difference(epsilon, q, adjacency, counts_sensitive_only=sensitive_only)
-    )
-    if prior is None:
-        posterior = None
-        ratio = Bounds(down(math.exp(-epsilon)), worst_ratio.value)
-        difference = Bounds(-worst_difference.value, worst_difference.value)
-    else:
-        low, high = pure.ratio(epsilon, prior, adjacency, counts_sensitive_only=sensitive_only)
-        s = prior.pq
-        ratio = Bounds(low, high)
-        posterior = Bounds(down(s * low), min(1.0, up(s * high)))
-        difference = Bounds(down(s * (low - 1)), up(s * (high - 1)))
-    mirrored = not asked.values_unknown
+def _belief(
+    asked: _Question,
+    learned: Learned,
+    bound: LossBound,
+    *,
+    strong: bool,
+    epsilon_prime: float | None,
+    note: str | None,
+) -> Belief:
+    """What was learned, with what was asked and what it follows from."""
     return Belief(
         guarantee=asked.guarantee,
-        prior=prior,
-        posterior=posterior,
-        ratio=ratio,
-        difference=difference,
-        holds_with=1.0,
-        strength=strength,
-        survives_post_processing=True,
-        worst_ratio=worst_ratio,
-        worst_difference=worst_difference,
-        sided="two",
-        assumptions=assumptions_for(adjacency, strong=False, unit=asked.unit),
-        epsilon_prime=epsilon if mirrored else None,
-        worst_ratio_not_in=membership.worst_ratio_not_in(epsilon) if mirrored else None,
-        worst_difference_not_in=membership.worst_difference_not_in(epsilon) if mirrored else None,
+        prior=asked.prior,
+        posterior=learned.posterior,
+        ratio=learned.ratio,
+        difference=learned.difference,
+        holds_with=1 - bound.failure,
+        strength=bound.strength,
+        survives_post_processing=bound.survives,
+        worst_ratio=learned.worst_ratio,
+        worst_difference=learned.worst_difference,
+        sided=asked.sided if strong else "two",
+        assumptions=assumptions_for(
+            asked.adjacency,
+            strong=strong,
+            unit=asked.unit,
+            values_unknown=strong and asked.values_unknown,
+        ),
+        method=bound.method,
+        epsilon_prime=epsilon_prime,
+        worst_ratio_not_in=learned.worst_ratio_not_in,
+        worst_difference_not_in=learned.worst_difference_not_in,
+        note=note,
         unit=asked.unit,
     )
+
+
+def _pure(epsilon: float, asked: _Question, strength: Strength, note: str | None = None) -> Belief:
+    """Beliefs under pure DP: K&R Theorem 1."""
+    mirrored = not asked.values_unknown
+    learned = bounds.under_pure(
+        epsilon,
+        asked.prior,
+        asked.adjacency,
+        counts_sensitive_only=asked.sensitive_only,
+        mirrored=mirrored,
+    )
+    bound = LossBound(epsilon, 0.0, strength, True, say("beliefs.method.theorem_1"))
+    loss = epsilon if mirrored else None
+    return _belief(asked, learned, bound, strong=False, epsilon_prime=loss, note=note)
 
 
 def _with_confidence(asked: _Question, confidence: float) -> Belief:
@@ -267,19 +267,18 @@ def _with_confidence(asked: _Question, confidence: float) -> Belief:
 def _failing_with(asked: _Question, failure: float, confidence: float) -> Belief:
     """The bounds that fail with probability at most δ', or never."""
     bound = asked.bound(failure)
+    loss, note = bound.epsilon_prime, bound.note
     if bound.failure == 0:
-        stated = PureDP(bound.epsilon_prime, adjacency=asked.adjacency)
-        return replace(_pure(stated, asked, bound.strength), note=bound.note)
+        return _pure(loss, asked, bound.strength, note)
     if not asked.values_unknown:
-        belief = _membership(asked, bound)
+        learned = bounds.under_loss(loss, asked.prior, asked.sided)
+        belief = _belief(asked, learned, bound, strong=True, epsilon_prime=loss, note=note)
     else:
-        belief = _both(asked, failure, bound.note)
-        from discreet.beliefs.loss_bounds import pure_epsilon
-
+        belief = _both(asked, failure, note)
         largest = math.inf if asked.loss is None else pure_epsilon(asked.loss)
         if largest < math.inf:
             # For every output, and against weaker adversaries too: preferred where no wider.
-            certain = _pure(PureDP(largest, adjacency=asked.adjacency), asked, "generic")
+            certain = _pure(largest, asked, "generic")
             if certain.ratio.upper <= belief.ratio.upper:
                 return certain
     return replace(
@@ -300,74 +299,20 @@ def _row(asked: _Question, confidence: float) -> AtConfidence:
     return AtConfidence(confidence, posterior, belief.ratio.upper, belief.difference.upper)
 
 
-def _membership(asked: _Question, bound: LossBound) -> Belief:
-    """Beliefs that one step settles: in or not; or which of two values."""
-    epsilon, two = bound.epsilon_prime, asked.sided == "two"
-    s = None if asked.prior is None else asked.prior.pq
-    worst_p, worst_value = pure.worst_difference(epsilon)
-    return Belief(
-        guarantee=asked.guarantee,
-        prior=asked.prior,
-        posterior=None if s is None else membership.posterior(epsilon, s, asked.sided),
-        ratio=membership.ratios(epsilon, s, asked.sided),
-        difference=membership.differences(epsilon, s, asked.sided),
-        holds_with=1 - bound.failure,
-        strength=bound.strength,
-        survives_post_processing=bound.survives,
-        worst_ratio=Worst(*pure.worst_ratio(epsilon)),
-        worst_difference=Worst(worst_p, worst_value),
-        sided=asked.sided,
-        assumptions=assumptions_for(asked.adjacency, strong=True, unit=asked.unit),
-        method=bound.method,
-        epsilon_prime=epsilon,
-        worst_ratio_not_in=membership.worst_ratio_not_in(epsilon) if two else None,
-        worst_difference_not_in=membership.worst_difference_not_in(epsilon) if two else None,
-        note=bound.note,
-        unit=asked.unit,
-    )
-
-
 def _both(asked: _Question, failure: float, note: str | None) -> Belief:
     """Beliefs about membership and value at once: one step and two."""
-    from discreet.beliefs import values
-
-    prior = cast("Prior", asked.prior)
     one, two, label = _steps(asked)
-    low, high = values.ratio_bounds(prior, one, two, failure, asked.sided)
-    worst_ratio, worst_difference = values.worst_priors(prior.q, one, two, failure, asked.sided)
-    s = prior.pq
+    learned = bounds.under_steps(cast("Prior", asked.prior), one, two, failure, asked.sided)
+    bound = LossBound(math.nan, failure, label, True, say("beliefs.method.two_steps"))
     if asked.strength == "exact":
-        note = (
-            "the exact bound is for membership alone; with the value uncertain too, the curve "
-            "is quoted."
-        )
-    return Belief(
-        guarantee=asked.guarantee,
-        prior=prior,
-        posterior=Bounds(max(0.0, down(s * low)), min(1.0, up(s * high))),
-        ratio=Bounds(low, high),
-        difference=Bounds(down(s * (low - 1)), up(s * (high - 1))),
-        holds_with=1 - failure,
-        strength=label,
-        survives_post_processing=True,
-        worst_ratio=Worst(*worst_ratio),
-        worst_difference=Worst(*worst_difference),
-        sided=asked.sided,
-        assumptions=assumptions_for(
-            asked.adjacency, strong=True, unit=asked.unit, values_unknown=True
-        ),
-        method="KSZ Theorem 3.9 for one step and for two, failure probability split",
-        note=note,
-        unit=asked.unit,
-    )
+        note = say("beliefs.exact_for_membership")
+    return _belief(asked, learned, bound, strong=True, epsilon_prime=None, note=note)
 
 
 def _steps(
     asked: _Question,
 ) -> tuple[Point | Choose, Point | Choose, Strength]:
     """Return the (ε, δ), or the choice of them, of one step and of two, and their strength."""
-    from discreet.beliefs import values
-
     stated = asked.guarantee
     if isinstance(stated, ProbabilisticDP):
         stated = stated.as_approx()
@@ -376,14 +321,14 @@ def _steps(
     match stated:
         case ApproxDP():
             point = (stated.epsilon, stated.delta)
-            return point, values.two_steps(point), "generic"
+            return point, bounds.two_steps(point), "generic"
         case ZCDP():
             from discreet.composition import zcdp_curve
 
             near = zcdp_curve(stated.rho)
             far = zcdp_curve(stated.under(Adjacency.REPLACE).rho)
-            return values.along(near.delta_at), values.along(far.delta_at), "generic"
+            return bounds.along(near.delta_at), bounds.along(far.delta_at), "generic"
         case PrivacyCurve():
             far = stated.under(Adjacency.REPLACE)
-            return values.along(stated.delta_at), values.along(far.delta_at), "curve"
-    raise GuaranteeError(f"{stated!r} has no bound for membership and value at once.")
+            return bounds.along(stated.delta_at), bounds.along(far.delta_at), "curve"
+    raise GuaranteeError("beliefs.no_bound_for_both", guarantee=stated)

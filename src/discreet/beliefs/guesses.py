@@ -28,16 +28,15 @@ law at any one value.) So h(κ) = 1 − f(κ) bounds a *rate*; a single output m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 
-from discreet.beliefs.curves import lowest_between
 from discreet.beliefs.loss_bounds import Subject, pure_epsilon
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
-from discreet.laws.normal import log_tail, mills, tail
-from discreet.rounding import down, up
+from discreet.numerics import lowest_between, normal_tail, upper_normal
+from discreet.rounding import up
 
-__all__ = ["gaussian_mu", "right_guess", "trade_off"]
+__all__ = ["gaussian_mu", "right_guess"]
 
 _U = 2.0**-53
 _TINY = 5e-324
@@ -56,12 +55,6 @@ def right_guess(subject: Subject, kappa: float) -> float:
 
     kappa = check_delta(kappa, "kappa")
     return min(1.0, max(kappa, _bound(subject, kappa))) if kappa < 1 else 1.0
-
-
-def trade_off(subject: Subject, alphas: Iterable[float]) -> list[float]:
-    """Return lower bounds of f: the misses of any test that raises false alarms at these rates."""
-    rates = [right_guess(subject, alpha) for alpha in alphas]
-    return [down(1 - rate, 1) if rate > 0 else 1.0 for rate in rates]
 
 
 def gaussian_mu(subject: Subject) -> float | None:
@@ -124,7 +117,7 @@ def _smallest(
     that is looked at is a valid bound; a search that stops early is only loose.
     """
     bound = partial(_at, delta_at, kappa)
-    half, z = _upper((1 - min(1.0, delta_at(0.0))) / 2), _upper(min(kappa, 1 - kappa))
+    half, z = upper_normal((1 - min(1.0, delta_at(0.0))) / 2), upper_normal(min(kappa, 1 - kappa))
     place, width = 2 * half * (z if kappa <= 0.5 else -z) - 2 * half * half, max(half / 4, 1e-12)
     value = bound(place)
     if value >= 1:  # not nearly Gaussian
@@ -164,30 +157,16 @@ def _best_rung(bound: Callable[[float], float], place: float, step: float, times
     return value
 
 
-def _upper(level: float) -> float:
-    """The x ≥ 0 with Φᶜ(x) = level ≤ ½; 40 where there is hardly any level."""
-    if level == 0:
-        return 40.0
-    log_level = math.log(level)
-    x = math.sqrt(max(0.0, -2 * (log_level + math.log(2))))
-    for _ in range(100):  # log Φᶜ is concave: from above, as the start is, Newton's method descends
-        move = (log_level - log_tail(x)) * mills(x)
-        x -= move
-        if abs(move) <= 4e-16 * x:
-            break
-    return x
-
-
 def _gaussian(mu: float, kappa: float) -> float:
     """Φ(Φ⁻¹(κ) + μ), rounded up."""
     level = min(kappa, 1 - kappa)
     if level == 0 or mu in (0.0, math.inf):
         return kappa if mu < math.inf else 1.0
-    x = _upper(level)
+    x = upper_normal(level)
     w = mu - x if kappa <= 0.5 else mu + x
     beyond = max(0.0, -w)
     slack = _U * (16 + 4 * beyond * beyond + 8 * (1 + x) * (1 + beyond))
-    value = tail(-w) if w < 0 else 1 - tail(w)
+    value = normal_tail(-w) if w < 0 else 1 - normal_tail(w)
     return value * (1 + slack) + _TINY
 
 

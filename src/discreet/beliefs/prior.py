@@ -18,12 +18,12 @@ __all__ = ["Prior", "check_probability"]
 
 def check_probability(name: str, value: float, *, zero: bool = False) -> float:
     """Return a probability in (0, 1], or in [0, 1] where zero is allowed; refuse anything else."""
-    rule = "between 0 and 1" if zero else "above 0 and at most 1"
     if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
-        raise InputError(f"{name} is {value!r}; a prior probability must be a number {rule}.")
-    if not (0 <= value <= 1) or (value == 0 and not zero):
-        why = "" if value != 0 else ": to someone who rules it out, nothing can be disclosed"
-        raise InputError(f"{name} is {value:g}; a prior probability must be {rule}{why}.")
+        raise InputError("beliefs.not_a_probability", name=name, value=value)
+    if not 0 <= value <= 1:
+        raise InputError("beliefs.outside_zero_to_one", name=name, value=value)
+    if value == 0 and not zero:
+        raise InputError("beliefs.prior_of_zero", name=name)
     return float(value)
 
 
@@ -42,10 +42,7 @@ class Prior:
         object.__setattr__(self, "p", check_probability("p", self.p))
         object.__setattr__(self, "q", check_probability("q", self.q))
         if self.pq < sys.float_info.min:
-            raise InputError(
-                f"p = {self.p:g} and q = {self.q:g} are together smaller than what can be computed "
-                "with; a prior this small says that it is ruled out. Give larger ones."
-            )
+            raise InputError("beliefs.prior_too_small", p=self.p, q=self.q)
 
     @property
     def pq(self) -> float:

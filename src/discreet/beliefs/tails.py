@@ -16,7 +16,7 @@ and one from Q, P2(S') ≤ e^ε Q(S') + δ, so
 
 With t = e^{-x} and z = e^ε, T ≤ c is δ(z) ≤ c(1 − zt), convex against a line, so the points that
 give T ≤ c are an interval: T falls and then rises along the curve, and so does F. Whatever point a
-search ends at is valid. ρ-zCDP has T(x) = e^{-(x−ρ)²/4ρ} (`concentrated`). Everything is rounded
+search ends at is valid. ρ-zCDP has T(x) = e^{-(x−ρ)²/4ρ} (`loss_bounds`). Everything is rounded
 up.
 """
 
@@ -26,7 +26,6 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from discreet.beliefs.curves import lowest_between
 from discreet.guarantees import (
     ZCDP,
     ApproxDP,
@@ -35,6 +34,7 @@ from discreet.guarantees import (
     ProbabilisticDP,
     PureDP,
 )
+from discreet.numerics import lowest_between
 from discreet.rounding import up
 
 if TYPE_CHECKING:

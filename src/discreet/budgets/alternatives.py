@@ -20,7 +20,7 @@ import math
 
 from discreet.errors import InputError
 from discreet.guarantees import Adjacency
-from discreet.promises.shapes import check_ratio
+from discreet.promises.tolerance import check_ratio
 from discreet.rounding import down
 
 __all__ = ["lee_clifton", "naive"]
@@ -47,14 +47,12 @@ def lee_clifton(
     0.4055
     """
     if isinstance(population, bool) or population != int(population) or population < 2:
-        raise InputError(f"population is {population!r}; it must be a whole number, 2 or more.")
+        raise InputError("budgets.population", population=population)
     if not 1 / population < posterior < 1:
-        raise InputError(
-            f"posterior is {posterior!r}; it must lie above 1/population = {1 / population:g}, "
-            "which is believed of everyone before the release, and below 1."
-        )
+        least = 1 / population
+        raise InputError("budgets.posterior_of_population", posterior=posterior, least=least)
     for name, value in (("sensitivity", sensitivity), ("contrast", contrast)):
         if not (value > 0 and math.isfinite(value)):
-            raise InputError(f"{name} is {value!r}; it must be positive and finite.")
+            raise InputError("budgets.not_positive", name=name, value=value)
     odds = down((population - 1) * posterior / (1 - posterior))
     return max(0.0, down(sensitivity / contrast * math.log(odds)))

@@ -1,44 +1,130 @@
-"""The answer of `choose`: a budget, the adversary that binds it, the proof, and what it implies."""
+"""`choose`: a promise becomes the largest budget that keeps it, with the adversary that binds it.
+
+For every output: the least ε* over the priors (K&R eq. 13), by a closed form where the worst prior
+is known, else by the certified search (`limits`). With δ > 0: the largest ε for which (ε, δ)-DP
+keeps the promise at its confidence over the same priors (`keeping`). On average: the largest ε for
+which the best guess is right no more often than promised.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.beliefs import pure
-from discreet.beliefs.belief import Assumptions
+from discreet.beliefs import bounds
+from discreet.beliefs.belief import Assumptions, assumptions_for
 from discreet.beliefs.confidence import failure_of
-from discreet.beliefs.explaining import assumptions_for
 from discreet.beliefs.notebook import html_table
 from discreet.beliefs.prior import Prior
 from discreet.budgets.alternatives import naive
+from discreet.budgets.limits import Limits, limits_of
+from discreet.errors import DiscreetError, InputError, ToleranceError
 from discreet.guarantees import Adjacency, ApproxDP, PureDP, finite_or_null
 from discreet.laws.geometric import Geometric
-from discreet.promises.promise import CONFIDENCE, Promise
-from discreet.promises.shapes import (
-    Difference,
-    Groups,
-    Posterior,
-    PosteriorUnlessRatio,
-    Ratio,
-    Tolerance,
-)
-from discreet.promises.table import Table
+from discreet.promises.keys import delta_in, promise_from
+from discreet.promises.promise import CONFIDENCE, EVERY_OUTPUT, Promise, PromiseLike, Surety
+from discreet.promises.tolerance import Groups, Tolerance
 from discreet.rounding import percent, up
+from discreet.words import say
 
-if TYPE_CHECKING:
-    from discreet.budgets.readings import Reading
+__all__ = ["Binding", "Certificate", "Choice", "Reading", "choose"]
 
-__all__ = ["QUESTION", "Binding", "Certificate", "Choice"]
-
-QUESTION = (
-    "Are households, networks or contagion in the data? If what is known of one person says "
-    "something about another, more may be learned than is promised here (assumption 2)."
-)
 _SHOWN = (0.01, 0.1, 0.3, 0.5)
+_PAST_ROUNDING = 512  # ulps
+
+
+def choose(
+    promise: PromiseLike | None = None,
+    *,
+    delta: float | None = None,
+    sensitivity: int = 1,
+    **keys: Any,
+) -> Choice:
+    """Return the largest budget that keeps a promise.
+
+    `promise` is a `Promise`, a tolerance such as `Ratio(3)`, a mapping with the keys of a promise
+    file (which may carry `delta`), a formula in p and q, or a function of them. `keys` are the keys
+    of a promise: all of them, or those that say how surely and of whom beside a promise.
+
+    >>> choose("max(0.25/(p*q), 3)")
+    Choice(epsilon=0.649641, binding p=1 q=0.0833333, branch and bound)
+    >>> choose(posterior=0.12, p=0.05, about="membership").epsilon < 0.9521
+    True
+    """
+    if delta is None:
+        delta = delta_in(promise) if isinstance(promise, Mapping) else 0.0
+    if isinstance(delta, bool) or not isinstance(delta, (int, float)) or not 0 <= delta < 1:
+        raise InputError("promises.delta", delta=delta)
+    asked = promise_from(promise, keys)
+    if delta == 0 and asked.confidence is not None:
+        raise InputError("budgets.confidence_without_delta", confidence=asked.confidence)
+    if delta > 0 and asked.every_output:
+        raise InputError("budgets.delta_with_every_output", delta=delta)
+    settled = asked.settled(pure=delta == 0)
+    limits = limits_of(settled)
+    guarantee, certificate = _solved(settled, limits, delta)
+    binding = limits.binding
+    return Choice(
+        promise=settled,
+        guarantee=guarantee,
+        binding=Binding(binding.p, binding.q, binding.attained, binding.name),
+        certificate=certificate,
+        sensitivity=sensitivity,
+    )
+
+
+def _solved(
+    promise: Promise, limits: Limits, delta: float
+) -> tuple[PureDP | ApproxDP, Certificate]:
+    solved, where = limits.binding, promise.adjacency
+    sure = (solved.certified, solved.reason)
+    if delta == 0 and not promise.on_average:
+        lower, upper = limits.pure, limits.pure_upper
+        return PureDP(lower, adjacency=where), Certificate(lower, upper, solved.method, *sure)
+    unbounded = math.inf in (limits.one or 0.0, limits.two or 0.0) and limits.pure == math.inf
+    if unbounded and not promise.on_average:
+        certificate = Certificate(math.inf, math.inf, solved.method, *sure)
+        return ApproxDP(math.inf, delta, adjacency=where), certificate
+    lower = _largest(promise, limits, delta)
+    # What passes the raised limits breaks the promise. Bounds are rounded up on the way by some
+    # ulps of the loss, and the bracket is a few ulps wide: the limits are lifted past both.
+    upper = _largest(promise, _lifted(limits.raised()), delta) * (1 + 1e-14)
+    if promise.on_average:
+        certificate = Certificate(lower, upper, say("budgets.method.trade_off"), True)
+        if delta == 0:
+            return PureDP(lower, adjacency=where), certificate
+        return ApproxDP(lower, delta, adjacency=where), certificate
+    steps = "one_step" if limits.two is None else "two" if limits.one is None else "both"
+    method = say(f"budgets.method.{steps}", first=solved.method)
+    return ApproxDP(lower, delta, adjacency=where), Certificate(lower, upper, method, *sure)
+
+
+def _lifted(limits: Limits) -> Limits:
+    one = None if limits.one is None else up(limits.one, _PAST_ROUNDING)
+    return replace(
+        limits, one=one, two=None if limits.two is None else up(limits.two, _PAST_ROUNDING)
+    )
+
+
+def _largest(promise: Promise, limits: Limits, delta: float) -> float:
+    from discreet.budgets.keeping import kept, largest
+
+    def at(epsilon: float) -> Any:
+        stated = ApproxDP(epsilon, delta, adjacency=promise.adjacency)
+        return kept(promise, limits, lambda m: (stated.steps(m),))
+
+    start = 1.0 if math.isinf(limits.pure) else limits.pure
+    try:
+        return largest(at, start)[0]
+    except ToleranceError:
+        if promise.on_average or at(0.0).kept:
+            raise
+        raise ToleranceError(
+            "budgets.no_epsilon", delta=delta, confidence=promise.confidence
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +163,27 @@ class Certificate:
         if math.isinf(self.upper):
             out["unbounded"] = True
         return out if self.reason is None else out | {"reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read a promise about a value: how surely, the largest ε, what it does not say.
+
+    The ways differ a lot in what they allow, so they are shown beside each other.
+    """
+
+    reading: str
+    epsilon: float
+    does_not_say: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reading as JSON-ready values."""
+        out: dict[str, Any] = {
+            "reading": self.reading,
+            "epsilon": finite_or_null(self.epsilon),
+            "does_not_say": self.does_not_say,
+        }
+        return out if math.isfinite(self.epsilon) else out | {"unbounded": True}
 
 
 @dataclass(frozen=True)
@@ -134,7 +241,7 @@ class Choice:
 
             failure = failure_of(self.confidence or CONFIDENCE)
             return posterior_of(stated, prior, failure, self.promise.sided)
-        return min(1.0, up(prior.pq * pure.ratio(stated.epsilon, prior, where)[1]))
+        return min(1.0, up(prior.pq * bounds.ratio(stated.epsilon, prior, where)[1]))
 
     @cached_property
     def noise(self) -> dict[str, Any]:
@@ -160,7 +267,7 @@ class Choice:
 
         Under replace and local, where two steps are one, it is log of it.
         """
-        ratios = [_least_ratio(part) for _, part in self.promise.parts]
+        ratios = [part.least_ratio() for _, part in self.promise.parts]
         known = [ratio for ratio in ratios if ratio is not None]
         if not known or len(known) < len(ratios) or min(known) <= 1:
             return None
@@ -169,14 +276,27 @@ class Choice:
     @property
     def question(self) -> str | None:
         """What only the data holder can answer; None where nothing is assumed of the others."""
-        return QUESTION if self.promise.every_output and self.promise.related == 1 else None
+        return (
+            say("budgets.question")
+            if self.promise.every_output and self.promise.related == 1
+            else None
+        )
 
     @cached_property
     def readings(self) -> tuple[Reading, ...]:
         """The same words read in the other ways of being sure, each with what it does not say."""
-        from discreet.budgets.readings import readings_of
-
-        return readings_of(self)
+        promise = self.promise
+        if promise.about != "value" or any(not part.box.q_fixed for _, part in promise.parts):
+            return ()
+        found = []
+        for surety in (EVERY_OUTPUT, Surety("on_average")):
+            try:
+                epsilon = choose(replace(promise, surety=surety)).epsilon
+            except DiscreetError:
+                continue
+            lacks = say(f"budgets.does_not_say.{surety.reading}")
+            found.append(Reading(surety.reading, epsilon, lacks))
+        return tuple(found)
 
     @property
     def assumptions(self) -> Assumptions:
@@ -212,14 +332,16 @@ class Choice:
 
     def _repr_html_(self) -> str:
         allowed = "; ".join(
-            f"{row['prior']:.0%} → at most {percent(row['posterior'], 'up', 1)}"
+            say(
+                "budgets.row.allowed",
+                before=row["prior"],
+                after=percent(row["posterior"], "up", 1),
+            )
             for row in self.implied
         )
         rows = [("promise", self.promise.sentence()), ("belief", allowed)]
-        rows += [
-            ("proof", self.certificate.method),
-            ("noise of a count", f"{self.noise['sd']:.3g}"),
-        ]
+        rows += [("proof", self.certificate.method)]
+        rows += [(say("budgets.row.noise"), f"{self.noise['sd']:.3g}")]
         rows += [("warning", warning) for warning in self.warnings]
         return html_table(repr(self), rows + list(self.assumptions.to_dict().items()))
 
@@ -231,52 +353,25 @@ class Choice:
         )
 
 
-def _least_ratio(part: Any) -> float | None:
-    match part:
-        case Ratio(ratio, _) | PosteriorUnlessRatio(_, ratio, _):
-            return float(ratio)
-        case Posterior(posterior, box):
-            return float(posterior / (box.p1 * box.q1))
-        case Difference(difference, box):
-            return float(1 + difference / (box.p1 * box.q1))
-        case Table():
-            return min(ratio for _, ratio in part.cells())
-    return None
-
-
 def _warnings(choice: Choice) -> Iterator[str]:
     if math.isinf(choice.epsilon):
-        yield (
-            "This promise bounds nothing: at every prior it speaks of, the posterior that it "
-            "allows is 100 % or more. The exact table would keep it."
-        )
+        yield say("budgets.warning.bounds_nothing")
     parts = choice.promise.parts
     for _, part in parts:
-        up_only = choice.promise.sided == "one" or isinstance(part, PosteriorUnlessRatio)
-        ratio = part.ratio if up_only and isinstance(part, Ratio | PosteriorUnlessRatio) else None
-        if ratio is not None and part.box.p1 * part.box.q1 * ratio >= 1:
-            yield (
-                f"At priors of {percent(1 / ratio, 'up', 1)} and more the tolerance itself asks "
-                f"for nothing: {ratio:g} times the prior is already certainty."
-            )
+        ratio = part.lasting_ratio()
+        if ratio is None or part.box.p1 * part.box.q1 * ratio < 1:
+            continue
+        if choice.promise.sided == "one" or part.falls() is None:
+            yield say("budgets.warning.certainty", prior=percent(1 / ratio, "up", 1), ratio=ratio)
             break
     if all(part.box.p_fixed and part.box.p1 < 1 for _, part in parts):
-        yield (
-            "It speaks of one prior of being in the data only; other adversaries may learn more "
-            "or less, as the implied posteriors show."
-        )
+        yield say("budgets.warning.one_prior")
     if isinstance(choice.tolerance, Groups):
         named = [part for _, part in choice.tolerance.parts]
         if any(part != named[0] for part in named):
-            yield (
-                "Groups have unequal tolerances. One budget protects all by the strictest, but who "
-                "is thought to need less protection is a question of equity: have it reviewed."
-            )
+            yield say("budgets.warning.unequal_groups")
     if not choice.certificate.certified:
-        yield f"Not certified: {choice.certificate.reason}"
+        yield say("budgets.warning.not_certified", reason=choice.certificate.reason)
     width = choice.certificate.upper - choice.certificate.lower
     if width > 1e-6 * max(1.0, choice.epsilon):
-        yield (
-            f"The search stopped {width:.1g} below the best prior that it found; the budget is "
-            "safe, but a larger one may be too."
-        )
+        yield say("budgets.warning.stopped_early", width=width)

@@ -25,21 +25,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.beliefs.belief import Strength
 from discreet.beliefs.confidence import failure_of
-from discreet.beliefs.loss_bounds import LossBound, loss_bound, pure_epsilon
+from discreet.beliefs.loss_bounds import LossBound, loss_bound, method_text, pure_epsilon
 from discreet.budgets.limits import Limits
 from discreet.errors import GuaranteeError, ToleranceError
 from discreet.guarantees import ApproxDP, Guarantee, PureDP
+from discreet.numerics import narrow
 from discreet.promises.promise import Promise, Sided
 from discreet.rounding import up
+from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.composition.loss import PrivacyLoss
 
 __all__ = ["Kept", "OneLoss", "Subjects", "Total", "kept", "largest", "one_loss"]
-
-_NOT_EXACT = (
-    "the exact bound is for membership alone, of units without relations; here the curve counts."
-)
 
 #: Valid accounts of one and the same thing; the best of them holds.
 Subjects: TypeAlias = "Sequence[Guarantee | PrivacyLoss]"
@@ -87,7 +85,7 @@ def kept(
     if promise.every_output:
         return _every_output(limits, total)
     if limits.one is None and limits.two is None:  # certain before, certain after
-        return Kept(-math.inf, 0.0, "generic", True, "nothing is left to learn")
+        return Kept(-math.inf, 0.0, "generic", True, say("budgets.kept.nothing_left"))
     alone = one_loss(promise, limits)
     if alone is None:
         return _both(limits, total, failure_of(promise.confidence or 0.0), promise.sided, strength)
@@ -119,7 +117,7 @@ class OneLoss:
 
     def note(self, asked: Strength | None) -> str | None:
         """Say where the exact bound was asked for and cannot be used."""
-        return _NOT_EXACT if asked == "exact" and not self.two_laws else None
+        return say("budgets.not_exact") if asked == "exact" and not self.two_laws else None
 
     def excess(self, loss: float) -> float:
         """Return by how much a loss passes the limit."""
@@ -151,7 +149,7 @@ def _single(subjects: Subjects, alone: OneLoss, how: dict[str, Any]) -> Kept:
         if bound is not None and (found is None or bound.epsilon_prime < found.epsilon_prime):
             found, best = bound, subject
     if found is None:
-        return Kept(math.inf, alone.in_all, "generic", True, "no bound at this confidence")
+        return Kept(math.inf, alone.in_all, "generic", True, say("budgets.kept.no_bound"))
     loss = found.epsilon_prime
     return Kept(
         excess=alone.excess(loss),
@@ -188,7 +186,7 @@ def _every_output(limits: Limits, total: Total) -> Kept:
         ),
         default=-math.inf,
     )
-    method = "pure DP: for every output"
+    method = method_text("pure")
     one = losses[0] if losses[0] is not None else None
     point = (min(map(_pure, total(1))), 0.0)
     best = min(total(1), key=_pure)
@@ -210,7 +208,7 @@ def _both(
     """One step and two at once: how often either passes its limit."""
     from discreet.beliefs.tails import chance_of_fall, chance_of_rise
 
-    note = _NOT_EXACT if strength == "exact" else None
+    note = say("budgets.not_exact") if strength == "exact" else None
 
     A, B = limits.one or 0.0, limits.two or 0.0
     near, far = total(limits.steps[0]), total(limits.steps[1])
@@ -236,7 +234,7 @@ def _both(
         if any(hasattr(s, "delta_at") or hasattr(s, "largest") for s in near)
         else "generic",
         survives=True,
-        method="KSZ Theorem 3.9 for one step and for two; the failure probability is split",
+        method=say("budgets.kept.both"),
         one=A,
         two=B,
         note=note,
@@ -258,7 +256,7 @@ def _on_average(promise: Promise, total: Total) -> Kept:
         failure=0.0,
         strength="curve" if any(hasattr(s, "largest") for s in subjects) else "generic",
         survives=True,
-        method="the trade-off curve: the chance that the best guess is right, on average",
+        method=say("budgets.kept.on_average"),
         subject=subjects[0],
     )
 
@@ -267,10 +265,7 @@ def _guess_before(part: Any) -> float:
     """The chance that the best guess is right before; a tolerance must name it."""
     if part.box.q_fixed:
         return float(part.box.q1)
-    raise ToleranceError(
-        "on average, a promise speaks of one chance of guessing right beforehand; fix it with q "
-        "(0.05 for the most likely of twenty equal answers)."
-    )
+    raise ToleranceError("budgets.guess_not_fixed")
 
 
 def largest(excess: Callable[[float], Kept], start: float = 1.0) -> tuple[float, Kept]:
@@ -284,10 +279,7 @@ def largest(excess: Callable[[float], Kept], start: float = 1.0) -> tuple[float,
     while above.kept:
         low, found, high = high, above, 2 * high
         if high > 1e9:
-            raise ToleranceError(
-                "no budget up to 1e9 breaks this promise, so none is largest; promise something "
-                "that excludes something."
-            )
+            raise ToleranceError("budgets.none_is_largest")
         above = excess(high)
     while found is None:
         middle = high / 2
@@ -295,38 +287,7 @@ def largest(excess: Callable[[float], Kept], start: float = 1.0) -> tuple[float,
         if tried.kept:
             low, found = middle, tried
         elif middle < 1e-13 * start:
-            raise ToleranceError(
-                "no budget above zero keeps this promise: delta alone passes it. Lower delta, the "
-                "number of releases, or the confidence."
-            )
+            raise ToleranceError("budgets.none_above_zero")
         else:
             high, above = middle, tried
-    width, steps = high - low, 0
-    while high - low > 4e-15 * high:
-        middle = _between(low, high, (found.excess, above.excess), width / 2**steps)
-        if not low < middle < high:
-            break
-        tried, steps = excess(middle), steps + 1
-        if tried.kept:
-            low, found = middle, tried
-        else:
-            high, above = middle, tried
-    return low, found
-
-
-def _between(low: float, high: float, gap: tuple[float, float], allowed: float) -> float:
-    """Where to look next: near the line's root, pushed to the middle; never worse than bisection.
-
-    The step of Oliveira and Takahashi (2020, An enhancement of the bisection method): the line
-    through both ends is truncated towards the middle and projected onto what bisection, one step
-    behind, would still have `allowed` as the width of the bracket.
-    """
-    middle, width = (low + high) / 2, high - low
-    if math.isinf(gap[0]) or math.isinf(gap[1]) or not gap[0] < gap[1]:
-        return middle
-    line = (low * gap[1] - high * gap[0]) / (gap[1] - gap[0])
-    towards = math.copysign(1.0, middle - line)
-    push = max(0.1 * width * width / high, 1e-15 * high)
-    near = line + towards * push if push <= abs(middle - line) else middle
-    room = max(0.0, allowed - width / 2)
-    return near if abs(near - middle) <= room else middle - towards * room
+    return narrow(excess, lambda kept: kept.excess, (low, found), (high, above))

@@ -9,7 +9,7 @@ p = 1 only b; under replace and local one step *is* the change of a value, so on
 never doubled. Wood et al.'s counterfactual compares a unit that is in with one that is out through
 two steps: b ≤ log R (a ≤ log R where the statistic counts the sensitive ones alone).
 
-Two-sided ratios and differences must hold downward as well (`falls`): ε* is the least of both.
+Two-sided ratios and differences must hold downward as well: ε* is the least of both.
 
 Related units. If the data of K units depend on each other, one that leaves may change the others:
 one step becomes 2K − 1 of them and two become 2K; under replace one becomes K.
@@ -19,33 +19,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
-from discreet.budgets.closed_forms import closed_form, constant_ratio
-from discreet.budgets.falls import Fall, difference_falls, ratio_falls
-from discreet.budgets.one_prior import epsilon_for_ratio
-from discreet.errors import InputError, ToleranceError
+from discreet.beliefs.one_prior import epsilon_for_ratio
+from discreet.errors import ToleranceError
 from discreet.guarantees import Adjacency
 from discreet.promises.promise import Promise
-from discreet.promises.shapes import Counterfactual, Difference, Function, Ratio, Tolerance
-from discreet.promises.table import Table
+from discreet.promises.tolerance import Solved, Tolerance
+from discreet.words import say
 
-__all__ = ["Limits", "Solved", "limits_of"]
+if TYPE_CHECKING:
+    from discreet.budgets.search import Search
 
-
-@dataclass(frozen=True, slots=True)
-class Solved:
-    """lower ≤ ε* ≤ upper of one tolerance, the prior that binds it, and how that is known."""
-
-    lower: float
-    upper: float
-    p: float
-    q: float
-    attained: bool
-    method: str
-    certified: bool = True
-    reason: str | None = None
-    name: str | None = None
+__all__ = ["Limits", "limits_of", "sought"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +72,18 @@ def limits_of(promise: Promise) -> Limits:
     central = promise.adjacency is Adjacency.ADD_REMOVE
     ones, twos, solved = [], [], []
     for name, part in promise.parts:
-        found = replace(_solve(part, promise.sided == "two"), name=name)
-        needs_one, needs_two = _needs(part, central)
-        scale = _scale(part, central)
+        found = _solve(part, promise.sided == "two")._replace(name=name)
+        needs_one, needs_two = part.counts(central)
+        scale = part.scale(central)
         ones += [(scale * found.lower, scale * found.upper)] if needs_one else []
         twos += [(2 * scale * found.lower, 2 * scale * found.upper)] if needs_two else []
         solved.append((scale * found.lower, found))
     least, worst = min(solved, key=lambda pair: pair[0])
     if any(not each.certified for _, each in solved):
         why = next(each.reason for _, each in solved if not each.certified)
-        worst = replace(worst, certified=False, reason=why)
+        worst = worst._replace(certified=False, reason=why)
     if least <= 0:
-        raise ToleranceError(
-            f"at p = {worst.p:g}, q = {worst.q:g} this promise leaves no room: the budget would "
-            "be 0. Allow a little more there, or leave those priors out with a box."
-        )
+        raise ToleranceError("budgets.no_room", p=worst.p, q=worst.q)
     K = promise.related
     return Limits(
         one=min((low for low, _ in ones), default=None),
@@ -113,86 +96,38 @@ def limits_of(promise: Promise) -> Limits:
     )
 
 
-def _scale(part: Any, central: bool) -> float:
-    """Under replace one step takes the place of two; a counterfactual is log R in any case."""
-    if central or (isinstance(part, Counterfactual) and part.counts_sensitive_only):
-        return 1.0
-    return 2.0
-
-
-def _needs(part: Any, central: bool) -> tuple[bool, bool]:
-    """Whether the loss of one step counts for a tolerance, and that of two."""
-    if not central:
-        return True, False
-    if isinstance(part, Counterfactual):
-        return part.counts_sensitive_only, not part.counts_sensitive_only
-    return part.box.p0 != 1, part.box.q0 != 1
-
-
-def _solve(part: Any, both_ways: bool) -> Solved:
+def _solve(part: Tolerance, both_ways: bool) -> Solved:
+    """Return ε* of one tolerance: how far belief may rise and, two-sided, how far it may fall."""
     found = _rises(part)
-    if not both_ways:
-        return found
-    fall: Fall | None = None
-    match part:
-        case Ratio(ratio, box):
-            fall = ratio_falls(ratio, box)
-        case Difference(difference, box):
-            fall = difference_falls(difference, box)
+    fall = part.falls() if both_ways else None
     if fall is None:
         return found
     upper = min(found.upper, fall.upper)
-    if fall.lower >= found.lower:
-        return replace(found, upper=upper)
-    attained = part.box.contains(fall.p, fall.q)
-    method = "closed form: how far belief may fall"
-    return Solved(fall.lower, upper, fall.p, fall.q, attained, method)
+    return (found if fall.lower >= found.lower else fall)._replace(upper=upper)
 
 
-def _rises(part: Any) -> Solved:
-    found = closed_form(part)
-    if found is not None:
-        return Solved(*found)
-    match part:
-        case Table():
-            cells = [constant_ratio(ratio, box) for box, ratio in part.cells()]
-            least = min(cells)
-            upper = min(cell.upper for cell in cells)
-            return Solved(least.lower, upper, *least[2:5], "closed form on each cell")
-        case Function():
-            return _solve_function(part)
-        case Tolerance() if hasattr(part, "expression"):
-            from discreet.budgets.search import search
+def _rises(part: Tolerance) -> Solved:
+    """By its closed form where it has one, else by the search."""
+    known = part.closed_form()
+    if known is not None:
+        return known
+    from discreet.budgets.search import look, search, search_monotone
 
-            shape: Any = part
-            sought = search(shape.expression(), shape.box)
-            return _sought(part, sought, "branch and bound")
-    raise InputError(f"{part!r} is not a tolerance that a budget can be chosen for.")
+    formula = part.expression()
+    if formula is not None:
+        return sought(part, search(formula, part.box), say("budgets.method.search"))
+    if all(part.monotone()):
+        return sought(part, search_monotone(part), say("budgets.method.monotone"))
+    found = sought(part, look(part), say("budgets.method.looked"))
+    return found._replace(certified=False, reason=say("budgets.not_proved"))
 
 
-def _solve_function(part: Function) -> Solved:
-    from discreet.budgets.search import look, search_monotone
-
-    if part.monotone_p and part.monotone_q:
-        return _sought(part, search_monotone(part), "branch and bound, monotone as declared")
-    found = _sought(part, look(part), "looked for, not proved")
-    return replace(
-        found,
-        certified=False,
-        reason="nothing is known of the function between the priors that were tried; declare "
-        "monotone_p and monotone_q, or write it as a formula.",
-    )
-
-
-def _sought(part: Any, found: Any, method: str) -> Solved:
-    return Solved(found.lower, found.upper, found.p, found.q, _attained(part, found), method)
-
-
-def _attained(part: Any, found: Any) -> bool:
-    """Say whether the worst prior is one, and not only a limit of some."""
-    if not part.box.contains(found.p, found.q) or math.isinf(found.upper):
-        return False
-    ratio = part.ratio_at(found.p, found.q)
-    if not ratio > 1:
-        return False
-    return math.isclose(epsilon_for_ratio(found.p, found.q, ratio), found.upper)
+def sought(part: Tolerance, found: Search, method: str) -> Solved:
+    """Return what a search found; whether the worst prior is one, and not only a limit of some."""
+    attained = part.box.contains(found.p, found.q) and not math.isinf(found.upper)
+    if attained:
+        ratio = part.ratio_at(found.p, found.q)
+        attained = ratio > 1 and math.isclose(
+            epsilon_for_ratio(found.p, found.q, ratio), found.upper
+        )
+    return Solved(found.lower, found.upper, found.p, found.q, attained, method)

@@ -32,21 +32,14 @@ class BoundsNothing(ToleranceError):
     """A promise that any budget keeps; none of them is the largest."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "This promise bounds nothing: at every prior that it speaks of, it allows certainty, "
-            "so any budget keeps it. Promise something that excludes something, or give a budget."
-        )
+        super().__init__("budgets.bounds_nothing")
 
 
 def on_account(promise: Promise, rule: str, delta: float) -> Promise:
     """Return the promise as an account of that rule keeps it: how surely is said by then."""
     settled = promise.settled(pure=rule == "pure" or (rule == "basic" and delta == 0))
     if rule == "zcdp" and settled.every_output:
-        raise PolicyError(
-            "This promise is for every output, and an account that adds up ρ cannot keep it: noise "
-            "that is counted by ρ has no bound for every output. Give the promise a confidence, or "
-            "use an account with the filter pure or basic."
-        )
+        raise PolicyError("budgets.every_output_on_zcdp")
     return settled
 
 
@@ -71,10 +64,7 @@ def rectangle(promise: Promise, rule: str, delta: float) -> dict[str, float]:
     except ToleranceError:
         if at(0.0).kept:
             raise BoundsNothing from None
-        raise ToleranceError(
-            f"No budget keeps this promise at a cap of δ = {delta:g}; lower the cap on δ, or the "
-            "confidence."
-        ) from None
+        raise ToleranceError("budgets.none_at_cap", delta=delta) from None
     if rule == "pure":
         return {"epsilon": found}
     return {"epsilon" if rule == "basic" else "rho": found, "delta": delta}

@@ -31,14 +31,15 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.budgets.closed_forms import constant_ratio
+from discreet.beliefs.one_prior import TINY, ULP, epsilon_at
 from discreet.budgets.enclosures import Array, Boxes, Enclosure, Mask, Span, enclose
-from discreet.budgets.one_prior import TINY, ULP, epsilon_at
 from discreet.budgets.structure import pieces, reciprocal
 from discreet.errors import FormulaError, ToleranceError
 from discreet.promises.box import Box
 from discreet.promises.formula import Expression, evaluate, is_constant
-from discreet.promises.shapes import Function
+from discreet.promises.shapes.ratio import constant_ratio
+from discreet.promises.tolerance import Tolerance
+from discreet.words import say
 
 __all__ = ["Search", "look", "search", "search_monotone"]
 
@@ -75,11 +76,7 @@ class Search:
             self.upper = float(epsilon[best])
             self.p, self.q = float(p[best]), float(q[best])
         if self.upper < _FLOOR:
-            raise ToleranceError(
-                f"at p = {self.p:g}, q = {self.q:g} the tolerance comes down to a ratio of 1 or "
-                "less: no budget above 0 keeps it. Allow more there, or leave those priors out "
-                "with --box."
-            )
+            raise ToleranceError("budgets.ratio_of_one", p=self.p, q=self.q)
 
 
 class Reciprocal(Protocol):
@@ -113,11 +110,10 @@ class _OfFunction:
     Where two corners show that it is not, it is refused.
     """
 
-    profile: Function
+    profile: Tolerance
 
     def over(self, boxes: Boxes, slopes: str) -> tuple[Enclosure, Mask]:
-        falls_p = self.profile.monotone_p == "decreasing"
-        falls_q = self.profile.monotone_q == "decreasing"
+        falls_p, falls_q = (word == "decreasing" for word in self.profile.monotone())
         p_least, p_most = (boxes.p1, boxes.p0) if falls_p else (boxes.p0, boxes.p1)
         q_least, q_most = (boxes.q1, boxes.q0) if falls_q else (boxes.q0, boxes.q1)
         high = np.array([*map(self.at, p_least, q_least)])
@@ -143,13 +139,14 @@ class _OfFunction:
 
     def look_for_lies(self) -> None:
         """Compare neighbours of a grid, orders of magnitude among them, with what was declared."""
-        if self.profile.monotone_p is None and self.profile.monotone_q is None:
+        declared = self.profile.monotone()
+        if declared == (None, None):
             return
         box = self.profile.box
         p = _lines(box.p0, box.p1, 600 if box.q_fixed else 24)
         q = _lines(box.q0, box.q1, 600 if box.p_fixed else 24)
         ratio = np.array([[self.ratio_at(x, y) for y in q] for x in p])
-        for axis, word in ((0, self.profile.monotone_p), (1, self.profile.monotone_q)):
+        for axis, word in enumerate(declared):
             if word is None:
                 continue
             first, second = (np.moveaxis(ratio, axis, 0)[ends] for ends in _NEIGHBOURS)
@@ -163,15 +160,12 @@ class _OfFunction:
                 raise self.not_as_declared((p[i], q[j]), there)
 
     def not_as_declared(self, *at: tuple[float, float]) -> ToleranceError:
-        words = {"p": self.profile.monotone_p, "q": self.profile.monotone_q}
-        declared = " and ".join(f"{word} in {name}" for name, word in words.items() if word)
+        words = zip(self.profile.monotone(), "pq", strict=True)
+        declared = " and ".join(f"{word} in {name}" for word, name in words if word)
         found = " and ".join(
-            f"{self.ratio_at(p, q):.12g} at p = {p:.12g}, q = {q:.12g}" for p, q in at
+            say("budgets.ratio_there", ratio=self.ratio_at(p, q), p=p, q=q) for p, q in at
         )
-        return ToleranceError(
-            f"the function was declared {declared}, but its ratio is {found}. Declare what holds "
-            "on the whole box, leave the declaration out, or write the profile as a formula."
-        )
+        return ToleranceError("budgets.not_as_declared", declared=declared, found=found)
 
 
 def _or_limit(x: float, low: float, high: float) -> float:
@@ -189,7 +183,7 @@ def _lines(low: float, high: float, many: int) -> Array:
     return np.unique(np.clip(lines[lines > 0], start, high))
 
 
-def search_monotone(profile: Function) -> Search:
+def search_monotone(profile: Tolerance) -> Search:
     """Return bounds of the largest budget for a function of declared monotonicity.
 
     They hold if it is monotone as declared. That is tried, and cannot be proved.
@@ -202,7 +196,7 @@ def search_monotone(profile: Function) -> Search:
     return state
 
 
-def look(profile: Function, points: int = 96) -> Search:
+def look(profile: Tolerance, points: int = 96) -> Search:
     """Look for the worst prior of an opaque function on finer and finer grids. Proves nothing."""
     box, W = profile.box, _OfFunction(profile)
     W.look_for_lies()
@@ -550,11 +544,7 @@ def _certainty_bound(boxes: Boxes, near: Boxes, enclosed: Enclosure, target: flo
 
 
 def _unproved_at_certainty() -> ToleranceError:
-    return ToleranceError(
-        "at p = 1, q = 1 the tolerance comes down to a ratio of 1, and no budget above 0 could be "
-        "proved to keep it nearby: a kink there, or a function whose slopes are not known, stands "
-        "in the way. Allow more there, or leave those priors out with --box."
-    )
+    return ToleranceError("budgets.unproved_at_certainty")
 
 
 def _settle(
@@ -600,8 +590,4 @@ def _refuse_undefined(W: Reciprocal, boxes: Boxes) -> None:
             *(np.concatenate([getattr(rest, end), getattr(children, end)]) for end in _ENDS)
         )
     p, q = float(first.p0[0] + first.p1[0]) / 2, float(first.q0[0] + first.q1[0]) / 2
-    raise FormulaError(
-        f"the formula has no value near p = {p:.6g}, q = {q:.6g} (a division by zero, or a "
-        "logarithm or root of a negative number); change it there with a condition, or leave "
-        "those priors out with --box."
-    )
+    raise FormulaError("budgets.no_value_near", p=p, q=q)

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.budgets.choosing import choose
+from discreet.budgets.choice import choose
 from discreet.laws.geometric import Geometric
-from discreet.promises.shapes import Tolerance
+from discreet.promises.tolerance import Tolerance
 
 __all__ = ["TradeOff", "distance_across", "trade_off"]
 

@@ -11,8 +11,9 @@ from typing import Any, Literal, TypeAlias
 
 import altair as alt
 
-from discreet.beliefs import Bounds, Prior, explain, membership
+from discreet.beliefs import Bounds, Prior, explain
 from discreet.beliefs.belief import Belief, Sided
+from discreet.beliefs.bounds import posterior
 from discreet.charts.style import (
     COLOURS,
     FAINT,
@@ -187,14 +188,14 @@ def before_after_spec(belief: Belief, marked: float | None) -> dict[str, Any]:
         raise InputError("charts.two_steps")
     rows = []
     for p in (0.0, *_PRIORS, 1.0):
-        bounds = Bounds(p, p) if p in (0.0, 1.0) else membership.posterior(loss, p, belief.sided)
+        bounds = Bounds(p, p) if p in (0.0, 1.0) else posterior(loss, p, belief.sided)
         rows.append({"prior": p, "lower": bounds.lower, "upper": bounds.upper})
     spots = [] if marked is None else [_spot(loss, marked, belief.sided)]
     return drawn(_before_after_shape(), {"bounds": rows, "marked": spots})
 
 
 def _spot(loss: float, p: float, sided: Sided) -> Row:
-    upper = 1.0 if p >= 1 else membership.posterior(loss, p, sided).upper
+    upper = 1.0 if p >= 1 else posterior(loss, p, sided).upper
     return {"prior": p, "upper": upper}
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import altair as alt
 
 from discreet.beliefs import Prior
+from discreet.beliefs.one_prior import epsilon_for_ratio
 from discreet.budgets import Choice, choose
-from discreet.budgets.one_prior import epsilon_for_ratio
 from discreet.charts.style import (
     COLOURS,
     FAINT,
@@ -30,7 +30,6 @@ from discreet.charts.style import (
     styled,
 )
 from discreet.promises import Box, Counterfactual
-from discreet.promises.shapes import leaves
 from discreet.rounding import decimal_down
 from discreet.words import say
 
@@ -76,7 +75,7 @@ def _priors(path: Path, top: float, choice: Choice) -> list[Prior]:
 
 
 def _curves(choice: Choice) -> list[tuple[str, Any, Path]]:
-    parts = [part for _, part in leaves(choice.tolerance) if not isinstance(part, Counterfactual)]
+    parts = [part for _, part in choice.tolerance.leaves() if not isinstance(part, Counterfactual)]
     return [(str(place), part, _path(part.box)) for place, part in enumerate(parts, 1)]
 
 

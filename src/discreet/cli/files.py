@@ -39,14 +39,14 @@ def flags_from(name: str) -> Callable[[typer.Context, Path | None], Path | None]
 
 def _promise_keys(given: dict[str, Any]) -> dict[str, Any]:
     """Take the keys of a promise out of a command's own: the one reader reads those."""
-    from discreet.promises.keys import KEYS
+    from discreet.promises.keys import promise_keys
 
     for other, key in (("posterior_limit", "posterior"), ("difference_limit", "difference")):
         if other in given and key in given:
             raise InputError(f"the file says {key} twice; drop one of the two.")
         if other in given:
             given[key] = given.pop(other)
-    return {key: value for key, value in given.items() if key in KEYS | {"prior"}}
+    return {key: value for key, value in given.items() if key in promise_keys() | {"prior"}}
 
 
 def _beside(given: Any, folder: Path) -> Any:

@@ -10,58 +10,29 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
 from discreet.errors import InputError
-
-if TYPE_CHECKING:
-    from discreet.promises import Promise
+from discreet.promises import Promise
+from discreet.promises.keys import promise_from, shape_keys
+from discreet.promises.tolerance import SHAPES
 
 __all__ = ["FROM_FILE", "PromiseFlags", "takes_promise"]
 
+
+def _of_shapes() -> dict[str, Any]:
+    """Return the flags of every registered shape, by key."""
+    found: dict[str, Any] = {}
+    for key in (key for shape in SHAPES.values() for key in shape.keys if key.flag):
+        option = typer.Option(*key.spellings, help=key.describe(), metavar=key.metavar)
+        found[key.name] = Annotated[bool if key.kind is bool else key.kind | None, option]
+    return found
+
+
 _FLAGS: dict[str, Any] = {
-    "ratio": Annotated[
-        float | None,
-        typer.Option(help="Belief changes at most R-fold, up or down.", metavar="R"),
-    ],
-    "posterior": Annotated[
-        float | None,
-        typer.Option(
-            "--posterior", "--posterior-limit", help="Nobody becomes more than A sure.", metavar="A"
-        ),
-    ],
-    "unless_ratio": Annotated[
-        float | None,
-        typer.Option(help="With --posterior: unless belief grows at most R-fold.", metavar="R"),
-    ],
-    "difference": Annotated[
-        float | None,
-        typer.Option(
-            "--difference",
-            "--difference-limit",
-            help="Belief changes by at most B (0.2: twenty percentage points).",
-            metavar="B",
-        ),
-    ],
-    "counterfactual": Annotated[
-        float | None,
-        typer.Option(help="Odds if one joins at most R times those if not.", metavar="R"),
-    ],
-    "counts_sensitive_only": Annotated[
-        bool, typer.Option(help="The statistic counts the sensitive ones alone.")
-    ],
-    "profile": Annotated[
-        str | None,
-        typer.Option(help='A formula in p and q, "max(0.25/(p*q), 3)".', metavar="FORMULA"),
-    ],
-    "table": Annotated[
-        str | None, typer.Option("--table", help="A CSV with p,q,ratio.", metavar="FILE")
-    ],
-    "preset": Annotated[
-        str | None, typer.Option(help="A promise with a name; `choose --preset list` shows them.")
-    ],
+    **_of_shapes(),
     "about": Annotated[
         str | None,
         typer.Option(
@@ -114,7 +85,7 @@ _FLAGS: dict[str, Any] = {
         str | None, typer.Option(help='How it is spoken of: "one aircraft".', metavar="NAME")
     ],
 }
-_DEFAULTS = {"counts_sensitive_only": False, "every_output": False, "on_average": False}
+_SWITCHES = {name for name, kind in _FLAGS.items() if get_args(kind)[0] is bool}
 FROM_FILE = "discreet.promise"
 """Where the context keeps the keys of a promise that a `--file` held."""
 
@@ -129,16 +100,13 @@ class PromiseFlags:
     @property
     def says_what(self) -> bool:
         """Whether they say what may be learned, and not only how surely or of whom."""
-        from discreet.promises.keys import SHAPES
-
-        return bool(SHAPES & {*self.keys, *(self.file or {})})
+        return bool(shape_keys() & {*self.keys, *(self.file or {})})
 
     @property
     def all_keys(self) -> dict[str, Any]:
         """The keys of the file with those of the flags, which win."""
-        from discreet.promises.keys import SHAPES
-
-        twice = sorted(SHAPES & set(self.keys)) if SHAPES & set(self.file or {}) else []
+        said = shape_keys()
+        twice = sorted(said & set(self.keys)) if said & set(self.file or {}) else []
         if twice:
             raise InputError(
                 f"--file already says what is promised; drop --{twice[0].replace('_', '-')}, or "
@@ -148,8 +116,6 @@ class PromiseFlags:
 
     def promise(self) -> Promise:
         """Return the promise that flags and file make."""
-        from discreet.promises.keys import promise_from
-
         return promise_from(None, self.all_keys)
 
 
@@ -177,7 +143,7 @@ def takes_promise(*without: str) -> Callable[[Callable[..., None]], Callable[...
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=_DEFAULTS.get(name),
+                default=False if name in _SWITCHES else None,
                 annotation=kind,
             )
             for name, kind in flags.items()

@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from discreet.errors import InputError
 from discreet.guarantees import amount, parameters
+from discreet.numerics import exact, float_down, float_up
 
 __all__ = ["Amount", "exact", "exact_ratio", "float_down", "float_up"]
 
@@ -37,11 +38,6 @@ ZERO = Decimal(0)
 _NAMES = ("epsilon", "delta", "rho")
 
 
-def exact(x: float) -> Decimal:
-    """Return the decimal that x prints as: `exact(0.1) * 10 == 1`."""
-    return Decimal(repr(float(x)))
-
-
 def exact_ratio(x: Fraction) -> Decimal:
     """Return a ratio as a decimal, exactly; it must have finitely many digits.
 
@@ -49,26 +45,6 @@ def exact_ratio(x: Fraction) -> Decimal:
     Decimal('0.125')
     """
     return EXACT.divide(Decimal(x.numerator), Decimal(x.denominator))
-
-
-def float_up(x: Decimal) -> float:
-    """Return the smallest double that prints as x or more.
-
-    >>> float_up(Decimal("0.3")), float_up(Decimal("0.30000000000000000001"))
-    (0.3, 0.30000000000000004)
-    """
-    nearest = float(x)
-    return nearest if exact(nearest) >= x else math.nextafter(nearest, math.inf)
-
-
-def float_down(x: Decimal) -> float:
-    """Return the largest double that prints as x or less.
-
-    >>> float_down(Decimal("0.29999999999999999999"))
-    0.29999999999999993
-    """
-    nearest = float(x)
-    return nearest if exact(nearest) <= x else math.nextafter(nearest, -math.inf)
 
 
 def _text(x: Decimal) -> str:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any, TypeAlias
 
 from discreet.composition.filters import cost
@@ -28,14 +27,14 @@ from discreet.guarantees import (
     PureDP,
 )
 from discreet.laws import Exponential
-from discreet.ledger.amounts import EXACT, ZERO, Amount, exact, exact_ratio, float_down
+from discreet.ledger.amounts import ZERO, Amount, exact_ratio
 from discreet.ledger.text_checks import line
+from discreet.numerics import float_down, root_down
 from discreet.words import say
 
 __all__ = ["Charge", "Chargeable", "Filter", "charges", "said_to_fit"]
 
 EXPONENTIAL = "exponential"
-_ROOT = Context(prec=40, rounding=ROUND_FLOOR, Emax=9_999, Emin=-9_999)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +186,7 @@ class Filter(Named):
             epsilon = float_down(left.epsilon)
         else:
             bounded_range = first.mechanism == EXPONENTIAL
-            epsilon = _root_down((left.rho or ZERO) * (8 if bounded_range else 2))
+            epsilon = root_down((left.rho or ZERO) * (8 if bounded_range else 2))
         if isinstance(g, PureDP):
             return Charge(PureDP(epsilon, adjacency=adjacency), first.mechanism)
         delta = min(g.delta, float_down(left.delta)) if left.delta is not None else 0.0
@@ -201,14 +200,6 @@ def said_to_fit(fits: Charge | None) -> str:
     if fits is None or isinstance(fits.guarantee, PrivacyCurve):
         return say("ledger.nothing_fits")
     return say("ledger.would_fit", charge=fits.guarantee.said("down"))
-
-
-def _root_down(x: Decimal) -> float:
-    """Return a double whose exact square is at most x."""
-    root = float_down(x.sqrt(_ROOT))
-    while EXACT.multiply(exact(root), exact(root)) > x:
-        root = math.nextafter(root, 0.0)
-    return root
 
 
 def _plain(guarantee: Guarantee) -> Amount:

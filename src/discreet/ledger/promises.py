@@ -20,6 +20,7 @@ from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import EXACT, ZERO, Amount, exact, float_down, float_up
 from discreet.ledger.filters import Filter
 from discreet.promises import Promise, promise_in
+from discreet.promises.promise import name_of
 
 if TYPE_CHECKING:
     from discreet.ledger.entries import Entry
@@ -64,7 +65,8 @@ class Registered:
     def restored(cls, said: Mapping[str, Any], account: Account) -> Registered:
         """Read back what `stored` wrote; refuse a name that is not that of the keys."""
         found = cls(str(said["id"]), said["keys"], Amount.restored(said["limit"]))
-        if _read(found.keys, account.adjacency).id != found.id:
+        names = _read(found.keys, account.adjacency).id, name_of(_heard(found.keys))
+        if found.id not in names:
             raise PolicyError("ledger.promise_name", id=found.id)
         return found
 

@@ -1,8 +1,7 @@
 """What is promised: how much may be learned, at which priors, how surely, and of whom."""
 
-from discreet.promises.box import Box
+from discreet.promises.box import EVERY_PRIOR, Box, priors
 from discreet.promises.keys import delta_in, promise_in, tolerance_in
-from discreet.promises.presets import PRESETS, preset
 from discreet.promises.promise import CONFIDENCE, EVERY_OUTPUT, Promise, Surety, promised
 from discreet.promises.shapes import (
     AllOf,
@@ -14,15 +13,16 @@ from discreet.promises.shapes import (
     Posterior,
     PosteriorUnlessRatio,
     Ratio,
-    Tolerance,
-    priors,
+    Table,
 )
-from discreet.promises.table import Table
+from discreet.promises.shapes.presets import PRESETS, preset
+from discreet.promises.tolerance import Key, Tolerance, Wording, shape
 from discreet.promises.unit import Unit
 
 __all__ = [
     "CONFIDENCE",
     "EVERY_OUTPUT",
+    "EVERY_PRIOR",
     "PRESETS",
     "AllOf",
     "Box",
@@ -31,6 +31,7 @@ __all__ = [
     "Formula",
     "Function",
     "Groups",
+    "Key",
     "Posterior",
     "PosteriorUnlessRatio",
     "Promise",
@@ -39,10 +40,12 @@ __all__ = [
     "Table",
     "Tolerance",
     "Unit",
+    "Wording",
     "delta_in",
     "preset",
     "priors",
     "promise_in",
     "promised",
+    "shape",
     "tolerance_in",
 ]

@@ -5,12 +5,12 @@ A lower end of 0 is open: a prior of 0 cannot be raised, but priors as small as 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.errors import InputError
 
-__all__ = ["EVERY_PRIOR", "Box"]
+__all__ = ["EVERY_PRIOR", "Box", "priors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +26,16 @@ class Box:
         for name in ("p0", "p1", "q0", "q1"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise InputError(f"{name} is {value!r}; the ends of a box must be numbers.")
+                raise InputError("promises.box_not_a_number", name=name, value=value)
             if not 0 <= value <= 1:  # nor is NaN
-                raise InputError(
-                    f"{name} is {value}; priors are probabilities, so the ends of a box lie "
-                    "between 0 and 1."
-                )
+                raise InputError("promises.box_end", name=name, value=value)
             object.__setattr__(self, name, float(value))
         for low, high in (("p0", "p1"), ("q0", "q1")):
             a, b = getattr(self, low), getattr(self, high)
             if a > b:
-                raise InputError(
-                    f"the box is empty: {low} = {a:g} is above {high} = {b:g}. "
-                    "Give the lower end first: --box P0 P1 Q0 Q1."
-                )
+                raise InputError("promises.box_empty", low=low, high=high, a=a, b=b)
             if b == 0:
-                raise InputError(
-                    f"{high[0]} is fixed at 0; to someone who rules it out, nothing can be "
-                    "disclosed. Use a prior above 0."
-                )
+                raise InputError("promises.box_at_zero", name=high[0])
 
     @property
     def p_fixed(self) -> bool:
@@ -83,3 +74,23 @@ class Box:
 
 
 EVERY_PRIOR = Box()
+
+
+def priors(*, p: float | None = None, q: float | None = None, box: Box | None = None) -> Box:
+    """Return the box with p or q fixed, or the box given; all priors if nothing is said.
+
+    >>> str(priors(q=1))
+    '0 < p ≤ 1, q = 1'
+    """
+    out = box or EVERY_PRIOR
+    for name, value in (("p", p), ("q", q)):
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= 1:
+            raise InputError("promises.prior_fixed", name=name, value=value)
+        low, high = (out.p0, out.p1) if name == "p" else (out.q0, out.q1)
+        if not low <= value <= high:
+            raise InputError("promises.outside_box", name=name, value=value, low=low, high=high)
+        ends = {f"{name}0": float(value), f"{name}1": float(value)}
+        out = replace(out, **ends)
+    return out

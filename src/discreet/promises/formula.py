@@ -43,6 +43,7 @@ __all__ = [
 _LONGEST = 2_000
 _DEEPEST = 60
 FUNCTIONS = ("min", "max", "log", "exp", "sqrt")
+_NAMES = ", ".join(FUNCTIONS)
 _BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
@@ -132,30 +133,21 @@ def parse(text: str) -> Expression:
     5.0
     """
     if not isinstance(text, str) or not text.strip():
-        raise FormulaError('the formula is empty; write one in p and q, such as "max(0.1/p, 3)".')
+        raise FormulaError("promises.formula_empty")
     return _parsed(text)
 
 
 @lru_cache(maxsize=128)
 def _parsed(text: str) -> Expression:
     if len(text) > _LONGEST:
-        raise FormulaError(
-            f"the formula has {len(text)} characters; {_LONGEST} are allowed. "
-            "Give a table or a Python function instead."
-        )
+        raise FormulaError("promises.formula_long", characters=len(text), most=_LONGEST)
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise FormulaError(
-            f"the formula {_short(text)} cannot be read; write it as in Python, "
-            'for example "max(0.25/(p*q), 3) if p*q < 0.2 else 1.5".'
-        ) from None
+        raise FormulaError("promises.formula_unreadable", formula=_short(text)) from None
     expression = _convert(tree, 0)
     if isinstance(expression, _TRUTH):
-        raise FormulaError(
-            f"the formula {_short(text)} is a comparison, true or false; it must give a ratio: "
-            'write "3 if p < 0.1 else 1.5".'
-        )
+        raise FormulaError("promises.formula_comparison", formula=_short(text))
     return expression
 
 
@@ -165,24 +157,18 @@ def _short(text: str) -> str:
 
 def _convert(node: ast.expr, depth: int) -> Expression:
     if depth > _DEEPEST:
-        raise FormulaError(f"the formula is nested more than {_DEEPEST} deep; simplify it.")
+        raise FormulaError("promises.formula_deep", most=_DEEPEST)
 
     def number(child: ast.expr) -> Expression:
         out = _convert(child, depth + 1)
         if isinstance(out, _TRUTH):
-            raise FormulaError(
-                f"{_short(ast.unparse(child))} is true or false where a number is needed; "
-                'write "a if test else b".'
-            )
+            raise FormulaError("promises.formula_wants_number", part=_short(ast.unparse(child)))
         return out
 
     def truth(child: ast.expr) -> Expression:
         out = _convert(child, depth + 1)
         if not isinstance(out, _TRUTH):
-            raise FormulaError(
-                f"{_short(ast.unparse(child))} is a number where a comparison is needed; "
-                'write for example "p*q < 0.2".'
-            )
+            raise FormulaError("promises.formula_wants_test", part=_short(ast.unparse(child)))
         return out
 
     match node:
@@ -192,16 +178,13 @@ def _convert(node: ast.expr, depth: int) -> Expression:
             try:
                 return Number(float(value))
             except OverflowError:
-                raise FormulaError("a number in the formula is too large; write inf.") from None
+                raise FormulaError("promises.formula_number_large") from None
         case ast.Name(id="inf"):
             return Number(math.inf)
         case ast.Name(id="p" | "q" as name):
             return Variable(name)
         case ast.Name(id=name):
-            raise FormulaError(
-                f"the name {name!r} is not allowed in a formula; use p, q, inf and "
-                f"{', '.join(FUNCTIONS)}."
-            )
+            raise FormulaError("promises.formula_name", name=name, functions=_NAMES)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             inner = number(operand)
             if isinstance(inner, Number):
@@ -214,16 +197,13 @@ def _convert(node: ast.expr, depth: int) -> Expression:
         case ast.BinOp(op=ast.Pow(), left=left, right=right):
             exponent = number(right)
             if not is_constant(exponent):
-                raise FormulaError(
-                    f"the exponent {_short(ast.unparse(right))} is not a number; "
-                    "write exp(y*log(x)) for x**y."
-                )
+                raise FormulaError("promises.formula_exponent", part=_short(ast.unparse(right)))
             return Power(number(left), evaluate(exponent, 1.0, 1.0))
         case ast.BinOp(op=op, left=left, right=right) if type(op) in _BINARY:
             return Binary(_BINARY[type(op)], number(left), number(right))
         case ast.Compare(left=left, ops=ops, comparators=rights):
             if any(type(op) not in _COMPARE for op in ops):
-                raise FormulaError("a formula compares with < <= > >= == != only.")
+                raise FormulaError("promises.formula_compares")
             sides = [number(left), *(number(right) for right in rights)]
             parts = tuple(
                 Compare(_COMPARE[type(op)], sides[i], sides[i + 1]) for i, op in enumerate(ops)
@@ -237,20 +217,16 @@ def _convert(node: ast.expr, depth: int) -> Expression:
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in FUNCTIONS:
             many = name in ("min", "max")
             if len(arguments) < 1 or (not many and len(arguments) != 1):
-                need = "at least one value" if many else "exactly one value"
-                raise FormulaError(f"{name} takes {need}; it was given {len(arguments)}.")
+                need = "promises.formula_takes_some" if many else "promises.formula_takes_one"
+                raise FormulaError(need, name=name, given=len(arguments))
             return Call(name, tuple(number(argument) for argument in arguments))
         case ast.Call():
-            raise FormulaError(
-                f"{_short(ast.unparse(node.func))} is not a function that a formula may call; "
-                f"use {', '.join(FUNCTIONS)}."
-            )
+            part = _short(ast.unparse(node.func))
+            raise FormulaError("promises.formula_call", part=part, functions=_NAMES)
         case _:
             pass
-    raise FormulaError(
-        f"{_short(ast.unparse(node))} is not allowed in a formula; use numbers, p, q, inf, "
-        f"+ - * / **, comparisons, if-else and {', '.join(FUNCTIONS)}."
-    )
+    part = _short(ast.unparse(node))
+    raise FormulaError("promises.formula_not_allowed", part=part, functions=_NAMES)
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
@@ -289,11 +265,7 @@ def evaluate(expression: Expression, p: float, q: float) -> float:
     except (ZeroDivisionError, ValueError, OverflowError):
         value = math.nan
     if math.isnan(value):
-        raise FormulaError(
-            f"the formula has no value at p = {p:g}, q = {q:g} (a division by zero, a logarithm "
-            "or root of a negative number, or inf - inf); change it, or restrict the priors "
-            "with --box."
-        )
+        raise FormulaError("promises.formula_no_value", p=p, q=q)
     return value
 
 

@@ -1,14 +1,7 @@
 """The one reader of a promise's keys: in YAML, in JSON, and as flags with dashes for underscores.
 
-What may be learned, at the most; several must all hold:
-
-    ratio, posterior, difference      one number each
-    unless_ratio                      with posterior: K&R's max{a/(pq), r}
-    profile: "max(0.25/(p*q), 3)"     a formula
-    table: file.csv, or rows          p, q, ratio
-    counterfactual: R, counts_sensitive_only: true
-    preset: NAME
-    all: [...], groups: {NAME: ...}   several mappings
+What may be learned, at the most: the keys of a shape (`tolerance.SHAPES`), such as `ratio: 3`.
+Several must all hold.
 
 What is guessed: the priors it speaks of.
 
@@ -27,58 +20,48 @@ the same file, and `delta_in` reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency
-from discreet.promises.box import Box
-from discreet.promises.presets import preset
+from discreet.promises.box import Box, priors
 from discreet.promises.promise import Promise, PromiseLike, Surety, promised
-from discreet.promises.shapes import (
-    AllOf,
-    Counterfactual,
-    Difference,
-    Formula,
-    Groups,
-    Posterior,
-    PosteriorUnlessRatio,
-    Ratio,
-    Tolerance,
-    priors,
-)
-from discreet.promises.table import Table
+from discreet.promises.shapes import AllOf
+from discreet.promises.tolerance import SHAPES, Tolerance
 from discreet.promises.unit import PERSON, Unit
 from discreet.reading import text_of, yaml_values
 
 __all__ = [
-    "KEYS",
     "OF_WHOM",
     "PRIORS",
-    "SHAPES",
     "delta_in",
+    "list_of",
     "load_yaml",
     "promise_from",
     "promise_in",
+    "promise_keys",
     "read_text",
+    "shape_keys",
     "tolerance_in",
 ]
 
-SHAPES = frozenset(
-    {
-        "ratio", "posterior", "difference", "unless_ratio", "profile", "table", "preset",
-        "counterfactual", "counts_sensitive_only", "all", "groups",
-    }
-)  # fmt: skip
 PRIORS = frozenset({"about", "p", "q", "box", "values_known"})
 _SURETY = frozenset({"every_output", "confidence", "on_average", "answers", "sided"})
 OF_WHOM = frozenset({"adjacency", "unit", "unit_name", "related"})
-KEYS = SHAPES | PRIORS | _SURETY | OF_WHOM
-"""Every key of a promise."""
-
 _ABOUT = ("membership", "value", "both")
 _LARGEST_FILE = 1_000_000
+
+
+def shape_keys() -> frozenset[str]:
+    """Return the keys of every registered shape: those that say what may be learned."""
+    return frozenset(key.name for known in SHAPES.values() for key in known.keys)
+
+
+def promise_keys() -> frozenset[str]:
+    """Return every key of a promise."""
+    return shape_keys() | PRIORS | _SURETY | OF_WHOM
 
 
 def promise_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Promise:
@@ -87,24 +70,20 @@ def promise_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Promis
     >>> promise_in({"posterior": 0.12, "p": 0.05, "about": "membership"}).tolerance
     Posterior(posterior=0.12, box=Box(p0=0.05, p1=0.05, q0=1.0, q1=1.0))
     """
-    _refuse_unknown(mapping, KEYS | {"delta"})
+    _refuse_unknown(mapping, promise_keys() | {"delta"})
     given = {key: value for key, value in mapping.items() if value is not None}
     adjacency = Adjacency.of(given.get("adjacency", "add-remove"))
     _refuse_membership(given, adjacency)
     surety = _surety(given)
     if surety is not None and surety.reading == "every_output" and delta_in(given):
-        raise ToleranceError(
-            f"every_output asks for pure DP, but delta is {given['delta']!r}; drop one of the two."
-        )
-    unit = PERSON
-    if "unit" in given or "unit_name" in given:
-        unit = Unit.of(str(given.get("unit", "person")), given.get("unit_name"))
+        raise ToleranceError("promises.every_output_with_delta", delta=given["delta"])
+    said = shape_keys() | PRIORS
     return Promise(
-        tolerance_in({key: given[key] for key in given if key in SHAPES | PRIORS}, folder),
+        tolerance_in({key: given[key] for key in given if key in said}, folder),
         surety,
         _word("sided", given.get("sided", "two"), ("one", "two")),
         adjacency,
-        unit,
+        _unit(given) or PERSON,
         given.get("related", 1),
     )
 
@@ -125,16 +104,10 @@ def promise_from(
         given = _with_prior(given)
     if thing is None:
         return promise_in(given, folder)
-    twice = sorted((SHAPES | PRIORS) & set(given))
+    twice = sorted((shape_keys() | PRIORS) & set(given))
     if twice:
-        raise InputError(
-            f"{twice[0]} was given beside a promise that says itself what may be learned; drop one "
-            "of the two."
-        )
+        raise InputError("promises.beside_a_promise", key=twice[0])
     _refuse_unknown(given, _SURETY | OF_WHOM)
-    unit = None
-    if "unit" in given or "unit_name" in given:
-        unit = Unit.of(str(given.get("unit", "person")), given.get("unit_name"))
     return promised(
         thing,
         folder,
@@ -142,22 +115,22 @@ def promise_from(
         sided=given.get("sided"),
         adjacency=given.get("adjacency"),
         related=given.get("related"),
-        unit=unit,
+        unit=_unit(given),
     )
+
+
+def _unit(given: Mapping[str, Any]) -> Unit | None:
+    if "unit" not in given and "unit_name" not in given:
+        return None
+    return Unit.of(str(given.get("unit", "person")), given.get("unit_name"))
 
 
 def _with_prior(given: dict[str, Any]) -> dict[str, Any]:
     prior = given.pop("prior")
     if Adjacency.of(given.get("adjacency", "add-remove")) is not Adjacency.ADD_REMOVE:
-        raise ToleranceError(
-            f"prior is the chance of being in the data, which {given['adjacency']!r} does not "
-            "protect; give the prior of the value as q."
-        )
-    if {"p", "q", "box", "about"} & set(given) - {"about"} or given.get("about") not in (
-        None,
-        "membership",
-    ):
-        raise ToleranceError("prior means p with q = 1; leave out p, q, box and about.")
+        raise ToleranceError("promises.prior_not_protected", adjacency=given["adjacency"])
+    if {"p", "q", "box"} & set(given) or given.get("about") not in (None, "membership"):
+        raise ToleranceError("promises.prior_and_others")
     given.pop("about", None)
     return given | {"p": prior, "q": 1.0}
 
@@ -168,24 +141,21 @@ def tolerance_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Tole
     >>> tolerance_in({"posterior": 0.25, "unless_ratio": 3, "about": "membership"})
     PosteriorUnlessRatio(posterior=0.25, ratio=3.0, box=Box(p0=0.0, p1=1.0, q0=1.0, q1=1.0))
     """
-    _refuse_unknown(mapping, SHAPES | PRIORS)
+    _refuse_unknown(mapping, shape_keys() | PRIORS)
     given = {key: value for key, value in mapping.items() if value is not None}
     parts = _parts(given, _box(given), folder)
     if not parts:
-        raise ToleranceError(
-            "nothing is promised yet: give a ratio, a posterior, a difference, a profile, a table "
-            "or a preset."
-        )
+        raise ToleranceError("promises.nothing_promised")
     return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
 
 
-def _refuse_unknown(mapping: Mapping[str, Any], known: frozenset[str]) -> None:
+def _refuse_unknown(mapping: Mapping[str, Any], known: Set[str]) -> None:
     if not isinstance(mapping, Mapping):
-        raise ToleranceError("a promise must be a mapping, such as {ratio: 3}.")
+        raise ToleranceError("promises.not_a_mapping")
     unknown = sorted(str(key) for key in set(mapping) - known)
     if unknown:
         names = ", ".join(sorted(known))
-        raise ToleranceError(f"a promise has no key {unknown[0][:40]!r}; the keys are: {names}.")
+        raise ToleranceError("promises.unknown_key", key=unknown[0][:40], keys=names)
 
 
 def delta_in(mapping: Mapping[str, Any]) -> float:
@@ -194,7 +164,7 @@ def delta_in(mapping: Mapping[str, Any]) -> float:
     if delta is None:
         return 0.0
     if isinstance(delta, bool) or not isinstance(delta, (int, float)) or not 0 <= delta < 1:
-        raise ToleranceError(f"delta is {delta!r}; it must be a probability below 1.")
+        raise ToleranceError("promises.delta", delta=delta)
     return float(delta)
 
 
@@ -204,15 +174,13 @@ def _surety(given: Mapping[str, Any]) -> Surety | None:
     for key in ("every_output", "on_average"):
         value = given.get(key, False)
         if not isinstance(value, bool):
-            raise ToleranceError(f"{key} is {value!r}; it must be true or false.")
+            raise ToleranceError("promises.not_true_or_false", key=key, value=value)
         said += [key] if value else []
     said += ["confidence"] if "confidence" in given else []
     if len(said) > 1:
-        raise ToleranceError(
-            f"{said[0]} and {said[1]} are two ways of being sure; a promise has one. Drop one."
-        )
+        raise ToleranceError("promises.two_sureties", first=said[0], second=said[1])
     if "answers" in given and said != ["on_average"]:
-        raise ToleranceError("answers goes with on_average; give both.")
+        raise ToleranceError("promises.goes_with", key="answers", other="on_average")
     if not said:
         return None
     if said == ["confidence"]:
@@ -224,46 +192,24 @@ def _surety(given: Mapping[str, Any]) -> Surety | None:
 
 def _word(key: str, value: Any, words: tuple[str, ...]) -> Any:
     if value not in words:
-        raise ToleranceError(f"{key} is {value!r}; it must be {' or '.join(words)}.")
+        raise ToleranceError("promises.not_one_of", key=key, value=value, words=" or ".join(words))
     return value
 
 
 def _parts(given: dict[str, Any], box: Box, folder: Path | None) -> list[Tolerance]:
-    readers: dict[str, Callable[[Any], Tolerance]] = {
-        "ratio": lambda x: Ratio(x, box),
-        "difference": lambda x: Difference(x, box),
-        "profile": lambda x: Formula(x, box),
-        "table": lambda x: _table(x, box, folder),
-        "preset": lambda x: preset(str(x)),
-        "counterfactual": lambda x: Counterfactual(x, given.get("counts_sensitive_only", False)),
-        "all": lambda x: AllOf(tuple(tolerance_in(part, folder) for part in _list("all", x))),
-        "groups": lambda x: _groups(x, folder),
-    }
-    if "counts_sensitive_only" in given and "counterfactual" not in given:
-        raise ToleranceError("counts_sensitive_only goes with counterfactual; give both.")
-    if not isinstance(alone := given.get("counts_sensitive_only", False), bool):
-        raise ToleranceError(f"counts_sensitive_only is {alone!r}; it must be true or false.")
-    if "unless_ratio" in given and "posterior" not in given:
-        raise ToleranceError("unless_ratio goes with posterior; for a ratio alone write ratio.")
-    parts = [_posterior(given, box)] if "posterior" in given else []
-    parts += [read(given[key]) for key, read in readers.items() if key in given]
-    own = {"preset", "counterfactual", "all", "groups"} & set(given)
+    for name, kind in SHAPES.items():
+        for key in kind.keys:
+            if key.name in given and name not in given:
+                raise ToleranceError("promises.goes_with", key=key.name, other=name)
+            if key.kind is bool and not isinstance(value := given.get(key.name, False), bool):
+                raise ToleranceError("promises.not_true_or_false", key=key.name, value=value)
+    asked = {name: kind for name, kind in SHAPES.items() if name in given}
+    parts = [kind.from_keys(given, box, folder) for kind in asked.values()]
+    own = {name for name, kind in asked.items() if kind.own_priors}
     named = PRIORS & set(given)
     if own and named:
-        raise ToleranceError(f"{min(own)} names its own priors; leave out {min(named)}.")
+        raise ToleranceError("promises.names_own_priors", key=min(own), prior=min(named))
     return parts
-
-
-def _posterior(given: dict[str, Any], box: Box) -> Tolerance:
-    if "unless_ratio" in given:
-        return PosteriorUnlessRatio(given["posterior"], given["unless_ratio"], box)
-    if box.p1 * box.q1 == 1:
-        raise ToleranceError(
-            "posterior alone cannot hold for every prior: someone who is already that sure may "
-            "learn nothing. Fix the prior (p: 0.05), restrict it (box: [0, 0.05, 0, 1]), or add "
-            "unless_ratio: 3."
-        )
-    return Posterior(given["posterior"], box)
 
 
 def _box(given: dict[str, Any]) -> Box:
@@ -273,59 +219,41 @@ def _box(given: dict[str, Any]) -> Box:
         _word("about", about, _ABOUT)
     if "box" in given:
         if about is not None:
-            raise ToleranceError(
-                "about and box both name the priors; drop one of the two (membership is q from 1 "
-                "to 1, value is p from 1 to 1)."
-            )
-        ends = _list("box", given["box"])
+            raise ToleranceError("promises.about_and_box")
+        ends = list_of("box", given["box"])
         if len(ends) != 4:
-            raise ToleranceError(f"box has {len(ends)} ends; it needs four: P0 P1 Q0 Q1.")
+            raise ToleranceError("promises.box_ends", ends=len(ends))
         box = Box(*ends)
     known = given.get("values_known", False)
     if not isinstance(known, bool):
-        raise ToleranceError(f"values_known is {known!r}; it must be true or false.")
+        raise ToleranceError("promises.not_true_or_false", key="values_known", value=known)
     if known and about == "value":
-        raise ToleranceError("values_known means about: membership; drop it, or about: value.")
+        raise ToleranceError("promises.values_known_and_value")
     p, q = given.get("p"), given.get("q")
     if known or about == "membership":
         if q not in (None, 1):
             what = "values_known" if known else "about: membership"
-            raise ToleranceError(f"{what} means q = 1, but q is {q!r}; drop one of the two.")
+            raise ToleranceError("promises.means_q", what=what, q=q)
         q = 1
     if about == "value":
         if p not in (None, 1):
-            raise ToleranceError(f"about: value means p = 1, but p is {p!r}; drop one of the two.")
+            raise ToleranceError("promises.means_p", p=p)
         p = 1
     if about == "both" and p is not None and q is not None:
-        raise ToleranceError("about: both leaves a prior free, but p and q are fixed; drop about.")
+        raise ToleranceError("promises.both_but_fixed")
     return priors(p=p, q=q, box=box)
 
 
 def _refuse_membership(given: Mapping[str, Any], adjacency: Adjacency) -> None:
     if adjacency is not Adjacency.ADD_REMOVE and given.get("about") == "membership":
-        raise ToleranceError(
-            f"under {adjacency.value!r} everyone is in the data, so membership is not protected "
-            "and cannot be promised; promise a value (about: value), or use add-remove."
-        )
+        raise ToleranceError("promises.membership_not_protected", adjacency=adjacency.value)
 
 
-def _list(key: str, value: Any) -> list[Any]:
+def list_of(key: str, value: Any) -> list[Any]:
+    """Return the list that a key holds, or say that it must be one."""
     if not isinstance(value, (list, tuple)):
-        raise ToleranceError(f"{key} must be a list, such as [0, 0.1, 0, 1].")
+        raise ToleranceError("promises.not_a_list", key=key)
     return list(value)
-
-
-def _groups(value: Any, folder: Path | None) -> Groups:
-    if not isinstance(value, Mapping):
-        raise ToleranceError("groups must be a mapping from a name to a tolerance.")
-    return Groups(tuple((str(name), tolerance_in(part, folder)) for name, part in value.items()))
-
-
-def _table(value: Any, box: Box, folder: Path | None) -> Table:
-    if isinstance(value, str):
-        path = (folder or Path()) / value
-        return Table.from_csv(read_text(path), box)
-    return Table.from_rows(_list("table", value), box)
 
 
 def read_text(path: Path) -> str:
@@ -337,7 +265,7 @@ def load_yaml(text: str) -> Mapping[str, Any]:
     """Return the mapping in a YAML text, safely loaded; `promise:` or `tolerance:` may wrap it."""
     loaded = yaml_values(text, "the promise")
     if not isinstance(loaded, Mapping):
-        raise InputError("the YAML must be a mapping, such as `ratio: 3`.")
+        raise InputError("promises.yaml_no_mapping")
     if len(loaded) == 1 and next(iter(loaded)) in ("promise", "tolerance"):
         return next(iter(loaded.values())) or {}
     return loaded

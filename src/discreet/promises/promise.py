@@ -3,7 +3,7 @@
 A promise has four parts.
 
 - *What is guessed, and how much may be learned*: the tolerance, a risk profile r*(p, q) over its
-  box of priors (`shapes`). p is the prior of being in the data, q that of the sensitive value.
+  box of priors (`tolerance`). p is the prior of being in the data, q that of the sensitive value.
 - *How surely*: for every output (pure DP alone can do that); with a confidence C, for each unit,
   over the noise; or on average, for values: the chance that the best guess is right.
 - *Both ways or one*: two-sided, ratios and differences also bound how far a belief may fall.
@@ -27,10 +27,11 @@ from typing import Any, Literal, TypeAlias
 
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency
-from discreet.promises.shapes import Counterfactual, Formula, Function, Tolerance, leaves
+from discreet.promises.shapes import Formula, Function
+from discreet.promises.tolerance import Tolerance
 from discreet.promises.unit import PERSON, Unit
 
-__all__ = ["CONFIDENCE", "EVERY_OUTPUT", "Promise", "PromiseLike", "Surety", "promised"]
+__all__ = ["CONFIDENCE", "EVERY_OUTPUT", "Promise", "PromiseLike", "Surety", "name_of", "promised"]
 
 CONFIDENCE = 0.99
 """How surely a promise holds that cannot hold for every output, where nothing is said."""
@@ -59,14 +60,11 @@ class Surety:
         if self.reading == "confidence":
             c = self.confidence
             if isinstance(c, bool) or not isinstance(c, (int, float)) or not 0 < c < 1:
-                raise InputError(
-                    f"confidence is {c!r}; it must lie strictly between 0 and 1. For every output, "
-                    "say every_output: true."
-                )
+                raise InputError("promises.confidence", confidence=c)
             object.__setattr__(self, "confidence", float(c))
         n = self.answers
         if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 2):
-            raise InputError(f"answers is {n!r}; it must be a whole number, 2 or more.")
+            raise InputError("promises.answers", answers=n)
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the keys that say so."""
@@ -99,70 +97,45 @@ at most 3-fold, up or down.'
     def __post_init__(self) -> None:
         object.__setattr__(self, "adjacency", Adjacency.of(self.adjacency))
         if self.sided not in ("one", "two"):
-            raise InputError(
-                f"sided is {self.sided!r}; it must be 'two' (belief may move either way) or 'one' "
-                "(only increases count)."
-            )
+            raise InputError("beliefs.sided", sided=self.sided)
         k = self.related
         if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= 1_000_000:
-            raise InputError(
-                f"related is {k!r}; it must be a whole number, 1 or more: how many units' data "
-                "depend on each other."
-            )
+            raise InputError("promises.related_units", related=k)
         if not isinstance(self.tolerance, Tolerance):
-            raise InputError(
-                f"{self.tolerance!r} is not a tolerance; give a shape such as Ratio(3), a formula "
-                "or a function of p and q."
-            )
-        for _, part in leaves(self.tolerance):
+            raise InputError("promises.not_a_tolerance", tolerance=self.tolerance)
+        for _, part in self.tolerance.leaves():
             self._check(part)
 
-    def _check(self, part: Any) -> None:
+    def _check(self, part: Tolerance) -> None:
         if self.adjacency is not Adjacency.ADD_REMOVE and part.box.p1 != 1:
-            raise ToleranceError(
-                f"p is at most {part.box.p1:g} here, but under {self.adjacency.value!r} everyone "
-                "is in the data (p = 1) and only values are protected; give the prior of the value "
-                "as q."
-            )
+            values = {"p": part.box.p1, "adjacency": self.adjacency.value}
+            raise ToleranceError("promises.everyone_is_in", **values)
         if self.surety is not None and self.surety.reading == "on_average":
             self._check_guess(part)
 
-    def _check_guess(self, part: Any) -> None:
-        if isinstance(part, Counterfactual) or (
-            self.adjacency is Adjacency.ADD_REMOVE and part.box.p0 != 1
-        ):
-            raise ToleranceError(
-                "on average, a promise is about a guessed value of someone in the data; membership "
-                "is not a guess of this kind. Say about: value, with q the chance of the most "
-                "likely answer."
-            )
+    def _check_guess(self, part: Tolerance) -> None:
+        central = self.adjacency is Adjacency.ADD_REMOVE
+        if not part.guessable or (central and part.box.p0 != 1):
+            raise ToleranceError("promises.no_guess")
         answers = None if self.surety is None else self.surety.answers
         if answers is not None and part.box.q0 * answers < 1:
-            raise ToleranceError(
-                f"of {answers} answers the most likely one has a chance of at least "
-                f"{1 / answers:.4g}, and q is {part.box.q0:g}; a guess cannot start below that. "
-                "Give q, the chance of the most likely answer, or more answers."
-            )
+            least = {"least": 1 / answers, "q": part.box.q0}
+            raise ToleranceError("promises.guess_too_low", answers=answers, **least)
 
     @property
-    def parts(self) -> tuple[tuple[str | None, Any], ...]:
+    def parts(self) -> tuple[tuple[str | None, Tolerance], ...]:
         """The single tolerances, each with the name of its group; under replace with p = 1."""
-        found = tuple(leaves(self.tolerance))
+        found = tuple(self.tolerance.leaves())
         if self.adjacency is Adjacency.ADD_REMOVE:
             return found
-        return tuple(
-            (name, part)
-            if isinstance(part, Counterfactual)
-            else (name, replace(part, box=replace(part.box, p0=1.0)))
-            for name, part in found
-        )
+        return tuple((name, part.where_all_are_in()) for name, part in found)
 
     @property
     def about(self) -> Literal["membership", "value", "both"]:
         """What is guessed: membership (q = 1), a value (p = 1), or both."""
         if self.adjacency is not Adjacency.ADD_REMOVE:
             return "value"
-        boxes = [part.box for _, part in leaves(self.tolerance)]
+        boxes = [part.box for _, part in self.tolerance.leaves()]
         if all(box.q0 == 1 for box in boxes):
             return "membership"
         return "value" if all(box.p0 == 1 for box in boxes) else "both"
@@ -232,9 +205,7 @@ at most 3-fold, up or down.'
     @property
     def id(self) -> str:
         """A name for it: equal keys give equal names, whatever account they stand in."""
-        keys = self.to_mapping(of_whom=False)
-        text = json.dumps(keys, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return name_of(self.to_mapping(of_whom=False))
 
     def sentence(self, audience: str = "public") -> str:
         """Say it in words for an audience: public, technical or regulator."""
@@ -244,6 +215,12 @@ at most 3-fold, up or down.'
 
     def __str__(self) -> str:
         return self.sentence()
+
+
+def name_of(keys: Mapping[str, Any]) -> str:
+    """Return the name that keys give to a promise: a hash of them."""
+    text = json.dumps(keys, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _finite(value: Any) -> Any:
@@ -278,9 +255,6 @@ def promised(thing: PromiseLike, folder: Path | None = None, **changes: Any) -> 
     elif callable(thing):
         found = Promise(Function(thing))
     else:
-        raise InputError(
-            f"{thing!r} is not a promise; give a tolerance such as Ratio(3), its keys as a "
-            "mapping, a formula in p and q, or a function of them."
-        )
+        raise InputError("promises.not_a_promise", thing=thing)
     given = {name: value for name, value in changes.items() if value is not None}
     return replace(found, **given) if given else found

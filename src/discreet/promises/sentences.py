@@ -7,24 +7,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.errors import InputError
 from discreet.guarantees import Adjacency
 from discreet.promises.box import Box
-from discreet.promises.shapes import (
-    AllOf,
-    Counterfactual,
-    Difference,
-    Formula,
-    Groups,
-    Posterior,
-    PosteriorUnlessRatio,
-    Ratio,
-    Tolerance,
-)
-from discreet.promises.table import Table
-from discreet.words import catalogue
+from discreet.promises.shapes.posterior import percent
+from discreet.promises.tolerance import Wording
+from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.promises.promise import Promise
@@ -37,114 +27,52 @@ AUDIENCES = ("public", "technical", "regulator")
 def sentence(promise: Promise, audience: str = "public") -> str:
     """Return what is promised, in words for the audience."""
     if audience not in AUDIENCES:
-        raise InputError(f"audience is {audience!r}; it must be one of: {', '.join(AUDIENCES)}.")
-    said = [f"{_tolerance(promise, promise.tolerance)}."]
-    said += _surely(promise)
+        raise InputError("promises.audience", audience=audience, audiences=", ".join(AUDIENCES))
+    said = [f"{promise.tolerance.told(lambda box: _words(promise, box))}."]
+    surety = promise.surety
+    if surety is not None:
+        confidence = percent(surety.confidence or 0.0)
+        said.append(say(f"promises.surely.{surety.reading}", confidence=confidence))
     if promise.related > 1:
-        said.append(_say("related", units=str(promise.related)))
+        said.append(say("promises.related", units=promise.related))
     if audience == "technical":
-        said.append(_say("technical", adjacency=promise.adjacency.value, priors=_priors(promise)))
+        boxes = "; ".join(dict.fromkeys(str(part.box) for _, part in promise.parts))
+        adjacency = promise.adjacency.value
+        said.append(say("promises.technical", adjacency=adjacency, priors=boxes))
     if audience == "regulator":
-        adversary = "adversary_weak" if promise.every_output else "adversary_strong"
-        said.append(_say("regulator", unit=str(promise.unit), adversary=_limits(adversary)))
+        against = say(f"statement.limits.adversary_{'weak' if promise.every_output else 'strong'}")
+        said.append(say("promises.regulator", unit=str(promise.unit), adversary=against))
     return " ".join(said)
 
 
-def _say(name: str, /, **values: str) -> str:
-    return catalogue().say(f"promise.{name}", **values)
-
-
-def _limits(name: str) -> str:
-    return catalogue().say(f"statement.limits.{name}")
-
-
-def _tolerance(promise: Promise, tolerance: Tolerance) -> str:
-    match tolerance:
-        case AllOf(parts):
-            first, *rest = (_tolerance(promise, part) for part in parts)
-            return _say("and").join([first, *map(_lower, rest)])
-        case Groups(named):
-            return _say("and").join(
-                _say("group", name=name, text=_lower(_tolerance(promise, part)))
-                for name, part in named
-            )
-    return _one(promise, tolerance)
-
-
-def _one(promise: Promise, part: Any) -> str:
-    ways = "both" if promise.sided == "two" else "up"
-    name, priors = _who(promise, part.box)
-    values = {
-        "event": _event(promise, part.box),
-        "Nobody": _say(f"Nobody.{name}", **priors),
-        "anyone": _say(f"anyone.{name}", **priors),
-    }
-    match part:
-        case Ratio(ratio, _):
-            return _say(f"ratio_{ways}", fold=f"{ratio:g}", **values)
-        case Difference(difference, _):
-            return _say(f"difference_{ways}", points=f"{100 * difference:.4g}", **values)
-        case Posterior(posterior, _):
-            return _say("posterior", after=_percent(posterior), **values)
-        case PosteriorUnlessRatio(posterior, ratio, _):
-            return _say("unless", after=_percent(posterior), fold=f"{ratio:g}", **values)
-        case Counterfactual(ratio, _):
-            return _say("counterfactual", fold=f"{ratio:g}", unit=str(promise.unit), **values)
-        case Formula(text, _):
-            return _say("formula", formula=text, **values)
-        case Table(rows, _):
-            return _say("table", rows=str(len(rows)), **values)
-    return _say("function", name=_name(part), **values)
-
-
-def _event(promise: Promise, box: Box) -> str:
-    """What is guessed: that the unit is in, its value, or both."""
-    if promise.adjacency is not Adjacency.ADD_REMOVE or box.p0 == 1:
-        return catalogue().say("event.sensitive", unit=str(promise.unit))
-    name = "event.in_data" if box.q0 == 1 else "event.in_and_sensitive"
-    return catalogue().say(name, unit=str(promise.unit))
-
-
-def _who(promise: Promise, box: Box) -> tuple[str, dict[str, str]]:
-    """Which adversaries: everybody, those at one prior, or those in a range of priors."""
+def _words(promise: Promise, box: Box) -> Wording:
+    """What the sentence of one tolerance speaks of: what is guessed, and by whom."""
+    unit = str(promise.unit)
     value = promise.adjacency is not Adjacency.ADD_REMOVE or box.p0 == 1
+    event = "sensitive" if value else "in_data" if box.q0 == 1 else "in_and_sensitive"
+    who, priors = _who(value, box)
+    return Wording(
+        event=say(f"event.{event}", unit=unit),
+        nobody=say(f"promises.Nobody.{who}", **priors),
+        anyone=say(f"promises.anyone.{who}", **priors),
+        unit=unit,
+        both_ways=promise.sided == "two",
+    )
+
+
+def _who(value: bool, box: Box) -> tuple[str, dict[str, str]]:
+    """Which adversaries: everybody, those at one prior, or those in a range of priors."""
     if value or box.q0 == 1:
         low, high = (box.q0, box.q1) if value else (box.p0, box.p1)
         if low == high:
-            return "at", {"before": _percent(low)}
+            return "at", {"before": percent(low)}
         if (low, high) == (0, 1):
             return "everybody", {}
-        return "between", {"low": _percent(low), "high": _percent(high)}
+        return "between", {"low": percent(low), "high": percent(high)}
     if (box.p0, box.p1, box.q0, box.q1) == (0, 1, 0, 1):
         return "everybody", {}
     if box.p_fixed and (box.q0, box.q1) == (0, 1):
-        return "at_p", {"p": _percent(box.p1)}
+        return "at_p", {"p": percent(box.p1)}
     if box.p_fixed and box.q_fixed:
-        return "at_both", {"p": _percent(box.p1), "q": _percent(box.q1)}
+        return "at_both", {"p": percent(box.p1), "q": percent(box.q1)}
     return "in_box", {"box": str(box)}
-
-
-def _surely(promise: Promise) -> list[str]:
-    surety = promise.surety
-    if surety is None:
-        return []
-    if surety.reading == "confidence":
-        return [_say("confidence", confidence=_percent(surety.confidence or 0.0))]
-    return [_say(surety.reading)]
-
-
-def _priors(promise: Promise) -> str:
-    return "; ".join(dict.fromkeys(str(part.box) for _, part in promise.parts))
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.10g} %"
-
-
-def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]
-
-
-def _name(part: Any) -> str:
-    function = getattr(part, "function", None)
-    return str(getattr(function, "__name__", None) or type(part).__name__)

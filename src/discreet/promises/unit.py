@@ -36,17 +36,14 @@ class Unit:
     def of(cls, kind: str, name: str | None = None, columns: tuple[str, ...] = ()) -> Unit:
         """Return a unit by its kind and, if it has one, its own name."""
         if kind not in KINDS:
-            raise InputError(f"unit is {kind!r}; it must be one of: {', '.join(KINDS)}.")
+            raise InputError("promises.unit", unit=kind, kinds=", ".join(KINDS))
         if name is None:
             return cls(kind, _usual(kind, columns))
         if not isinstance(name, str) or not name.strip():
-            raise InputError("the unit's name is empty; write it as in a sentence: one aircraft.")
+            raise InputError("promises.unit_name_empty")
         text = " ".join(name.split())
         if len(text) > _LONGEST or not text.isprintable():
-            raise InputError(
-                f"the unit's name must be one printable line of at most {_LONGEST} characters, "
-                "such as: one aircraft."
-            )
+            raise InputError("promises.unit_name", most=_LONGEST)
         return cls(kind, text)
 
     @property

@@ -190,7 +190,7 @@ def _technical_joining(belief: Belief) -> list[str]:
     joined = decimals(right_guess(belief.guarantee, without), "up")
     out = [say("reports.technical.join", without=shown, joined=joined)]
     if isinstance(belief.guarantee, PureDP):
-        from discreet.beliefs.pure import counterfactual_upper
+        from discreet.beliefs.bounds import counterfactual_upper
 
         believed = decimals(counterfactual_upper(belief.guarantee.epsilon, without), "up")
         out.append(say("reports.technical.counterfactual", without=shown, joined=believed))

@@ -5,7 +5,7 @@ protected at all as long as that is rare. So of n people up to nδ may be expose
 expectation, and a δ near 1/n allows one person's record to be published on every occasion (Dwork
 and Roth 2014, §2.3, who ask for δ far below 1/n; Kasiviswanathan and Smith 2014 for Bayesian
 adversaries). δ is neither the probability that something is learned nor the failure probability δ'
-of a belief bound, which may be larger by far: see `discreet.beliefs.approximate`.
+of a belief bound, which may be larger by far: see `discreet.beliefs.loss_bounds`.
 """
 
 from __future__ import annotations

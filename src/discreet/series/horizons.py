@@ -21,9 +21,8 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from discreet.beliefs import membership, pure
-from discreet.beliefs.assumptions import assumptions_for
-from discreet.beliefs.belief import Assumptions, Sided, Strength
+from discreet.beliefs import bounds
+from discreet.beliefs.belief import Assumptions, Sided, Strength, assumptions_for
 from discreet.beliefs.confidence import failure_of
 from discreet.beliefs.guesses import right_guess
 from discreet.beliefs.loss_bounds import LossBound
@@ -33,7 +32,7 @@ from discreet.budgets.keeping import Kept, OneLoss, one_loss
 from discreet.budgets.limits import Limits, limits_of
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import Adjacency, PureDP
-from discreet.promises.keys import PRIORS, SHAPES, promise_from
+from discreet.promises.keys import PRIORS, promise_from, shape_keys
 from discreet.promises.promise import Promise, PromiseLike
 from discreet.rounding import decimal_up, up
 from discreet.series.accumulating import Part, Parts, adjacency_of, guarantee_of, loss_of_plan
@@ -208,7 +207,7 @@ def horizon(
 def _asked(promise: PromiseLike | None, keys: dict[str, Any], upto: int | None) -> Promise | None:
     """Return the promise that is followed; None where only the way is asked for."""
     given = {key for key, value in keys.items() if value is not None}
-    if promise is None and not given & SHAPES:
+    if promise is None and not given & shape_keys():
         if upto is None:
             raise InputError(
                 "no limit was given; say what must not be passed, a posterior or a difference or "
@@ -420,8 +419,8 @@ class _Watched:
         if about == "membership":
             posterior = None
             if self.prior is not None:
-                posterior = membership.posterior(largest, self.prior.p).upper
-            difference = membership.differences(largest, None).upper
+                posterior = bounds.posterior(largest, self.prior.p).upper
+            difference = bounds.differences(largest, None).upper
             return Step(k, posterior, difference, largest, found.excess)
         central = self.promise.adjacency is Adjacency.ADD_REMOVE
         # A value: one loss between two values, the two steps themselves where `alone` says so.
@@ -430,9 +429,9 @@ class _Watched:
         if self.prior is not None:
             where = self.promise.adjacency if self.alone is None else Adjacency.REPLACE
             loss = largest if where is Adjacency.ADD_REMOVE else across
-            ratio = pure.ratio(loss, self.prior, where)[1]
+            ratio = bounds.ratio(loss, self.prior, where)[1]
             posterior = min(1.0, up(self.prior.pq * ratio))
-        difference = membership.differences(across, None).upper
+        difference = bounds.differences(across, None).upper
         return Step(k, posterior, difference, largest, found.excess)
 
 

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
-from discreet.beliefs.assumptions import assumptions_for
-from discreet.beliefs.belief import Assumptions, Strength
+from discreet.beliefs.belief import Assumptions, Strength, assumptions_for
 from discreet.beliefs.notebook import html_table
 from discreet.budgets.keeping import Kept, largest
 from discreet.budgets.limits import Limits, limits_of

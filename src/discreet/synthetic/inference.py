@@ -32,6 +32,7 @@ import numpy as np
 
 from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
+from discreet.numerics import bracket, incomplete_beta, log_beta_term
 from discreet.synthetic.law import CUT, Synthesizer, beta_binomial, whole
 from discreet.synthetic.records import as_counts, law_of
 from discreet.words import say
@@ -77,10 +78,10 @@ class Posterior:
         start = self.first + self.a, self.n - self.first + self.b
         x = np.arange(self.first, self.first + len(self.weights) - 1)
         ratios = np.log(self.n - x - 1 + self.b) - np.log(x + 1 + self.a)
-        log_t = _log_step(p, *start) + np.concatenate(
+        log_t = log_beta_term(p, *start) + np.concatenate(
             [[0.0], np.cumsum(ratios + math.log(p) - math.log1p(-p))]
         )
-        below = _beta_cdf(p, *start) - np.concatenate([[0.0], np.cumsum(np.exp(log_t[:-1]))])
+        below = incomplete_beta(p, *start) - np.concatenate([[0.0], np.cumsum(np.exp(log_t[:-1]))])
         return float(np.clip(self.weights @ below, 0.0, 1.0))
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
@@ -105,11 +106,7 @@ class Posterior:
 
     def _bracket(self, level: float) -> tuple[float, float]:
         """Return two neighbouring points around the quantile at `level`."""
-        low, high = 0.0, 1.0
-        while high - low > 1e-12 * max(high, 1e-6):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.cdf(middle) < level else (low, middle)
-        return low, high
+        return bracket(lambda p: self.cdf(p) < level, 0.0, 1.0, relative=1e-12, least=1e-6)
 
     def _repr_html_(self) -> str:
         low, high = self.interval()
@@ -213,31 +210,3 @@ def _cells(cell: int | Sequence[int] | None, size: int) -> list[int]:
     if not all(0 <= one < size for one in chosen):
         raise InputError("synthetic.bad_cell", cell=cell, last=size - 1)
     return chosen
-
-
-def _log_step(p: float, a: float, b: float) -> float:
-    """log of p^a (1−p)^{b−1}/(a B(a, b))."""
-    log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
-    return a * math.log(p) + (b - 1) * math.log1p(-p) - math.log(a) - log_beta
-
-
-def _beta_cdf(p: float, a: float, b: float) -> float:
-    """I_p(a, b), by its continued fraction (DLMF 8.17.22) on the side where it converges fast."""
-    if p > (a + 1) / (a + b + 2):
-        return 1 - _beta_cdf(1 - p, b, a)
-    front = math.exp(_log_step(p, a, b) + math.log1p(-p))
-    tiny = 1e-300
-    c, d, fraction = 1.0, 0.0, 1.0
-    # The modified method of Lentz for 1 + d1/(1 + d2/(1 + …)); about √max(a, b) steps are needed.
-    for i in range(1, 200 + 20 * math.isqrt(int(max(a, b)) + 1)):
-        m = i // 2
-        if i % 2:
-            term = -(a + m) * (a + b + m) * p / ((a + 2 * m) * (a + 2 * m + 1))
-        else:
-            term = m * (b - m) * p / ((a + 2 * m - 1) * (a + 2 * m))
-        d = 1 / ((1 + term * d) or tiny)
-        c = (1 + term / c) or tiny
-        fraction *= c * d
-        if abs(c * d - 1) < 1e-16:
-            break
-    return min(1.0, max(0.0, front / fraction))

@@ -104,10 +104,7 @@ def range_for_ratio(p: float, q: float, ratio: float) -> Range:
     inf
     """
     if not ratio > 1:
-        raise ToleranceError(
-            f"the ratio tolerated at p = {p:g}, q = {q:g} is {ratio:g}; it must be above 1: no "
-            "release at all keeps a belief from growing a little."
-        )
+        raise ToleranceError("beliefs.ratio_not_above_one", p=p, q=q, ratio=ratio)
     if math.isinf(ratio) or _bounds_nothing(p, q, ratio):
         return EVERYTHING
     inverse = 1 / ratio

@@ -10,14 +10,17 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from discreet.errors import ToleranceError
 from discreet.promises.box import EVERY_PRIOR, Box
-from discreet.promises.shapes import Tolerance, check_ratio
+from discreet.promises.shapes.ratio import constant_ratio
+from discreet.promises.tolerance import Key, Solved, Tolerance, Wording, check_ratio
+from discreet.words import say
 
 __all__ = ["Table"]
 
@@ -33,6 +36,8 @@ class Table(Tolerance):
     3.0
     """
 
+    keys = (Key("table", str, metavar="FILE"),)
+
     rows: tuple[Row, ...]
     box: Box = EVERY_PRIOR
 
@@ -41,20 +46,17 @@ class Table(Tolerance):
             sorted((_prior("p", p), _prior("q", q), check_ratio(r)) for p, q, r in self.rows)
         )
         if not rows:
-            raise ToleranceError("the table is empty; give rows of p, q and ratio.")
+            raise ToleranceError("promises.table_empty")
         object.__setattr__(self, "rows", rows)
         seen: set[tuple[float, float]] = set()
         for p, q, _ in rows:
             if (p, q) in seen:
-                raise ToleranceError(f"the table gives p = {p:g}, q = {q:g} twice; keep one row.")
+                raise ToleranceError("promises.table_twice", p=p, q=q)
             seen.add((p, q))
         for p in self._axis(0):
             for q in self._axis(1):
                 if (p, q) not in seen:
-                    raise ToleranceError(
-                        f"the table has a hole: there is no row for p = {p:g}, q = {q:g}. "
-                        "Give every p with every q."
-                    )
+                    raise ToleranceError("promises.table_hole", p=p, q=q)
         ps, qs = self._axis(0), self._axis(1)
         covered = Box(ps[0], ps[-1], qs[0], qs[-1])
         inside = (
@@ -64,11 +66,17 @@ class Table(Tolerance):
             and self.box.q1 <= covered.q1
         )
         if not inside:
-            raise ToleranceError(
-                f"the table covers {covered}, the tolerance speaks of {self.box}: outside the "
-                f"table there is a hole. Add rows, or restrict the priors with --box "
-                f"{covered.p0:g} {covered.p1:g} {covered.q0:g} {covered.q1:g}."
-            )
+            raise ToleranceError("promises.table_too_small", covered=covered, box=self.box)
+
+    @classmethod
+    def from_keys(cls, given: Mapping[str, Any], box: Box, folder: Path | None) -> Tolerance:
+        """Return it from `table`: the name of a CSV file, or rows."""
+        from discreet.promises.keys import list_of, read_text
+
+        value = given["table"]
+        if isinstance(value, str):
+            return cls.from_csv(read_text((folder or Path()) / value), box)
+        return cls.from_rows(list_of("table", value), box)
 
     @classmethod
     def from_csv(cls, text: str, box: Box | None = None) -> Table:
@@ -76,15 +84,12 @@ class Table(Tolerance):
         try:
             lines = list(csv.reader(io.StringIO(text), strict=True))
         except csv.Error as error:
-            raise ToleranceError(f"the table is not CSV ({error}).") from None
+            raise ToleranceError("promises.table_not_csv", error=error) from None
         lines = [line for line in lines if any(cell.strip() for cell in line)]
         header = [cell.strip().lower() for cell in lines[0]] if lines else []
         if header != ["p", "q", "ratio"]:
             found = ",".join(header)[:60]
-            raise ToleranceError(
-                f"the table's header is {found!r}; it must be p,q,ratio, a prior and the ratio "
-                "tolerated there on each line."
-            )
+            raise ToleranceError("promises.table_header", header=found)
         return cls.from_rows(lines[1:], box)
 
     @classmethod
@@ -94,13 +99,11 @@ class Table(Tolerance):
         for number, row in enumerate(rows, start=1):
             cells = [row.get(key) for key in ("p", "q", "ratio")] if isinstance(row, dict) else row
             if not isinstance(cells, (list, tuple)) or len(cells) != 3:
-                raise ToleranceError(f"row {number} of the table does not have p, q and ratio.")
+                raise ToleranceError("promises.table_row", row=number)
             try:
                 p, q, ratio = (float(cell) for cell in cells)
             except (TypeError, ValueError, OverflowError):
-                raise ToleranceError(
-                    f"row {number} of the table holds something that is not a number."
-                ) from None
+                raise ToleranceError("promises.table_number", row=number) from None
             out.append((p, q, ratio))
         return cls(tuple(out), box or EVERY_PRIOR)
 
@@ -123,15 +126,29 @@ class Table(Tolerance):
         """Return r*(p, q): the least ratio of the cells that hold the prior."""
         held = [least for box, least in self.cells() if box.contains(p, q)]
         if not held:
-            raise ToleranceError(f"p = {p:g}, q = {q:g} lies outside the table.")
+            raise ToleranceError("promises.table_outside", p=p, q=q)
         return min(held)
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the keys of a tolerance file."""
         return {"table": [list(row) for row in self.rows]} | self.box.to_mapping()
 
+    def closed_form(self) -> Solved:
+        """Return the least of the cells: on each the ratio is constant."""
+        cells = [constant_ratio(ratio, box) for box, ratio in self.cells()]
+        upper = min(cell.upper for cell in cells)
+        return min(cells)._replace(upper=upper, method=say("promises.method.cells"))
+
+    def least_ratio(self) -> float:
+        """Return the least ratio of all cells."""
+        return min(ratio for _, ratio in self.cells())
+
+    def sentence(self, words: Wording) -> str:
+        """Say it in words."""
+        return words.fill("promises.sentence.table", rows=str(len(self.rows)))
+
     def __str__(self) -> str:
-        return f"the ratio is at most that of a table of {len(self.rows)} priors ({self.box})"
+        return say("promises.short.table", rows=len(self.rows), box=self.box)
 
 
 def _spans(axis: list[float]) -> list[tuple[float, float]]:
@@ -140,7 +157,5 @@ def _spans(axis: list[float]) -> list[tuple[float, float]]:
 
 def _prior(name: str, value: float) -> float:
     if math.isnan(value) or not 0 <= value <= 1:
-        raise ToleranceError(
-            f"the table has {name} = {value:g}; a prior is a probability between 0 and 1."
-        )
+        raise ToleranceError("promises.table_prior", name=name, value=value)
     return float(value)

@@ -1,0 +1,81 @@
+"""Numerical methods: the safe end of a bracket, minima, normal quantiles, floats beside exact."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import mpmath as mp
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet import numerics
+
+STEADY = settings(derandomize=True, deadline=None, max_examples=200)
+
+
+@STEADY
+@given(st.floats(1e-300, 1e300), st.booleans())
+def test_a_bracket_ends_beside_the_root_on_the_side_that_holds(root: float, below: bool) -> None:
+    def holds(x: float) -> bool:
+        return x <= root if below else x >= root
+
+    ends = (0.0, 8e307) if below else (8e307, 0.0)
+    kept, broken = numerics.bracket(holds, *ends)
+    assert holds(kept)
+    assert not holds(broken)
+    assert math.nextafter(kept, broken) == broken
+
+
+def test_a_bracket_stops_where_it_is_told_to() -> None:
+    kept, broken = numerics.bracket(lambda x: x < 0.3, 0.0, 1.0, relative=0.1)
+    assert 0 < broken - kept <= 0.1 * broken
+    kept, broken = numerics.bracket(lambda x: x < 0.3, 0.0, 1.0, halvings=3)
+    assert (kept, broken) == (0.25, 0.375)
+    kept, broken = numerics.bracket(lambda x: x <= 0, 0.0, 1.0, relative=0.1, least=0.5)
+    assert broken <= 0.05
+
+
+@STEADY
+@given(st.floats(1e-6, 1e6), st.floats(0.2, 5))
+def test_narrowing_takes_no_more_steps_than_bisection(root: float, power: float) -> None:
+    calls = []
+
+    def at(x: float) -> float:
+        calls.append(x)
+        return x**power - root**power
+
+    low, high = (0.0, at(0.0)), (2 * root, at(2 * root))
+    place, found = numerics.narrow(at, lambda value: value, low, high)
+    assert found <= 0 < at(place * (1 + 1e-14) + 1e-300)
+    assert len(calls) <= 60
+
+
+@STEADY
+@given(st.floats(1e-300, 0.5))
+def test_the_normal_quantile_against_mpmath(level: float) -> None:
+    with mp.workdps(40):
+        x = mp.mpf(numerics.upper_normal(level))
+        tail = mp.erfc(x / mp.sqrt(2)) / 2
+        assert abs(mp.log(tail) - mp.log(mp.mpf(level))) < mp.mpf("1e-12") * (1 + x * x)
+
+
+def test_a_level_of_nothing_is_far_out() -> None:
+    assert numerics.upper_normal(0.0) == 40.0
+
+
+@STEADY
+@given(st.fractions(min_value=0, max_value=1000))
+def test_floats_on_both_sides_of_a_fraction(x: Fraction) -> None:
+    low, high = numerics.float_down(x), numerics.float_up(x)
+    assert Fraction(repr(low)) <= x <= Fraction(repr(high))
+    assert high in (low, math.nextafter(low, math.inf))
+
+
+@pytest.mark.parametrize("x", ["0.01", "2", "1e-300", "0.30000000000000000001", "4"])
+def test_a_square_root_from_below(x: str) -> None:
+    root = numerics.root_down(Decimal(x))
+    assert Fraction(repr(root)) ** 2 <= Fraction(x)
+    assert Fraction(repr(math.nextafter(root, 1e9))) ** 2 > Fraction(x)
