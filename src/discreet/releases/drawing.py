@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, TypeAlias
 
 from discreet.errors import DataError
@@ -17,8 +18,9 @@ from discreet.noise import discrete_gaussian, discrete_laplace, noisy_max
 from discreet.releases.engines.base import Engine, KeySet, Labels, Query
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
-from discreet.releases.statistic import Noisy
+from discreet.releases.statistics.base import Noisy, Result
 from discreet.releases.tables import Table, table_of
+from discreet.words import say
 
 __all__ = ["Drawn", "Observe", "Progress", "draw", "passes", "query_of", "with_noise"]
 
@@ -54,7 +56,7 @@ def draw(
     tell = progress or _silent
     _refuse_nulls(plan, engine)
     found: dict[tuple[str, ...], KeySet] = {}
-    results = []
+    drawn: dict[str, Result] = {}
     for group in passes(plan.statistics):
         cells = group[0].cells
         if group[0].found_by is not None:
@@ -62,9 +64,11 @@ def draw(
             if by not in found:
                 found[by] = _found(plan, engine, group[0], tell)
             cells = found[by]
-        results += _answered(plan, engine, group, cells, tell, observe)
-    order = {planned.name: place for place, planned in enumerate(plan.statistics)}
-    results.sort(key=lambda result: order[result[0]])
+        drawn |= {one.name: one for one in _answered(plan, engine, group, cells, tell, observe)}
+    results: list[Result] = []
+    for _, tables in groupby(plan.statistics, key=lambda planned: planned.entry.name):
+        listed = list(tables)
+        results += listed[0].entry.finished([drawn[planned.name] for planned in listed])
     return table_of(results, plan.columns())
 
 
@@ -105,10 +109,7 @@ def _refuse_nulls(plan: Plan, engine: Engine) -> None:
         numbers += [field.column for field in fields if not isinstance(field, Labels)]
     missing = engine.missing(set(texts), set(numbers))
     if missing is not None:
-        raise DataError(
-            f"column {missing!r} has missing values, and the spec says nulls: refuse. Fill "
-            "them in, or say nulls: drop."
-        )
+        raise DataError("releases.draw.nulls", column=missing)
 
 
 def _found(plan: Plan, engine: Engine, planned: Planned, tell: Progress) -> KeySet:
@@ -116,7 +117,9 @@ def _found(plan: Plan, engine: Engine, planned: Planned, tell: Progress) -> KeyS
     call = plan.calls(str(planned.found_by))[KEYS]
     found = engine.find_keys(plan.spec.protect.column, planned.by, planned.contribution)
     noisy = discrete_laplace(
-        found.units, call.scale, progress=lambda done, total: tell("finding keys", done, total)
+        found.units,
+        call.scale,
+        progress=lambda done, total: tell(say("releases.progress.keys"), done, total),
     )
     least = call.threshold or 0
     places = [
@@ -134,16 +137,16 @@ def _answered(
     cells: KeySet | None,
     tell: Progress,
     observe: Observe | None,
-) -> list[Any]:
+) -> list[Result]:
     """Answer the statistics of one pass."""
     if cells is not None and not len(cells):
-        return [(p.name, cells, p.statistic.extra, []) for p in group]
-    tell("bounding and aggregating", 0, 1)
+        return [Result(p.name, cells, p.statistic.extra, []) for p in group]
+    tell(say("releases.progress.measuring"), 0, 1)
     measured = engine.measure(query_of(plan, group, cells))
-    tell("bounding and aggregating", 1, 1)
+    tell(say("releases.progress.measuring"), 1, 1)
     results = []
     for planned in group:
-        confidence = plan.confidences[planned.name]
+        confidence = plan.confidence(planned.name)
         noisy: dict[str, Noisy] = {}
         for name, call in plan.calls(planned.name).items():
             if name == KEYS:
@@ -152,8 +155,8 @@ def _answered(
             if observe is not None:
                 observe(drawn)
             noisy[name] = drawn.noisy
-        answers = planned.statistic.answers(noisy, plan.spec.interval)
-        results.append((planned.name, cells, planned.statistic.extra, answers))
+        rows = planned.statistic.rows(noisy, plan.spec.interval)
+        results.append(Result(planned.name, cells, planned.statistic.extra, rows))
     return results
 
 
@@ -166,7 +169,7 @@ def _drawn(
     tell: Progress,
 ) -> Drawn:
     part = call.asked.part
-    what = f"drawing noise for {planned.name}"
+    what = say("releases.progress.noise", statistic=planned.name)
     if part.form == "numbers":
         numbers = planned.statistic.numbers(part.name, measured)
         values = with_noise(call, numbers, lambda done, total: tell(what, done, total))

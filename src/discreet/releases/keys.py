@@ -14,6 +14,7 @@ from __future__ import annotations
 import csv
 import filecmp
 import math
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
@@ -31,11 +32,7 @@ def public_keys(spec: InFolder, name: str, column: str) -> tuple[str, ...]:
     path = spec.path(name)
     source = _source(spec)
     if source is not None and _same(path, source):
-        raise PolicyError(
-            f"the keys of {column!r} are read from {name!r}, which is the protected source or a "
-            "copy of it: they would publish who is in the data. List the public values in a file "
-            "of their own, or pay for finding them with keys: {discover: {delta: …}}."
-        )
+        raise PolicyError("releases.keys.from_source", column=column, file=name)
     return keys_from_file(path, column)
 
 
@@ -65,8 +62,7 @@ def refuse_unit_column(spec: InFolder, by: tuple[str, ...], statistic: str) -> N
     own = [column for column in by if column in spec.protect.column]
     if own:
         raise PolicyError(
-            f"{statistic}: column {own[0]!r} names the protected {spec.protect.unit}, and groups "
-            "by it would publish each of them. Group by another column."
+            "releases.keys.unit_column", whose=statistic, column=own[0], unit=spec.protect.unit
         )
 
 
@@ -76,28 +72,26 @@ def keys_from_file(path: Path, column: str) -> tuple[str, ...]:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             rows = list(csv.reader(lines))
     except OSError as error:
-        raise SpecError(f"the keys {path.name} cannot be read: {error.strerror}.") from None
+        raise SpecError("releases.keys.unreadable", file=path.name, reason=error.strerror) from None
     except (UnicodeDecodeError, csv.Error):
-        raise SpecError(f"the keys {path.name} are not CSV in UTF-8.") from None
+        raise SpecError("releases.keys.no_csv", file=path.name) from None
     header, *body = rows or [[]]
     if column in header:
         place = header.index(column)
     elif len(header) == 1:
         place = 0
     else:
-        raise SpecError(
-            f"the keys {path.name} have no column {column!r}; name one so, or keep a single column."
-        )
+        raise SpecError("releases.keys.no_column", file=path.name, column=column)
     keys = tuple(row[place] for row in body if len(row) > place and row[place] != "")
     if not keys:
-        raise SpecError(f"the keys {path.name} have no rows; list each public value of {column!r}.")
+        raise SpecError("releases.keys.no_rows", file=path.name, column=column)
     if len(set(keys)) != len(keys):
-        raise SpecError(f"the keys {path.name} list a value of {column!r} twice; list each once.")
+        raise SpecError("releases.keys.twice", file=path.name, column=column)
     return keys
 
 
 def cells_of(
-    spec: Spec, by: tuple[str, ...], keys: dict[str, tuple[str, ...] | str]
+    spec: Spec, by: tuple[str, ...], keys: Mapping[str, tuple[str, ...] | str]
 ) -> KeySet | None:
     """Return the cells of a statistic over public keys; None where it has one cell."""
     if not by:
@@ -109,7 +103,6 @@ def cells_of(
     size = math.prod(len(values) for values in lists)
     if size > MOST_CELLS:
         raise SpecError(
-            f"the keys of {', '.join(by)} make {size:,} cells; at most {MOST_CELLS:,} are released "
-            "in one statistic. Use fewer columns or coarser keys."
+            "releases.keys.many_cells", columns=", ".join(by), size=size, most=MOST_CELLS
         )
     return KeySet(by, tuple(product(*lists)))

@@ -62,6 +62,11 @@ class Number:
         """How many values it may take."""
         return self.high - self.low + 1
 
+    @property
+    def script(self) -> str:
+        """The field in a script for OpenDP (`noise.standalone`)."""
+        return f"multiple({self.column!a}, {self.low}, {self.high}, {float(self.resolution)!r})"
+
 
 @dataclass(frozen=True, slots=True)
 class Bins:
@@ -75,6 +80,11 @@ class Bins:
         """How many places there are."""
         return len(self.edges) - 1
 
+    @property
+    def script(self) -> str:
+        """The field in a script for OpenDP (`noise.standalone`)."""
+        return f"between({self.column!a}, {list(self.edges)!r})"
+
 
 @dataclass(frozen=True, slots=True)
 class Labels:
@@ -87,6 +97,11 @@ class Labels:
     def size(self) -> int:
         """How many places there are."""
         return len(self.labels)
+
+    @property
+    def script(self) -> str:
+        """The field in a script for OpenDP (`noise.standalone`)."""
+        return f"label({self.column!a}, {list(self.labels)!a})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +117,11 @@ class Steps:
     step: float
     size: int
     cap: float
+
+    @property
+    def script(self) -> str:
+        """The field in a script for OpenDP (`noise.standalone`)."""
+        return f"ladder({self.column!a}, {self.start!r}, {self.step!r}, {self.size}, {self.cap!r})"
 
 
 Field: TypeAlias = Number | Bins | Labels | Steps
