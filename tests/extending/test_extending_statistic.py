@@ -162,9 +162,9 @@ def test_spec_schema_prices_and_forms_know_them(spec: dict[str, Any], tmp_path: 
     assert [c["part"] for c in shown.to_dict()["calls"]] == ["hits", "all"] + ["choice"] * 3
     assert len(shown.to_dict()["accuracy"][0]["assumed"]) == 3
     assert [(f.name, f.takes) for f in Share.form()] == [("share", "column"), ("value", "text")]
-    with pytest.raises(SpecError, match="statistic 1.value is missing"):
+    with pytest.raises(SpecError, match=r"statistic 1\.value is missing"):
         load(spec | {"statistics": [{"share": "colour"}]})
-    with pytest.raises(SpecError, match="exactly one of the keys: .*, share, quartiles"):
+    with pytest.raises(SpecError, match=r"exactly one of the keys: .*, share, quartiles"):
         load(spec | {"statistics": [{"portion": "colour"}]})
 
 

@@ -19,6 +19,7 @@ from itertools import product
 from pathlib import Path
 
 from discreet.errors import PolicyError, SpecError
+from discreet.releases.engines import file_of
 from discreet.releases.engines.base import KeySet
 from discreet.releases.spec import InFolder, Spec
 
@@ -38,13 +39,8 @@ def public_keys(spec: InFolder, name: str, column: str) -> tuple[str, ...]:
 
 def _source(spec: InFolder) -> Path | None:
     """The file that holds the protected data, if it is one."""
-    given = spec.source
-    if given is None:
-        return None
-    if "://" not in given:
-        return spec.path(given)
-    scheme, _, rest = given.partition(":///")
-    return spec.path(rest.partition("?")[0]) if scheme == "duckdb" and rest else None
+    name = None if spec.source is None else file_of(spec.source)
+    return None if name is None else spec.path(name)
 
 
 def _same(path: Path, source: Path) -> bool:

@@ -30,8 +30,8 @@ from discreet.promises import delta_in
 from discreet.releases import outputs
 from discreet.releases.confirmation import Confirm, Say, confirmed, quiet, user
 from discreet.releases.drawing import Progress, draw
+from discreet.releases.engines import opened
 from discreet.releases.engines.base import Engine
-from discreet.releases.engines.opening import opened
 from discreet.releases.planning import Plan, plan_of
 from discreet.releases.recovery import Repeat, charged_for, recover, repeat_of
 from discreet.releases.spec import Spec, load

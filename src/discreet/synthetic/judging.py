@@ -23,7 +23,7 @@ import numpy as np
 
 from discreet.errors import InputError
 from discreet.guarantees import PureDP, parameters
-from discreet.releases.engines.opening import opened
+from discreet.releases.engines import opened
 from discreet.synthetic import files, source
 from discreet.synthetic.assessment import Assessment, Search, assess_counts, search
 from discreet.synthetic.cells import Cells

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.beliefs.notebook import html_grid
 from discreet.guarantees import PureDP, parameters
 from discreet.lazily import missing
-from discreet.releases.engines.opening import opened
+from discreet.releases.engines import opened
 from discreet.statements import PRIORS
 from discreet.synthetic import source, wording
 from discreet.synthetic.assessment import Search, draw_copies
