@@ -563,7 +563,7 @@ def test_noise_is_drawn_only_after_the_charge_is_durable(
 ) -> None:
     account()
     order: list[str] = []
-    true_draw, true_open = drawing.discrete_laplace, Ledger.reserve
+    true_draw, true_open = drawing.add_noise, Ledger.reserve
 
     def draw(*values: Any, **more: Any) -> Any:
         order.append("draw")
@@ -574,7 +574,7 @@ def test_noise_is_drawn_only_after_the_charge_is_durable(
         order.append("reserve")
         return entry
 
-    monkeypatch.setattr(drawing, "discrete_laplace", draw)
+    monkeypatch.setattr(drawing, "add_noise", draw)
     monkeypatch.setattr(Ledger, "reserve", reserve)
     _made(spec, people, tmp_path)
     assert order == ["reserve", "draw"]

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from discreet.errors import DataError
-from discreet.noise import discrete_gaussian, discrete_laplace, noisy_max
+from discreet.noise import add_noise, noisy_max
 from discreet.releases.engines.base import Engine, KeySet, Labels, Query
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
@@ -116,11 +116,8 @@ def _found(plan: Plan, engine: Engine, planned: Planned, tell: Progress) -> KeyS
     """Find the keys that enough units have, by noisy counts and the threshold paid for."""
     call = plan.calls(str(planned.found_by))[KEYS]
     found = engine.find_keys(plan.spec.protect.column, planned.by, planned.contribution)
-    noisy = discrete_laplace(
-        found.units,
-        call.scale,
-        progress=lambda done, total: tell(say("releases.progress.keys"), done, total),
-    )
+    what = say("releases.progress.keys")
+    noisy = with_noise(call, found.units, lambda done, total: tell(what, done, total))
     least = call.threshold or 0
     places = [
         place
@@ -189,5 +186,4 @@ def with_noise(
     call: Priced, numbers: Sequence[int], progress: Callable[[int, int], None] | None = None
 ) -> list[int]:
     """Add the noise of a call to whole numbers."""
-    noise = discrete_gaussian if call.mechanism == "gaussian" else discrete_laplace
-    return noise(numbers, call.scale, progress=progress)
+    return add_noise(call.law, numbers, progress=progress)

@@ -71,10 +71,11 @@ class Priced:
 
     @cached_property
     def law(self) -> Geometric | DiscreteGaussian:
-        """The law of the noise, in multiples of the resolution."""
+        """The law of the noise, in multiples of the resolution; its scale is exactly this one."""
         if self.mechanism == "gaussian":
             return DiscreteGaussian(self.scale)
-        return Geometric(1 / self.scale)
+        above, below = self.scale.as_integer_ratio()
+        return Geometric(float(below), above)
 
     @property
     def sd(self) -> float:
