@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -19,17 +20,14 @@ import pytest
 from discreet.errors import SpecError
 from discreet.ledger import Ledger
 from discreet.releases import Release, release
-from discreet.releases import engines as offered
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines import opened, register_engine
+from discreet.releases.engines import ENGINES, opened, register_engine
 from discreet.releases.engines.base import Column, Counting, Found, KeySet, Query
 from discreet.releases.engines.duckdb import DuckDB
 
 
 class Rows:
     """Rows in memory, every value a text; it counts rows and refuses the rest."""
-
-    able: frozenset[Any] = frozenset()
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         self.rows = rows
@@ -92,11 +90,9 @@ def open_lines(source: str, path_of: Callable[[str], Path]) -> Rows:
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
     """Register the engine for the time of a test."""
-    before = dict(offered.ENGINES)
-    register_engine("lines", example="lines://visits.jsonl")(open_lines)
-    yield
-    offered.ENGINES.clear()
-    offered.ENGINES.update(before)
+    with patch.dict(ENGINES):
+        register_engine("lines", example="lines://visits.jsonl")(open_lines)
+        yield
 
 
 def _people() -> list[dict[str, Any]]:

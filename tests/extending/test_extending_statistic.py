@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import jsonschema
 import pyarrow as pa
@@ -94,12 +95,10 @@ class Quartiles(Bounded):
 @pytest.fixture(autouse=True)
 def added() -> Iterator[None]:
     """Register both for the time of a test."""
-    before = dict(KINDS)
-    register("share")(Share)
-    register("quartiles")(Quartiles)
-    yield
-    KINDS.clear()
-    KINDS.update(before)
+    with patch.dict(KINDS):
+        register("share")(Share)
+        register("quartiles")(Quartiles)
+        yield
 
 
 @pytest.fixture

@@ -544,7 +544,7 @@ def test_a_crash_before_the_files_leaves_the_charge_and_is_told(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(drawing, "discrete_laplace", crash)
+        patched.setattr(drawing, "add_noise", crash)
         with pytest.raises(KeyboardInterrupt):
             release(spec, data=people, folder=tmp_path)
     assert ledger.remaining("people").floats("down")["epsilon"] == 99.0  # type: ignore[union-attr]

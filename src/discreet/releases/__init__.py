@@ -4,9 +4,9 @@
     made = release("clinic.yaml")          # a Release: release_id, spent, remaining, files, table
     release("clinic.yaml", dry_run=True)   # a Preview: cost and accuracy; nothing read or spent
 
-`spec` and `questions` are what is asked; `contributions`, `statistic` and `statistics` (with
-`choices`) what it measures and how sensitive that is; `pricing` and `planning` what it costs;
-`engines` where the rows are; `pipeline` the way through, by `drawing`, with `recovery` of what an
+`spec` (read by `models`) is what is asked; `statistics`, one file each, what is measured, with
+`contributions` how sensitive that is; `pricing` and `planning` what it costs; `engines` where the
+rows are; `pipeline` the way through, by `drawing`, with `recovery` of what an
 earlier run left and `confirmation` for whoever asks; `tables`, `outputs` and `statement` what is
 left on disk; `script` the same release as OpenDP code.
 """

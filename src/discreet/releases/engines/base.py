@@ -23,7 +23,6 @@ from typing import Literal, Protocol, TypeAlias
 from discreet.releases.contributions import Contribution
 
 __all__ = [
-    "Ability",
     "Bins",
     "Column",
     "Counting",
@@ -39,10 +38,6 @@ __all__ = [
     "Summing",
     "Tally",
 ]
-
-Ability: TypeAlias = Literal["memory", "files", "folders", "tables", "nested units"]
-"""What an engine can do beyond the rest of this file: take a table from Python, read a file or a
-folder of files, read a table of a database, tell units apart by a column of lists or structures."""
 
 Column: TypeAlias = Literal["integer", "number", "text", "moment", "truth", "other"]
 """What an engine says of a column's type: enough to check a spec against, without data."""
@@ -194,10 +189,8 @@ class Found:
 class Engine(Protocol):
     """Where the rows are.
 
-    What it is not `able` to do it refuses in a clear sentence, and never does by halves.
+    What it cannot do it refuses in a clear sentence, and never does by halves.
     """
-
-    able: frozenset[Ability]
 
     @property
     def columns(self) -> Mapping[str, Column]:

@@ -73,7 +73,7 @@ def _quoted(text: str) -> str:
 class DuckDB(SQLEngine):
     """One source, opened for one release."""
 
-    able = frozenset({"memory", "files", "tables", "nested units"})
+    nested_units = True
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, spill: Path) -> None:
         self._connection = connection

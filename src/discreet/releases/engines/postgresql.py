@@ -148,7 +148,7 @@ _hash = _called(name="hashfloat8extended", signature=(("float64", "int64"), "int
 class PostgreSQL(SQLEngine):
     """One table of a server, opened for one release."""
 
-    able = frozenset({"tables", "nested units"})
+    nested_units = True
 
     def __init__(self, connection: psycopg.Connection[Any], name: str) -> None:
         self._connection = connection

@@ -145,8 +145,6 @@ class _Spoken(Dialect):
 class Spark(SQLEngine):
     """One table or folder, opened for one release."""
 
-    able = frozenset({"files", "folders", "tables"})
-
     def __init__(self, session: SparkSession, frame: DataFrame, end: Callable[[], None]) -> None:
         self._session = session
         self._end = end

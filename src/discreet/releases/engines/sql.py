@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import ibis
 
@@ -19,7 +19,6 @@ from discreet.errors import DataError
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import expressions
 from discreet.releases.engines.base import (
-    Ability,
     Column,
     Counting,
     Found,
@@ -58,7 +57,8 @@ def _compiled(operation: Any, dialect: str) -> str:
 class SQLEngine(ABC):
     """One source, opened for one release."""
 
-    able: frozenset[Ability] = frozenset()
+    nested_units: ClassVar[bool] = False
+    """Whether units may be told apart by a column of lists or structures."""
 
     def __init__(
         self, columns: Mapping[str, Column], schema: ibis.Schema, dialect: Dialect
@@ -199,7 +199,7 @@ class SQLEngine(ABC):
 
     def _check_unit(self, unit: Sequence[str]) -> None:
         for column in unit:
-            if self._columns[column] == "other" and "nested units" not in self.able:
+            if self._columns[column] == "other" and not self.nested_units:
                 raise DataError("engines.unit_column", column=column)
 
     def _key_table(self, cells: KeySet) -> Table:

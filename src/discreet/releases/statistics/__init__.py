@@ -7,16 +7,16 @@ statistic from outside registers in the same way (`docs/extending.md`).
 from __future__ import annotations
 
 from discreet.releases.statistics.base import KINDS, Statistic, register
-from discreet.releases.statistics.best import Best
 
-# isort: off  (in the order in which they are offered)
+# In the order in which they are offered.
+# isort: off
 from discreet.releases.statistics.count import Count
-from discreet.releases.statistics.histogram import Histogram
+from discreet.releases.statistics.sum import Sum
 from discreet.releases.statistics.moments import Mean, Variance
 from discreet.releases.statistics.quantile import Quantile
+from discreet.releases.statistics.histogram import Histogram
+from discreet.releases.statistics.best import Best
 from discreet.releases.statistics.randomized import Randomized
-from discreet.releases.statistics.sum import Sum
-
 # isort: on
 
 __all__ = [

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from pydantic_core import core_schema
@@ -331,7 +331,8 @@ class Statistic(Closed):
         """Return the fields of a form for the keys of its own, the one that names it first."""
         own = [name for name in cls.model_fields if name not in _ASKED_OF_ALL]
         own.sort(key=lambda name: name != cls.kind)
-        return tuple(_form_field(name, cls.model_fields[name]) for name in own)
+        keys = cls.model_json_schema()["properties"]
+        return tuple(_form_field(name, cls.model_fields[name], keys[name]) for name in own)
 
     @classmethod
     def label(cls) -> str:
@@ -343,29 +344,25 @@ class Statistic(Closed):
 _ASKED_OF_ALL = ("name", "weight", "within", "by", "keys")
 
 
-def _form_field(name: str, field: Any) -> FormField:
+_TAKES: dict[str | None, Any] = {"string": "text", "number": "number", "integer": "number"}
+
+
+def _form_field(name: str, field: Any, schema: Mapping[str, Any]) -> FormField:
     """Derive a form's field from a model's: words from the catalogue, else the model's own."""
 
     def words(part: str, otherwise: str) -> str:
         text = f"releases.forms.{name}.{part}"
         return say(text) if has(text) else otherwise
 
-    alternatives = [one for one in get_args(field.annotation) or () if one is not type(None)]
-    literal = [one for one in alternatives if isinstance(one, str)]
-    takes: Any = "other"
+    first = schema.get("anyOf", [schema])[0]
+    options = tuple((one, words(one, one)) for one in first.get("enum", ()))
+    takes: Any = "choice" if options else _TAKES.get(first.get("type"), "other")
+    if first.get("type") == "array":
+        items = first.get("items") or first["prefixItems"][0]
+        takes = "texts" if items.get("type") == "string" else "numbers"
+    label = name.replace("_", " ")
     if "column" in field.metadata:
-        takes = "column"
-    elif literal:
-        takes = "choice"
-    elif float in (field.annotation, *alternatives[:1]) and Ellipsis not in alternatives:
-        takes = "numbers" if len(alternatives) > 1 else "number"
-    elif field.annotation is str:
-        takes = "text"
-    elif Ellipsis in alternatives:
-        takes = "texts" if alternatives[0] is str else "numbers"
-    elif alternatives and float in get_args(alternatives[0]):
-        takes = "numbers"
-    label = say("releases.forms.column") if takes == "column" else name.replace("_", " ")
+        takes, label = "column", say("releases.forms.column")
     return FormField(
         name,
         takes,
@@ -373,7 +370,7 @@ def _form_field(name: str, field: Any) -> FormField:
         words("label", field.title or label),
         words("hint", field.description or ""),
         words("example", ""),
-        tuple((one, words(one, one)) for one in literal),
+        options,
     )
 
 

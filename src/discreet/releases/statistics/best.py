@@ -12,12 +12,12 @@ import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from discreet.errors import SpecError
+from discreet.noise.standalone import revenues
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Bins, Labels, Measure, Steps, Tally
 from discreet.releases.models import Closed, as_tuple
@@ -146,10 +146,7 @@ class Best(Statistic):
     def scores(self, part: str, measured: Measured) -> list[list[int]]:
         """The scores of every candidate."""
         (counts,) = measured[self.measure_name(part)]
-        if self.score == "count":
-            return [list(counts)]
-        at_least = list(accumulate(reversed(counts)))[::-1]
-        return [[price * n for price, n in zip(self.multiples, at_least, strict=True)]]
+        return [list(counts) if self.score == "count" else revenues(counts, self.multiples)]
 
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """The candidate chosen."""

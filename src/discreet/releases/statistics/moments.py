@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import SpecError
+from discreet.noise.standalone import average
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Counting, Measure, Number, Summing
 from discreet.releases.statistics.base import (
@@ -77,7 +78,7 @@ class _Moment(Bounded):
             return min(max(x, bottom), top)
 
         for count, total in zip(counts.values, totals.values, strict=True):
-            value = inside(Fraction(total, max(count, 1)))
+            value = average(total, count, reach, signed=signed)
             least, most = count - counts.half_width, count + counts.half_width
             if least < 1:
                 yield value, bottom, top

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import field_validator
 
 from discreet.errors import SpecError
+from discreet.noise.standalone import ranks
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Measure, Number, Tally
 from discreet.releases.statistics.base import (
@@ -89,15 +90,7 @@ class Quantile(Bounded):
 
     def scores(self, part: str, measured: Measured) -> list[list[int]]:
         """The scores of every multiple, a list a group."""
-        a, b = self.share.numerator, self.share.denominator
-        scores = []
-        for counts in measured[self.measure_name(part)]:
-            total, below, cell = sum(counts), 0, []
-            for count in counts:
-                cell.append(-abs((b - a) * below - a * (total - below - count)))
-                below += count
-            scores.append(cell)
-        return scores
+        return [ranks(counts, self.share) for counts in measured[self.measure_name(part)]]
 
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """The value chosen in each group; its error is one of rank, so it has no interval."""

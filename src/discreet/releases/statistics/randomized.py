@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from discreet.errors import SpecError
 from discreet.laws.gaussian import Gaussian
+from discreet.noise.standalone import unbiased
 from discreet.releases.engines.base import Labels
 from discreet.releases.models import distinct_keys
 from discreet.releases.statistics.base import (
@@ -77,10 +78,8 @@ class Randomized(Tallied):
         rows = []
         for start in range(0, len(given.values), k):
             cell = given.values[start : start + k]
-            total = sum(cell)
-            half = Fraction(z * math.sqrt(max(total, 0) * 0.25 + noise)) / (keep - lie)
-            true = [(count - lie * total) / (keep - lie) for count in cell]
-            rows.append([Answer((), x, x - half, x + half) for x in true])
+            half = Fraction(z * math.sqrt(max(sum(cell), 0) * 0.25 + noise)) / (keep - lie)
+            rows.append([Answer((), x, x - half, x + half) for x in unbiased(cell, keep)])
         return labelled(rows, self.answers)
 
     def assumed(self, size: int) -> dict[str, list[int]]:
