@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from discreet.errors import DataError
 from discreet.noise import add_noise, noisy_max
@@ -53,7 +54,7 @@ def draw(
     observe: Observe | None = None,
 ) -> Table:
     """Measure what a plan asks, add noise, and read the answers."""
-    tell = progress or _silent
+    tell = _teller(progress)
     _refuse_nulls(plan, engine)
     found: dict[tuple[str, ...], KeySet] = {}
     drawn: dict[str, Result] = {}
@@ -72,8 +73,20 @@ def draw(
     return table_of(results, plan.columns())
 
 
-def _silent(what: str, done: int, total: int) -> None:
-    """Show no progress."""
+class _Tell(Protocol):
+    """Tells how far something is: the name of its text, done, total, and the text's values."""
+
+    def __call__(self, name: str, done: int, total: int, **values: str) -> None: ...
+
+
+def _teller(progress: Progress | None) -> _Tell:
+    """Return what tells progress in words; where nobody asks, no words are made."""
+
+    def tell(name: str, done: int, total: int, **values: str) -> None:
+        if progress is not None:
+            progress(say(name, **values), done, total)
+
+    return tell
 
 
 def passes(statistics: tuple[Planned, ...]) -> list[list[Planned]]:
@@ -112,12 +125,11 @@ def _refuse_nulls(plan: Plan, engine: Engine) -> None:
         raise DataError("releases.draw.nulls", column=missing)
 
 
-def _found(plan: Plan, engine: Engine, planned: Planned, tell: Progress) -> KeySet:
+def _found(plan: Plan, engine: Engine, planned: Planned, tell: _Tell) -> KeySet:
     """Find the keys that enough units have, by noisy counts and the threshold paid for."""
     call = plan.calls(str(planned.found_by))[KEYS]
     found = engine.find_keys(plan.spec.protect.column, planned.by, planned.contribution)
-    what = say("releases.progress.keys")
-    noisy = with_noise(call, found.units, lambda done, total: tell(what, done, total))
+    noisy = with_noise(call, found.units, partial(tell, "releases.progress.keys"))
     least = call.threshold or 0
     places = [
         place
@@ -132,15 +144,15 @@ def _answered(
     engine: Engine,
     group: list[Planned],
     cells: KeySet | None,
-    tell: Progress,
+    tell: _Tell,
     observe: Observe | None,
 ) -> list[Result]:
     """Answer the statistics of one pass."""
     if cells is not None and not len(cells):
         return [Result(p.name, cells, p.statistic.extra, []) for p in group]
-    tell(say("releases.progress.measuring"), 0, 1)
+    tell("releases.progress.measuring", 0, 1)
     measured = engine.measure(query_of(plan, group, cells))
-    tell(say("releases.progress.measuring"), 1, 1)
+    tell("releases.progress.measuring", 1, 1)
     results = []
     for planned in group:
         confidence = plan.confidence(planned.name)
@@ -163,13 +175,13 @@ def _drawn(
     cells: KeySet | None,
     measured: Mapping[str, Any],
     confidence: float,
-    tell: Progress,
+    tell: _Tell,
 ) -> Drawn:
     part = call.asked.part
-    what = say("releases.progress.noise", statistic=planned.name)
+    drawing = partial(tell, "releases.progress.noise", statistic=planned.name)
     if part.form == "numbers":
         numbers = planned.statistic.numbers(part.name, measured)
-        values = with_noise(call, numbers, lambda done, total: tell(what, done, total))
+        values = with_noise(call, numbers, drawing)
         return Drawn(
             planned, call, cells, numbers, Noisy(values, call.half_width(confidence), call.sd)
         )
@@ -178,7 +190,7 @@ def _drawn(
     law = "exponential" if call.mechanism == "exponential" else "permute-and-flip"
     for done, cell in enumerate(scores, start=1):
         chosen.append(noisy_max(cell, call.scale, law=law))  # type: ignore[arg-type]
-        tell(what, done, len(scores))
+        drawing(done, len(scores))
     return Drawn(planned, call, cells, None, Noisy(chosen, 0, call.sd))
 
 
