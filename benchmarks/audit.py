@@ -93,10 +93,10 @@ def run(trials: int = 10_000) -> dict[str, Any]:
     shares = {}
     for share in SHARES:
 
-        def less(values: Any, scale: float, share: float = share, **_: Any) -> list[int]:
-            return discrete_laplace(values, scale * share)
+        def less(law: Any, values: Any, share: float = share, **_: Any) -> list[int]:
+            return discrete_laplace(values, law.scale * share)
 
-        with patch.object(drawing, "discrete_laplace", less):
+        with patch.object(drawing, "add_noise", less):
             shares[share] = _audited(one, trials)
     return {"trials": trials, "sound": sound, "share of the noise": shares}
 

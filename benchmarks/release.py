@@ -80,7 +80,7 @@ def accuracy_of(folder: Path, opened: Callable[[Path], Any]) -> str:
 def _open(source: Path) -> Any:
     from discreet.releases.engines.duckdb import DuckDB
 
-    return DuckDB.open(str(source), source)
+    return DuckDB.open(str(source), Path)
 
 
 def _ours(

@@ -118,7 +118,7 @@ def _file(folder: Path, rows: int) -> Prepared:
     import duckdb
     import numpy as np
 
-    from discreet.releases.engines.opening import opened
+    from discreet.releases.engines import opened
     from discreet.synthetic import Synthesizer, assess, files
     from discreet.synthetic.spec import load
 

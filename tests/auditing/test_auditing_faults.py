@@ -17,7 +17,7 @@ import pytest
 
 from discreet.auditing import Audit, audit
 from discreet.guarantees import PureDP
-from discreet.noise import discrete_gaussian, discrete_laplace, noisy_max
+from discreet.noise import add_noise, discrete_gaussian, discrete_laplace, noisy_max
 from discreet.releases import drawing, planning
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import expressions
@@ -67,7 +67,7 @@ def failed(found: Audit) -> set[str]:
 
 def test_half_the_noise(monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]) -> None:
     monkeypatch.setattr(
-        drawing, "discrete_laplace", lambda v, scale, **more: discrete_laplace(v, scale / 2)
+        drawing, "add_noise", lambda law, v, **more: discrete_laplace(v, law.scale / 2)
     )
     found = attacked(spec(COUNT))
     assert shown(found)
@@ -79,7 +79,7 @@ def test_half_the_gaussian_noise(
     monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]
 ) -> None:
     monkeypatch.setattr(
-        drawing, "discrete_gaussian", lambda v, scale, **more: discrete_gaussian(v, scale / 2)
+        drawing, "add_noise", lambda law, v, **more: discrete_gaussian(v, law.sigma / 2)
     )
     found = attacked(spec(COUNT, budget={"rho": 0.1}), trials=1200)
     assert shown(found)
@@ -140,11 +140,11 @@ def test_a_cap_shared_between_persons(
 def test_noise_reused_by_all_cells(
     monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]
 ) -> None:
-    def once(values: Any, scale: float, **more: Any) -> list[int]:
-        (noise,) = discrete_laplace([0], scale)
+    def once(law: Any, values: Any, **more: Any) -> list[int]:
+        (noise,) = add_noise(law, [0])
         return [value + noise for value in values]
 
-    monkeypatch.setattr(drawing, "discrete_laplace", once)
+    monkeypatch.setattr(drawing, "add_noise", once)
     found = attacked(spec(COUNT))
     assert shown(found)
     assert "fresh" in failed(found)
@@ -155,11 +155,11 @@ def test_noise_reused_by_all_releases(
 ) -> None:
     kept: dict[Any, list[int]] = {}
 
-    def drawn_once(values: Any, scale: float, **more: Any) -> list[int]:
-        noise = kept.setdefault((len(values), scale), discrete_laplace([0] * len(values), scale))
+    def drawn_once(law: Any, values: Any, **more: Any) -> list[int]:
+        noise = kept.setdefault((len(values), law), add_noise(law, [0] * len(values)))
         return [value + n for value, n in zip(values, noise, strict=True)]
 
-    monkeypatch.setattr(drawing, "discrete_laplace", drawn_once)
+    monkeypatch.setattr(drawing, "add_noise", drawn_once)
     found = attacked(spec(COUNT))
     assert shown(found)
     assert "fresh" in failed(found)
@@ -227,10 +227,11 @@ def test_a_floating_point_sampler(
 ) -> None:
     source = np.random.default_rng(7)
 
-    def rounded(values: Any, scale: float, **more: Any) -> list[int]:
-        return [int(v) + round(x) for v, x in zip(values, source.laplace(0, scale, len(values)))]  # noqa: B905
+    def rounded(law: Any, values: Any, **more: Any) -> list[int]:
+        drawn = source.laplace(0, law.scale, len(values))
+        return [int(v) + round(x) for v, x in zip(values, drawn, strict=True)]
 
-    monkeypatch.setattr(drawing, "discrete_laplace", rounded)
+    monkeypatch.setattr(drawing, "add_noise", rounded)
     found = attacked(spec(COUNT), trials=100)
     assert "support" in failed(found)
 

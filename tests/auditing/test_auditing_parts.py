@@ -365,7 +365,7 @@ class TestCommand:
     def test_a_fault_is_exit_code_1(self, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         from discreet.releases import drawing
 
-        monkeypatch.setattr(drawing, "discrete_laplace", lambda v, scale, **more: list(v))
+        monkeypatch.setattr(drawing, "add_noise", lambda law, v, **more: list(v))
         result = run()
         assert result.exit_code == 1
         assert "NOT PASSED" in result.stdout

@@ -16,7 +16,7 @@ from discreet.errors import DataError, SpecError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import Preview, Release, release
-from discreet.releases.engines.opening import opened
+from discreet.releases.engines import opened
 
 PEOPLE = pa.table(
     {

@@ -123,7 +123,7 @@ from pathlib import Path
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing
 from discreet.releases.engines.duckdb import DuckDB
-from discreet.releases.engines.opening import opened
+from discreet.releases.engines import opened
 engine = opened("spark://t.parquet", Path.cwd().joinpath)
 bounds = Contribution.of(1, 1, 1, adjacency="add-remove", grouped=True)
 cells = KeySet(("k",), (("a",), ("b",)))

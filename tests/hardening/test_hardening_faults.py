@@ -195,7 +195,7 @@ def test_spilled_rows_and_the_ledger_are_for_their_owner_alone(
     (tmp_path / "tmp").mkdir()
     before = os.umask(0)
     try:
-        engine = DuckDB.open("visits.parquet", tmp_path / "visits.parquet")
+        engine = DuckDB.open("visits.parquet", tmp_path.joinpath)
         (spill,) = (tmp_path / "tmp").iterdir()
         assert spill.stat().st_mode & 0o777 == 0o700
         engine.close()

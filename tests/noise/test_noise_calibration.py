@@ -23,7 +23,7 @@ from discreet.noise import (
     uniform,
     uniforms,
 )
-from discreet.noise.integers import discrete_gaussian, discrete_laplace
+from discreet.noise.samplers import discrete_gaussian, discrete_laplace
 
 budgets = st.floats(1e-12, 1e6)
 sizes = st.integers(1, 10**15)

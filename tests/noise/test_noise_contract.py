@@ -20,8 +20,12 @@ import pytest
 from scipy import stats
 
 from discreet import noise
+from discreet.errors import InputError
 from discreet.laws.discrete_gaussian import DiscreteGaussian
 from discreet.laws.geometric import Geometric
+from discreet.noise import samplers
+from discreet.releases.pricing import Asked, Priced
+from discreet.releases.statistics.base import Part
 
 LEVEL = 1e-8
 DRAWS = 20_000
@@ -223,3 +227,40 @@ def test_two_draws_differ() -> None:
     """Equal vectors of 200 have probability below (1/10)^200: no seed hides anywhere."""
     assert noise.discrete_laplace([0] * 200, 10.0) != noise.discrete_laplace([0] * 200, 10.0)
     assert noise.uniforms(2**62, 50).tolist() != noise.uniforms(2**62, 50).tolist()
+
+
+def test_a_law_is_drawn_by_the_sampler_registered_for_it() -> None:
+    class Coin:
+        """Noise of one or minus one."""
+
+    with pytest.raises(InputError, match="no sampler for Coin"):
+        noise.add_noise(Coin(), [1, 2])
+
+    @noise.register_sampler(Coin)
+    def toss(law: Coin, size: int) -> list[int]:
+        return [1 if noise.bernoulli(Fraction(1, 2)) else -1 for _ in range(size)]
+
+    told: list[tuple[int, int]] = []
+    drawn = noise.add_noise(Coin(), [10] * 25_000, progress=lambda *now: told.append(now))
+    assert set(drawn) == {9, 11}
+    assert told == [(10_000, 25_000), (20_000, 25_000), (25_000, 25_000)]
+    assert noise.sampler_of(Coin()) is toss
+
+
+@pytest.mark.parametrize("scale", [0.7, 6.0, 49.0, 1e9 / 3, 2.0**52])
+def test_geometric_noise_has_exactly_the_scale_of_its_call(
+    scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scale that is an ulp short would cost more than was charged."""
+    part = Part("count", "numbers", Fraction(1), Fraction(1))
+    call = Priced(Asked("s", part, Fraction(1)), "geometric", scale, 1.0, None)
+    seen: list[float] = []
+
+    def measured(law: str, used: float) -> Callable[[list[int]], list[int]]:
+        seen.append(used)
+        return list
+
+    monkeypatch.setattr(samplers, "_measurement", measured)
+    assert noise.add_noise(call.law, [0]) == [0]
+    assert seen == [scale]
+    assert call.law.sd == Geometric(1 / scale).sd

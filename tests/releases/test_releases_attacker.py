@@ -20,7 +20,7 @@ import pytest
 from discreet.ledger import Amount, Ledger
 from discreet.promises import Difference, Promise, Ratio, promise_in
 from discreet.releases.drawing import draw
-from discreet.releases.engines.opening import opened
+from discreet.releases.engines import opened
 from discreet.releases.planning import Plan, plan_of
 from discreet.releases.spec import Spec, load
 

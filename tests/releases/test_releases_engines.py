@@ -36,19 +36,19 @@ COST = Number("cost", 0, 1000, Fraction(1, 10))
 
 def _csv(table: pa.Table, folder: Path) -> Engine:
     pa_csv.write_csv(table, folder / "t.csv")
-    return DuckDB.open("t.csv", folder / "t.csv")
+    return DuckDB.open("t.csv", folder.joinpath)
 
 
 def _parquet(table: pa.Table, folder: Path) -> Engine:
     pq.write_table(table, folder / "t.parquet")
-    return DuckDB.open("t.parquet", folder / "t.parquet")
+    return DuckDB.open("t.parquet", folder.joinpath)
 
 
 def _file(table: pa.Table, folder: Path) -> Engine:
     with duckdb.connect(folder / "t.db") as connection:
         connection.register("given", table)
         connection.execute("create table visits as select * from given")
-    return DuckDB.open("duckdb:///t.db?table=visits", folder / "t.db")
+    return DuckDB.open("duckdb:///t.db?table=visits", folder.joinpath)
 
 
 SOURCES: dict[str, Callable[[pa.Table, Path], Engine]] = {
@@ -126,7 +126,7 @@ def test_keys_found_stay_inside_until_they_are_paid_for(
 )
 def test_a_source_that_cannot_be_opened_is_refused(name: str, match: str, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=match):
-        DuckDB.open(name, tmp_path / name.split("/")[-1])
+        DuckDB.open(name, lambda _: tmp_path / name.split("/")[-1])
 
 
 def test_data_that_are_no_table_are_refused() -> None:
@@ -145,12 +145,12 @@ def test_data_that_are_no_table_are_refused() -> None:
 def test_a_csv_without_a_header_is_refused(content: bytes, match: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(content)
     with pytest.raises(DataError, match=match):
-        DuckDB.open("t.csv", tmp_path / "t.csv")
+        DuckDB.open("t.csv", tmp_path.joinpath)
 
 
 def test_a_header_alone_is_an_empty_table(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("cost,k\n")
-    engine = DuckDB.open("t.csv", tmp_path / "t.csv")
+    engine = DuckDB.open("t.csv", tmp_path.joinpath)
     cells = KeySet(("k",), (("a",), ("b",)))
     assert engine.measure(Query((), cells, ONE, (Counting("n"),))) == {"n": [0, 0]}
     assert engine.measure(Query((), None, ONE, (Counting("n"), Summing("s", COST)))) == {

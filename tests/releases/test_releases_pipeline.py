@@ -549,7 +549,7 @@ def test_a_crash_before_the_files_leaves_the_charge_and_is_told(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(drawing, "discrete_laplace", crash)
+        patched.setattr(drawing, "add_noise", crash)
         with pytest.raises(KeyboardInterrupt):
             release(spec, data=people, folder=tmp_path)
     assert ledger.remaining("people").floats("down")["epsilon"] == 99.0  # type: ignore[union-attr]
@@ -568,7 +568,7 @@ def test_noise_is_drawn_only_after_the_charge_is_durable(
 ) -> None:
     account()
     order: list[str] = []
-    true_draw, true_open = drawing.discrete_laplace, Ledger.reserve
+    true_draw, true_open = drawing.add_noise, Ledger.reserve
 
     def draw(*values: Any, **more: Any) -> Any:
         order.append("draw")
@@ -579,7 +579,7 @@ def test_noise_is_drawn_only_after_the_charge_is_durable(
         order.append("reserve")
         return entry
 
-    monkeypatch.setattr(drawing, "discrete_laplace", draw)
+    monkeypatch.setattr(drawing, "add_noise", draw)
     monkeypatch.setattr(Ledger, "reserve", reserve)
     _made(spec, people, tmp_path)
     assert order == ["reserve", "draw"]

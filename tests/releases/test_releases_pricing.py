@@ -14,8 +14,7 @@ from discreet.composition.concentrated import zcdp_delta
 from discreet.errors import BudgetExceeded, SpecError
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.releases.pricing import Asked, Priced, Threshold, price, share
-from discreet.releases.questions import Within
-from discreet.releases.statistic import Part
+from discreet.releases.statistics.base import Part, Within
 
 checked = settings(derandomize=True, deadline=None, max_examples=100)
 

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from discreet.errors import SpecError
 from discreet.releases.contributions import Contribution
 from discreet.releases.spec import load
-from discreet.releases.statistic import Compiled, Noisy
-from discreet.releases.statistics import compiled
+from discreet.releases.statistics import Statistic
+from discreet.releases.statistics.base import Noisy
 from discreet.releases.tables import decimal_text
 
 ONE = Contribution()
 
 
-def _compiled(**entry: Any) -> Compiled:
+def _statistic(**entry: Any) -> Statistic:
     spec = load(
         {
             "account": "a",
@@ -34,7 +34,7 @@ def _compiled(**entry: Any) -> Compiled:
             "output": "o",
         }
     )
-    return compiled(spec.named()[0])
+    return spec.named()[0]
 
 
 def _exact(values: list[int]) -> Noisy:
@@ -42,24 +42,24 @@ def _exact(values: list[int]) -> Noisy:
 
 
 def test_a_mean_without_noise_is_the_mean() -> None:
-    mean = _compiled(mean="x", bounds=[0, 10], resolution=0.5)
+    mean = _statistic(mean="x", bounds=[0, 10], resolution=0.5)
     values = [0.5, 3.0, 9.5]
     noisy = {"count": _exact([3]), "sum": _exact([int(v * 2) - 10 for v in values])}
     noisy["sum"] = _exact([sum(int(v * 2) - 10 for v in values)])
-    ((answer,),) = mean.answers(noisy, 0.95)
+    ((answer,),) = mean.rows(noisy, 0.95)
     assert answer.value == Fraction(13, 3)
     assert (answer.low, answer.high) == (answer.value, answer.value)
 
 
 def test_a_variance_without_noise_is_the_variance() -> None:
-    variance = _compiled(variance="x", bounds=[0, 10], resolution=0.5)
+    variance = _statistic(variance="x", bounds=[0, 10], resolution=0.5)
     deviations = [int(v * 2) - 10 for v in (0.5, 3.0, 9.5)]
     noisy = {
         "count": _exact([3]),
         "sum": _exact([sum(deviations)]),
         "squares": _exact([sum(d * d for d in deviations)]),
     }
-    ((answer,),) = variance.answers(noisy, 0.95)
+    ((answer,),) = variance.rows(noisy, 0.95)
     assert answer.value is not None
     assert float(answer.value) == pytest.approx(plain.pvariance([0.5, 3.0, 9.5]))
 
@@ -84,8 +84,8 @@ def test_intervals_hold_whenever_the_noise_stays_within_its_width(
     noise = {"count": n1, "sum": n2, "squares": n3}
     noisy = {name: Noisy([truth[name] + noise[name]], abs(noise[name]), 1.0) for name in truth}
     for kind, true in (("mean", plain.fmean), ("variance", plain.pvariance)):
-        statistic = _compiled(**{kind: "x"}, bounds=[0, 20], resolution=1)
-        ((answer,),) = statistic.answers(noisy, 0.95)
+        statistic = _statistic(**{kind: "x"}, bounds=[0, 20], resolution=1)
+        ((answer,),) = statistic.rows(noisy, 0.95)
         assert answer.low is not None
         assert answer.high is not None
         assert answer.value is not None
@@ -96,16 +96,16 @@ def test_intervals_hold_whenever_the_noise_stays_within_its_width(
 
 
 def test_a_sum_is_an_exact_multiple_of_its_resolution() -> None:
-    total = _compiled(sum="x", bounds=[0, 500], resolution=0.01)
-    ((answer,),) = total.answers({"sum": Noisy([12_345_678_901_234_567], 7, 1.0)}, 0.95)
+    total = _statistic(sum="x", bounds=[0, 500], resolution=0.01)
+    ((answer,),) = total.rows({"sum": Noisy([12_345_678_901_234_567], 7, 1.0)}, 0.95)
     assert answer.value is not None
     assert decimal_text(answer.value) == "123456789012345.67"
     assert answer.low == answer.value - Fraction(7, 100)
 
 
 def test_a_histogram_names_its_bins() -> None:
-    histogram = _compiled(histogram="x", edges=[0, 1, 2.5])
-    ((first, second),) = histogram.answers({"count": Noisy([3, 4], 1, 1.0)}, 0.95)
+    histogram = _statistic(histogram="x", edges=[0, 1, 2.5])
+    ((first, second),) = histogram.rows({"count": Noisy([3, 4], 1, 1.0)}, 0.95)
     assert (first.labels, second.labels) == (("[0, 1)",), ("[1, 2.5]",))
     assert (first.value, second.value) == (3, 4)
     assert histogram.parts(ONE)[0].l1 == 1
@@ -113,8 +113,8 @@ def test_a_histogram_names_its_bins() -> None:
 
 def test_randomized_answers_give_back_what_was_true() -> None:
     """Without chance: 100 people, 30 yes, π = 3/4 → 0.75·30 + 0.25·70 = 40 say yes."""
-    asked = _compiled(randomized="a", answers=["yes", "no"], keep=0.75)
-    ((yes, no),) = asked.answers({"count": _exact([40, 60])}, 0.95)
+    asked = _statistic(randomized="a", answers=["yes", "no"], keep=0.75)
+    ((yes, no),) = asked.rows({"count": _exact([40, 60])}, 0.95)
     assert (yes.value, no.value) == (30, 70)
     assert yes.low is not None
     assert yes.high is not None
@@ -128,7 +128,7 @@ def test_the_interval_of_randomized_answers_holds_as_often_as_it_says() -> None:
     Misses are at most Bin(500, 0.1) if it is conservative: above 100 with probability < 1e-11.
     """
     coin = random.Random(3)  # noqa: S311
-    asked = _compiled(randomized="a", answers=["x", "y", "z"], keep=0.6)
+    asked = _statistic(randomized="a", answers=["x", "y", "z"], keep=0.6)
     missed = 0
     for _ in range(500):
         given = [0, 0, 0]
@@ -136,7 +136,7 @@ def test_the_interval_of_randomized_answers_holds_as_often_as_it_says() -> None:
             true = 0 if person < 120 else 1
             said = true if coin.random() < 0.6 else coin.choice([a for a in range(3) if a != true])
             given[said] += 1
-        ((first, *_),) = asked.answers({"count": _exact(given)}, 0.9)
+        ((first, *_),) = asked.rows({"count": _exact(given)}, 0.9)
         assert first.low is not None
         assert first.high is not None
         missed += not first.low <= 120 <= first.high
@@ -144,8 +144,8 @@ def test_the_interval_of_randomized_answers_holds_as_often_as_it_says() -> None:
 
 
 def _quantile_scores(at: float, counts: list[int]) -> list[int]:
-    statistic = _compiled(quantile="x", at=at, bounds=[0, len(counts) - 1], resolution=1)
-    name = statistic.entry.name
+    statistic = _statistic(quantile="x", at=at, bounds=[0, len(counts) - 1], resolution=1)
+    name = statistic.name
     return statistic.scores("choice", {f"{name}/choice": [counts]})[0]
 
 
@@ -171,12 +171,12 @@ def test_one_row_moves_a_quantile_score_by_no_more_than_is_said(
     size = max(share.numerator, share.denominator - share.numerator)
     before, after = _quantile_scores(at, counts), _quantile_scores(at, more)
     assert max(abs(a - b) for a, b in zip(before, after, strict=True)) <= size
-    part = _compiled(quantile="x", at=at, bounds=[0, 3], resolution=1).parts(ONE)[0]
+    part = _statistic(quantile="x", at=at, bounds=[0, 3], resolution=1).parts(ONE)[0]
     assert part.l1 == 2 * size
 
 
-def _auction() -> Compiled:
-    return _compiled(
+def _auction() -> Statistic:
+    return _statistic(
         best="price",
         score="revenue",
         of="bid",
@@ -190,12 +190,12 @@ def test_the_pumpkin_auction_of_four_bidders() -> None:
     auction = _auction()
     tally = [0] * 10_001
     tally[100], tally[300] = 3, 1
-    (scores,) = auction.scores("choice", {f"{auction.entry.name}/choice": [tally]})
+    (scores,) = auction.scores("choice", {f"{auction.name}/choice": [tally]})
     assert (scores[100], scores[101], scores[300], scores[301]) == (400, 101, 300, 0)
     part = auction.parts(ONE)[0]
     # One bid of at most 100 changes the revenue by at most 100.00, and only upward.
     assert (part.l1, part.l2_squared) == (10_000, 10_000**2 / 4)
-    ((answer,),) = auction.answers({"choice": Noisy([100], 0, 0.0)}, 0.95)
+    ((answer,),) = auction.rows({"choice": Noisy([100], 0, 0.0)}, 0.95)
     assert answer.value == 1
 
 
@@ -204,14 +204,14 @@ def test_the_pumpkin_auction_of_four_bidders() -> None:
 def test_one_bid_only_raises_revenue_and_by_no_more_than_the_top_price(
     tally: list[int], place: int
 ) -> None:
-    auction = _compiled(
+    auction = _statistic(
         best="price",
         score="revenue",
         of="bid",
         cap=10,
         candidates={"from": 0, "to": 10, "step": 1},
     )
-    name = f"{auction.entry.name}/choice"
+    name = f"{auction.name}/choice"
     more = list(tally)
     more[place] += 1
     (before,), (after,) = (auction.scores("choice", {name: [t]}) for t in (tally, more))
@@ -245,7 +245,7 @@ BAD = [
 @pytest.mark.parametrize(("entry", "said"), BAD, ids=[said for _, said in BAD])
 def test_what_would_overflow_is_refused(entry: dict[str, Any], said: str) -> None:
     with pytest.raises(SpecError, match=said):
-        _compiled(**entry)
+        _statistic(**entry).parts(ONE)
 
 
 @settings(derandomize=True, deadline=None, max_examples=300)

@@ -31,7 +31,7 @@ from discreet.errors import (
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import outputs
-from discreet.releases.engines.opening import opened
+from discreet.releases.engines import opened
 from discreet.synthetic import (
     Synthesizer,
     assess,

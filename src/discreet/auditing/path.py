@@ -31,7 +31,6 @@ from discreet.releases.engines.base import Column, Found, KeySet, Labels, Query
 from discreet.releases.planning import KEYS, Plan, plan_of
 from discreet.releases.pricing import Priced
 from discreet.releases.spec import Budget, Spec
-from discreet.releases.statistics import compiled
 from discreet.releases.tables import VALUES, Table
 from discreet.words import say
 
@@ -55,13 +54,12 @@ def columns_of(spec: Spec) -> dict[str, Column]:
     """Return the columns that a spec names, with the types that its source gives them."""
     text = str(spec.source or "").lower().endswith((".csv", ".csv.gz"))
     found: dict[str, Column] = {}
-    for entry in spec.named():
-        for measure in compiled(entry).measures():
-            if measure.field is not None:
-                numeric = not (text or isinstance(measure.field, Labels))
-                found[measure.field.column] = "number" if numeric else "text"
-    for entry in spec.named():
-        found |= dict.fromkeys(getattr(entry, "by", ()), "text")
+    tables = [table for entry in spec.named() for table in entry.tables()]
+    for asked in (m.field for table in tables for m in table.measures() if m.field is not None):
+        numeric = not (text or isinstance(asked, Labels))
+        found[asked.column] = "number" if numeric else "text"
+    for table in tables:
+        found |= dict.fromkeys(table.grouped_by, "text")
     return found | dict.fromkeys(spec.protect.column, "text")
 
 

@@ -1,7 +1,7 @@
 """Samplers: the only room that draws noise, and the only one that knows OpenDP.
 
-- `integers`: discrete Laplace and discrete Gaussian noise for vectors of whole numbers (OpenDP).
-- `selection`: the index of the best score, by noisy max (OpenDP).
+- `samplers`: noise on whole numbers by the law of the noise, one sampler registered for each law,
+  and the index of the best score, by noisy max (OpenDP).
 - `rational`: exact draws over rationals from the operating system's randomness (Bernoulli,
   multinomial, uniform, randomized response).
 - `calibration`: scales that keep a promise exactly, rounded to the safe side. No sampler.
@@ -19,12 +19,20 @@ from discreet.noise.calibration import (
     laplace_scale,
     selection_scale,
 )
-from discreet.noise.integers import Progress, discrete_gaussian, discrete_laplace
 from discreet.noise.rational import bernoulli, multinomial, randomize, uniform, uniforms
-from discreet.noise.selection import noisy_max
+from discreet.noise.samplers import (
+    Progress,
+    add_noise,
+    discrete_gaussian,
+    discrete_laplace,
+    noisy_max,
+    register_sampler,
+    sampler_of,
+)
 
 __all__ = [
     "Progress",
+    "add_noise",
     "bernoulli",
     "discrete_gaussian",
     "discrete_laplace",
@@ -34,6 +42,8 @@ __all__ = [
     "multinomial",
     "noisy_max",
     "randomize",
+    "register_sampler",
+    "sampler_of",
     "selection_scale",
     "uniform",
     "uniforms",

@@ -34,7 +34,7 @@ WIDEST = 2.0**52
 def _positive(name: str, value: float | Fraction) -> Fraction:
     # NaN is not above 0; a rational beyond any float, which math.isnan cannot take, is.
     if not 0 < value < math.inf:
-        raise InputError(f"{name} is {value!r}; it must be positive and finite.")
+        raise InputError("noise.positive", name=name, value=value)
     return Fraction(value)
 
 
@@ -47,10 +47,7 @@ def _ceiling(exact: Fraction) -> float:
     try:
         nearest = exact.numerator / exact.denominator
     except OverflowError:
-        raise InputError(
-            "the noise would have a scale beyond any number; raise the budget, or lower what one "
-            "unit may add."
-        ) from None
+        raise InputError("noise.scale_overflow") from None
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
@@ -60,7 +57,7 @@ def laplace_scale(l1: int | Fraction, epsilon: float) -> float:
     >>> laplace_scale(3, 0.5)
     6.0
     """
-    return _ceiling(_positive("the L1 sensitivity", l1) / _budget("epsilon", epsilon))
+    return _ceiling(_positive("l1", l1) / _budget("epsilon", epsilon))
 
 
 def gaussian_scale(l2_squared: int | Fraction, rho: float) -> float:
@@ -69,7 +66,7 @@ def gaussian_scale(l2_squared: int | Fraction, rho: float) -> float:
     >>> gaussian_scale(8, 1.0)
     2.0
     """
-    square = _positive("the squared L2 sensitivity", l2_squared) / (2 * _budget("rho", rho))
+    square = _positive("l2_squared", l2_squared) / (2 * _budget("rho", rho))
     sigma = math.sqrt(_ceiling(square))
     while Fraction(sigma) ** 2 < square:
         sigma = math.nextafter(sigma, math.inf)
@@ -93,7 +90,7 @@ def keep_probability(epsilon: float, categories: int = 2) -> Fraction:
     """
     _positive("epsilon", epsilon)
     if categories < 2:
-        raise InputError(f"categories is {categories!r}; randomized response needs 2 or more.")
+        raise InputError("noise.categories", categories=categories)
     # e^-ε is taken upward, so that the true answer is kept no more often than ε allows; below
     # 2^-1000 the lie would be rarer than any sampler needs to tell.
     lie = max(math.exp(-epsilon), 2.0**-1000)

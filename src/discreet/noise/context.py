@@ -57,11 +57,11 @@ def to_opendp(
     try:
         import opendp.prelude as dp
     except ImportError:
-        raise InputError("a Context needs OpenDP; install discreet[release].") from None
+        raise InputError("noise.no_opendp") from None
     dp.enable_features("contrib")
     if isinstance(budget, Plan):
         if releases is not None:
-            raise InputError("a plan says itself how many releases there are; leave releases out.")
+            raise InputError("noise.releases_of_plan")
         each, adjacency = _each(budget)
     else:
         promise = budget.guarantee if isinstance(budget, Choice) else budget
@@ -107,9 +107,7 @@ def _planned(
 def _float(name: str, amount: float) -> float:
     """Return the largest double at or below both the amount and the decimal that it prints."""
     if math.isinf(amount):
-        raise GuaranteeError(
-            f"{name} is unbounded: this tolerance excludes nothing, and a Context needs a budget."
-        )
+        raise GuaranteeError("noise.unbounded", name=name)
     below = Fraction(amount) <= Fraction(repr(amount))
     return amount if below else math.nextafter(amount, 0.0)
 
@@ -118,10 +116,7 @@ def _loss(promise: Promise) -> Loss:
     if isinstance(promise, ZCDP):
         return _float("rho", promise.rho)
     if not isinstance(promise, PureDP | ApproxDP):
-        raise GuaranteeError(
-            f"{promise!r} is no budget of a Context; give a choice, a plan, or a promise of ε, "
-            "(ε, δ) or ρ."
-        )
+        raise GuaranteeError("noise.no_budget", promise=promise)
     epsilon = _float("epsilon", promise.epsilon)
     if isinstance(promise, ApproxDP) and promise.delta > 0:
         return epsilon, _float("delta", promise.delta)

@@ -38,7 +38,7 @@ _CHUNK = 1 << 20
 def uniform(below: int) -> int:
     """Return a whole number in 0 … below−1, each equally likely."""
     if below < 1:
-        raise InputError(f"below is {below!r}; a uniform draw needs a whole number, 1 or more.")
+        raise InputError("noise.below", below=below)
     return secrets.randbelow(below)
 
 
@@ -47,9 +47,9 @@ def uniforms(below: int, size: int) -> NDArray[np.int64]:
     import numpy as np
 
     if not 1 <= below <= _WORD:
-        raise InputError(f"below is {below!r}; it must lie between 1 and 2^63.")
+        raise InputError("noise.below_word", below=below)
     if size < 0:
-        raise InputError(f"size is {size!r}; it must be 0 or more.")
+        raise InputError("noise.size", size=size)
     drawn = np.empty(size, dtype=np.int64)
     limit = np.uint64(_WORD // below * below)
     filled = 0
@@ -70,7 +70,7 @@ def bernoulli(probability: Fraction) -> bool:
     """
     probability = Fraction(probability)
     if not 0 <= probability <= 1:
-        raise InputError(f"probability is {probability}; it must lie between 0 and 1.")
+        raise InputError("noise.probability", probability=probability)
     return secrets.randbelow(probability.denominator) < probability.numerator
 
 
@@ -82,9 +82,9 @@ def multinomial(size: int, weights: Sequence[int | Fraction]) -> list[int]:
     """
     exact = [Fraction(weight) for weight in weights]
     if size < 0:
-        raise InputError(f"size is {size!r}; it must be 0 or more.")
+        raise InputError("noise.size", size=size)
     if not exact or min(exact) < 0 or sum(exact) == 0:
-        raise InputError("the weights must be 0 or more, and at least one above 0.")
+        raise InputError("noise.weights")
     common = math.lcm(*(weight.denominator for weight in exact))
     ends = list(accumulate(int(weight * common) for weight in exact))
     counts = [0] * len(ends)
@@ -113,14 +113,11 @@ def randomize(answer: T, answers: Sequence[T], keep: Fraction) -> T:
     'yes'
     """
     if len(set(answers)) != len(answers) or len(answers) < 2:
-        raise InputError("the answers must be two or more, and all different.")
+        raise InputError("noise.answers")
     if answer not in answers:
-        raise InputError("the answer is not one of the answers that may be given.")
+        raise InputError("noise.answer")
     if not Fraction(1, len(answers)) <= keep <= 1:
-        raise InputError(
-            f"keep is {float(keep):g}; below 1/{len(answers)} the answer would be hidden by lies, "
-            "and above 1 it is no probability."
-        )
+        raise InputError("noise.keep", keep=float(keep), answers=len(answers))
     if bernoulli(keep):
         return answer
     others = [other for other in answers if other != answer]

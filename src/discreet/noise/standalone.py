@@ -1,5 +1,8 @@
 """A release with OpenDP alone: the part of such a script that is the same for every release.
 
+The formulas that turn tallies into scores and noisy numbers into values are also what statistics
+use (`releases.statistics`): a script and a release compute the same.
+
 `discreet release FILE --as-opendp SCRIPT` copies this file into the script, and writes below it
 what the spec asks for. Nothing of Discreet is imported here, so that the script runs where only
 OpenDP is installed (and DuckDB, to read Parquet).
@@ -15,7 +18,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import accumulate, product
 from pathlib import Path
 from typing import Any
 
@@ -289,7 +292,8 @@ def ranks(tallied: Sequence[int], at: Fraction) -> list[int]:
 
 def revenues(tallied: Sequence[int], prices: Sequence[int]) -> list[int]:
     """The scores of prices: each times those who bid at least that much."""
-    return [price * sum(tallied[place:]) for place, price in enumerate(prices)]
+    at_least = list(accumulate(reversed(tallied)))[::-1]
+    return [price * bidders for price, bidders in zip(prices, at_least, strict=True)]
 
 
 class Table:

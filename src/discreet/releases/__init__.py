@@ -4,10 +4,10 @@
     made = release("clinic.yaml")          # a Release: release_id, spent, remaining, files, table
     release("clinic.yaml", dry_run=True)   # a Preview: cost and accuracy; nothing read or spent
 
-`spec` and `questions` are what is asked; `contributions`, `statistic` and `statistics` (with
-`choices`) what it measures and how sensitive that is; `pricing` and `planning` what it costs;
-`engines` where the rows are; `pipeline` the way through, by `drawing`; `charge` the one way to
-charge and publish, with `outputs`; `tables` and `statement` what is
+`spec` (read by `models`) is what is asked; `statistics`, one file each, what is measured, with
+`contributions` how sensitive that is; `pricing` and `planning` what it costs; `engines` where the
+rows are; `pipeline` the way through, by `drawing`; `charge` the one way to charge and publish, with
+`outputs` for the files; `tables` and `statement` what is
 left on disk; `script` the same release as OpenDP code.
 """
 

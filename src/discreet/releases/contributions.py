@@ -14,7 +14,7 @@ There is no parallel composition across groups: one unit may touch G of them, an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from discreet.guarantees import Adjacency
@@ -83,9 +83,4 @@ class Contribution:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the bounds as JSON-ready values."""
-        return {
-            "rows": self.rows,
-            "groups": self.groups,
-            "rows_per_group": self.rows_per_group,
-            "adjacency": self.adjacency.value,
-        }
+        return asdict(self) | {"adjacency": self.adjacency.value}

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import partial
+from itertools import groupby
+from typing import Any, Protocol, TypeAlias
 
 from discreet.errors import DataError
-from discreet.noise import discrete_gaussian, discrete_laplace, noisy_max
+from discreet.noise import add_noise, noisy_max
 from discreet.releases.engines.base import Engine, KeySet, Labels, Query
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
-from discreet.releases.statistic import Noisy
+from discreet.releases.statistics.base import Noisy, Result
 from discreet.releases.tables import Table, table_of
+from discreet.words import say
 
 __all__ = ["Drawn", "Observe", "Progress", "draw", "passes", "query_of", "with_noise"]
 
@@ -51,10 +54,10 @@ def draw(
     observe: Observe | None = None,
 ) -> Table:
     """Measure what a plan asks, add noise, and read the answers."""
-    tell = progress or _silent
+    tell = _teller(progress)
     _refuse_nulls(plan, engine)
     found: dict[tuple[str, ...], KeySet] = {}
-    results = []
+    drawn: dict[str, Result] = {}
     for group in passes(plan.statistics):
         cells = group[0].cells
         if group[0].found_by is not None:
@@ -62,14 +65,28 @@ def draw(
             if by not in found:
                 found[by] = _found(plan, engine, group[0], tell)
             cells = found[by]
-        results += _answered(plan, engine, group, cells, tell, observe)
-    order = {planned.name: place for place, planned in enumerate(plan.statistics)}
-    results.sort(key=lambda result: order[result[0]])
+        drawn |= {one.name: one for one in _answered(plan, engine, group, cells, tell, observe)}
+    results: list[Result] = []
+    for _, tables in groupby(plan.statistics, key=lambda planned: planned.entry.name):
+        listed = list(tables)
+        results += listed[0].entry.finished([drawn[planned.name] for planned in listed])
     return table_of(results, plan.columns())
 
 
-def _silent(what: str, done: int, total: int) -> None:
-    """Show no progress."""
+class _Tell(Protocol):
+    """Tells how far something is: the name of its text, done, total, and the text's values."""
+
+    def __call__(self, name: str, done: int, total: int, **values: str) -> None: ...
+
+
+def _teller(progress: Progress | None) -> _Tell:
+    """Return what tells progress in words; where nobody asks, no words are made."""
+
+    def tell(name: str, done: int, total: int, **values: str) -> None:
+        if progress is not None:
+            progress(say(name, **values), done, total)
+
+    return tell
 
 
 def passes(statistics: tuple[Planned, ...]) -> list[list[Planned]]:
@@ -105,19 +122,14 @@ def _refuse_nulls(plan: Plan, engine: Engine) -> None:
         numbers += [field.column for field in fields if not isinstance(field, Labels)]
     missing = engine.missing(set(texts), set(numbers))
     if missing is not None:
-        raise DataError(
-            f"column {missing!r} has missing values, and the spec says nulls: refuse. Fill "
-            "them in, or say nulls: drop."
-        )
+        raise DataError("releases.draw.nulls", column=missing)
 
 
-def _found(plan: Plan, engine: Engine, planned: Planned, tell: Progress) -> KeySet:
+def _found(plan: Plan, engine: Engine, planned: Planned, tell: _Tell) -> KeySet:
     """Find the keys that enough units have, by noisy counts and the threshold paid for."""
     call = plan.calls(str(planned.found_by))[KEYS]
     found = engine.find_keys(plan.spec.protect.column, planned.by, planned.contribution)
-    noisy = discrete_laplace(
-        found.units, call.scale, progress=lambda done, total: tell("finding keys", done, total)
-    )
+    noisy = with_noise(call, found.units, partial(tell, "releases.progress.keys"))
     least = call.threshold or 0
     places = [
         place
@@ -132,18 +144,18 @@ def _answered(
     engine: Engine,
     group: list[Planned],
     cells: KeySet | None,
-    tell: Progress,
+    tell: _Tell,
     observe: Observe | None,
-) -> list[Any]:
+) -> list[Result]:
     """Answer the statistics of one pass."""
     if cells is not None and not len(cells):
-        return [(p.name, cells, p.statistic.extra, []) for p in group]
-    tell("bounding and aggregating", 0, 1)
+        return [Result(p.name, cells, p.statistic.extra, []) for p in group]
+    tell("releases.progress.measuring", 0, 1)
     measured = engine.measure(query_of(plan, group, cells))
-    tell("bounding and aggregating", 1, 1)
+    tell("releases.progress.measuring", 1, 1)
     results = []
     for planned in group:
-        confidence = plan.confidences[planned.name]
+        confidence = plan.confidence(planned.name)
         noisy: dict[str, Noisy] = {}
         for name, call in plan.calls(planned.name).items():
             if name == KEYS:
@@ -152,8 +164,8 @@ def _answered(
             if observe is not None:
                 observe(drawn)
             noisy[name] = drawn.noisy
-        answers = planned.statistic.answers(noisy, plan.spec.interval)
-        results.append((planned.name, cells, planned.statistic.extra, answers))
+        rows = planned.statistic.rows(noisy, plan.spec.interval)
+        results.append(Result(planned.name, cells, planned.statistic.extra, rows))
     return results
 
 
@@ -163,13 +175,13 @@ def _drawn(
     cells: KeySet | None,
     measured: Mapping[str, Any],
     confidence: float,
-    tell: Progress,
+    tell: _Tell,
 ) -> Drawn:
     part = call.asked.part
-    what = f"drawing noise for {planned.name}"
+    drawing = partial(tell, "releases.progress.noise", statistic=planned.name)
     if part.form == "numbers":
         numbers = planned.statistic.numbers(part.name, measured)
-        values = with_noise(call, numbers, lambda done, total: tell(what, done, total))
+        values = with_noise(call, numbers, drawing)
         return Drawn(
             planned, call, cells, numbers, Noisy(values, call.half_width(confidence), call.sd)
         )
@@ -178,7 +190,7 @@ def _drawn(
     law = "exponential" if call.mechanism == "exponential" else "permute-and-flip"
     for done, cell in enumerate(scores, start=1):
         chosen.append(noisy_max(cell, call.scale, law=law))  # type: ignore[arg-type]
-        tell(what, done, len(scores))
+        drawing(done, len(scores))
     return Drawn(planned, call, cells, None, Noisy(chosen, 0, call.sd))
 
 
@@ -186,5 +198,4 @@ def with_noise(
     call: Priced, numbers: Sequence[int], progress: Callable[[int, int], None] | None = None
 ) -> list[int]:
     """Add the noise of a call to whole numbers."""
-    noise = discrete_gaussian if call.mechanism == "gaussian" else discrete_laplace
-    return noise(numbers, call.scale, progress=progress)
+    return add_noise(call.law, numbers, progress=progress)

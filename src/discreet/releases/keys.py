@@ -14,10 +14,12 @@ from __future__ import annotations
 import csv
 import filecmp
 import math
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
 from discreet.errors import PolicyError, SpecError
+from discreet.releases.engines import file_of
 from discreet.releases.engines.base import KeySet
 from discreet.releases.spec import InFolder, Spec
 
@@ -31,23 +33,14 @@ def public_keys(spec: InFolder, name: str, column: str) -> tuple[str, ...]:
     path = spec.path(name)
     source = _source(spec)
     if source is not None and _same(path, source):
-        raise PolicyError(
-            f"the keys of {column!r} are read from {name!r}, which is the protected source or a "
-            "copy of it: they would publish who is in the data. List the public values in a file "
-            "of their own, or pay for finding them with keys: {discover: {delta: …}}."
-        )
+        raise PolicyError("releases.keys.from_source", column=column, file=name)
     return keys_from_file(path, column)
 
 
 def _source(spec: InFolder) -> Path | None:
     """The file that holds the protected data, if it is one."""
-    given = spec.source
-    if given is None:
-        return None
-    if "://" not in given:
-        return spec.path(given)
-    scheme, _, rest = given.partition(":///")
-    return spec.path(rest.partition("?")[0]) if scheme == "duckdb" and rest else None
+    name = None if spec.source is None else file_of(spec.source)
+    return None if name is None else spec.path(name)
 
 
 def _same(path: Path, source: Path) -> bool:
@@ -65,8 +58,7 @@ def refuse_unit_column(spec: InFolder, by: tuple[str, ...], statistic: str) -> N
     own = [column for column in by if column in spec.protect.column]
     if own:
         raise PolicyError(
-            f"{statistic}: column {own[0]!r} names the protected {spec.protect.unit}, and groups "
-            "by it would publish each of them. Group by another column."
+            "releases.keys.unit_column", whose=statistic, column=own[0], unit=spec.protect.unit
         )
 
 
@@ -76,28 +68,26 @@ def keys_from_file(path: Path, column: str) -> tuple[str, ...]:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             rows = list(csv.reader(lines))
     except OSError as error:
-        raise SpecError(f"the keys {path.name} cannot be read: {error.strerror}.") from None
+        raise SpecError("releases.keys.unreadable", file=path.name, reason=error.strerror) from None
     except (UnicodeDecodeError, csv.Error):
-        raise SpecError(f"the keys {path.name} are not CSV in UTF-8.") from None
+        raise SpecError("releases.keys.no_csv", file=path.name) from None
     header, *body = rows or [[]]
     if column in header:
         place = header.index(column)
     elif len(header) == 1:
         place = 0
     else:
-        raise SpecError(
-            f"the keys {path.name} have no column {column!r}; name one so, or keep a single column."
-        )
+        raise SpecError("releases.keys.no_column", file=path.name, column=column)
     keys = tuple(row[place] for row in body if len(row) > place and row[place] != "")
     if not keys:
-        raise SpecError(f"the keys {path.name} have no rows; list each public value of {column!r}.")
+        raise SpecError("releases.keys.no_rows", file=path.name, column=column)
     if len(set(keys)) != len(keys):
-        raise SpecError(f"the keys {path.name} list a value of {column!r} twice; list each once.")
+        raise SpecError("releases.keys.twice", file=path.name, column=column)
     return keys
 
 
 def cells_of(
-    spec: Spec, by: tuple[str, ...], keys: dict[str, tuple[str, ...] | str]
+    spec: Spec, by: tuple[str, ...], keys: Mapping[str, tuple[str, ...] | str]
 ) -> KeySet | None:
     """Return the cells of a statistic over public keys; None where it has one cell."""
     if not by:
@@ -109,7 +99,6 @@ def cells_of(
     size = math.prod(len(values) for values in lists)
     if size > MOST_CELLS:
         raise SpecError(
-            f"the keys of {', '.join(by)} make {size:,} cells; at most {MOST_CELLS:,} are released "
-            "in one statistic. Use fewer columns or coarser keys."
+            "releases.keys.many_cells", columns=", ".join(by), size=size, most=MOST_CELLS
         )
     return KeySet(by, tuple(product(*lists)))

@@ -17,7 +17,7 @@ from discreet.ledger import Account, Ledger, Standing
 from discreet.releases import outputs
 from discreet.releases.charge import Charging, Confirm, Outlook, Paid, Repeat, Say
 from discreet.releases.drawing import Progress, draw
-from discreet.releases.engines.opening import opened
+from discreet.releases.engines import opened
 from discreet.releases.planning import Plan, plan_of
 from discreet.releases.spec import Spec, load
 from discreet.releases.statement import statement

@@ -28,9 +28,9 @@ from discreet.laws.discrete_gaussian import DiscreteGaussian
 from discreet.laws.gaussian import Gaussian
 from discreet.laws.geometric import Geometric
 from discreet.noise.calibration import gaussian_scale, laplace_scale
-from discreet.releases.questions import Within
-from discreet.releases.statistic import Part
+from discreet.releases.statistics.base import Part, Within
 from discreet.rounding import down
+from discreet.words import say
 
 __all__ = ["Asked", "Priced", "Pricing", "Threshold", "price", "share"]
 
@@ -71,10 +71,11 @@ class Priced:
 
     @cached_property
     def law(self) -> Geometric | DiscreteGaussian:
-        """The law of the noise, in multiples of the resolution."""
+        """The law of the noise, in multiples of the resolution; its scale is exactly this one."""
         if self.mechanism == "gaussian":
             return DiscreteGaussian(self.scale)
-        return Geometric(1 / self.scale)
+        above, below = self.scale.as_integer_ratio()
+        return Geometric(float(below), above)
 
     @property
     def sd(self) -> float:
@@ -170,7 +171,7 @@ def share(guarantee: Guarantee, releases: int) -> Guarantee:
         return ApproxDP(epsilon, delta, adjacency=guarantee.adjacency)
     if isinstance(guarantee, ZCDP):
         return ZCDP(part(guarantee.rho), adjacency=guarantee.adjacency)
-    raise SpecError(f"{guarantee} cannot be split over a series; give epsilon or rho.")
+    raise SpecError("releases.price.no_series", guarantee=guarantee)
 
 
 def price(asked: Sequence[Asked], budget: Guarantee, mechanism: str) -> Pricing:
@@ -178,25 +179,18 @@ def price(asked: Sequence[Asked], budget: Guarantee, mechanism: str) -> Pricing:
     adjacency = budget.adjacency
     if isinstance(budget, ZCDP):
         calls, spent = _split(asked, budget.rho, "rho", mechanism)
-        if mechanism == "geometric":
-            why = "geometric noise, as the spec asks; each call's ε is the root of twice its ρ."
-        else:
-            why = "discrete Gaussian noise: at the same ρ it has the least spread."
+        asked_for = mechanism == "geometric"
+        why = say("releases.why.rho_geometric") if asked_for else say("releases.why.rho_gaussian")
         return Pricing(_rho_charges(calls, spent, adjacency), calls, why)
     if isinstance(budget, PureDP):
         if mechanism == "gaussian":
-            raise SpecError(
-                "mechanism gaussian cannot keep pure DP: give the budget as rho or with a delta, "
-                "or let the mechanism be geometric."
-            )
+            raise SpecError("releases.price.gaussian_pure")
         calls, spent = _split(asked, budget.epsilon, "epsilon", mechanism)
-        why = "geometric noise: it keeps ε for every possible output, which Gaussian noise cannot."
-        return Pricing((_epsilon_charge(calls, spent, adjacency),), calls, why)
+        charge = _epsilon_charge(calls, spent, adjacency)
+        return Pricing((charge,), calls, say("releases.why.pure"))
     if isinstance(budget, ApproxDP):
         return _approximate(asked, budget, mechanism)
-    raise SpecError(
-        f"a release cannot be priced in {budget}; give epsilon, epsilon and delta, or rho."
-    )
+    raise SpecError("releases.price.no_currency", guarantee=budget)
 
 
 def _approximate(asked: Sequence[Asked], budget: ApproxDP, mechanism: str) -> Pricing:
@@ -205,10 +199,7 @@ def _approximate(asked: Sequence[Asked], budget: ApproxDP, mechanism: str) -> Pr
     for_keys = sum((_exact(a.threshold.delta) for a in asked if a.threshold), Fraction(0))
     left = _exact(budget.delta) - for_keys
     if left < 0:
-        raise SpecError(
-            f"the keys to be found cost a delta of {float(for_keys):g}, and the budget has "
-            f"{budget.delta:g}; ask for less, or give more."
-        )
+        raise SpecError("releases.plan.keys_delta", needs=float(for_keys), has=budget.delta)
     ways: list[Pricing] = []
     if mechanism != "gaussian":
         calls, spent = _split(asked, budget.epsilon, "epsilon", mechanism)
@@ -217,16 +208,15 @@ def _approximate(asked: Sequence[Asked], budget: ApproxDP, mechanism: str) -> Pr
         found = _through_rho(asked, budget, _below(left), mechanism)
         ways += [found] if found else []
     if not ways:
-        raise SpecError("there is no delta left for Gaussian noise; give a larger delta.")
+        raise SpecError("releases.price.no_delta_left")
     best = min(ways, key=lambda way: _spread(way.calls))
-    chosen = "geometric" if best is ways[0] and mechanism != "gaussian" else "discrete Gaussian"
+    geometric = best is ways[0] and mechanism != "gaussian"
+    noise = say("releases.why.geometric") if geometric else say("releases.why.gaussian")
     if len(ways) == 1:
-        why = f"{chosen} noise, the only kind that the spec allows here."
+        why = say("releases.why.only", noise=noise)
     else:
         ratio = math.exp(max(map(_spread, (w.calls for w in ways))) - _spread(best.calls))
-        why = (
-            f"{chosen} noise: for the same (ε, δ) the other kind spreads {ratio:.2g} times as far."
-        )
+        why = say("releases.why.narrower", noise=noise, ratio=ratio)
     return Pricing(best.charges, best.calls, why)
 
 
@@ -256,7 +246,7 @@ def _largest_rho(epsilon: float, delta: float) -> float:
             break
         low, high = (middle, high) if zcdp_delta(middle, epsilon) <= delta else (low, middle)
     if low == 0:
-        raise SpecError(f"no Gaussian noise keeps epsilon {epsilon:g} and delta {delta:g}.")
+        raise SpecError("releases.price.no_gaussian", epsilon=epsilon, delta=delta)
     return down(low)
 
 
@@ -314,9 +304,7 @@ def _above(exact: Fraction) -> float:
 
 def _priced(asked: Asked, amount: float, currency: Currency, mechanism: str) -> Priced:
     if amount <= 0:
-        raise SpecError(
-            f"the share of {asked.statistic!r} is too small to spend; give it more weight."
-        )
+        raise SpecError("releases.price.small_share", statistic=asked.statistic)
     part = asked.part
     choice = part.form == "choice"
     if currency == "epsilon":
@@ -347,7 +335,7 @@ def _least(enough: Callable[[float], bool], asked: Asked) -> float:
     while not enough(high):
         high *= 2
         if high > 1e9:
-            raise SpecError(f"no budget gives {asked.statistic!r} the accuracy that is asked for.")
+            raise SpecError("releases.price.no_accuracy", statistic=asked.statistic)
     low = high / 2
     while high - low > 1e-9 * high:
         middle = (low + high) / 2
@@ -360,7 +348,6 @@ def _refuse(
     asked: Sequence[Asked], budget: float, currency: Currency, mechanism: str, bought: Fraction
 ) -> None:
     """Say what is asked for, what there is, and what accuracy would fit."""
-    symbol = "epsilon" if currency == "epsilon" else "rho"
     wanted = [a for a in asked if a.within]
     others = any(not a.within for a in asked)
     room = _exact(budget) * (Fraction(1, 2) if others else 1)
@@ -370,9 +357,18 @@ def _refuse(
         call = _priced(a, amount, currency, mechanism)
         if a.within:
             error = call.half_width(a.within.confidence) * float(a.part.resolution)
-            fits.append(f"{a.statistic} within {error:g} at {a.within.confidence:g}")
-    rest = ", with half left for the statistics by weight" if others else ""
+            fits.append(
+                say(
+                    "releases.price.fit",
+                    statistic=a.statistic,
+                    error=error,
+                    confidence=a.within.confidence,
+                )
+            )
     raise BudgetExceeded(
-        f"The accuracy asked for needs {symbol} {float(bought):.6g}, and this release has "
-        f"{budget:g}. What would fit{rest}: {'; '.join(fits)}. Ask for less, or give more."
+        "releases.price.accuracy_over_half" if others else "releases.price.accuracy_over",
+        symbol=currency,
+        needs=float(bought),
+        has=budget,
+        fits="; ".join(fits),
     )

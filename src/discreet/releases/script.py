@@ -17,20 +17,16 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import InputError, InternalError, SpecError
+from discreet.errors import InputError, InternalError
 from discreet.noise import standalone
-from discreet.releases import questions as asked
-from discreet.releases.choices import BestOf, QuantileOf
-from discreet.releases.engines.base import Bins, Labels, Number, Steps
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
 from discreet.releases.spec import Spec
-from discreet.releases.statistics import CountOf, HistogramOf, Moments, RandomizedOf, SumOf
+from discreet.releases.statistics.base import ScriptLines
 
 __all__ = ["opendp_script", "script_of", "write_script"]
 
@@ -51,7 +47,7 @@ def opendp_script(
 
     shown = release(spec, data=data, folder=folder, dry_run=True)
     if not isinstance(shown, Preview):
-        raise InternalError("a dry run made a release.")
+        raise InternalError("releases.script.not_dry")
     return script_of(shown.plan)
 
 
@@ -80,7 +76,7 @@ def write_script(text: str, path: Path) -> None:
     except OSError as error:
         with suppress(NameError, OSError):
             Path(beside.name).unlink()
-        raise InputError(f"the script cannot be written to {path}: {error.strerror}.") from None
+        raise InputError("releases.script.unwritten", path=path, reason=error.strerror) from None
 
 
 def _said(value: Any) -> str:
@@ -126,38 +122,20 @@ def _noise(plan: Plan) -> list[str]:
     for planned in plan.statistics:
         for name, call in plan.calls(planned.name).items():
             key = f"{planned.name}/{name}"
-            lines.append(f"        {_said(key)}: {_call(key, planned, call)},")
+            lines.append(f"        {_said(key)}: {_call(key, call)},")
     return [*lines, "    }", "", ""]
 
 
-def _call(key: str, planned: Planned, call: Priced) -> str:
+def _call(key: str, call: Priced) -> str:
     part, scale = call.asked.part, f"scale={call.scale!r}"
     name = _said(key)
     if part.form == "choice":
         price = f"rho={call.rho!r}" if call.epsilon is None else f"epsilon={call.epsilon!r}"
-        best = isinstance(planned.statistic, BestOf)
-        return f"selection({name}, {scale}, changes={_changes(planned)}, monotonic={best}, {price})"
+        changes = f"changes={list(part.changes)}, monotonic={part.monotone}"
+        return f"selection({name}, {scale}, {changes}, {price})"
     if call.mechanism == "gaussian":
-        return f"gaussian({name}, {scale}, l2_squared={_whole(part.l2_squared)}, rho={call.rho!r})"
-    return f"laplace({name}, {scale}, l1={_whole(part.l1)}, epsilon={call.epsilon!r})"
-
-
-def _whole(exact: Fraction) -> int:
-    if exact.denominator != 1:
-        raise SpecError(f"a sensitivity of {exact} is not whole, and no script can be written.")
-    return exact.numerator
-
-
-def _changes(planned: Planned) -> list[int]:
-    """The most that a unit moves a score, in each group that it may touch."""
-    statistic, bounds = planned.statistic, planned.contribution
-    twice = bounds.l1() // bounds.total
-    if isinstance(statistic, BestOf):
-        return [bounds.l1(max(statistic.prices))]
-    size = statistic.size if isinstance(statistic, QuantileOf) else 1
-    full, rest = divmod(bounds.total, bounds.rows_per_group)
-    rows = [bounds.rows_per_group] * full + ([rest] if rest else [])
-    return [twice * size * count for count in rows]
+        return f"gaussian({name}, {scale}, l2_squared={part.l2_squared}, rho={call.rho!r})"
+    return f"laplace({name}, {scale}, l1={part.l1}, epsilon={call.epsilon!r})"
 
 
 def _release(plan: Plan) -> list[str]:
@@ -171,8 +149,7 @@ def _release(plan: Plan) -> list[str]:
 
 
 def _statistic(plan: Plan, planned: Planned) -> Iterator[str]:
-    statistic, bounds = planned.statistic, planned.contribution
-    name, by = planned.name, planned.by
+    bounds, by = planned.contribution, planned.by
     yield f"by = {_said(by)}"
     if planned.found_by is not None:
         yield from _found(plan, planned)
@@ -184,7 +161,7 @@ def _statistic(plan: Plan, planned: Planned) -> Iterator[str]:
     rows = bounds.rows if by else min(bounds.rows, bounds.rows_per_group)
     limits = f"rows={rows}, groups={bounds.groups}, rows_per_group={bounds.rows_per_group}"
     yield f"kept = bounded(placed(data, by, cells), UNIT, {limits})"
-    yield from _values(name, statistic)
+    yield from planned.statistic.script(ScriptLines(planned.name))
 
 
 def _found(plan: Plan, planned: Planned) -> Iterator[str]:
@@ -198,110 +175,6 @@ def _found(plan: Plan, planned: Planned) -> Iterator[str]:
             f"noise=draw[{_said(f'{payer}/{KEYS}')}])"
         )
     yield f"cells = {kept}"
-
-
-def _field(field: Any) -> str:
-    if isinstance(field, Number):
-        step = float(field.resolution)
-        return f"multiple({_said(field.column)}, {field.low}, {field.high}, {step!r})"
-    if isinstance(field, Bins):
-        return f"between({_said(field.column)}, {list(field.edges)!r})"
-    if isinstance(field, Steps):
-        ladder = f"{field.start!r}, {field.step!r}, {field.size}, {field.cap!r}"
-        return f"ladder({_said(field.column)}, {ladder})"
-    if isinstance(field, Labels):
-        return f"label({_said(field.column)}, {_said(list(field.labels))})"
-    raise SpecError("a field of this statistic cannot be written as a script.")
-
-
-def _fraction(value: Fraction) -> str:
-    return f"Fraction({value.numerator}, {value.denominator})"
-
-
-def _values(name: str, statistic: Any) -> Iterator[str]:
-    """The lines that measure a statistic, draw its noise and put its values in the table."""
-
-    def drawn(part: str) -> str:
-        return f"draw[{_said(f'{name}/{part}')}]"
-
-    each = "for key, value in zip(cells, noisy, strict=True):"
-    add = f"table.add({_said(name)}, dict(zip(by, key, strict=True))"
-    if isinstance(statistic, CountOf):
-        yield f"noisy = {drawn('count')}(counts(kept, len(cells)))"
-        yield each
-        yield f"    {add}, value)"
-    elif isinstance(statistic, SumOf):
-        yield f"field = {_field(statistic.number)}"
-        yield f"noisy = {drawn('sum')}(sums(kept, len(cells), field))"
-        yield each
-        yield f"    {add}, value * {_fraction(statistic.number.resolution)})"
-    elif isinstance(statistic, Moments):
-        yield from _moments(statistic, drawn, add)
-    elif isinstance(statistic, HistogramOf | RandomizedOf):
-        yield from _tallies(statistic, drawn, add)
-    else:
-        yield from _choice(statistic, drawn, add)
-
-
-def _moments(statistic: Moments, drawn: Any, add: str) -> Iterator[str]:
-    number, reach, centre = statistic.number, statistic.reach, statistic.centre
-    step = number.resolution
-    yield f"field = {_field(number)}"
-    yield f"count = {drawn('count')}(counts(kept, len(cells), field))"
-    yield f"total = {drawn('sum')}(sums(kept, len(cells), field, {centre}))"
-    if not statistic.second:
-        yield "for key, n, s in zip(cells, count, total, strict=True):"
-        yield f"    value = average(s, n, {reach}, signed=True)"
-        yield f"    {add}, ({centre} + value) * {_fraction(step)})"
-        return
-    yield f"squares = {drawn('squares')}(sums(kept, len(cells), field, {centre}, 2))"
-    yield "for key, n, s, q in zip(cells, count, total, squares, strict=True):"
-    yield f"    {add}, spread(q, s, n, {reach}) * {_fraction(step**2)})"
-
-
-def _tallies(statistic: HistogramOf | RandomizedOf, drawn: Any, add: str) -> Iterator[str]:
-    (measure,) = statistic.measures()
-    assert measure.field is not None  # noqa: S101  (a tally always has one)
-    size, (column,) = measure.field.size, statistic.extra
-    labels = [row.labels[0] for row in _labels(statistic)]
-    yield f"tallied = tally(kept, len(cells), {_field(measure.field)}, {size})"
-    yield f"noisy = {drawn('count')}([n for cell in tallied for n in cell])"
-    yield f"labels = {_said(labels)}"
-    yield "for place, key in enumerate(cells):"
-    yield f"    given = noisy[{size} * place : {size} * place + {size}]"
-    shown = "given"
-    if isinstance(statistic, RandomizedOf):
-        shown = f"unbiased(given, {_fraction(Fraction(repr(statistic.entry.keep)))})"
-    yield f"    for label_, value in zip(labels, {shown}, strict=True):"
-    yield f"        {add} | {{{_said(column)}: label_}}, value)"
-
-
-def _labels(statistic: HistogramOf | RandomizedOf) -> list[Any]:
-    """The rows of one made-up cell: their labels are those of every cell."""
-    from discreet.releases.statistic import Noisy
-
-    assumed = statistic.assumed(0)
-    return statistic.answers({name: Noisy(v, 0, 0.0) for name, v in assumed.items()}, 0.95)[0]
-
-
-def _choice(statistic: Any, drawn: Any, add: str) -> Iterator[str]:
-    field = statistic.measures()[0].field
-    low = f", {field.low}" if isinstance(field, Number) else ""
-    yield f"tallied = tally(kept, len(cells), {_field(field)}, {field.size}{low})"
-    yield "for key, cell in zip(cells, tallied, strict=True):"
-    if isinstance(statistic, QuantileOf):
-        number = statistic.number
-        yield f"    place = {drawn('choice')}(ranks(cell, {_fraction(statistic.share)}))"
-        yield f"    {add}, ({number.low} + place) * {_fraction(number.resolution)})"
-        return
-    if isinstance(statistic.entry, asked.Best) and statistic.entry.score == "count":
-        yield f"    place = {drawn('choice')}(cell)"
-        yield f"    chosen = {_said(list(field.labels))}[place]"
-        yield f"    {add} | {{{_said(statistic.entry.of)}: chosen}}, None)"
-        return
-    yield f"    prices = {list(statistic.prices)!r}"
-    yield f"    place = {drawn('choice')}(revenues(cell, prices))"
-    yield f"    {add}, prices[place] * {_fraction(statistic.step)})"
 
 
 _TAIL = [

@@ -13,33 +13,28 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import yaml
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 
 from discreet.errors import PolicyError, SpecError
 from discreet.guarantees import Adjacency
 from discreet.promises import Promise, Unit, promise_in
 from discreet.promises.keys import OF_WHOM
 from discreet.reading import text_of, yaml_values
-from discreet.releases.questions import STATISTICS, Statistic, default_name, kind_of
+from discreet.releases.contributions import Contribution
+from discreet.releases.models import Closed, NamesOrOne, as_tuple, refusal
+from discreet.releases.statistics import KINDS, Statistic
+from discreet.releases.statistics.base import Registered, default_name
+from discreet.words import say
 
 __all__ = [
     "Budget",
-    "Closed",
     "InFolder",
     "Protect",
     "Publication",
@@ -50,30 +45,8 @@ __all__ = [
     "written",
 ]
 
-_TAGS = frozenset({*STATISTICS, "discover", "public", "str", "tuple[str, ...]"})
+_TAGS = frozenset({"discover", "public", "str", "tuple[str, ...]"})
 _WEIGHTS = frozenset({"weights", "survey_weight", "survey_weights", "sampling_weight", "pweight"})
-_NO_WEIGHTS = (
-    "survey weights are refused: a weight multiplies what one unit adds, so the sensitivity would "
-    "be the largest weight, and calibrated weights depend on everyone's data. Release unweighted "
-    "statistics, or clip and declare the weighted value as a column of its own with bounds"
-)
-
-
-class Closed(BaseModel):
-    """A mapping whose every key is known; frozen once read."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-def _names(value: object) -> object:
-    return (value,) if isinstance(value, str) else _tuple(value)
-
-
-def _tuple(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(_names, json_schema_input_type=str | list[str])]
 
 
 class Protect(Closed):
@@ -85,7 +58,7 @@ class Protect(Closed):
     name: str | None = Field(
         default=None, max_length=80, description="How it is spoken of, such as: one aircraft."
     )
-    column: Names = Field(
+    column: NamesOrOne = Field(
         default=(), description="The column that names the unit; several for a partition."
     )
     adjacency: Literal["add-remove", "replace"] = "add-remove"
@@ -99,18 +72,22 @@ class Protect(Closed):
     def _whole(self) -> Protect:
         if self.unit == "record":
             if self.column or self.rows or self.groups or self.rows_per_group:
-                raise ValueError(
-                    "a record is one row, so column, rows, groups and rows_per_group do not apply; "
-                    "leave them out, or protect a person"
-                )
+                raise SpecError("releases.spec.record_is_one_row")
         elif not self.column:
-            raise ValueError(f"unit {self.unit} needs column: the column that names the unit")
+            raise SpecError("releases.spec.unit_column", unit=self.unit)
         elif self.rows is None:
-            raise ValueError(
-                f"unit {self.unit} needs rows: the most rows that one unit may contribute to a "
-                "statistic (more are left out at random)"
-            )
+            raise SpecError("releases.spec.unit_rows", unit=self.unit)
         return self
+
+    def contribution(self, *, grouped: bool) -> Contribution:
+        """Return what one unit may add to a statistic, with groups or without."""
+        return Contribution.of(
+            self.rows,
+            self.groups,
+            self.rows_per_group,
+            adjacency=self.adjacency,
+            grouped=grouped,
+        )
 
 
 class Budget(Closed):
@@ -123,7 +100,7 @@ class Budget(Closed):
     @model_validator(mode="after")
     def _one(self) -> Budget:
         if (self.epsilon is None) == (self.rho is None):
-            raise ValueError("a budget is either epsilon (with or without delta) or rho")
+            raise SpecError("releases.spec.one_budget")
         return self
 
 
@@ -137,15 +114,10 @@ class Publication(Closed):
     """What the statement and the registry record say of the publisher."""
 
     name: str | None = None
-    curators: Names = ()
+    curators: NamesOrOne = ()
     region: str | None = None
     description: str | None = None
     intended_use: str | None = None
-
-
-def _moments(value: object) -> object:
-    """YAML reads 2026-01-31 as a date; the spec keeps the text."""
-    return value.isoformat() if isinstance(value, date) else value
 
 
 class InFolder(Closed):
@@ -197,23 +169,18 @@ class InFolder(Closed):
             return None
         own = sorted(OF_WHOM & set(keys) - {"related"})
         if own:
-            raise SpecError(
-                f"{own[0]} stands in the spec's promise; whom it protects is said under protect, "
-                "and nowhere else. Leave it out there."
-            )
+            raise SpecError("releases.spec.whom_in_promise", key=own[0])
         adjacency = Adjacency.of(self.protect.adjacency)
         found = promise_in({**keys, "adjacency": adjacency.value}, self.folder)
         return replace(found, unit=self.unit)
 
     def _one_promise(self) -> None:
         if self.tolerance is not None and self.promise is not None:
-            raise ValueError("tolerance and promise are two names for one thing; keep one of them")
+            raise SpecError("releases.spec.promise_twice")
         if self.promise_keys is not None and self.budget is not None:
-            raise ValueError(
-                "a release has either a promise (what may be learned) or a budget (epsilon or rho)"
-            )
+            raise SpecError("releases.spec.promise_and_budget")
         if self.publication is not None and self.about is not None:
-            raise ValueError("about is the old name of publication; keep one of them")
+            raise SpecError("releases.spec.about_twice")
 
     @property
     def ledger_url(self) -> str:
@@ -265,7 +232,7 @@ class Spec(InFolder):
     promise: dict[str, Any] | None = Field(default=None, description="The same as tolerance.")
     budget: Budget | None = None
     series: Series | None = None
-    statistics: Annotated[tuple[Statistic, ...], BeforeValidator(_tuple)] = Field(min_length=1)
+    statistics: Annotated[tuple[Registered, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
     mechanism: Literal["auto", "geometric", "gaussian"] = "auto"
     nulls: Literal["drop", "refuse"] = "drop"
     interval: float = Field(default=0.95, gt=0, lt=1)
@@ -281,9 +248,7 @@ class Spec(InFolder):
         names = [entry.name or "" for entry in self.named()]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(
-                    f"two statistics are called {name!r}; give them names of their own"
-                )
+                raise SpecError("releases.spec.name_twice", name=name)
         return self
 
     def named(self) -> tuple[Statistic, ...]:
@@ -317,44 +282,42 @@ def written(
     path = Path(source)
     mapping = yaml_values(text_of(path, "the spec", SpecError), f"the spec {path}", SpecError)
     if not isinstance(mapping, dict):
-        raise SpecError(f"the spec {path} must be a mapping with keys such as {keys}.")
+        raise SpecError("releases.spec.no_mapping", path=path, keys=keys)
     return mapping, Path(folder) if folder else path.resolve().parent
 
 
 def _validated(mapping: dict[str, Any], folder: Path) -> Spec:
     entries = mapping.get("statistics")
-    _refuse_weights([mapping, *(entries if isinstance(entries, list) else [])])
-    for position, entry in enumerate(entries if isinstance(entries, list) else [], start=1):
-        _require_kind(entry, position)
+    listed = entries if isinstance(entries, list) else []
+    for where in (mapping, *listed):
+        if isinstance(where, Mapping) and _WEIGHTS & {str(key) for key in where}:
+            raise SpecError("releases.spec.survey_weights")
+    for position, entry in enumerate(listed, start=1):
+        if isinstance(entry, Mapping) and {"min", "max"} & set(entry) - set(KINDS):
+            raise SpecError("releases.spec.extreme", position=position)
     try:
         spec = Spec.model_validate(_plain(mapping))
     except ValidationError as error:
-        raise SpecError(_sentence(error)) from None
-    _refuse_unpaid_keys(spec)
+        raise refusal(
+            error,
+            unknown="releases.spec.unknown_key",
+            missing="releases.spec.missing_key",
+            tags=_TAGS,
+            place=_by_statistic,
+        ) from None
+    for entry in spec.named():
+        missing = [column for column in entry.grouped_by if column not in entry.public_keys]
+        if missing and entry.paid_keys is None:
+            raise PolicyError("releases.keys.unpaid", statistic=entry.name, column=missing[0])
     spec._folder = folder.resolve()
     return spec
 
 
-def _require_kind(entry: object, position: int) -> None:
-    if isinstance(entry, Mapping) and {"min", "max"} & set(entry):
-        raise SpecError(
-            f"statistic {position}: a true minimum or maximum is one person's value, and no "
-            "bounded noise hides it. Ask for a quantile near it, such as at: 0.01 or at: 0.99."
-        )
-    if kind_of(entry) is None:
-        kinds = ", ".join(STATISTICS)
-        raise SpecError(f"statistic {position} must have exactly one of the keys: {kinds}.")
-
-
-def _refuse_unpaid_keys(spec: Spec) -> None:
-    for entry in spec.named():
-        missing = getattr(entry, "without_keys", [])
-        if missing:
-            raise PolicyError(
-                f"statistic {entry.name!r}: column {missing[0]!r} has no keys, and groups found in "
-                "the data would reveal who is in it. List its public values under keys, name a CSV "
-                "file of them, or pay for finding them with keys: {discover: {delta: …}}."
-            )
+def _by_statistic(steps: list[str | int]) -> list[str | int]:
+    """Count statistics as people do."""
+    if len(steps) > 1 and steps[0] == "statistics" and isinstance(steps[1], int):
+        return [say("releases.spec.statistic", position=steps[1] + 1), *steps[2:]]
+    return steps
 
 
 def _plain(value: Any) -> Any:
@@ -363,32 +326,7 @@ def _plain(value: Any) -> Any:
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(entry) for entry in value]
-    return _moments(value)
-
-
-def _refuse_weights(places: Sequence[object]) -> None:
-    for where in places:
-        if isinstance(where, Mapping) and _WEIGHTS & {str(key) for key in where}:
-            raise SpecError(f"{_NO_WEIGHTS}.")
-
-
-def _sentence(error: ValidationError) -> str:
-    """Say the first fault in one sentence: where, what, and the rule."""
-    first = error.errors(include_url=False, include_context=False)[0]
-    steps = [step for step in first["loc"] if step not in _TAGS]
-    if len(steps) > 1 and steps[0] == "statistics" and isinstance(steps[1], int):
-        steps[:2] = [f"statistic {steps[1] + 1}"]
-    where = ".".join(map(str, steps)) or "the spec"
-    given = first["input"]
-    message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
-    if first["type"] == "extra_forbidden":
-        return f"{where} is not a key of a spec; see docs/spec.md for the keys there are."
-    if first["type"] == "missing":
-        return f"{where} is missing; a release cannot be made without it."
-    if first["type"] == "value_error":
-        return f"{where}: {message}."
-    shown = f" is {given!r}" if isinstance(given, (str, int, float, bool)) else ""
-    return f"{where}{shown}: {message[:1].lower()}{message[1:]}."
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def json_schema() -> dict[str, Any]:

@@ -10,18 +10,16 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.releases.engines.base import KeySet
-from discreet.releases.statistic import Answer
+from discreet.releases.statistics.base import Answer, Result
 
-__all__ = ["Table", "decimal_text", "table_of"]
+__all__ = ["NUMBERS", "RESERVED", "STATISTIC", "VALUES", "Table", "decimal_text", "table_of"]
 
 _DIGITS = 6
-VALUES = ("value", "interval_low", "interval_high")
 
 
 def decimal_text(value: Fraction | int, side: int = 0) -> str:
@@ -58,13 +56,40 @@ def _places(denominator: int) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
+class NumberColumn:
+    """A column of numbers: its name, where a row has it, and to which side it is rounded."""
+
+    name: str
+    of: Callable[[Answer], Fraction | int | None]
+    side: int = 0
+
+    def printed(self, row: Answer) -> str | None:
+        """Return the number of a row as it is printed; None for none."""
+        value = self.of(row)
+        return None if value is None else decimal_text(value, self.side)
+
+
+STATISTIC = "statistic"
+NUMBERS = (
+    NumberColumn("value", lambda row: row.value),
+    NumberColumn("interval_low", lambda row: row.low, -1),
+    NumberColumn("interval_high", lambda row: row.high, 1),
+)
+"""The columns of numbers. Files, stored releases, audits and pages take them from here."""
+
+VALUES = tuple(column.name for column in NUMBERS)
+RESERVED = (STATISTIC, *VALUES)
+"""Names that no group may have: the groups' columns stand between them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """The released table, column by column, values as printed."""
 
     columns: Mapping[str, Sequence[str | None]]
 
     def __len__(self) -> int:
-        return len(self.columns["statistic"])
+        return len(self.columns[STATISTIC])
 
     def rows(self) -> Iterator[tuple[str | None, ...]]:
         """The rows, as printed."""
@@ -94,32 +119,23 @@ class Table:
         return {name: list(values) for name, values in self.columns.items()}
 
 
-def table_of(
-    results: Sequence[tuple[str, KeySet | None, Sequence[str], Sequence[Sequence[Answer]]]],
-    groups: Sequence[str],
-) -> Table:
-    """Return the table of some statistics: (name, cells, extra columns, answers a cell) of each."""
-    names = ("statistic", *groups, *VALUES)
-    columns: dict[str, list[str | None]] = {name: [] for name in names}
-    for name, cells, extra, answers in results:
-        keys: Sequence[tuple[str, ...]] = ((),) if cells is None else cells.keys
-        by = () if cells is None else cells.columns
-        rows = [(key, a) for key, cell in zip(keys, answers, strict=True) for a in cell]
-        columns["statistic"] += [name] * len(rows)
+def table_of(results: Sequence[Result], groups: Sequence[str]) -> Table:
+    """Return the table of some statistics, with these columns of groups."""
+    columns: dict[str, list[str | None]] = {name: [] for name in (STATISTIC, *groups, *VALUES)}
+    for result in results:
+        keys: Sequence[tuple[str, ...]] = ((),) if result.cells is None else result.cells.keys
+        by = () if result.cells is None else result.cells.columns
+        rows = [(key, row) for key, cell in zip(keys, result.rows, strict=True) for row in cell]
+        columns[STATISTIC] += [result.name] * len(rows)
         for group in groups:
             if group in by:
                 place = by.index(group)
                 columns[group] += [key[place] for key, _ in rows]
-            elif group in extra:
-                place = extra.index(group)
-                columns[group] += [answer.labels[place] for _, answer in rows]
+            elif group in result.extra:
+                place = result.extra.index(group)
+                columns[group] += [row.labels[place] for _, row in rows]
             else:
                 columns[group] += [None] * len(rows)
-        columns["value"] += [_printed(answer.value, 0) for _, answer in rows]
-        columns["interval_low"] += [_printed(answer.low, -1) for _, answer in rows]
-        columns["interval_high"] += [_printed(answer.high, 1) for _, answer in rows]
+        for column in NUMBERS:
+            columns[column.name] += [column.printed(row) for _, row in rows]
     return Table(columns)
-
-
-def _printed(value: Fraction | int | None, side: int) -> str | None:
-    return None if value is None else decimal_text(value, side)

@@ -150,15 +150,16 @@ def _account(statement: Statement) -> Picture | None:
 def _released(statement: Statement) -> Picture | None:
     """The first statistic of the table whose values are numbers."""
     from discreet.charts import released_chart
+    from discreet.releases.tables import RESERVED, VALUES
 
     table = statement.stored.said.get("table")
     if not table or not table["statistic"]:
         return None
     first = table["statistic"][0]
-    groups = [k for k in table if k not in ("statistic", "value", "interval_low", "interval_high")]
+    groups = [k for k in table if k not in RESERVED]
     rows = []
     for place, name in enumerate(table["statistic"]):
-        values = [table[k][place] for k in ("value", "interval_low", "interval_high")]
+        values = [table[k][place] for k in VALUES]
         if name != first or any(value in (None, "") for value in values):
             continue
         cell = " · ".join(str(table[g][place]) for g in groups if table[g][place] is not None)

@@ -31,7 +31,7 @@ import numpy as np
 from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
 from discreet.guarantees import PureDP, finite_or_null, parameters
-from discreet.releases.engines.opening import opened
+from discreet.releases.engines import opened
 from discreet.synthetic import files
 from discreet.synthetic.cells import Cells, Distances, distances
 from discreet.synthetic.law import Synthesizer, draw_copies, whole

@@ -17,7 +17,7 @@ from discreet.errors import InputError
 from discreet.guarantees import PureDP, parameters
 from discreet.lazily import missing
 from discreet.promises import delta_in
-from discreet.releases.engines.opening import opened
+from discreet.releases.engines import opened
 from discreet.statements import PRIORS
 from discreet.synthetic import files, wording
 from discreet.synthetic.assessment import Search

@@ -29,8 +29,8 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from discreet.errors import PolicyError, SpecError
 from discreet.releases.keys import public_keys, refuse_unit_column
-from discreet.releases.questions import Keys, key_text
-from discreet.releases.spec import Budget, InFolder, Names, Protect, Publication, written
+from discreet.releases.models import Keys, NamesOrOne, key_text
+from discreet.releases.spec import Budget, InFolder, Protect, Publication, written
 from discreet.synthetic.cells import Cells
 from discreet.words import say
 
@@ -69,7 +69,7 @@ class SyntheticSpec(InFolder):
     tolerance: dict[str, Any] | None = None
     promise: dict[str, Any] | None = None
     budget: Budget | None = None
-    columns: Names = Field(min_length=1)
+    columns: NamesOrOne = Field(min_length=1)
     keys: dict[str, Keys] = Field(default_factory=dict)
     impossible: Annotated[tuple[Impossible, ...], BeforeValidator(_tuple)] = ()
     n_synthetic: int = Field(ge=1, description=say("synthetic.spec.n_synthetic"))

@@ -19,6 +19,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError, SpecError
 from discreet.reading import yaml_values
+from discreet.releases import statistics
 
 __all__ = [
     "KINDS",
@@ -32,7 +33,7 @@ __all__ = [
 Form = dict[str, str]
 Values = dict[str, Any]
 
-KINDS = ("count", "sum", "mean", "variance", "quantile", "histogram", "best", "randomized")
+KINDS = tuple(statistics.KINDS)
 
 _TEXTS = ("account", "purpose", "source", "mechanism", "nulls", "ledger", "output")
 _TOP = (

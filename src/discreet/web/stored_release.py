@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError, InputError
+from discreet.releases.tables import VALUES
 from discreet.web.confirming import spec_name
 from discreet.web.forms import written
 from discreet.web.workfolder import Workfolder
@@ -28,7 +29,6 @@ SHOWN = 200
 _SPREADSHEET = "table-for-spreadsheets.csv"
 _STORED = ("table.csv", "table.parquet", "statement.md", "release.json")
 _REPORT = ("report.html", "statement.json", "registry.yaml", "evidence.json", "verify.py")
-_NUMBERS = ("value", "interval_low", "interval_high")
 DOWNLOADS = {
     "table.csv": "text/csv",
     "table.parquet": "application/vnd.apache.parquet",
@@ -78,7 +78,7 @@ class Made:
     def has_formulas(self) -> bool:
         """Whether a spreadsheet would read a text of the table as a formula."""
         table: Mapping[str, list[Any]] = self.said.get("table") or {}
-        texts = [v for name, values in table.items() if name not in _NUMBERS for v in values]
+        texts = [v for name, values in table.items() if name not in VALUES for v in values]
         return any(_harmless(text) != text for text in (*table, *texts))
 
 
@@ -143,7 +143,7 @@ def for_spreadsheets(table: Mapping[str, list[Any]]) -> str:
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow([_harmless(name) for name in table])
     columns = [
-        values if name in _NUMBERS else [_harmless(v) for v in values]
+        values if name in VALUES else [_harmless(v) for v in values]
         for name, values in table.items()
     ]
     writer.writerows(zip(*columns, strict=True))

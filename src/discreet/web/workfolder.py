@@ -185,7 +185,7 @@ class Workfolder:
         path = self.screened(name)
         from discreet.releases.engines.duckdb import DuckDB
 
-        engine = DuckDB.open(name, path)
+        engine = DuckDB.open(name, lambda _: path)
         try:
             return dict(engine.columns)
         finally:

@@ -1,1 +1,101 @@
-"""Engines: where the rows are. Only aggregates leave them."""
+"""Engines: where the rows are. Only whole-number aggregates leave them.
+
+The source of a spec leads to its engine by its scheme, which one registration names:
+
+    visits.csv, visits.parquet, duckdb:///file.db?table=t      DuckDB
+    postgresql://user@host/database?table=schema.visits        PostgreSQL
+    spark://health.visits, spark://data/visits.parquet         Spark
+
+An engine of ours is loaded only when its scheme is asked for. One from outside registers what opens
+a source, and has what `base.Engine` says:
+
+    @register_engine("rows", example="rows://name")
+    def open_rows(source, path_of):
+        return Rows(...)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from discreet.errors import SpecError
+from discreet.releases.engines.base import Engine
+
+__all__ = ["ENGINES", "file_of", "opened", "register_engine"]
+
+PathOf: TypeAlias = Callable[[str], Path]
+"""Makes a path of a spec absolute."""
+
+Opener = TypeVar("Opener", bound=Callable[[str, PathOf], Engine])
+
+
+@dataclass(frozen=True, slots=True)
+class _Offered:
+    example: str
+    open: Callable[[str, PathOf], Engine]
+
+
+ENGINES: dict[str, _Offered] = {}
+"""What opens a source, by its scheme."""
+
+
+def register_engine(*schemes: str, example: str) -> Callable[[Opener], Opener]:
+    """Return a decorator for what opens sources of these schemes: `(source, path_of) -> Engine`.
+
+    `example` is such a source, as a refusal of any other shows it.
+    """
+
+    def registered(opener: Opener) -> Opener:
+        for scheme in schemes:
+            ENGINES[scheme] = _Offered(example, opener)
+        return opener
+
+    return registered
+
+
+def _ours(module: str, name: str) -> Callable[[str, PathOf], Engine]:
+    """Return what opens a source with an engine of this package, loaded when it is needed."""
+
+    def opener(source: str, path_of: PathOf) -> Engine:
+        found: Engine = _class(module, name).open(source, path_of)
+        return found
+
+    return opener
+
+
+def _class(module: str, name: str) -> Any:
+    return getattr(import_module(f"{__name__}.{module}"), name)
+
+
+register_engine("", example="visits.csv, visits.parquet")(_ours("duckdb", "DuckDB"))
+register_engine("duckdb", example="duckdb:///file.db?table=t")(_ours("duckdb", "DuckDB"))
+register_engine("postgresql", "postgres", example="postgresql://user@host/database?table=schema.t")(
+    _ours("postgresql", "PostgreSQL")
+)
+register_engine("spark", example="spark://table")(_ours("spark", "Spark"))
+
+
+def opened(source: str | None, path_of: PathOf, data: Any = None) -> Engine:
+    """Open the data if they are given, else the source; `path_of` makes a spec's path absolute."""
+    if data is not None:
+        given: Engine = _class("duckdb", "DuckDB").of(data)
+        return given
+    if source is None:
+        raise SpecError("engines.no_source")
+    scheme = source.split("://", 1)[0] if "://" in source else ""
+    if scheme not in ENGINES:
+        known = dict.fromkeys(offered.example for offered in ENGINES.values())
+        raise SpecError("engines.unknown_scheme", scheme=scheme, known=", ".join(known))
+    return ENGINES[scheme].open(source, path_of)
+
+
+def file_of(source: str) -> str | None:
+    """Return the file that a source names, as the spec has it; None if it is no file."""
+    if "://" not in source:
+        return source
+    scheme, _, rest = source.partition(":///")
+    return rest.partition("?")[0] if scheme == "duckdb" and rest else None

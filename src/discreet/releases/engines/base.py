@@ -23,7 +23,6 @@ from typing import Literal, Protocol, TypeAlias
 from discreet.releases.contributions import Contribution
 
 __all__ = [
-    "Ability",
     "Bins",
     "Column",
     "Counting",
@@ -39,10 +38,6 @@ __all__ = [
     "Summing",
     "Tally",
 ]
-
-Ability: TypeAlias = Literal["memory", "files", "folders", "tables", "nested units"]
-"""What an engine can do beyond the rest of this file: take a table from Python, read a file or a
-folder of files, read a table of a database, tell units apart by a column of lists or structures."""
 
 Column: TypeAlias = Literal["integer", "number", "text", "moment", "truth", "other"]
 """What an engine says of a column's type: enough to check a spec against, without data."""
@@ -62,6 +57,11 @@ class Number:
         """How many values it may take."""
         return self.high - self.low + 1
 
+    @property
+    def script(self) -> str:
+        """The field in a script for OpenDP (`noise.standalone`)."""
+        return f"multiple({self.column!a}, {self.low}, {self.high}, {float(self.resolution)!r})"
+
 
 @dataclass(frozen=True, slots=True)
 class Bins:
@@ -75,6 +75,11 @@ class Bins:
         """How many places there are."""
         return len(self.edges) - 1
 
+    @property
+    def script(self) -> str:
+        """The field in a script for OpenDP (`noise.standalone`)."""
+        return f"between({self.column!a}, {list(self.edges)!r})"
+
 
 @dataclass(frozen=True, slots=True)
 class Labels:
@@ -87,6 +92,11 @@ class Labels:
     def size(self) -> int:
         """How many places there are."""
         return len(self.labels)
+
+    @property
+    def script(self) -> str:
+        """The field in a script for OpenDP (`noise.standalone`)."""
+        return f"label({self.column!a}, {list(self.labels)!a})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +112,11 @@ class Steps:
     step: float
     size: int
     cap: float
+
+    @property
+    def script(self) -> str:
+        """The field in a script for OpenDP (`noise.standalone`)."""
+        return f"ladder({self.column!a}, {self.start!r}, {self.step!r}, {self.size}, {self.cap!r})"
 
 
 Field: TypeAlias = Number | Bins | Labels | Steps
@@ -174,10 +189,8 @@ class Found:
 class Engine(Protocol):
     """Where the rows are.
 
-    What it is not `able` to do it refuses in a clear sentence, and never does by halves.
+    What it cannot do it refuses in a clear sentence, and never does by halves.
     """
-
-    able: frozenset[Ability]
 
     @property
     def columns(self) -> Mapping[str, Column]:

@@ -10,21 +10,26 @@ import csv
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import duckdb
-import ibis
-import pyarrow as pa
+from discreet.errors import DataError, InputError, SpecError
 
-from discreet.errors import DataError, SpecError
-from discreet.releases.engines import expressions
+try:
+    import duckdb
+    import ibis
+    import pyarrow as pa
+except ImportError:  # pragma: no cover - depends on what is installed
+    raise InputError("engines.duckdb.not_installed") from None
+
+from discreet.releases.engines import expressions, file_of
 from discreet.releases.engines.base import Column, Query
-from discreet.releases.engines.dialects import Dialect
+from discreet.releases.engines.expressions import Dialect
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
+from discreet.words import say
 
 __all__ = ["DuckDB"]
 
@@ -41,15 +46,9 @@ def _in_our_words(doing: str) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as fault:
-        kind = type(fault).__name__
-        raise DataError(
-            f"The engine could not {doing} ({kind}). Its own message may quote data and is not "
-            "shown; check that the file is whole, in UTF-8, and of the columns that the spec names."
-        ) from None
+        raise DataError("engines.duckdb.fault", doing=doing, kind=type(fault).__name__) from None
     except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeDecodeError):
-        raise DataError(
-            f"The engine could not {doing}: the data are not what their schema says."
-        ) from None
+        raise DataError("engines.duckdb.schema_fault", doing=doing) from None
 
 
 def _kind(dtype: pa.DataType) -> Column:
@@ -74,21 +73,21 @@ def _quoted(text: str) -> str:
 class DuckDB(SQLEngine):
     """One source, opened for one release."""
 
-    able = frozenset({"memory", "files", "tables", "nested units"})
+    nested_units = True
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, spill: Path) -> None:
         self._connection = connection
         # Also if a signal cuts in before anyone can close it.
         self._remove = weakref.finalize(self, shutil.rmtree, spill, ignore_errors=True)
-        with self._in_our_words("read the columns of the source"):
+        with self._in_our_words(say("engines.doing.columns")):
             schema = self._arrow(f"from {SOURCE} limit 0").schema
         columns: dict[str, Column] = {entry.name: _kind(entry.type) for entry in schema}
         super().__init__(columns, ibis.Schema.from_pyarrow(_readable(schema)), Dialect())
 
     @classmethod
-    def open(cls, source: str, path: Path) -> DuckDB:
-        """Open a source by its name in the spec and its absolute path."""
-        return cls._opened(_relation(source, path))
+    def open(cls, source: str, path_of: Callable[[str], Path]) -> DuckDB:
+        """Open a source by its name in the spec; `path_of` makes a path of the spec absolute."""
+        return cls._opened(_relation(source, path_of(file_of(source) or source)))
 
     @classmethod
     def of(cls, data: Any) -> DuckDB:
@@ -107,7 +106,7 @@ class DuckDB(SQLEngine):
                     "autoinstall_known_extensions": "false",
                 }
             )
-            with _in_our_words("open the source"):
+            with _in_our_words(say("engines.doing.open")):
                 # A moment with an offset is the same key on every machine.
                 connection.execute("set TimeZone = 'UTC'")
                 if relation is None:
@@ -144,13 +143,13 @@ class DuckDB(SQLEngine):
         The answer decides the way and not the result, which is the same by both.
         """
         rows = self._source.agg(_n=self._source.count())
-        if self._answer(rows, "count the rows")["_n"][0] < LARGE:
+        if self._answer(rows, say("engines.doing.count_rows"))["_n"][0] < LARGE:
             return False
         most = query.contribution.untouched
         sample = expressions.sampled_share(
             self._source, query.unit, self._columns, most, ONE_UNIT_IN
         )
-        found = self._answer(sample, "look at a sample of the units")
+        found = self._answer(sample, say("engines.doing.sample"))
         above, everything = (int(found[name][0]) for name in ("_above", "_all"))
         return above < MOST_SHARE * everything
 
@@ -207,9 +206,7 @@ def _arrow_table(data: Any) -> pa.Table:
         return data
     if hasattr(data, "__arrow_c_stream__"):
         return pa.table(data)
-    raise SpecError(
-        f"the data are a {type(data).__name__}; give a pandas, Polars or Arrow table, or a source."
-    )
+    raise SpecError("engines.duckdb.no_table", type=type(data).__name__)
 
 
 def _relation(source: str, path: Path) -> str:
@@ -218,28 +215,24 @@ def _relation(source: str, path: Path) -> str:
         parts = urlsplit(source)
         table = parse_qs(parts.query).get("table", [""])[0]
         if not table:
-            raise SpecError(
-                f"source is {source!r}; a DuckDB file needs its table: duckdb:///file.db?table=t."
-            )
+            raise SpecError("engines.duckdb.table_missing", source=source)
         _require_file(source, path)
         name = '"' + table.replace('"', '""') + '"'
         return f"attach {_quoted(str(path))} as _file (read_only);select * from _file.{name}"  # noqa: S608
     if "://" in source:
-        raise SpecError(
-            f"source is {source!r}; there are engines for CSV, Parquet and duckdb:///file.db?table=t."
-        )
+        raise SpecError("engines.duckdb.no_url", source=source)
     if path.suffix.lower() in (".parquet", ".pq"):
         _require_file(source, path)
         return f"select * from read_parquet({_quoted(str(path))})"  # noqa: S608
     if path.suffix.lower() in (".csv", ".csv.gz"):
         _require_file(source, path)
         return _csv(path)
-    raise SpecError(f"source is {source!r}; its name must end in .csv or .parquet.")
+    raise SpecError("engines.duckdb.suffix", source=source)
 
 
 def _require_file(source: str, path: Path) -> None:
     if not path.is_file():
-        raise SpecError(f"source is {source!r}; there is no such file ({path}).")
+        raise SpecError("engines.no_file", source=source, path=path)
 
 
 def _csv(path: Path) -> str:
@@ -248,11 +241,11 @@ def _csv(path: Path) -> str:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             header = next(csv.reader(lines), [])
     except OSError as error:
-        raise DataError(f"the source cannot be read: {error.strerror}.") from None
+        raise DataError("engines.duckdb.unreadable", reason=error.strerror) from None
     except (UnicodeDecodeError, csv.Error):
-        raise DataError("the header of the source is not CSV in UTF-8.") from None
+        raise DataError("engines.duckdb.header_csv") from None
     if not header or len(set(header)) != len(header) or "" in header:
-        raise DataError("the source needs a header line with a name of its own for every column.")
+        raise DataError("engines.duckdb.header_names")
     columns = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in header)
     return (
         f"select * from read_csv({_quoted(str(path))}, auto_detect=false, header=true, "  # noqa: S608

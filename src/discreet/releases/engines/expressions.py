@@ -6,13 +6,28 @@
 priority. A sort moves every column that it carries, so before the sort of the bounding the fields,
 and the cell where it plays no part, are packed below the priority into one integer; `_packed` says
 why that is exact and leaves no tie to the data. What needs more than 31 bits is not packed.
+
+Dialects. Where Ibis or SQL leaves a choice open that would change a number (numbers in texts,
+division, random draws, wide sums), an expression asks the engine's `Dialect`. The rule, with
+DuckDB's way of keeping it, is here; the others keep it in their own files. A text is a number if,
+without blanks around it, it is written so (case does not matter):
+
+    [+][-] digits [. [digits]] [e [+|-] digits]     or .digits, or inf, infinity, nan
+
+where digits may be parted by single underscores. It is the nearest double; beyond the largest it is
+infinite, and too near to zero it is zero. Anything else is nothing.
+
+Keys. A key is a text; a column of the data may be a number. A column of whole numbers is compared
+as whole numbers and one of floats as floats, each against the one spelling that a number has;
+everything else as text, byte by byte. So no row has two cells, and no engine's way of printing
+numbers plays a part. A float that is NaN is a missing one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeAlias
 
 import ibis
 
@@ -21,6 +36,7 @@ from discreet.releases.engines.base import (
     Column,
     Counting,
     Field,
+    KeySet,
     Labels,
     Query,
     Steps,
@@ -28,19 +44,28 @@ from discreet.releases.engines.base import (
     Tally,
 )
 from discreet.releases.engines.bounding import GROUP, PRIORITY, Materialize, bounded
-from discreet.releases.engines.dialects import Reading
-from discreet.releases.engines.matching import comparable, key_column, present, typed
 
 __all__ = [
+    "BLANKS",
     "CODE",
+    "INFINITE",
+    "NUMERAL",
+    "Dialect",
+    "Reading",
     "columns_of",
+    "comparable",
     "fields_of",
     "grouped_first",
     "has_null",
+    "joinable",
     "kept_rows",
+    "key_column",
     "measured",
+    "present",
     "sampled_share",
+    "spelled",
     "tallied",
+    "unit_interval",
     "units_above",
     "with_unit",
 ]
@@ -51,6 +76,143 @@ _WIDEST = 31
 Table: TypeAlias = Any
 Best: TypeAlias = Callable[[Table, str, int], Table | None]
 Value: TypeAlias = Any
+
+# ---------------------------------------------------------------------- dialects
+
+BLANKS = " \t\n\v\f\r"
+_DIGITS = "[0-9]+(_[0-9]+)*"
+_BEFORE, _AFTER = f"^[{BLANKS}]*[+]?-?", f"[{BLANKS}]*$"
+NUMERAL = rf"{_BEFORE}({_DIGITS}([.]({_DIGITS})?)?|[.]{_DIGITS})([eE][+-]?{_DIGITS})?{_AFTER}"
+INFINITE = rf"{_BEFORE}[iI][nN][fF]([iI][nN][iI][tT][yY])?{_AFTER}"
+
+
+class Dialect:
+    """How one engine is spoken to; this one is DuckDB's."""
+
+    name: ClassVar[str] = "duckdb"
+    numbered: ClassVar[bool] = False
+    """Whether rows are ranked by their number within a unit, instead of by a look back."""
+
+    def number(self, value: Value, kind: Column) -> Value:
+        """Return a column of numbers or texts as a float, null for a text that is none."""
+        return value.try_cast("float64") if kind == "text" else value.cast("float64")
+
+    def ratio(self, x: Value, step: float, low: int, high: int) -> Value:
+        """Return x/step as a float; what lies outside low … high may be moved, staying outside."""
+        return x / step
+
+    def text(self, value: Value) -> Value:
+        """Return a column that is no float as a text."""
+        return value.cast("string")
+
+    def draw(self) -> Value:
+        """Return a random float of [0, 1), drawn for each row."""
+        return ibis.random()
+
+    def summable(self, value: Value, size: int) -> Value:
+        """Return whole numbers of at most that size in a type whose sum does not overflow."""
+        return value
+
+
+def unit_interval(bits: Value) -> Value:
+    """Return 64 random bits as a float of [0, 1): 53 of them, exactly."""
+    return ((bits >> 11) & (2**53 - 1)).cast("float64") / 2.0**53
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The columns of a source, and how its engine is spoken to."""
+
+    kinds: Mapping[str, Column]
+    dialect: Dialect
+
+
+# ---------------------------------------------------------------------- keys
+
+
+def key_column(place: int) -> str:
+    """The name of a column of the table of keys."""
+    return f"_key_{place}"
+
+
+def present(value: Value) -> Value:
+    """Say whether a unit or a key is there: not null, and not NaN."""
+    there = value.notnull()
+    return there & ~value.isnan() if value.type().is_floating() else there
+
+
+def comparable(value: Value, kind: Column, reading: Reading) -> Value:
+    """Return a column of the data as keys are compared: numbers as they are, else as text."""
+    if kind == "integer":
+        return value.cast("int64")
+    if value.type().is_floating():
+        return value.cast("float64") + 0.0  # so that −0.0 is 0.0
+    return reading.dialect.text(value)
+
+
+def spelled(value: Any, source: Value) -> str:
+    """Return the text of a key that was found, as it would be written in a spec."""
+    if source.type().is_float32():
+        return repr(_single(str(value)))
+    return repr(value) if source.type().is_floating() else str(value)
+
+
+def _single(text: str) -> float:
+    """Return the shortest decimal that is the same number in 32 bits."""
+    from numpy import errstate, float32
+
+    with errstate(over="ignore"):
+        return float(str(float32(text)))
+
+
+def typed(text: str, source: Value, kind: Column) -> int | float | str | None:
+    """Return a key in the type in which it is compared; None where no row could have it.
+
+    A key is a text. Against a column of whole numbers "7" is 7, and "07" or "seven" is nothing;
+    against one of floats "0.5" is 0.5, and so is no other spelling of it.
+    """
+    if kind == "integer":
+        return int(text) if _whole(text) else None
+    if not source.type().is_floating():
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    if number != number or repr(number + 0.0) != text:
+        return None
+    if not source.type().is_float32():
+        return number
+    if _single(text) != number:
+        return None
+    from numpy import float32
+
+    return float(float32(text))
+
+
+def joinable(
+    keys: KeySet, source: Table, kinds: Mapping[str, Column]
+) -> list[tuple[int, tuple[Any, ...]]]:
+    """Return (cell number, key) in the types of the data, without keys that no row could have."""
+    found: list[dict[str, Any]] = []
+    for place, column in enumerate(keys.columns):
+        texts = {key[place] for key in keys.keys}
+        pairs = ((text, typed(text, source[column], kinds[column])) for text in texts)
+        found.append({text: value for text, value in pairs if value is not None})
+    return [
+        (code, tuple(values[text] for values, text in zip(found, key, strict=True)))
+        for code, key in enumerate(keys.keys)
+        if all(text in values for values, text in zip(found, key, strict=True))
+    ]
+
+
+def _whole(text: str) -> bool:
+    digits = text.removeprefix("-")
+    plain = digits.isascii() and digits.isdigit() and len(digits) <= 19
+    return plain and str(int(text)) == text and -(2**63) <= int(text) < 2**63
+
+
+# ---------------------------------------------------------------------- rows, fields and sums
 
 
 def _unit_column(place: int) -> str:

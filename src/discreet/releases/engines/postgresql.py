@@ -30,7 +30,7 @@ import ibis
 
 from discreet.errors import DataError, InputError, SpecError
 from discreet.releases.engines.base import Column
-from discreet.releases.engines.dialects import (
+from discreet.releases.engines.expressions import (
     BLANKS,
     INFINITE,
     NUMERAL,
@@ -39,12 +39,13 @@ from discreet.releases.engines.dialects import (
     unit_interval,
 )
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
+from discreet.words import say
 
 try:
     import psycopg
     from psycopg import sql as parts
 except ImportError:  # pragma: no cover - depends on what is installed
-    raise InputError("A PostgreSQL source needs psycopg; install discreet[postgres].") from None
+    raise InputError("engines.postgresql.not_installed") from None
 
 __all__ = ["PostgreSQL"]
 
@@ -147,14 +148,14 @@ _hash = _called(name="hashfloat8extended", signature=(("float64", "int64"), "int
 class PostgreSQL(SQLEngine):
     """One table of a server, opened for one release."""
 
-    able = frozenset({"tables", "nested units"})
+    nested_units = True
 
     def __init__(self, connection: psycopg.Connection[Any], name: str) -> None:
         self._connection = connection
-        with self._in_our_words("prepare the session"):
+        with self._in_our_words(say("engines.doing.prepare")):
             self._prepare()
         oid, relation = self._relation(name)
-        with self._in_our_words("read the columns of the source"):
+        with self._in_our_words(say("engines.doing.columns")):
             found = connection.execute(_COLUMNS, [oid]).fetchall()
         read = {column: _read(base, category) for column, base, category in found}
         view = parts.SQL("create temp view {} as select {} from {}").format(
@@ -165,7 +166,7 @@ class PostgreSQL(SQLEngine):
             ),
             relation,
         )
-        with self._in_our_words("read the source"):
+        with self._in_our_words(say("engines.doing.read")):
             connection.execute(view)
             connection.execute("set local search_path = pg_catalog, pg_temp")
         columns: dict[str, Column] = {name: how[2] for name, how in read.items()}
@@ -173,22 +174,16 @@ class PostgreSQL(SQLEngine):
         super().__init__(columns, schema, _Spoken())
 
     @classmethod
-    def open(cls, source: str) -> PostgreSQL:
+    def open(cls, source: str, path_of: object = None) -> PostgreSQL:
         """Open a source by its URL."""
         url, table = _apart(source)
         try:
             connection = psycopg.connect(url, connect_timeout=20)
         except psycopg.OperationalError:
             # Its message may hold the user's password in a wrong place.
-            raise DataError(
-                f"The PostgreSQL server of the source ({_shown(url)}) does not let us in: check "
-                "host, port, user, password and database, and that the server runs."
-            ) from None
+            raise DataError("engines.postgresql.no_connection", server=_shown(url)) from None
         except psycopg.Error:
-            raise SpecError(
-                "source is not a URL that PostgreSQL understands; write it as "
-                "postgresql://user@host:5432/database?table=schema.visits."
-            ) from None
+            raise SpecError("engines.postgresql.url") from None
         try:
             return cls(connection, table)
         except BaseException:
@@ -202,7 +197,7 @@ class PostgreSQL(SQLEngine):
     def _prepare(self) -> None:
         connection = self._connection
         if connection.info.server_version < _OLDEST:
-            raise DataError("The PostgreSQL server of the source is older than 14; update it.")
+            raise DataError("engines.postgresql.old")
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         settings = {"TimeZone": "UTC", "DateStyle": "ISO, YMD", "work_mem": _MEMORY}
         for name, value in settings.items():
@@ -210,15 +205,12 @@ class PostgreSQL(SQLEngine):
         try:
             connection.execute(_FUNCTIONS)
         except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction):
-            raise DataError(
-                "PostgreSQL does not let this role make temporary tables, which bounding needs; "
-                "grant TEMPORARY on the database to it, and connect to a server that is no standby."
-            ) from None
+            raise DataError("engines.postgresql.no_temporary") from None
 
     def _relation(self, name: str) -> tuple[int, parts.Composable]:
         """Return a table's number and its whole name."""
         quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name.split(".", 1))
-        with self._in_our_words("look for the table"):
+        with self._in_our_words(say("engines.doing.find_table")):
             found = self._connection.execute(
                 "select c.oid, n.nspname, c.relname, "
                 "pg_catalog.has_any_column_privilege(c.oid, 'select') from pg_catalog.pg_class c "
@@ -227,14 +219,9 @@ class PostgreSQL(SQLEngine):
                 [quoted],
             ).fetchone()
         if found is None:
-            raise SpecError(
-                f"source: there is no table {name!r} in that database, or its schema is not open "
-                "to this role; write ?table=schema.visits."
-            )
+            raise SpecError("engines.postgresql.no_table", table=name)
         if not found[3]:
-            raise DataError(
-                f"PostgreSQL does not let this role read the table {name!r}; grant SELECT on it."
-            )
+            raise DataError("engines.postgresql.no_select", table=name)
         return int(found[0]), parts.Identifier(found[1], found[2])
 
     def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
@@ -286,10 +273,9 @@ def _in_our_words(doing: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as fault:
-        code = fault.sqlstate or "no code"
+        code = fault.sqlstate or say("engines.postgresql.no_code")
         raise DataError(
-            f"PostgreSQL could not {doing} ({type(fault).__name__}, {code}). Its own message may "
-            "quote data and is not shown; the server's log has it."
+            "engines.postgresql.fault", doing=doing, kind=type(fault).__name__, code=code
         ) from None
 
 
@@ -299,13 +285,10 @@ def _apart(source: str) -> tuple[str, str]:
         split = urlsplit(source)
         options = parse_qsl(split.query, keep_blank_values=True)
     except ValueError:
-        raise SpecError("source is not a URL; a part of it cannot be read.") from None
+        raise SpecError("engines.postgresql.no_url") from None
     table = dict(options).get("table", "")
     if not table:
-        raise SpecError(
-            "source: a PostgreSQL database needs its table; write "
-            "postgresql://user@host/database?table=schema.visits."
-        )
+        raise SpecError("engines.postgresql.table_missing")
     rest = urlencode([(k, v) for k, v in options if k != "table"], quote_via=quote)
     return urlunsplit(split._replace(query=rest)), table
 

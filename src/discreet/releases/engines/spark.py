@@ -46,7 +46,7 @@ from discreet.errors import DataError, InputError, SpecError
 from discreet.releases.engines import workers
 from discreet.releases.engines.base import Column
 from discreet.releases.engines.bounding import PRIORITY
-from discreet.releases.engines.dialects import (
+from discreet.releases.engines.expressions import (
     BLANKS,
     INFINITE,
     NUMERAL,
@@ -55,6 +55,7 @@ from discreet.releases.engines.dialects import (
     unit_interval,
 )
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
+from discreet.words import say
 
 try:
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -62,7 +63,7 @@ try:
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession, functions, types
 except ImportError:  # pragma: no cover - depends on what is installed
-    raise InputError("A Spark source needs PySpark; install discreet[spark].") from None
+    raise InputError("engines.spark.not_installed") from None
 
 __all__ = ["Spark"]
 
@@ -144,8 +145,6 @@ class _Spoken(Dialect):
 class Spark(SQLEngine):
     """One table or folder, opened for one release."""
 
-    able = frozenset({"files", "folders", "tables"})
-
     def __init__(self, session: SparkSession, frame: DataFrame, end: Callable[[], None]) -> None:
         self._session = session
         self._end = end
@@ -154,7 +153,7 @@ class Spark(SQLEngine):
         self._views = [SOURCE]
         if ibis.options.pyspark is None:
             ibis.options.pyspark = _Options()
-        with self._in_our_words("read the columns of the source"):
+        with self._in_our_words(say("engines.doing.columns")):
             fields = [(field.name, field.dataType) for field in frame.schema.fields]
             frame.select(
                 *(_binary(frame[_quoted(name)], dtype).alias(name) for name, dtype in fields)
@@ -168,19 +167,16 @@ class Spark(SQLEngine):
         """Open a source by its URL; `path_of` makes a path of the spec absolute."""
         name = source.removeprefix(_PREFIX)
         if not name or name.lower().endswith((".csv", ".csv.gz")):
-            raise SpecError(
-                f"source is {source!r}; Spark reads a table (spark://health.visits) or Parquet "
-                "(spark://data/visits.parquet)."
-            )
+            raise SpecError("engines.spark.source", source=source)
         stored = "/" in name or name.lower().endswith(".parquet")
         if stored and "://" not in name:
             path = path_of(name)
             if not path.exists():
-                raise SpecError(f"source is {source!r}; there is no such file or folder ({path}).")
+                raise SpecError("engines.spark.no_file", source=source, path=path)
             name = path.as_uri()
         session, end = _session()
         try:
-            with _in_our_words(f"open the source {source!r}; is there such a table or folder?"):
+            with _in_our_words(say("engines.spark.open", source=source)):
                 frame = session.read.parquet(name) if stored else session.table(name)
             return cls(session, frame, end)
         except BaseException:
@@ -189,7 +185,7 @@ class Spark(SQLEngine):
 
     def close(self) -> None:
         """Let go of the data and of what was stored; stop the session if it was started here."""
-        with _in_our_words("let go of the data"):
+        with _in_our_words(say("engines.doing.close")):
             for frame in self._kept:
                 frame.unpersist()
             for view in self._views:
@@ -217,7 +213,7 @@ class Spark(SQLEngine):
             return None
         places = int(self._session.conf.get("spark.sql.shuffle.partitions", "200"))
         name = self._name("_best")
-        with self._in_our_words("bound the rows"):
+        with self._in_our_words(say("engines.doing.bound")):
             frame = self._session.sql(self._sql(rows)).select(unit, PRIORITY)
             self._shown(_bounded(frame, places, most), name)
         return ibis.table({PRIORITY: "int64"}, name=name)
@@ -226,7 +222,7 @@ class Spark(SQLEngine):
         """Whether Spark's Python workers are there, with NumPy and PyArrow; asked once."""
         if self._sorting is None:
             try:
-                with self._in_our_words("sort in its Python workers"):
+                with self._in_our_words(say("engines.spark.sort")):
                     probe = self._session.sql("select 1L as unit, 1L as rank")
                     self._sorting = _bounded(probe, 1, 1).count() == 1
             except (DataError, ImportError):
@@ -256,10 +252,7 @@ def _session() -> tuple[SparkSession, Callable[[], None]]:
     if running is not None:
         return _settled(running), lambda: None
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
-        raise InputError(
-            "Spark needs Java, and there is none: install a Java runtime, 17 or later "
-            "(on Debian or Ubuntu, openjdk-17-jre-headless), or set JAVA_HOME."
-        )
+        raise InputError("engines.spark.no_java")
     folder = Path(tempfile.mkdtemp(prefix="discreet-"))
     silent = folder / "log4j2.properties"
     silent.write_text(_SILENT)
@@ -278,7 +271,7 @@ def _session() -> tuple[SparkSession, Callable[[], None]]:
 
     try:
         with (
-            _in_our_words("start; are Java 17 or later and the master there?"),
+            _in_our_words(say("engines.spark.start")),
             _environment("SPARK_SUBMIT_OPTS", f"-Dlog4j2.configurationFile={silent.as_uri()}"),
             _environment("PYSPARK_PYTHON", _worker(master)),
         ):
@@ -374,6 +367,4 @@ def _in_our_words(doing: str) -> Iterator[None]:
     except (PySparkException, Py4JError, OSError, pa.ArrowException) as fault:
         condition = getattr(fault, "getCondition", lambda: None)()
         told = f"{type(fault).__name__}, {condition}" if condition else type(fault).__name__
-        raise DataError(
-            f"Spark could not {doing} ({told}). Its own message may quote data and is not shown."
-        ) from None
+        raise DataError("engines.spark.fault", doing=doing, kind=told) from None

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import ibis
 
@@ -19,7 +19,6 @@ from discreet.errors import DataError
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import expressions
 from discreet.releases.engines.base import (
-    Ability,
     Column,
     Counting,
     Found,
@@ -28,9 +27,17 @@ from discreet.releases.engines.base import (
     Summing,
     Tally,
 )
-from discreet.releases.engines.dialects import Dialect, Reading
-from discreet.releases.engines.expressions import CODE
-from discreet.releases.engines.matching import comparable, joinable, key_column, present, spelled
+from discreet.releases.engines.expressions import (
+    CODE,
+    Dialect,
+    Reading,
+    comparable,
+    joinable,
+    key_column,
+    present,
+    spelled,
+)
+from discreet.words import say
 
 __all__ = ["SOURCE", "Answer", "SQLEngine"]
 
@@ -50,7 +57,8 @@ def _compiled(operation: Any, dialect: str) -> str:
 class SQLEngine(ABC):
     """One source, opened for one release."""
 
-    able: frozenset[Ability] = frozenset()
+    nested_units: ClassVar[bool] = False
+    """Whether units may be told apart by a column of lists or structures."""
 
     def __init__(
         self, columns: Mapping[str, Column], schema: ibis.Schema, dialect: Dialect
@@ -104,7 +112,7 @@ class SQLEngine(ABC):
         for columns, numeric in ((texts, False), (numbers, True)):
             for column in sorted(columns):
                 expression = expressions.has_null(self._source, column, self._reading, numeric)
-                if self._answer(expression, "look for missing values")["_any"][0]:
+                if self._answer(expression, say("engines.doing.missing"))["_any"][0]:
                     return column
         return None
 
@@ -129,7 +137,7 @@ class SQLEngine(ABC):
             answers |= self._summed(kept, query, sums, cells)
         for tally in tallies:
             expression = expressions.tallied(kept, query, tally)
-            table = self._answer(expression, "bound and tally the rows")
+            table = self._answer(expression, say("engines.doing.tally"))
             counts = [[0] * tally.field.size for _ in range(cells)]
             columns = (table[CODE], table["_place"], table[tally.name])
             for code, place, count in zip(*columns, strict=True):
@@ -144,14 +152,16 @@ class SQLEngine(ABC):
 
     def _summed(self, kept: Table, query: Query, sums: list[str], cells: int) -> dict[str, Any]:
         expression = expressions.measured(kept, query, self._reading)
-        return self._dense(self._answer(expression, "bound and aggregate the rows"), sums, cells)
+        return self._dense(
+            self._answer(expression, say("engines.doing.aggregate_bounded")), sums, cells
+        )
 
     def _whole(
         self, source: Table, query: Query, keys: Table, sums: list[str], cells: int
     ) -> dict[str, Any]:
         """Aggregate rows of which all count."""
         grouped = expressions.grouped_first(source, query, self._reading, keys)
-        return self._dense(self._answer(grouped, "aggregate the rows"), sums, cells)
+        return self._dense(self._answer(grouped, say("engines.doing.aggregate")), sums, cells)
 
     def find_keys(
         self, unit: tuple[str, ...], by: tuple[str, ...], contribution: Contribution
@@ -165,7 +175,9 @@ class SQLEngine(ABC):
         there = [present(self._source[name]) for name in (*by, *unit)]
         distinct = self._source.filter(there).select(**texts).distinct()
         keys = self._stored(distinct.mutate(**{CODE: ibis.row_number()}))
-        size = int(self._answer(keys.agg(_n=keys.count()), "count the keys")["_n"][0])
+        size = int(
+            self._answer(keys.agg(_n=keys.count()), say("engines.doing.count_keys"))["_n"][0]
+        )
         # The texts stay in the engine: the query below only needs how many there are.
         cells = KeySet(by, ((),) * size)
         query = Query(unit, cells, contribution.once_per_group(), (Counting("_units"),))
@@ -178,7 +190,7 @@ class SQLEngine(ABC):
         """Return the keys at those places: call it only for keys that were paid for."""
         keys = self._found[id(found)]
         paid = self._given({CODE: "int64"}, [list(places)])
-        table = self._answer(keys.semi_join(paid, [CODE]), "read the keys that were paid for")
+        table = self._answer(keys.semi_join(paid, [CODE]), say("engines.doing.reveal"))
         columns = [
             [spelled(value, self._source[name]) for value in table[key_column(i)]]
             for i, name in enumerate(found.columns)
@@ -187,12 +199,8 @@ class SQLEngine(ABC):
 
     def _check_unit(self, unit: Sequence[str]) -> None:
         for column in unit:
-            if self._columns[column] == "other" and "nested units" not in self.able:
-                raise DataError(
-                    f"column {column!r} holds neither text, numbers, dates nor truth values, and "
-                    "this engine cannot tell units apart by it; choose another, or turn it into "
-                    "text first."
-                )
+            if self._columns[column] == "other" and not self.nested_units:
+                raise DataError("engines.unit_column", column=column)
 
     def _key_table(self, cells: KeySet) -> Table:
         matching = joinable(cells, self._source, self._columns)
@@ -206,14 +214,14 @@ class SQLEngine(ABC):
 
     def _given(self, types: Mapping[str, str], columns: Sequence[Sequence[Any]]) -> Table:
         name, schema = self._name("_given"), ibis.schema(types)
-        with self._in_our_words("take in the keys"):
+        with self._in_our_words(say("engines.doing.keys")):
             self._give(name, schema, columns)
         return ibis.table(schema, name=name)
 
     def _stored(self, expression: Table) -> Table:
         """Store an expression inside the engine: what is drawn in it is drawn once."""
         name = self._name("_stored")
-        with self._in_our_words("read the rows"):
+        with self._in_our_words(say("engines.doing.read_rows")):
             self._keep(name, self._sql(expression))
         return ibis.table(expression.schema(), name=name)
 

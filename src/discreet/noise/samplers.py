@@ -1,0 +1,179 @@
+"""Noise from OpenDP: on whole numbers, by the law of the noise, and for the choice of a best score.
+
+Numbers. Discrete Laplace of scale b: P(N = n) ∝ e^{-|n|/b}. Discrete Gaussian of parameter σ:
+P(N = n) ∝ e^{-n²/(2σ²)}. Both are drawn exactly, over rationals, by the sampler of Canonne, Kamath
+and Steinke (2020): a scale given as a float is taken as the rational number it is. The noise is
+drawn around zero and added here in Python's whole numbers. A sum of any size is therefore exact,
+and no released value is cut off at the edge of a machine word; only the *noise* has to fit one, so
+scales above 2^52 are refused.
+
+A sampler is registered for the class of a law, `(law, size) -> whole numbers`, and `add_noise`
+draws by it: a law from outside the package registers in the same way.
+
+Choices. Two laws, both over whole-number scores u and a scale s:
+
+- `permute-and-flip` (McKenna and Sheldon 2020): exponential noise of scale s is added to every
+  score. Pure DP; its expected error is never above the exponential mechanism's, at best half.
+- `exponential` (McSherry and Talwar 2007): Gumbel noise of scale s, which selects i with
+  probability e^{u_i/s}/Σ e^{u_j/s}. The same ε; and zCDP of only ε²/8, so it is the one to take
+  where ρ is what is spent.
+
+OpenDP compares the noisy scores lazily, digit by digit, until one is above the others: the law is
+exact, and no floating-point noise is drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from discreet.errors import InputError
+from discreet.laws.discrete_gaussian import DiscreteGaussian
+from discreet.laws.geometric import Geometric
+from discreet.noise.calibration import WIDEST
+
+__all__ = [
+    "CHUNK",
+    "Progress",
+    "Sampler",
+    "SelectionLaw",
+    "add_noise",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "noisy_max",
+    "register_sampler",
+    "sampler_of",
+]
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with (done, total) after every chunk."""
+
+Sampler: TypeAlias = Callable[[Any, int], Sequence[int]]
+"""Draws so many independent whole numbers by a law."""
+
+SelectionLaw: TypeAlias = Literal["permute-and-flip", "exponential"]
+
+CHUNK = 10_000
+"""Values drawn in one call: about a tenth of a second between two signs of progress."""
+
+_EDGE = 2**62
+_SAMPLERS: dict[type[Any], Sampler] = {}
+
+Draw = TypeVar("Draw", bound=Sampler)
+
+
+def register_sampler(law: type[Any]) -> Callable[[Draw], Draw]:
+    """Return a decorator for the sampler of a class of laws: `(law, size) -> whole numbers`."""
+
+    def registered(sampler: Draw) -> Draw:
+        _SAMPLERS[law] = sampler
+        return sampler
+
+    return registered
+
+
+def sampler_of(law: Any) -> Sampler:
+    """Return the sampler of a law; refuse one that cannot be drawn."""
+    if type(law) not in _SAMPLERS:
+        raise InputError("noise.no_sampler", law=type(law).__name__)
+    return _SAMPLERS[type(law)]
+
+
+def add_noise(law: Any, values: Sequence[int], *, progress: Progress | None = None) -> list[int]:
+    """Return the values, each with noise of its own by that law.
+
+    >>> len(add_noise(DiscreteGaussian(2.0), [5, 0, 12]))
+    3
+    """
+    draw = sampler_of(law)
+    return _added(lambda size: draw(law, size), values, progress)
+
+
+def _added(
+    draw: Callable[[int], Sequence[int]], values: Sequence[int], progress: Progress | None
+) -> list[int]:
+    total = len(values)
+    released: list[int] = []
+    for start in range(0, total, CHUNK):
+        chunk = values[start : start + CHUNK]
+        noise = draw(len(chunk))
+        released.extend(int(value) + drawn for value, drawn in zip(chunk, noise, strict=True))
+        if progress is not None:
+            progress(len(released), total)
+    return released
+
+
+@lru_cache(maxsize=64)
+def _measurement(law: str, scale: float) -> Callable[[list[int]], Any]:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    vectors = dp.vector_domain(dp.atom_domain(T="i64"))
+    if law == "laplace":
+        return dp.m.make_laplace(vectors, dp.l1_distance(T="i64"), scale=scale)  # type: ignore[no-any-return]
+    if law == "gaussian":
+        return dp.m.make_gaussian(vectors, dp.l2_distance(T=float), scale=scale)  # type: ignore[no-any-return]
+    pure = law == "permute-and-flip"
+    measure = dp.max_divergence() if pure else dp.zero_concentrated_divergence()
+    return dp.m.make_noisy_max(vectors, dp.linf_distance(T="i64"), measure, scale=scale)  # type: ignore[no-any-return]
+
+
+def _zeros(law: str, scale: float, size: int) -> list[int]:
+    """Return so many draws around zero."""
+    if math.isnan(scale) or not 0 < scale <= WIDEST:
+        raise InputError("noise.scale", law=law, scale=scale)
+    return list(_measurement(law, float(scale))([0] * size))
+
+
+@register_sampler(Geometric)
+def _geometric(law: Geometric, size: int) -> list[int]:
+    scale = law.scale
+    while Fraction(scale) * Fraction(law.epsilon) < law.sensitivity:
+        scale = math.nextafter(scale, math.inf)
+    return _zeros("laplace", scale, size)
+
+
+@register_sampler(DiscreteGaussian)
+def _discrete_gaussian(law: DiscreteGaussian, size: int) -> list[int]:
+    return _zeros("gaussian", law.sigma, size)
+
+
+def discrete_laplace(
+    values: Sequence[int], scale: float, *, progress: Progress | None = None
+) -> list[int]:
+    """Return the values, each with its own discrete Laplace noise of that scale.
+
+    >>> len(discrete_laplace([5, 0, 12], 2.0))
+    3
+    """
+    return _added(lambda size: _zeros("laplace", scale, size), values, progress)
+
+
+def discrete_gaussian(
+    values: Sequence[int], sigma: float, *, progress: Progress | None = None
+) -> list[int]:
+    """Return the values, each with its own discrete Gaussian noise of that parameter.
+
+    >>> len(discrete_gaussian([5, 0, 12], 2.0))
+    3
+    """
+    return _added(lambda size: _zeros("gaussian", sigma, size), values, progress)
+
+
+def noisy_max(scores: Sequence[int], scale: float, *, law: SelectionLaw = "exponential") -> int:
+    """Return the index of the score that is highest after noise of that scale.
+
+    >>> noisy_max([0, 0, 10_000], 1.0)
+    2
+    """
+    if not scores:
+        raise InputError("noise.no_scores")
+    if math.isnan(scale) or not 0 < scale < math.inf:
+        raise InputError("noise.selection_scale", scale=scale)
+    top = max(scores)
+    # Only differences of scores matter. Counting from the top keeps them small, and a score so far
+    # below that it does not fit a machine word is cut where it cannot be selected anyway.
+    return int(_measurement(law, float(scale))([max(score - top, -_EDGE) for score in scores]))

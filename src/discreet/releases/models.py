@@ -1,0 +1,120 @@
+"""How mappings that people write are read: closed models, lists as tuples, faults in our words.
+
+A spec is checked by pydantic. What pydantic says of a fault is never shown: `refusal` says where it
+is, what was given and which rule it breaks, in the words of the catalogue. A rule of our own is
+raised inside a model as a `SpecError`, and keeps its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import date
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from discreet.errors import DiscreetError, SpecError
+from discreet.words import has, say
+
+__all__ = [
+    "Closed",
+    "Keys",
+    "Names",
+    "NamesOrOne",
+    "Pair",
+    "Whole",
+    "as_tuple",
+    "distinct_keys",
+    "key_text",
+    "refusal",
+]
+
+
+class Closed(BaseModel):
+    """A mapping whose every key is known; frozen once read."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, populate_by_name=True
+    )
+
+
+def as_tuple(value: object) -> object:
+    """Return a list as a tuple, and anything else as it is."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _one_or_more(value: object) -> object:
+    return (value,) if isinstance(value, str) else as_tuple(value)
+
+
+def key_text(value: object) -> str:
+    """Return a key as the text that data are compared with; refuse what YAML has changed."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, date)):
+        raise SpecError("releases.spec.key_type", key=value, type=type(value).__name__)
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def distinct_keys(value: object) -> object:
+    """Return a list of keys as texts; refuse an empty one, and a key that is listed twice."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    keys = tuple(key_text(key) for key in value)
+    if not keys:
+        raise SpecError("releases.spec.keys_empty")
+    if len(set(keys)) != len(keys):
+        raise SpecError("releases.spec.key_twice")
+    return keys
+
+
+Keys: TypeAlias = Annotated[
+    tuple[str, ...] | str,
+    BeforeValidator(distinct_keys, json_schema_input_type=list[str | int] | str),
+]
+Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
+NamesOrOne: TypeAlias = Annotated[
+    tuple[str, ...], BeforeValidator(_one_or_more, json_schema_input_type=str | list[str])
+]
+Whole: TypeAlias = Annotated[float, Field(allow_inf_nan=False)]
+Pair: TypeAlias = Annotated[tuple[Whole, Whole], BeforeValidator(as_tuple)]
+
+_TYPES = {"model_type": "dict_type", "mapping_type": "dict_type", "list_type": "tuple_type"}
+
+
+def refusal(
+    error: ValidationError,
+    *,
+    unknown: str,
+    missing: str,
+    tags: Collection[str] = (),
+    place: Callable[[list[str | int]], list[str | int]] = list,
+) -> SpecError:
+    """Return the first fault in words: where, what was given, and the rule.
+
+    `unknown` and `missing` name the texts for a key that is not known, and for one that is not
+    there; `tags` are steps of pydantic's own that nobody wrote; `place` may rename the others.
+    """
+    first = error.errors(include_url=False)[0]
+    steps = place([step for step in first["loc"] if step not in tags])
+    where = ".".join(map(str, steps)) or say("releases.spec.whole")
+    context = first.get("ctx", {})
+    fault = context.get("error")
+    if isinstance(fault, DiscreetError):
+        text = "releases.spec.fault_next" if fault.next else "releases.spec.fault"
+        return SpecError(text, where=where, says=fault.message, next=fault.next)
+    if isinstance(fault, ValueError):
+        return SpecError("releases.spec.fault", where=where, says=f"{str(fault).rstrip('.')}.")
+    if first["type"] in ("extra_forbidden", "missing"):
+        return SpecError(unknown if first["type"] == "extra_forbidden" else missing, where=where)
+    rule = f"releases.rules.{_TYPES.get(first['type'], first['type'])}"
+    says = say(rule if has(rule) else "releases.rules.other", **context)
+    given = first["input"]
+    if isinstance(given, (str, int, float, bool)):
+        return SpecError("releases.spec.fault_given", where=where, given=_short(given), says=says)
+    return SpecError("releases.spec.fault", where=where, says=says)
+
+
+def _short(given: Any) -> str:
+    shown = repr(given)
+    return shown if len(shown) <= 200 else f"{shown[:200]}…"

@@ -1,0 +1,34 @@
+"""Statistics: one file a kind, with its keys, what it measures, its noise, its answer, its words.
+
+`base` has what they share and the registry; importing this package registers those below. A
+statistic from outside registers in the same way (`docs/extending.md`).
+"""
+
+from __future__ import annotations
+
+from discreet.releases.statistics.base import KINDS, Statistic, register
+
+# In the order in which they are offered.
+# isort: off
+from discreet.releases.statistics.count import Count
+from discreet.releases.statistics.sum import Sum
+from discreet.releases.statistics.moments import Mean, Variance
+from discreet.releases.statistics.quantile import Quantile
+from discreet.releases.statistics.histogram import Histogram
+from discreet.releases.statistics.best import Best
+from discreet.releases.statistics.randomized import Randomized
+# isort: on
+
+__all__ = [
+    "KINDS",
+    "Best",
+    "Count",
+    "Histogram",
+    "Mean",
+    "Quantile",
+    "Randomized",
+    "Statistic",
+    "Sum",
+    "Variance",
+    "register",
+]

@@ -1,0 +1,550 @@
+"""What every statistic is: the keys that a spec gives it, and all that follows from them.
+
+A statistic is one class in one file, registered once:
+
+    @register("count")
+    class Count(Grouped):
+        count: Literal["rows", "units"]
+
+Its fields are the keys of its entry in a spec (a model of pydantic: unknown keys are refused). Its
+methods say what the engine measures (`measures`), which mechanism calls that takes and how
+sensitive each is (`parts`), what goes into a call (`numbers`, `scores`), how noisy whole numbers
+become rows of the table (`rows`), how accurate they are before anything is read (`accuracy`), what
+it does in a sentence (`explain`), and how a script for OpenDP does the same (`script`). The spec's
+models and schema, plans, prices, draws, audits, scripts and forms are derived from that.
+
+A statistic that is made of others gives them in `tables`: each is measured, priced and drawn by
+itself, under the name that it has there, and `finished` may then change the noisy answers.
+
+Whole numbers are multiples of the resolution; values are exact fractions until they are printed. No
+value depends on anything but noisy numbers and the spec. Intervals hold over the noise alone, with
+at least the stated probability (a union bound where there are several calls): they say how far the
+value is from the same statistic of the bounded and clipped data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
+
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic_core import core_schema
+
+from discreet.errors import SpecError
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines.base import KeySet, Measure, Number
+from discreet.releases.models import Closed, Keys, Names, Pair
+from discreet.words import has, say
+
+if TYPE_CHECKING:
+    from discreet.releases.pricing import Priced
+
+__all__ = [
+    "KINDS",
+    "SIZES",
+    "Answer",
+    "Bounded",
+    "ColumnName",
+    "Discover",
+    "FormField",
+    "Grouped",
+    "Measured",
+    "Noisy",
+    "Part",
+    "Registered",
+    "Result",
+    "ScriptLines",
+    "Statistic",
+    "Threshold",
+    "Within",
+    "decimal",
+    "default_name",
+    "kind_of",
+    "labelled",
+    "plain_rows",
+    "register",
+]
+
+SIZES = (10, 100, 1000)
+"""Sizes of a group that accuracy is told for, where it depends on the size."""
+
+_LARGEST = 2**52
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One mechanism call: noise on numbers, or a choice among scores.
+
+    `l1` and `l2_squared` are what calibration needs. For numbers: the sensitivities. For a choice:
+    those of the scores, times what a selection loses (2, or 1 if adding a unit only raises scores),
+    so that noise of scale s costs l1/s in ε and l2_squared/(2s²) in ρ either way. `changes` is the
+    most that a unit moves a score, in each group that it may touch.
+    """
+
+    name: str
+    form: Literal["numbers", "choice"]
+    l1: Fraction
+    l2_squared: Fraction
+    resolution: Fraction = Fraction(1)
+    changes: tuple[int, ...] = ()
+    monotone: bool = False
+
+    @classmethod
+    def of_numbers(
+        cls,
+        name: str,
+        contribution: Contribution,
+        size: int = 1,
+        resolution: Fraction = Fraction(1),
+        *,
+        signed: bool = False,
+    ) -> Part:
+        """Return noise on numbers, to each of which a row adds at most `size`."""
+        l1, l2 = contribution.l1(size), contribution.l2_squared(size, signed=signed)
+        return cls(name, "numbers", Fraction(l1), Fraction(l2), resolution)
+
+    @classmethod
+    def of_choice(
+        cls, name: str, changes: Sequence[int], resolution: Fraction, *, monotone: bool
+    ) -> Part:
+        """Return a choice in each group; a selection loses ε = kΔ/s, and ε²/8 in ρ."""
+        lost = [change if monotone else 2 * change for change in changes]
+        square = Fraction(sum(loss**2 for loss in lost), 4)
+        return cls(
+            name, "choice", Fraction(sum(lost)), square, resolution, tuple(changes), monotone
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """What one mechanism call gave: its numbers, cell by cell, and how far they may be off."""
+
+    values: Sequence[int]
+    half_width: int
+    sd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One row of the table: extra labels, a value, and its interval."""
+
+    labels: tuple[str, ...]
+    value: Fraction | int | None
+    low: Fraction | int | None
+    high: Fraction | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The rows of one statistic, a list for each of its cells (None for one cell)."""
+
+    name: str
+    cells: KeySet | None
+    extra: tuple[str, ...]
+    rows: Sequence[Sequence[Answer]]
+
+
+Measured: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """A field by which a form asks for one key of a statistic."""
+
+    name: str
+    takes: Literal["text", "number", "texts", "numbers", "column", "choice", "other"]
+    required: bool
+    label: str
+    hint: str = ""
+    example: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+
+
+ColumnName: TypeAlias = Annotated[str, "column"]
+"""A text that names a column of the data: a form offers the columns that there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptLines:
+    """How the lines of a script name a statistic's draws, and put a value in the table.
+
+    In a script there are `kept` (the rows that count, with their cell), `cells` and `by`.
+    """
+
+    name: str
+    each: ClassVar[str] = "for key, value in zip(cells, noisy, strict=True):"
+
+    def drawn(self, part: str) -> str:
+        """The draw of one part."""
+        return f"draw[{f'{self.name}/{part}'!a}]"
+
+    def add(self, value: str, labels: str = "") -> str:
+        """The line that adds a value of the cell `key`; `labels` are columns beside its keys."""
+        more = f" | {{{labels}}}" if labels else ""
+        return f"table.add({self.name!a}, dict(zip(by, key, strict=True)){more}, {value})"
+
+    @staticmethod
+    def fraction(value: Fraction) -> str:
+        """A fraction as code."""
+        return f"Fraction({value.numerator}, {value.denominator})"
+
+
+class Threshold(Closed):
+    """The δ that pays for finding keys."""
+
+    delta: float = Field(gt=0, lt=1)
+    weight: float = Field(default=1.0, gt=0)
+
+
+class Discover(Closed):
+    """Keys that are not public: found and paid for by a noisy threshold."""
+
+    discover: Threshold
+
+
+class Within(Closed):
+    """A wanted accuracy, instead of a weight: |error| at most this, with that probability."""
+
+    error: float = Field(gt=0)
+    confidence: float = Field(default=0.95, gt=0, lt=1)
+
+
+class Statistic(Closed):
+    """A statistic of rows that has one cell, and adds no column to the table."""
+
+    kind: ClassVar[str]
+    name: str | None = Field(default=None, min_length=1, max_length=100)
+    weight: float | None = Field(default=None, gt=0)
+    within: Within | None = None
+
+    @model_validator(mode="after")
+    def _share(self) -> Statistic:
+        if self.weight is not None and self.within is not None:
+            raise SpecError("releases.spec.weight_and_within")
+        return self
+
+    # ------------------------------------------------------------------ what it is about
+
+    def tables(self) -> tuple[Statistic, ...]:
+        """Return the statistics that are measured for it, each with a name: itself."""
+        return (self,)
+
+    @property
+    def grouped_by(self) -> tuple[str, ...]:
+        """The columns that make its groups."""
+        return ()
+
+    @property
+    def public_keys(self) -> Mapping[str, tuple[str, ...] | str]:
+        """The public values of those columns, or the files that list them."""
+        return {}
+
+    @property
+    def paid_keys(self) -> Threshold | None:
+        """The price of finding the keys, where they are not public."""
+        return None
+
+    @property
+    def counts_units(self) -> bool:
+        """Whether one row a unit and group is enough."""
+        return False
+
+    @property
+    def extra(self) -> tuple[str, ...]:
+        """Columns of the table beside its groups: the bins, the answers."""
+        return ()
+
+    # ------------------------------------------------------------------ measuring and noise
+
+    def measures(self) -> tuple[Measure, ...]:
+        """Return what the engine has to measure; a measure's name is that of `measure_name`."""
+        raise NotImplementedError
+
+    def measure_name(self, part: str) -> str:
+        """Return what the measure behind a part is called."""
+        return f"{self.name}/{part}"
+
+    def parts(self, contribution: Contribution) -> tuple[Part, ...]:
+        """Return the mechanism calls it takes, and how sensitive each is."""
+        raise NotImplementedError
+
+    def numbers(self, part: str, measured: Measured) -> list[int]:
+        """Return the whole numbers that noise goes on, in cell order."""
+        found = measured[self.measure_name(part)]
+        if found and isinstance(found[0], list):
+            return [count for cell in found for count in cell]
+        return list(found)
+
+    def scores(self, part: str, measured: Measured) -> list[list[int]]:
+        """Return the scores of each choice to be made, in cell order."""
+        raise NotImplementedError
+
+    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
+        """Return the rows of the table, a list a cell."""
+        raise NotImplementedError
+
+    def finished(self, results: Sequence[Result]) -> Sequence[Result]:
+        """Return what is published of its tables: a step after the noise, which costs nothing."""
+        return results
+
+    # ------------------------------------------------------------------ accuracy and words
+
+    def accuracy(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
+        """Return how far a value may be off, as JSON-ready values."""
+        (call,) = calls.values()
+        step = float(call.asked.part.resolution)
+        return {"half_width": call.half_width(interval) * step, "sd": call.sd * step}
+
+    def assumed(self, size: int) -> dict[str, list[int]]:
+        """Return the numbers of one assumed group of that size, for `accuracy_by_size`."""
+        raise NotImplementedError
+
+    def accuracy_by_size(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
+        """Return the half width of the interval in groups of some assumed sizes."""
+        confidence = 1 - (1 - interval) / len(calls)
+        widths = {name: call.half_width(confidence) for name, call in calls.items()}
+        sizes = []
+        for size in SIZES:
+            given = self.assumed(size)
+            noisy = {n: Noisy(given[n], widths[n], call.sd) for n, call in calls.items()}
+            first = self.rows(noisy, interval)[0][0]
+            if first.high is not None and first.low is not None:
+                sizes.append({"rows": size, "half_width": float(first.high - first.low) / 2})
+        return {"assumed": sizes}
+
+    def explain(self) -> str:
+        """Return what it does, in one sentence."""
+        raise NotImplementedError
+
+    def script(self, lines: ScriptLines) -> Iterator[str]:
+        """Yield the lines of a script that measure it, draw noise and fill the table."""
+        raise SpecError("releases.script.no_lines", statistic=self.name, kind=self.kind)
+
+    # ------------------------------------------------------------------ forms
+
+    @classmethod
+    def form(cls) -> tuple[FormField, ...]:
+        """Return the fields of a form for the keys of its own, the one that names it first."""
+        own = [name for name in cls.model_fields if name not in _ASKED_OF_ALL]
+        own.sort(key=lambda name: name != cls.kind)
+        keys = cls.model_json_schema()["properties"]
+        return tuple(_form_field(name, cls.model_fields[name], keys[name]) for name in own)
+
+    @classmethod
+    def label(cls) -> str:
+        """Return what a form calls it."""
+        name = f"releases.kinds.{cls.kind}"
+        return say(name) if has(name) else cls.kind
+
+
+_ASKED_OF_ALL = ("name", "weight", "within", "by", "keys")
+
+
+_TAKES: dict[str | None, Any] = {"string": "text", "number": "number", "integer": "number"}
+
+
+def _form_field(name: str, field: Any, schema: Mapping[str, Any]) -> FormField:
+    """Derive a form's field from a model's: words from the catalogue, else the model's own."""
+
+    def words(part: str, otherwise: str) -> str:
+        text = f"releases.forms.{name}.{part}"
+        return say(text) if has(text) else otherwise
+
+    first = schema.get("anyOf", [schema])[0]
+    options = tuple((one, words(one, one)) for one in first.get("enum", ()))
+    takes: Any = "choice" if options else _TAKES.get(first.get("type"), "other")
+    if first.get("type") == "array":
+        items = first.get("items") or first["prefixItems"][0]
+        takes = "texts" if items.get("type") == "string" else "numbers"
+    label = name.replace("_", " ")
+    if "column" in field.metadata:
+        takes, label = "column", say("releases.forms.column")
+    return FormField(
+        name,
+        takes,
+        field.is_required(),
+        words("label", field.title or label),
+        words("hint", field.description or ""),
+        words("example", ""),
+        options,
+    )
+
+
+# ---------------------------------------------------------------------- groups and bounds
+
+
+def _found_or_public(keys: object) -> str:
+    if isinstance(keys, Discover):
+        return "discover"
+    found = isinstance(keys, dict) and isinstance(keys.get("discover"), dict)
+    return "discover" if found else "public"
+
+
+PublicOrFound: TypeAlias = Annotated[
+    Annotated[Discover, Tag("discover")] | Annotated[dict[str, Keys], Tag("public")],
+    Discriminator(_found_or_public),
+]
+
+
+class Grouped(Statistic):
+    """A statistic of each group, over public keys or keys that are paid for."""
+
+    by: Names = ()
+    keys: PublicOrFound = Field(default_factory=dict)
+
+    @field_validator("by")
+    @classmethod
+    def _once(cls, by: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(by)) != len(by):
+            raise SpecError("releases.spec.by_twice")
+        return by
+
+    @model_validator(mode="after")
+    def _known(self) -> Grouped:
+        if isinstance(self.keys, Discover):
+            if not self.by:
+                raise SpecError("releases.spec.discover_without_by")
+            return self
+        extra = [column for column in self.keys if column not in self.by]
+        if extra:
+            raise SpecError("releases.spec.keys_not_in_by", column=extra[0])
+        return self
+
+    @property
+    def grouped_by(self) -> tuple[str, ...]:
+        """The columns that make its groups."""
+        return self.by
+
+    @property
+    def public_keys(self) -> Mapping[str, tuple[str, ...] | str]:
+        """The public values of those columns, or the files that list them."""
+        return {} if isinstance(self.keys, Discover) else self.keys
+
+    @property
+    def paid_keys(self) -> Threshold | None:
+        """The price of finding the keys, where they are not public."""
+        return self.keys.discover if isinstance(self.keys, Discover) else None
+
+
+class Bounded(Grouped):
+    """A statistic of a numeric column, clipped and in whole multiples of its resolution."""
+
+    bounds: Pair = Field(description="Values are clipped to these; they must not come from data.")
+    resolution: float = Field(gt=0, description="Values are rounded to multiples of this.")
+
+    @field_validator("bounds")
+    @classmethod
+    def _ordered(cls, bounds: tuple[float, float]) -> tuple[float, float]:
+        if not bounds[0] < bounds[1]:
+            raise SpecError("releases.spec.bounds_order", low=bounds[0], high=bounds[1])
+        return bounds
+
+    @cached_property
+    def number(self) -> Number:
+        """The column in whole multiples of the resolution; what overflows is refused."""
+        step = decimal(self.resolution)
+        low = math.ceil(decimal(self.bounds[0]) / step)
+        high = math.floor(decimal(self.bounds[1]) / step)
+        said = {"statistic": self.name, "resolution": self.resolution}
+        if low > high:
+            raise SpecError(
+                "releases.statistics.no_multiple", low=self.bounds[0], high=self.bounds[1], **said
+            )
+        if max(abs(low), abs(high)) >= _LARGEST:
+            raise SpecError("releases.statistics.too_fine", **said)
+        found = Number(getattr(self, self.kind), low, high, step)
+        self.check_multiples(found)
+        return found
+
+    def check_multiples(self, number: Number) -> None:
+        """Refuse more multiples of the resolution than the statistic can take."""
+
+
+def decimal(value: float) -> Fraction:
+    """Return a number as the decimal that was written: 0.01 is one hundredth."""
+    return Fraction(repr(float(value)))
+
+
+def plain_rows(noisy: Noisy, resolution: Fraction = Fraction(1)) -> list[list[Answer]]:
+    """Return noisy numbers with their intervals, exact multiples of a resolution, one a cell."""
+    width, top, bottom = noisy.half_width, resolution.numerator, resolution.denominator
+    if bottom == 1:
+        return [[Answer((), v * top, (v - width) * top, (v + width) * top)] for v in noisy.values]
+    return [
+        [Answer((), *(Fraction(n * top, bottom) for n in (v, v - width, v + width)))]
+        for v in noisy.values
+    ]
+
+
+def labelled(rows: Sequence[Sequence[Answer]], labels: Sequence[str]) -> list[list[Answer]]:
+    """Gather rows into cells of len(labels) rows each, and name them."""
+    flat = [answer for cell in rows for answer in cell]
+    count = len(labels)
+    return [
+        [
+            Answer((label,), answer.value, answer.low, answer.high)
+            for label, answer in zip(labels, flat[start : start + count], strict=True)
+        ]
+        for start in range(0, len(flat), count)
+    ]
+
+
+# ---------------------------------------------------------------------- the kinds that there are
+
+KINDS: dict[str, type[Statistic]] = {}
+"""The statistics by the key that names them in a spec."""
+
+Kind = TypeVar("Kind", bound=Statistic)
+
+
+def register(kind: str) -> Callable[[type[Kind]], type[Kind]]:
+    """Return a decorator that offers a statistic in specs under the key `kind`, a field of it."""
+
+    def registered(model: type[Kind]) -> type[Kind]:
+        if kind in KINDS or kind not in model.model_fields:
+            raise TypeError(f"{kind!r} must be a field of {model.__name__}, and new.")
+        model.kind = kind
+        KINDS[kind] = model
+        return model
+
+    return registered
+
+
+def kind_of(entry: object) -> str | None:
+    """Return the one key that says what a statistic is; None without one, or with two."""
+    if isinstance(entry, Statistic):
+        return entry.kind
+    found = [kind for kind in KINDS if isinstance(entry, dict) and kind in entry]
+    return found[0] if len(found) == 1 else None
+
+
+def default_name(entry: Statistic, position: int) -> str:
+    """Return the name of a statistic that has none: kind, column, position."""
+    return f"{entry.kind}_{getattr(entry, entry.kind)}_{position}"
+
+
+def _read(entry: object) -> Statistic:
+    kind = kind_of(entry)
+    if kind is None:
+        raise SpecError("releases.spec.one_kind", kinds=", ".join(KINDS))
+    return KINDS[kind].model_validate(entry)
+
+
+class _AnyRegistered:
+    """How pydantic reads an entry: by the model of its kind, among those registered by then."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(_read)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        # In definitions of its own a model is referred to by name, and not written out in place.
+        models = (model.__pydantic_core_schema__ for model in KINDS.values())
+        return {"oneOf": [handler(core_schema.definitions_schema(m, [])) for m in models]}
+
+
+Registered: TypeAlias = Annotated[Statistic, _AnyRegistered()]
+"""Any statistic that is registered, as a field of a model."""

@@ -1,0 +1,55 @@
+"""How many rows, or how many units, there are in each group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines.base import Counting, Measure
+from discreet.releases.statistics.base import (
+    Answer,
+    Grouped,
+    Noisy,
+    Part,
+    ScriptLines,
+    plain_rows,
+    register,
+)
+from discreet.words import say
+
+__all__ = ["Count"]
+
+
+@register("count")
+class Count(Grouped):
+    """How many rows, or how many units."""
+
+    count: Literal["rows", "units"]
+
+    @property
+    def counts_units(self) -> bool:
+        """Whether one row a unit and group is enough."""
+        return self.count == "units"
+
+    def measures(self) -> tuple[Measure, ...]:
+        """The rows kept."""
+        return (Counting(self.measure_name("count")),)
+
+    def parts(self, contribution: Contribution) -> tuple[Part, ...]:
+        """One call."""
+        return (Part.of_numbers("count", contribution),)
+
+    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
+        """A count and its interval."""
+        return plain_rows(noisy["count"])
+
+    def explain(self) -> str:
+        """Say what is counted."""
+        return say("releases.explain.count", what=self.count)
+
+    def script(self, lines: ScriptLines) -> Iterator[str]:
+        """Count, and add noise."""
+        yield f"noisy = {lines.drawn('count')}(counts(kept, len(cells)))"
+        yield lines.each
+        yield f"    {lines.add('value')}"

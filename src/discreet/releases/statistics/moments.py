@@ -1,0 +1,181 @@
+"""Mean and variance, from noisy counts, sums and squares of deviations y − centre.
+
+The centre is in the middle of the bounds: that halves the sensitivity of the sum. A mean takes two
+calls (count and sum), a variance three (and squares).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import SpecError
+from discreet.noise.standalone import average
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines.base import Counting, Measure, Number, Summing
+from discreet.releases.statistics.base import (
+    Answer,
+    Bounded,
+    ColumnName,
+    Noisy,
+    Part,
+    ScriptLines,
+    register,
+)
+from discreet.words import say
+
+if TYPE_CHECKING:
+    from discreet.releases.pricing import Priced
+
+__all__ = ["Mean", "Variance"]
+
+
+class _Moment(Bounded):
+    """What mean and variance share."""
+
+    @property
+    def centre(self) -> int:
+        """The middle of the bounds, in multiples."""
+        return (self.number.low + self.number.high) // 2
+
+    @property
+    def reach(self) -> int:
+        """The largest deviation."""
+        return max(self.number.high - self.centre, self.centre - self.number.low, 1)
+
+    def measures(self) -> tuple[Measure, ...]:
+        """The count, and the sum of deviations."""
+        return (
+            Counting(self.measure_name("count"), self.number),
+            Summing(self.measure_name("sum"), self.number, self.centre),
+        )
+
+    def parts(self, contribution: Contribution) -> tuple[Part, ...]:
+        """Two calls."""
+        step = self.number.resolution
+        return (
+            Part.of_numbers("count", contribution),
+            Part.of_numbers("sum", contribution, self.reach, step, signed=True),
+        )
+
+    def assumed(self, size: int) -> dict[str, list[int]]:
+        """A group of that size, spread evenly over the bounds."""
+        return {"count": [size], "sum": [0]}
+
+    def accuracy(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
+        """By the size of the group: the noise is divided by it."""
+        return self.accuracy_by_size(calls, interval)
+
+    def averages(
+        self, noisy: Mapping[str, Noisy], part: str, reach: int, *, signed: bool
+    ) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
+        """Yield sum/count of each cell and the range it may have, within what the bounds allow."""
+        bottom, top = Fraction(-reach if signed else 0), Fraction(reach)
+        counts, totals = noisy["count"], noisy[part]
+
+        def inside(x: Fraction) -> Fraction:
+            return min(max(x, bottom), top)
+
+        for count, total in zip(counts.values, totals.values, strict=True):
+            value = average(total, count, reach, signed=signed)
+            least, most = count - counts.half_width, count + counts.half_width
+            if least < 1:
+                yield value, bottom, top
+                continue
+            ends = (total - totals.half_width, total + totals.half_width)
+            corners = [Fraction(s, n) for s in ends for n in (least, most)]
+            yield value, inside(min(corners)), inside(max(corners))
+
+    def script(self, lines: ScriptLines) -> Iterator[str]:
+        """Count and add up deviations, and add noise to both."""
+        yield f"field = {self.number.script}"
+        yield f"count = {lines.drawn('count')}(counts(kept, len(cells), field))"
+        yield f"total = {lines.drawn('sum')}(sums(kept, len(cells), field, {self.centre}))"
+
+
+@register("mean")
+class Mean(_Moment):
+    """A noisy sum over a noisy count."""
+
+    mean: ColumnName
+
+    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
+        """The mean of each cell; of an empty one only the bounds are known."""
+        step = self.number.resolution
+        found = self.averages(noisy, "sum", self.reach, signed=True)
+        return [[Answer((), *((self.centre + x) * step for x in one))] for one in found]
+
+    def explain(self) -> str:
+        """Say what is averaged."""
+        low, high = self.bounds
+        return say("releases.explain.mean", column=self.mean, low=low, high=high)
+
+    def script(self, lines: ScriptLines) -> Iterator[str]:
+        """Divide."""
+        yield from super().script(lines)
+        yield "for key, n, s in zip(cells, count, total, strict=True):"
+        yield f"    value = average(s, n, {self.reach}, signed=True)"
+        step = lines.fraction(self.number.resolution)
+        yield f"    {lines.add(f'({self.centre} + value) * {step}')}"
+
+
+@register("variance")
+class Variance(_Moment):
+    """From a noisy count, sum and sum of squares."""
+
+    variance: ColumnName
+
+    def check_multiples(self, number: Number) -> None:
+        """Refuse more multiples than have squares that fit."""
+        if number.size > 2**31:
+            raise SpecError(
+                "releases.statistics.squares_overflow",
+                statistic=self.name,
+                resolution=self.resolution,
+            )
+
+    def measures(self) -> tuple[Measure, ...]:
+        """Count, sum of deviations, and of their squares."""
+        squares = Summing(self.measure_name("squares"), self.number, self.centre, 2)
+        return (*super().measures(), squares)
+
+    def parts(self, contribution: Contribution) -> tuple[Part, ...]:
+        """Three calls."""
+        step = self.number.resolution**2
+        squares = Part.of_numbers("squares", contribution, self.reach**2, step)
+        return (*super().parts(contribution), squares)
+
+    def assumed(self, size: int) -> dict[str, list[int]]:
+        """A group of that size, spread evenly over the bounds."""
+        return super().assumed(size) | {"squares": [size * self.reach**2 // 3]}
+
+    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
+        """The mean of squares less the square of the mean, within what the bounds allow."""
+        largest = self.reach**2
+        unit = self.number.resolution**2
+
+        def inside(x: Fraction) -> Fraction:
+            return min(max(x, Fraction(0)), Fraction(largest)) * unit
+
+        means = self.averages(noisy, "sum", self.reach, signed=True)
+        squares = self.averages(noisy, "squares", largest, signed=False)
+        rows = []
+        for (mean, low, high), second in zip(means, squares, strict=True):
+            least = Fraction(0) if low <= 0 <= high else min(low**2, high**2)
+            ends = (mean**2, max(low**2, high**2), least)
+            rows.append([Answer((), *(inside(s - m) for s, m in zip(second, ends, strict=True)))])
+        return rows
+
+    def explain(self) -> str:
+        """Say whose variance it is."""
+        low, high = self.bounds
+        return say("releases.explain.variance", column=self.variance, low=low, high=high)
+
+    def script(self, lines: ScriptLines) -> Iterator[str]:
+        """Add up squares too."""
+        yield from super().script(lines)
+        unit = lines.fraction(self.number.resolution**2)
+        yield f"squares = {lines.drawn('squares')}(sums(kept, len(cells), field, {self.centre}, 2))"
+        yield "for key, n, s, q in zip(cells, count, total, squares, strict=True):"
+        yield f"    {lines.add(f'spread(q, s, n, {self.reach}) * {unit}')}"

@@ -1,0 +1,172 @@
+"""Statistics added from outside the package: a file, a registration, and a real release.
+
+`share` is one of its own: measures, sensitivity, answer, accuracy, words. `quartiles` is made of
+others: three quantiles, each measured and paid for, and put in order after the noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import jsonschema
+import pyarrow as pa
+import pytest
+
+from discreet.errors import SpecError
+from discreet.ledger import Ledger
+from discreet.releases import Preview, Release, json_schema, load, release
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines.base import Counting, Labels, Measure
+from discreet.releases.statistics import KINDS, Quantile, Statistic, register
+from discreet.releases.statistics.base import (
+    Answer,
+    Bounded,
+    ColumnName,
+    Grouped,
+    Noisy,
+    Part,
+    Result,
+)
+
+
+class Share(Grouped):
+    """The share of rows in which a column has a value."""
+
+    share: ColumnName
+    value: str
+
+    def measures(self) -> tuple[Measure, ...]:
+        field = Labels(self.share, (self.value,))
+        return Counting(self.measure_name("hits"), field), Counting(self.measure_name("all"))
+
+    def parts(self, contribution: Contribution) -> tuple[Part, ...]:
+        return Part.of_numbers("hits", contribution), Part.of_numbers("all", contribution)
+
+    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
+        hits, rows = noisy["hits"], noisy["all"]
+        off = [(0, 0), (-hits.half_width, rows.half_width), (hits.half_width, -rows.half_width)]
+        return [
+            [Answer((), *(self._ratio(h + x, n + y) for x, y in off))]
+            for h, n in zip(hits.values, rows.values, strict=True)
+        ]
+
+    @staticmethod
+    def _ratio(hits: int, rows: int) -> Fraction:
+        return min(max(Fraction(hits, max(rows, 1)), Fraction(0)), Fraction(1))
+
+    def assumed(self, size: int) -> dict[str, list[int]]:
+        return {"hits": [size // 2], "all": [size]}
+
+    def accuracy(self, calls: Mapping[str, Any], interval: float) -> dict[str, Any]:
+        return self.accuracy_by_size(calls, interval)
+
+    def explain(self) -> str:
+        return f"The share of rows whose {self.share} is {self.value}."
+
+
+class Quartiles(Bounded):
+    """Three quantiles, in order."""
+
+    quartiles: ColumnName
+
+    def tables(self) -> tuple[Statistic, ...]:
+        common = self.model_dump(exclude={"quartiles", "name", "weight"})
+        common |= {"quantile": self.quartiles, "weight": (self.weight or 1.0) / 3}
+        return tuple(
+            Quantile(**common, at=at, name=f"{self.name}_{at}") for at in (0.25, 0.5, 0.75)
+        )
+
+    def finished(self, results: Sequence[Result]) -> Sequence[Result]:
+        cells = zip(*(result.rows for result in results), strict=True)
+        ordered = [
+            sorted((row for (row,) in cell), key=lambda row: row.value or 0) for cell in cells
+        ]
+        return [
+            replace(result, rows=[[cell[place]] for cell in ordered])
+            for place, result in enumerate(results)
+        ]
+
+
+@pytest.fixture(autouse=True)
+def added() -> Iterator[None]:
+    """Register both for the time of a test."""
+    with patch.dict(KINDS):
+        register("share")(Share)
+        register("quartiles")(Quartiles)
+        yield
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> dict[str, Any]:
+    book = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    book.open_account(
+        "people",
+        unit="person",
+        adjacency="add-remove",
+        filter="pure",
+        cap=None,
+        approver="tester",
+        reason="test",
+    )
+    return {
+        "account": "people",
+        "purpose": "statistics of our own",
+        "protect": {"unit": "person", "column": "person", "rows": 2},
+        "budget": {"epsilon": 400.0},
+        "statistics": [
+            {"share": "colour", "value": "red", "by": ["county"], "keys": {"county": ["n", "s"]}},
+            {"quartiles": "age", "bounds": [0, 100], "resolution": 1, "name": "age"},
+        ],
+        "ledger": "sqlite:///ledger.db",
+        "output": "out",
+    }
+
+
+PEOPLE = pa.table(
+    {
+        "person": [f"p{i}" for i in range(400)],
+        "county": ["n" if i % 2 else "s" for i in range(400)],
+        "colour": ["red" if i % 4 in (0, 1, 3) else "blue" for i in range(400)],
+        "age": [float(i // 4) for i in range(400)],
+    }
+)
+
+
+def test_they_are_released_for_real(spec: dict[str, Any], tmp_path: Path) -> None:
+    """At ε = 400 a count or a rank is off by 2 or more with probability below 1e-30."""
+    made = release(spec, data=PEOPLE, folder=tmp_path)
+    assert isinstance(made, Release)
+    assert made.spent["epsilon"] == 400.0
+    names, counties, values = (made.table.columns[k] for k in ("statistic", "county", "value"))
+    assert list(names) == ["share_colour_1"] * 2 + ["age_0.25", "age_0.5", "age_0.75"]
+    assert list(counties) == ["n", "s", None, None, None]
+    shares, ages = [float(v or 0) for v in values[:2]], [float(v or 0) for v in values[2:]]
+    assert shares == pytest.approx([1.0, 0.5], abs=0.02)
+    assert ages == sorted(ages)
+    assert ages == pytest.approx([25, 50, 75], abs=2)
+    stored = (tmp_path / "out" / made.release_id / "statement.md").read_text()
+    assert "share_colour_1" in stored
+
+
+def test_spec_schema_prices_and_forms_know_them(spec: dict[str, Any], tmp_path: Path) -> None:
+    jsonschema.validate(spec, json_schema())
+    assert load(load(spec).to_dict()).hash == load(spec).hash
+    shown = release(spec, data=PEOPLE, folder=tmp_path, dry_run=True)
+    assert isinstance(shown, Preview)
+    assert [c["part"] for c in shown.to_dict()["calls"]] == ["hits", "all"] + ["choice"] * 3
+    assert len(shown.to_dict()["accuracy"][0]["assumed"]) == 3
+    assert [(f.name, f.takes) for f in Share.form()] == [("share", "column"), ("value", "text")]
+    with pytest.raises(SpecError, match=r"statistic 1\.value is missing"):
+        load(spec | {"statistics": [{"share": "colour"}]})
+    with pytest.raises(SpecError, match=r"exactly one of the keys: .*, share, quartiles"):
+        load(spec | {"statistics": [{"portion": "colour"}]})
+
+
+def test_a_kind_is_registered_once() -> None:
+    with pytest.raises(TypeError, match="'share' must be a field of Share, and new"):
+        register("share")(Share)
