@@ -32,8 +32,8 @@ from discreet.auditing.path import columns_of, raised
 from discreet.auditing.promises import Promise
 from discreet.auditing.releasing import Progress, Releases
 from discreet.auditing.settings import NOTE, WHOLE, check_settings, training_size
-from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
+from discreet.frames import Tabular, columns_from, html_grid
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, parameters
 from discreet.releases.planning import KEYS, Plan
 from discreet.releases.pricing import Priced
@@ -45,7 +45,7 @@ _WORST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(Tabular):
     """What an audit found: the verdict, the tests, the beliefs, the checks."""
 
     account: str
@@ -86,6 +86,10 @@ class Audit:
             "faults": self.faults,
             "note": NOTE,
         }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the tests."""
+        return columns_from(test.to_dict() for test in self.tests)
 
     @property
     def faults(self) -> list[str]:

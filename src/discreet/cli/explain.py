@@ -94,12 +94,12 @@ def command(
         adjacency=adjacency,
         times=times,
     )
-    belief = explain(
+    belief = explain(  # type: ignore[call-overload]  # checked by explain
         subject,
         None if prior is None else Prior(prior, value_prior),
         confidence=confidence,
-        sided=sided,  # type: ignore[arg-type]  # checked by explain
-        strength=strength,  # type: ignore[arg-type]
+        sided=sided,
+        strength=strength,
         delta=at_delta,
         method=method,
         counts_sensitive_only=counts_sensitive_only,

@@ -7,9 +7,17 @@ to check it; `published` reads known deployments in the same words. The words ar
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from discreet.lazily import found_in
 
+if TYPE_CHECKING:
+    from discreet.explanations.published import Deployments, deployments
+    from discreet.explanations.reporting import Report, report
+    from discreet.explanations.worries import Worry, worry
+
 _HOME = {
+    "Deployments": "published",
     "Report": "reporting",
     "Statement": "statements",
     "Worry": "worries",
@@ -25,6 +33,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Deployments",
     "Report",
     "Statement",
     "Worry",

@@ -13,10 +13,10 @@ from typing import Any, Literal, TypeAlias
 
 from discreet.beliefs import Belief, Prior, explain
 from discreet.beliefs.explaining import Explained
-from discreet.beliefs.notebook import html_table
 from discreet.errors import InputError
 from discreet.explanations.figures import chance, counted, crowd_for, frequency, plain
 from discreet.explanations.sentences import event_of
+from discreet.frames import html_table
 from discreet.guarantees import Adjacency
 from discreet.words import catalogue
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, InputError
+from discreet.frames import Tabular, columns_from
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.backend import Damaged
@@ -48,7 +49,7 @@ _UNREADABLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(Tabular):
     """An account with its entries, what is unfinished, and the head of the chain."""
 
     account: Account
@@ -65,6 +66,10 @@ class Sheet:
             "unfinished": [entry.release_id for entry in self.unfinished],
             "head": self.head,
         }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the entries of the account."""
+        return columns_from(entry.to_dict() for entry in self.entries)
 
     def __repr__(self) -> str:
         return f"Sheet({self.account!r}, {len(self.entries)} entries)"

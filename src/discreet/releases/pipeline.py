@@ -15,13 +15,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
-from discreet.beliefs.notebook import html_grid
 from discreet.errors import DiscreetError, InputError, PolicyError
+from discreet.frames import Tabular, columns_from
 from discreet.guarantees import parameters
 from discreet.ledger import Account, Amount, Entry, Ledger, Slot, Standing
 from discreet.ledger.accounts import remaining_dict
@@ -40,11 +39,14 @@ from discreet.releases.tables import Table
 from discreet.rounding import percent, up
 from discreet.statements import learned
 
+if TYPE_CHECKING:
+    from discreet import Report
+
 __all__ = ["Preview", "Release", "release"]
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Tabular):
     """What a release would cost, and how accurate it would be; nothing was read or spent."""
 
     spent: dict[str, Any]
@@ -75,12 +77,16 @@ class Preview:
             else {"exit_code": self.refused.exit_code, "message": str(self.refused)},
         }
 
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the mechanism calls, with what each costs."""
+        return columns_from(call.to_dict() for call in self.plan.pricing.calls)
+
     def __repr__(self) -> str:
         return f"Preview({self.plan.spec.account!r}, {_said(self.spent)})"
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class Release(Tabular):
     """A release that was made: its charge, its files, its table."""
 
     release_id: str
@@ -107,11 +113,21 @@ class Release:
     def __repr__(self) -> str:
         return f"Release({self.release_id!r}, {_said(self.spent)}, {len(self.table)} rows)"
 
-    def _repr_html_(self) -> str:
-        columns = self.table.to_dict()
-        rows = zip(*columns.values(), strict=True)
-        shown = [["" if cell is None else str(cell) for cell in row] for row in islice(rows, 20)]
-        return html_grid(repr(self), list(columns), shown)
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the released table: texts, and values as numbers."""
+        return self.table.to_columns()
+
+    def to_arrow(self) -> Any:
+        """Return the released table as Arrow: texts, and numbers as doubles."""
+        return self.table.to_arrow()
+
+    def report(self, *, note: str | None = None) -> Report:
+        """Write the report of this release, as `discreet.report` does."""
+        import discreet
+
+        spec = self.plan.spec
+        output = spec.path(spec.output)
+        return discreet.report(self.release_id, ledger=spec.ledger_url, output=output, note=note)
 
 
 def _said(amount: Mapping[str, Any]) -> str:

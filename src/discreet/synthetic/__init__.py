@@ -15,7 +15,16 @@ The mathematics needs NumPy alone; reading, drawing and writing need the `releas
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from discreet.lazily import found_in
+
+if TYPE_CHECKING:
+    from discreet.synthetic.assessment import Assessment as Assessment
+    from discreet.synthetic.assessment import Search as Search
+    from discreet.synthetic.judging import assess as assess
+    from discreet.synthetic.pipeline import Synthesis as Synthesis
+    from discreet.synthetic.pipeline import synthesize as synthesize
 
 _HOME = {
     "Assessment": "assessment",

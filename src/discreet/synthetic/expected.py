@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
+from discreet.frames import html_grid
 from discreet.synthetic.binomials import CUT, binomial, log_choose
 from discreet.synthetic.law import prior_weight, whole
 from discreet.synthetic.records import check_prior

@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
+from discreet.frames import html_grid
 from discreet.synthetic.binomials import CUT, beta_binomial
 from discreet.synthetic.law import Synthesizer, whole
 from discreet.synthetic.records import as_counts, law_of
