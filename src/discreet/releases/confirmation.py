@@ -11,7 +11,8 @@ from discreet.errors import PolicyError
 __all__ = ["Confirm", "Say", "confirmed", "quiet", "user"]
 
 Say: TypeAlias = Callable[[str], None]
-Confirm: TypeAlias = Callable[[str], bool]
+Confirm: TypeAlias = Callable[[str], bool] | bool
+"""Who is asked whether to go on after a notice, or the answer itself."""
 
 
 def quiet(_: str) -> None:
@@ -20,7 +21,8 @@ def quiet(_: str) -> None:
 
 def confirmed(notice: str, confirm: Confirm | None) -> None:
     """Ask whether to go on after a notice; refuse where nobody says so."""
-    if confirm is None or not confirm(notice):
+    agreed = confirm(notice) if callable(confirm) else confirm
+    if agreed is not True:
         raise PolicyError(
             f"{notice} Nothing was spent. Confirm it (--yes) if that is what you want."
         )

@@ -149,15 +149,16 @@ def release(
 ) -> Release | Preview | Repeat:
     """Make the release that a spec describes; with `dry_run`, say what it would cost.
 
-    `data` is a pandas, Polars or Arrow table to use instead of the spec's source. `confirm` is
-    asked before a second run of the same spec, which is a new, charged release; without it such a
-    run is refused. `plan_id` takes the next slot of a registered plan instead of a new charge; a
-    `key` ties that slot to an occasion ("2026-11"): the same key again finds the stored release.
+    `data` is used instead of the spec's source: a pandas, Polars (also lazy) or Arrow table, a
+    DuckDB relation or an Ibis expression. `confirm` (a function, or True) is asked before a second
+    run of the same spec, which is a new, charged release; without it such a run is refused.
+    `plan_id` takes the next slot of a registered plan instead of a new charge; a `key` ties that
+    slot to an occasion ("2026-11"): the same key again finds the stored release.
     """
     if key is not None and plan_id is None:
         raise InputError("A key belongs to a slot of a registered plan: name the plan as well.")
     asked = spec if isinstance(spec, Spec) else load(spec, folder=folder)
-    engine = opened(asked.source, asked.path, data)
+    engine = opened(asked.source, asked.path, data, asked.to_dict(), schema_only=dry_run)
     try:
         ledger = Ledger.open(asked.ledger_url)
         plan = plan_of(asked, engine.columns, ledger.found(asked.account))

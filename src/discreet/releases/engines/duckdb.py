@@ -10,7 +10,7 @@ import csv
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from discreet.errors import DataError, SpecError
 from discreet.releases.engines import expressions
 from discreet.releases.engines.base import Column, Query
 from discreet.releases.engines.dialects import Dialect
+from discreet.releases.engines.in_memory import arrow_table
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
 
 __all__ = ["DuckDB"]
@@ -91,9 +92,11 @@ class DuckDB(SQLEngine):
         return cls._opened(_relation(source, path))
 
     @classmethod
-    def of(cls, data: Any) -> DuckDB:
-        """Open a table in memory: pandas, Polars or Arrow, through Arrow."""
-        return cls._opened(None, _arrow_table(data))
+    def of(
+        cls, data: Any, mentioned: Mapping[str, Any] | None = None, *, schema_only: bool = False
+    ) -> DuckDB:
+        """Open data in memory, through Arrow: the columns that are mentioned in a spec, or all."""
+        return cls._opened(None, arrow_table(data, mentioned, schema_only=schema_only))
 
     @classmethod
     def _opened(cls, relation: str | None, table: pa.Table | None = None) -> DuckDB:
@@ -200,16 +203,6 @@ def _readable(schema: pa.Schema) -> pa.Schema:
     """Return the schema with types that Ibis knows; a column of another type is never computed."""
     known: dict[Column, pa.DataType] = {"text": pa.string(), "other": pa.string()}
     return pa.schema([(entry.name, known.get(_kind(entry.type), entry.type)) for entry in schema])
-
-
-def _arrow_table(data: Any) -> pa.Table:
-    if isinstance(data, pa.Table):
-        return data
-    if hasattr(data, "__arrow_c_stream__"):
-        return pa.table(data)
-    raise SpecError(
-        f"the data are a {type(data).__name__}; give a pandas, Polars or Arrow table, or a source."
-    )
 
 
 def _relation(source: str, path: Path) -> str:

@@ -7,7 +7,7 @@ spark://health.visits, spark://data/visits.parquet         Spark
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,20 @@ from discreet.releases.engines.base import Engine
 __all__ = ["opened"]
 
 
-def opened(source: str | None, path_of: Callable[[str], Path], data: Any = None) -> Engine:
-    """Open the data if they are given, else the source; `path_of` makes a spec's path absolute."""
+def opened(
+    source: str | None,
+    path_of: Callable[[str], Path],
+    data: Any = None,
+    mentioned: Mapping[str, Any] | None = None,
+    *,
+    schema_only: bool = False,
+) -> Engine:
+    """Open the data if they are given, else the source; `path_of` makes a spec's path absolute.
+
+    Of the data, only columns that are `mentioned` in the spec are converted.
+    """
     if data is not None:
-        return _duckdb().of(data)  # type: ignore[no-any-return]
+        return _duckdb().of(data, mentioned, schema_only=schema_only)  # type: ignore[no-any-return]
     if source is None:
         raise SpecError("source is missing; name a file or a table, or give the data.")
     scheme = source.split("://", 1)[0] if "://" in source else ""
