@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from discreet.cli.options import JsonOption
+from discreet.cli.flags import Json, described
 from discreet.cli.output import emit
+from discreet.words import say
 
 __all__ = ["command"]
 
 
+@described("report")
 def command(
-    release_id: Annotated[str, typer.Argument(help="The release, as `ledger show` lists it.")],
-    ledger: Annotated[
-        str | None, typer.Option(help="Where it was charged, e.g. sqlite:///ledger.db.")
-    ] = None,
-    output: Annotated[
-        str | None, typer.Option(help="The output folder that holds the release.")
-    ] = None,
-    note: Annotated[
-        str | None, typer.Option(help="A note to show on the page; it changes nothing else.")
-    ] = None,
-    as_json: JsonOption = False,
+    release_id: str,
+    ledger: str | None = None,
+    output: str | None = None,
+    note: str | None = None,
+    as_json: Json = False,
 ) -> None:
     """Write the report of a release: HTML, Markdown, JSON, registry YAML and a verifier."""
     from discreet.explanations.reporting import report
 
     made = report(release_id, ledger=ledger, output=output, note=note)
     lines = [
-        f"Report of release {release_id}: {made.html}",
+        say("cli.report.of", release_id=release_id, page=made.html),
         *(f"  {path}" for path in made.files),
-        f"Check it with nothing installed: python3 -I {made.folder / 'verify.py'}",
+        say("cli.report.check", script=made.folder / "verify.py"),
     ]
     emit(made.to_dict(), lines, as_json)
