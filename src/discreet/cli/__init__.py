@@ -30,8 +30,8 @@ from discreet.words import catalogue, say
 __all__ = ["main"]
 
 _WrongUsage: Any = typer.BadParameter.__mro__[2]  # ClickException, which Typer does not export
-_TEXTS = catalogue().entry("cli")
-_COMMANDS: dict[str, str] = _TEXTS["commands"]  # with the line that `discreet --help` shows
+_TEXTS = catalogue().entry("commands")
+_COMMANDS: dict[str, str] = _TEXTS["does"]  # with the line that `discreet --help` shows
 
 
 class _Lazy(TyperGroup):
