@@ -3,51 +3,37 @@
     promise ──> budget ──> series ──> release ──> ledger ──> statement
 
 Verbs are functions of this module, nouns are its sub-packages. Everything is loaded on first use,
-so that `import discreet` costs nothing.
+so that `import discreet` costs nothing. Editors and type checkers read `__init__.pyi`.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import Any
 
 __version__ = "0.2.0"
 
-_HOME = {
-    "Adjacency": "discreet.guarantees",
-    "ApproxDP": "discreet.guarantees",
-    "Belief": "discreet.beliefs",
-    "Choice": "discreet.budgets",
-    "DiscreetError": "discreet.errors",
-    "Ledger": "discreet.ledger",
-    "PrivacyCurve": "discreet.guarantees",
-    "Prior": "discreet.beliefs",
-    "Promise": "discreet.promises",
-    "ProbabilisticDP": "discreet.guarantees",
-    "PureDP": "discreet.guarantees",
-    "ZCDP": "discreet.guarantees",
-    "assess": "discreet.synthetic",
-    "audit": "discreet.auditing",
-    "choose": "discreet.budgets",
-    "compose": "discreet.composition",
-    "deployments": "discreet.reports",
-    "explain": "discreet.beliefs",
-    "horizon": "discreet.series",
-    "plan": "discreet.series",
-    "release": "discreet.releases",
-    "report": "discreet.reports",
-    "synthesize": "discreet.synthetic",
-    "to_opendp": "discreet.noise.context",
-    "worry": "discreet.reports",
+_ROOMS = {
+    "auditing": "Audit audit",
+    "beliefs": "Belief Beliefs Prior explain",
+    "budgets": "Choice choose",
+    "composition": "Composition compose",
+    "errors": "DiscreetError",
+    "guarantees": "Adjacency ApproxDP PrivacyCurve ProbabilisticDP PureDP ZCDP",
+    "ledger": "Ledger",
+    "noise.context": "to_opendp",
+    "promises": "Promise",
+    "releases": "Preview Release Repeat preview release",
+    "reports": "Deployments Report Worry deployments report worry",
+    "series": "Horizon Plan horizon plan",
+    "synthetic": "Assessment Search Synthesis assess synthesize",
 }
+_HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}
 
 __all__ = ["__version__", *sorted(_HOME)]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(f"discreet.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:

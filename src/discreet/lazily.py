@@ -21,6 +21,8 @@ _EXTRAS = {
     **dict.fromkeys(("altair", "vl_convert"), "discreet[charts]"),
     **dict.fromkeys(("fastapi", "jinja2", "python_multipart", "uvicorn"), "discreet[web]"),
     "dp_accounting": "discreet[accounting]",
+    "pandas": "pandas",
+    "polars": "polars",
     "psycopg": "discreet[postgres]",
     "pyspark": "discreet[spark]",
 }
@@ -31,9 +33,7 @@ def missing(what: str, fault: ModuleNotFoundError) -> Exception:
     library = (fault.name or "").partition(".")[0]
     if library not in _EXTRAS:
         return fault
-    return InputError(
-        f"{what} needs {library}, which is not installed; install {_EXTRAS[library]}."
-    )
+    return InputError("extra.missing", what=what, library=library, extra=_EXTRAS[library])
 
 
 def found_in(package: str, what: str, home: Mapping[str, str]) -> Callable[[str], Any]:

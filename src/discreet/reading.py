@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import InputError
+from discreet.words import say
 
 __all__ = ["DEPTH", "LARGEST", "MOST", "json_values", "text_of", "yaml_values"]
 
@@ -41,11 +42,11 @@ def text_of(
         with path.open(encoding="utf-8-sig") as lines:
             text = lines.read(most + 1)
     except OSError as fault:
-        raise error(f"{what} {path} cannot be read: {fault.strerror}.") from None
+        raise error("reading.cannot_read", what=what, path=path, why=fault.strerror) from None
     except UnicodeDecodeError:
-        raise error(f"{what} {path} is not UTF-8 text; save it as UTF-8.") from None
+        raise error("reading.not_utf8", what=what, path=path) from None
     if len(text) > most:
-        raise error(f"{what} {path} has more than {most:,} characters; it must be shorter.")
+        raise error("reading.too_long", what=what, path=path, most=most)
     return text
 
 
@@ -58,9 +59,9 @@ def yaml_values(text: str, what: str, error: type[InputError] = InputError) -> A
     import yaml
 
     if len(text) > LARGEST:
-        raise error(f"{what} has more than {LARGEST:,} characters; keep lists in CSV files.")
+        raise error("reading.yaml_too_long", what=what, most=LARGEST)
     if _unclosed(text) > _UNCLOSED:  # the scanner's time grows with the square of it
-        raise error(f"{what} is not plain YAML: it is nested too deeply.")
+        raise error("reading.not_yaml.depth", what=what, where="")
     loader: Any = None
     try:
         loader = _loader_class()(text)
@@ -71,15 +72,17 @@ def yaml_values(text: str, what: str, error: type[InputError] = InputError) -> A
         return loader.construct_document(node)
     except yaml.YAMLError as fault:
         mark = getattr(fault, "problem_mark", None)
-        problem = getattr(fault, "problem", None) or "it cannot be parsed"
-        raise error(f"{what} is not plain YAML{_line(mark)}: {problem}.") from None
+        problem = getattr(fault, "problem", None) or say("reading.not_yaml.unparsed")
+        raise error(
+            "reading.not_yaml.problem", what=what, where=_line(mark), problem=problem
+        ) from None
     except RecursionError:
-        raise error(f"{what} is not plain YAML: it is nested too deeply.") from None
+        raise error("reading.not_yaml.depth", what=what, where="") from None
     except (ValueError, LookupError, AttributeError, ArithmeticError) as fault:
         if isinstance(fault, error):
             raise
         # The date 2026-02-30, the number 0b, or !!bool perhaps: the loader trips over each.
-        raise error(f"{what} holds a date or number that is none; put it in quotes.") from None
+        raise error("reading.absurd_value", what=what) from None
     finally:
         if loader is not None:
             loader.dispose()
@@ -119,16 +122,16 @@ def _size(node: Any, seen: dict[int, int], depth: int, what: str, error: type[In
     if id(node) in seen:
         found = seen[id(node)]
         if not found:
-            raise error(f"{what} is not plain YAML{where}: a value contains itself.")
+            raise error("reading.not_yaml.itself", what=what, where=where)
         return found
     if depth > DEPTH:
-        raise error(f"{what} is not plain YAML{where}: it is nested too deeply.")
+        raise error("reading.not_yaml.depth", what=what, where=where)
     if node.tag not in _PLAIN:
-        raise error(f"{what} is not plain YAML{where}: tags are refused.")
+        raise error("reading.not_yaml.tags", what=what, where=where)
     seen[id(node)] = 0  # being looked at
     if isinstance(node.value, str):
         if node.tag.endswith((":int", ":float")) and len(node.value) > _DIGITS:
-            raise error(f"{what} is not plain YAML{where}: a number is too long.")
+            raise error("reading.not_yaml.number", what=what, where=where)
         total = 1
     else:
         keys: set[tuple[str, str]] = set()
@@ -139,19 +142,17 @@ def _size(node: Any, seen: dict[int, int], depth: int, what: str, error: type[In
                 _once(parts[0], keys, what, error)
             total += sum(_size(part, seen, depth + 1, what, error) for part in parts)
             if total > MOST:
-                raise error(f"{what} is not plain YAML{where}: its aliases unfold to too much.")
+                raise error("reading.not_yaml.aliases", what=what, where=where)
     seen[id(node)] = total
     return total
 
 
 def _once(key: Any, keys: set[tuple[str, str]], what: str, error: type[InputError]) -> None:
     if not isinstance(key.value, str):
-        raise error(f"{what} is not plain YAML{_line(key.start_mark)}: a key must be a word.")
+        raise error("reading.not_yaml.key", what=what, where=_line(key.start_mark))
     if (key.tag, key.value) in keys:
-        raise error(
-            f"{what} has the key {key.value[:100]!r} twice (line {key.start_mark.line + 1}); keep "
-            "one of them."
-        )
+        line = key.start_mark.line + 1
+        raise error("reading.key_twice", what=what, key=key.value[:100], line=line)
     keys.add((key.tag, key.value))
 
 
@@ -163,15 +164,15 @@ def json_values(text: str, what: str, error: type[InputError] = InputError) -> A
     """
 
     def refuse(name: str) -> Any:
-        raise error(f"{what} is not JSON: it has no {name}.")
+        raise error("reading.json_constant", what=what, name=name)
 
     try:
         return json.loads(text, parse_constant=refuse)
     except json.JSONDecodeError as fault:
-        raise error(f"{what} is not JSON (line {fault.lineno}).") from None
+        raise error("reading.not_json", what=what, line=fault.lineno) from None
     except RecursionError:
-        raise error(f"{what} is nested too deeply.") from None
+        raise error("reading.json_depth", what=what) from None
     except ValueError as fault:
         if isinstance(fault, error):
             raise
-        raise error(f"{what} holds a number that is too long.") from None
+        raise error("reading.long_number", what=what) from None

@@ -18,5 +18,5 @@ def test_without_altair_every_chart_says_what_to_install(module: str) -> None:
     )
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert made.stdout.strip() == (
-        "A chart needs altair, which is not installed; install discreet[charts]."
+        "A chart needs altair, which is not installed. Install discreet[charts]."
     )

@@ -152,7 +152,7 @@ class TestExtras:
         said = missing("A chart", ModuleNotFoundError("no", name="altair.utils"))
         assert isinstance(said, InputError)
         assert str(said) == (
-            "A chart needs altair, which is not installed; install discreet[charts]."
+            "A chart needs altair, which is not installed. Install discreet[charts]."
         )
         fault = ModuleNotFoundError("no", name="antigravity2")
         assert missing("A chart", fault) is fault

@@ -53,4 +53,4 @@ for action in (lambda: synthetic.synthesize("spec.yaml"),
         print(error)
 """
     )
-    assert said.count("install discreet[release]") == 2
+    assert said.count("Install discreet[release]") == 2

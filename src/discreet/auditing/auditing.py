@@ -40,8 +40,8 @@ from discreet.auditing.events import (
 from discreet.auditing.neighbours import Pair, neighbours
 from discreet.auditing.path import Progress, Releases, columns_of, raised
 from discreet.auditing.promises import Promise, Shown
-from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
+from discreet.frames import Tabular, columns_from, html_grid
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, parameters
 from discreet.releases.planning import KEYS, Plan
 from discreet.releases.pricing import Priced
@@ -55,7 +55,7 @@ _COLUMNS = ("neighbours", "of", "at_least", "promised", "promise")
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(Tabular):
     """What an audit found: the verdict, the tests, the beliefs, the checks."""
 
     account: str
@@ -130,6 +130,10 @@ class Audit:
             "faults": self.faults,
             "note": say("auditing.note"),
         }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the tests."""
+        return columns_from(test.to_dict() for test in self.tests)
 
     @property
     def faults(self) -> list[str]:

@@ -1,6 +1,14 @@
 """What an adversary believes before a release, and may believe after it."""
 
-from discreet.beliefs.belief import Assumptions, AtConfidence, Belief, Beyond, Bounds, Worst
+from discreet.beliefs.belief import (
+    Assumptions,
+    AtConfidence,
+    Belief,
+    Beliefs,
+    Beyond,
+    Bounds,
+    Worst,
+)
 from discreet.beliefs.explaining import explain
 from discreet.beliefs.prior import Prior
 
@@ -8,6 +16,7 @@ __all__ = [
     "Assumptions",
     "AtConfidence",
     "Belief",
+    "Beliefs",
     "Beyond",
     "Bounds",
     "Prior",

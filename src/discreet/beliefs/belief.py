@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 from discreet.beliefs.prior import Prior
+from discreet.frames import Results, html_table
 from discreet.guarantees import Adjacency, Guarantee, finite_or_null
 from discreet.words import say
 
@@ -18,6 +19,7 @@ __all__ = [
     "Assumptions",
     "AtConfidence",
     "Belief",
+    "Beliefs",
     "Beyond",
     "Bounds",
     "Sided",
@@ -218,13 +220,17 @@ class Belief:
         )
 
     def _repr_html_(self) -> str:
-        from discreet.beliefs.notebook import html_table
-
         rows = [] if self.posterior is None else [("posterior", _span(self.posterior))]
         rows += [("posterior / prior", _span(self.ratio)), ("difference", _span(self.difference))]
         rows += [("holds with", f"{self.holds_with:g}"), ("strength", self.strength)]
         rows += list(self.assumptions.to_dict().items())
         return html_table(repr(self), rows)
+
+
+class Beliefs(Results[Belief]):
+    """What may be believed after, for several priors: a sequence, and a table of them."""
+
+    named = "beliefs"
 
 
 def _span(bounds: Bounds) -> str:

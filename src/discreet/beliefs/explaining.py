@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from discreet.beliefs import bounds
 from discreet.beliefs.belief import (
     AtConfidence,
     Belief,
+    Beliefs,
     Beyond,
     Sided,
     Strength,
@@ -24,7 +25,7 @@ from discreet.beliefs.belief import (
 from discreet.beliefs.bounds import Choose, Learned, Point
 from discreet.beliefs.confidence import check_sided, failure_of
 from discreet.beliefs.loss_bounds import LossBound, epsilon_prime, loss_bound, pure_epsilon
-from discreet.beliefs.prior import Prior
+from discreet.beliefs.prior import Prior, Priors, listed
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import (
     ZCDP,
@@ -92,6 +93,7 @@ class _Question:
         )
 
 
+@overload
 def explain(
     guarantee: Explained,
     prior: Prior | float | None = None,
@@ -104,14 +106,46 @@ def explain(
     counts_sensitive_only: bool = False,
     unit: str = "one person",
     people: int = _PEOPLE,
-) -> Belief:
+) -> Belief: ...
+
+
+@overload
+def explain(
+    guarantee: Explained,
+    prior: Priors,
+    *,
+    confidence: float = 0.99,
+    sided: Sided = "two",
+    strength: Strength | None = None,
+    delta: float | None = None,
+    method: str | None = None,
+    counts_sensitive_only: bool = False,
+    unit: str = "one person",
+    people: int = _PEOPLE,
+) -> Beliefs: ...
+
+
+def explain(
+    guarantee: Explained,
+    prior: Prior | float | Priors | None = None,
+    *,
+    confidence: float = 0.99,
+    sided: Sided = "two",
+    strength: Strength | None = None,
+    delta: float | None = None,
+    method: str | None = None,
+    counts_sensitive_only: bool = False,
+    unit: str = "one person",
+    people: int = _PEOPLE,
+) -> Belief | Beliefs:
     """Return what an adversary may come to believe.
 
     `guarantee` is one of `discreet.guarantees`, a mechanism of `discreet.laws`, the privacy loss of
     a plan (`discreet.composition.loss_of`), or a `DpEvent` of dp-accounting. `confidence` matters
     only where the bound cannot hold for every output. `delta` fixes one point of a curve (without
     it the best is taken); `method="paper"` is KSZ's own route for zCDP; `people` is the N of "up to
-    N·δ' of N".
+    N·δ' of N". For several priors (a list, a NumPy array, a column) there are as many beliefs: a
+    table, `explain(guarantee, [0.1, 0.5]).to_pandas()`.
 
     >>> belief = explain(PureDP(math.log(3)), 0.5)
     >>> round(belief.posterior.lower, 6), round(belief.posterior.upper, 6)
@@ -119,8 +153,24 @@ def explain(
     >>> explain(ApproxDP(1.8, 1e-5), 0.1, confidence=0.95).posterior.upper < 0.4021
     True
     """
-    if isinstance(prior, (int, float)):
-        prior = Prior(prior)
+    if (several := listed(prior)) is not None:
+        return Beliefs(
+            explain(
+                guarantee,
+                one,
+                confidence=confidence,
+                sided=sided,
+                strength=strength,
+                delta=delta,
+                method=method,
+                counts_sensitive_only=counts_sensitive_only,
+                unit=unit,
+                people=people,
+            )
+            for one in several
+        )
+    if prior is not None:
+        prior = Prior.of(cast("Prior | float", prior))
     check_sided(sided)
     if method not in (None, "paper"):
         raise InputError("beliefs.unknown_method", method=method)

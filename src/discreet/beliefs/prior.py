@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Real
+from typing import TypeAlias
 
 from discreet.errors import InputError
 
-__all__ = ["Prior", "check_probability"]
+__all__ = ["Prior", "Priors", "check_probability", "listed"]
 
 
 def check_probability(name: str, value: float, *, zero: bool = False) -> float:
@@ -44,7 +47,26 @@ class Prior:
         if self.pq < sys.float_info.min:
             raise InputError("beliefs.prior_too_small", p=self.p, q=self.q)
 
+    @classmethod
+    def of(cls, given: Prior | float) -> Prior:
+        """Return a prior as it is, or one of being in the data; NumPy's numbers are numbers too."""
+        if isinstance(given, Prior):
+            return given
+        plain = isinstance(given, Real) and not isinstance(given, bool)
+        return cls(float(given) if plain else given)
+
     @property
     def pq(self) -> float:
         """Prior probability of "in, and sensitive"."""
         return self.p * self.q
+
+
+Priors: TypeAlias = Iterable[float | Prior]
+"""Several priors: a sequence, a NumPy array, a column of a data frame."""
+
+
+def listed(prior: Prior | float | Priors | None) -> list[Prior] | None:
+    """Return several priors as a list; None where they are not several."""
+    if not isinstance(prior, Iterable) or isinstance(prior, str):
+        return None
+    return [Prior.of(one) for one in prior]

@@ -17,11 +17,11 @@ from typing import Any
 from discreet.beliefs import bounds
 from discreet.beliefs.belief import Assumptions, assumptions_for
 from discreet.beliefs.confidence import failure_of
-from discreet.beliefs.notebook import html_table
 from discreet.beliefs.prior import Prior
 from discreet.budgets.alternatives import naive
 from discreet.budgets.limits import Limits, limits_of
 from discreet.errors import DiscreetError, InputError, ToleranceError
+from discreet.frames import Tabular, columns_from, html_table
 from discreet.guarantees import Adjacency, ApproxDP, PureDP, finite_or_null
 from discreet.laws.geometric import Geometric
 from discreet.promises.keys import delta_in, promise_from
@@ -187,7 +187,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(Tabular):
     """The largest budget that keeps a promise, the adversary that binds it, and the proof."""
 
     promise: Promise
@@ -329,6 +329,10 @@ class Choice:
             "readings": [reading.to_dict() for reading in self.readings],
             "warnings": list(self.warnings),
         }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return what the budget allows at other priors."""
+        return columns_from(self.implied)
 
     def _repr_html_(self) -> str:
         allowed = "; ".join(

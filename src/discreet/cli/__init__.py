@@ -10,39 +10,28 @@ policy; 5 a fault of ours; 128 + n stopped by signal n.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated, Any
+from io import StringIO
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from discreet.cli.output import emitted
 from discreet.cli.signals import Stopped, unwinding
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InternalError
+from discreet.words import catalogue, say
 
 __all__ = ["main"]
 
-# name -> the line that `discreet --help` shows
-_COMMANDS = {
-    "choose": "From a tolerance to the largest budget that keeps it.",
-    "explain": "From a guarantee to what may be learned.",
-    "compose": "What many releases add up to.",
-    "horizon": "How many releases until a belief bound is passed.",
-    "plan": "From a tolerance over a series to the budget of each release.",
-    "init": "Write a commented spec to start from.",
-    "release": "Make the release that a spec describes: charged first, drawn once.",
-    "ledger": "The account of what was spent: open, grant, charge, plan, show, verify.",
-    "report": "The report of a release: a page, the statement, a script that checks them.",
-    "verify": "Check a report folder: its files, its account, its beliefs, its promises.",
-    "audit": "Attack the release that a spec describes, on made-up data.",
-    "synthesize": "A differentially private synthetic file from one spec, charged first.",
-    "assess": "How sure an intruder could become of each record; confidential.",
-    "deployments": "Published budgets, each with its unit and source, read as beliefs.",
-    "serve": "The page: all of this in the browser, on this machine only.",
-}
+_WrongUsage: Any = typer.BadParameter.__mro__[2]  # ClickException, which Typer does not export
+_TEXTS = catalogue().entry("commands")
+_COMMANDS: dict[str, str] = _TEXTS["does"]  # with the line that `discreet --help` shows
 
 
 class _Lazy(TyperGroup):
@@ -85,40 +74,70 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@_app.callback(
-    help="How much may an adversary learn about one person from what we publish?",
-    epilog="Exit codes: 0 done, 1 a check did not pass, 2 bad usage or input, 3 over budget, "
-    "4 refused by policy, 5 a fault of ours.",
-)
+@_app.callback(help=_TEXTS["about"], epilog=_TEXTS["exit_codes"])
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help=_TEXTS["version"]),
     ] = False,
 ) -> None:
     pass
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command line; every way out is an exit code."""
+    """Run the command line; every way out is an exit code, and one JSON object if it was asked."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    before = emitted()
+
+    def fail(code: int, message: str, error: dict[str, str | None]) -> NoReturn:
+        if "--json" in arguments and emitted() == before:
+            sys.stdout.write(json.dumps({"error": error}, ensure_ascii=False, indent=2) + "\n")
+        sys.stderr.write(message)
+        sys.exit(code)
+
     try:
         with unwinding():
-            _app(args=None if argv is None else list(argv), prog_name="discreet")
+            code = _app(args=arguments, prog_name="discreet", standalone_mode=False)
+        sys.exit(code)
     except Stopped as stopped:
-        sys.stderr.write(f"discreet: {stopped}\n")
-        sys.exit(stopped.exit_code)
+        said = {"code": "stopped", "message": str(stopped), "next": None}
+        fail(stopped.exit_code, f"discreet: {stopped}\n", said)
+    except typer.Abort:
+        said = {"code": "aborted", "message": "Aborted!", "next": None}
+        fail(1, "Aborted!\n", said)
+    except _WrongUsage as wrong:
+        fail(wrong.exit_code, _shown(wrong), _usage(wrong))
     except DiscreetError as error:
-        sys.stderr.write(f"discreet: {error}\n")
-        sys.exit(error.exit_code)
+        following = {"next": error.flags or error.next}
+        fail(
+            error.exit_code,
+            f"discreet: {error.on_the_command_line}\n",
+            error.to_dict() | following,
+        )
     except Exception as error:
         if os.environ.get("DISCREET_DEBUG"):
             raise
-        # The message of an unexpected error may hold a data value: name its kind and place only.
-        place = error.__traceback__
-        while place is not None and place.tb_next is not None:
-            place = place.tb_next
-        where = "" if place is None else f" at {place.tb_frame.f_code.co_name}:{place.tb_lineno}"
-        sys.stderr.write(
-            f"discreet: a fault of ours ({type(error).__name__}{where}). Nothing more was written. "
-            "Please report it; DISCREET_DEBUG=1 shows the details, which may hold data.\n"
-        )
-        sys.exit(5)
+        fault = InternalError("cli.fault", kind=type(error).__name__, where=_place(error))
+        fail(fault.exit_code, f"discreet: {fault}\n", fault.to_dict())
+
+
+def _shown(wrong: Any) -> str:
+    """Return a usage error as the library shows it."""
+    out = StringIO()
+    wrong.show(out)
+    return out.getvalue()
+
+
+def _usage(wrong: Any) -> dict[str, str | None]:
+    context = getattr(wrong, "ctx", None)
+    command = "discreet" if context is None else context.command_path
+    following = say("cli.usage_next", command=command)
+    return {"code": "usage", "message": wrong.format_message(), "next": following}
+
+
+def _place(error: Exception) -> str:
+    """Return where an unexpected error arose. Its message may hold a data value and is not said."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return "" if place is None else f" at {place.tb_frame.f_code.co_name}:{place.tb_lineno}"

@@ -3,63 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from discreet.cli.options import JsonOption
+from discreet.cli.flags import Json, described
 from discreet.cli.output import emit, table
 from discreet.errors import InputError
+from discreet.words import say
 
 __all__ = ["command"]
 
 
+@described("assess")
 def command(
-    spec: Annotated[str, typer.Argument(help="The spec that the file is made from (YAML).")],
-    candidate: Annotated[
-        str | None,
-        typer.Option(help="A synthetic file of ours (CSV, Parquet, or the folder of a release)."),
-    ] = None,
-    epsilon: Annotated[
-        list[float] | None,
-        typer.Option(help="A budget to draw candidates at, in memory; give several."),
-    ] = None,
-    region: Annotated[
-        str | None,
-        typer.Option(help="What is acceptable: 'RR <= 10 if R <= 0.1; RR <= 1.05 if R >= 0.9'."),
-    ] = None,
-    region_file: Annotated[
-        str | None,
-        typer.Option(help="A file with the region: it is secret, and a command line is not."),
-    ] = None,
-    absolute: Annotated[float | None, typer.Option(help="Acceptable: R at most this.")] = None,
-    relative: Annotated[float | None, typer.Option(help="Acceptable: RR at most this.")] = None,
-    prior: Annotated[
-        list[float] | None,
-        typer.Option(help="A prior of the intruder; several. All of (0, 1) if left out."),
-    ] = None,
-    priors: Annotated[
-        tuple[float, float] | None, typer.Option(help="A range of priors, judged exactly.")
-    ] = None,
-    alternatives: Annotated[
-        str, typer.Option(help="Where the rest of the prior lies: all, observed or worst.")
-    ] = "all",
-    known: Annotated[
-        list[str] | None, typer.Option(help="A column that the intruder knows; several.")
-    ] = None,
-    candidates: Annotated[int, typer.Option(help="Candidates to draw at each budget.")] = 10,
-    no_guarantee: Annotated[
-        bool,
-        typer.Option(
-            "--no-guarantee",
-            help="Write the chosen candidate, marked as having no guarantee; charges them all.",
-        ),
-    ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Draw again if this spec was drawn before: a new charge.")
-    ] = False,
-    most: Annotated[int, typer.Option(help="How many of the worst cells to list.")] = 20,
-    as_json: JsonOption = False,
+    spec: str,
+    candidate: str | None = None,
+    epsilon: list[float] | None = None,
+    region: str | None = None,
+    region_file: str | None = None,
+    absolute: float | None = None,
+    relative: float | None = None,
+    prior: list[float] | None = None,
+    priors: tuple[float, float] | None = None,
+    alternatives: str = "all",
+    known: list[str] | None = None,
+    candidates: int = 10,
+    no_guarantee: bool = False,
+    yes: bool = False,
+    most: int = 20,
+    as_json: Json = False,
 ) -> None:
     """Say how sure an intruder could become of each record, and whether that is acceptable.
 
@@ -69,7 +42,7 @@ def command(
     from discreet.synthetic import Assessment, Synthesis, assess
 
     if prior and priors:
-        raise InputError("Give either --prior (several) or --priors LOW HIGH, not both.")
+        raise InputError("cli.priors_twice")
     how: dict[str, Any] = {"alternatives": alternatives, "known": tuple(known or ())}
     if prior:
         how["priors"] = prior
@@ -100,12 +73,12 @@ def _region(
 
     thresholds = absolute is not None or relative is not None
     if (text is not None) + (file is not None) + thresholds > 1:
-        raise InputError("Give one of --region, --region-file, or --absolute with --relative.")
+        raise InputError("cli.regions_twice")
     if file is not None:
         try:
             text = Path(file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
-            raise InputError(f"The region cannot be read from {file}.") from None
+            raise InputError("cli.region_unreadable", file=file) from None
     if text is not None:
         return Region.parse(text)
     return Region.thresholds(absolute=absolute, relative=relative) if thresholds else None
@@ -140,10 +113,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
             for row in risk["priors"]
         ]
         lines += table(rows, ["prior", "largest R", "largest RR", "average R"])
-        lines.append(
-            f"{risk['records_outside']} of {risk['records']} records fall outside, "
-            f"in {risk['cells_outside']} cells."
-        )
+        lines.append(say("cli.assess.outside", **risk))
         lines += [
             f"  {_cell(entry['cell'])}: {entry['records']} records, priors {_span(entry['priors'])}"
             for entry in risk["outside"]

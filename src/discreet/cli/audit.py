@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from discreet.cli.options import JsonOption
-from discreet.cli.output import emit, table
+from discreet.cli.flags import Json, described
+from discreet.cli.output import emit, progress, table
+from discreet.words import say
 
 __all__ = ["command"]
 
 
+@described("audit")
 def command(
-    file: Annotated[Path, typer.Argument(help="The spec of the release (YAML).")],
-    epsilon: Annotated[
-        float, typer.Option("--epsilon", help="What the budget is raised to for the audit.")
-    ] = 2.0,
-    trials: Annotated[
-        int, typer.Option("--trials", help="Releases of each data set in a test.")
-    ] = 2000,
-    failure_probability: Annotated[
-        float,
-        typer.Option("--failure-probability", help="Of a false alarm, over the whole audit."),
-    ] = 1e-3,
-    chart: Annotated[
-        Path | None, typer.Option("--chart", help="Draw promised against seen (PNG, SVG, HTML).")
-    ] = None,
-    as_json: JsonOption = False,
+    file: Path,
+    epsilon: float = 2.0,
+    trials: int = 2000,
+    failure_probability: float = 1e-3,
+    chart: Path | None = None,
+    as_json: Json = False,
 ) -> None:
     """Attack the release that FILE describes, on made-up data: nothing is read, nothing charged.
 
@@ -45,7 +38,7 @@ def command(
         epsilon=epsilon,
         trials=trials,
         failure_probability=failure_probability,
-        progress=_progress if sys.stderr.isatty() else None,
+        progress=progress if sys.stderr.isatty() else None,
     )
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
@@ -57,13 +50,8 @@ def command(
         raise typer.Exit(1)
 
 
-def _progress(what: str, done: int, total: int) -> None:
-    sys.stderr.write(f"\r\x1b[K{what} {100 * done // total:3d} %")
-    sys.stderr.flush()
-
-
 def _lines(said: dict[str, Any]) -> list[str]:
-    verdict = "No fault was found." if said["passed"] else "NOT PASSED: the promise is broken."
+    verdict = say("cli.audit.passed") if said["passed"] else say("cli.audit.broken")
     tests = [
         [
             test["pair"],
@@ -80,12 +68,10 @@ def _lines(said: dict[str, Any]) -> list[str]:
     ]
     return [
         verdict,
-        f"{_reached(said)} (budget raised for the audit); all of this is wrong with probability at "
-        f"most {said['failure_probability']:g}.",
-        f"{said['releases']:,} releases of made-up data, {said['trials']:,} for each side of a "
-        f"test; worst pair: {said['worst_pair']}.",
+        say("cli.audit.reached", reached=_reached(said), failure=said["failure_probability"]),
+        say("cli.audit.trials", **said),
         *table(tests, ["neighbours", "of", "ε at least", "promised", "promise"]),
-        "Beliefs (posterior, from a prior of 10 %):",
+        say("cli.audit.beliefs"),
         *table(*_belief_rows(said["beliefs"])),
         "Checks:",
         *table(checks),
@@ -96,12 +82,10 @@ def _lines(said: dict[str, Any]) -> list[str]:
 
 def _reached(said: dict[str, Any]) -> str:
     if said["rho_lower"] is not None:
-        return (
-            f"ρ is at least {said['rho_lower']:.3f}, where {said['promised']['rho']:g} is promised"
-        )
+        return say("cli.audit.rho", lower=said["rho_lower"], promised=said["promised"]["rho"])
     at = f" at δ = {said['delta']:g}" if said["delta"] else ""
     shown, promised = said["epsilon_lower"], said["epsilon_promised"]
-    return f"ε is at least {shown:.3f}{at}, where {promised:g} is promised"
+    return say("cli.audit.epsilon", lower=shown, at=at, promised=promised)
 
 
 def _belief_rows(beliefs: list[dict[str, Any]]) -> tuple[list[list[str]], list[str]]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.files import FILE_HELP, flags_from
-from discreet.cli.options import JsonOption
+from discreet.cli.flags import FlagsFile, Json, PromiseFlags, as_flag, described
 from discreet.cli.output import emit, table
-from discreet.cli.promise_options import PromiseFlags, takes_promise
 from discreet.errors import InputError
+from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.budgets import Choice
@@ -21,23 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@takes_promise()
+@described("choose")
 def command(
     promise: PromiseFlags,
-    file: Annotated[
-        Path | None,
-        typer.Option(is_eager=True, callback=flags_from("choose"), help=FILE_HELP),
-    ] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(help="Approximate DP: the δ of (ε, δ); strong adversary.", metavar="D"),
-    ] = None,
-    sensitivity: Annotated[int, typer.Option(help="How far one unit moves a count.")] = 1,
-    population: Annotated[
-        int | None,
-        typer.Option(help="Show Lee and Clifton's epsilon for a public population.", metavar="N"),
-    ] = None,
-    as_json: JsonOption = False,
+    file: FlagsFile = None,
+    delta: Annotated[float | None, typer.Option(metavar="D")] = None,
+    sensitivity: int = 1,
+    population: Annotated[int | None, typer.Option(metavar="N")] = None,
+    as_json: Json = False,
 ) -> None:
     """From a promise to the largest budget that keeps it.
 
@@ -55,7 +44,7 @@ def command(
     if population is not None:
         limit = promise.all_keys.get("posterior")
         if limit is None:
-            raise InputError("--population compares with a posterior; give --posterior too.")
+            raise InputError("cli.population_without_posterior")
         payload["alternatives"]["lee_clifton"] = lee_clifton(population, limit)
     emit(payload, _lines(choice, payload["alternatives"]), as_json)
 
@@ -75,10 +64,7 @@ def _list_presets(as_json: bool) -> None:
 def _ask() -> dict[str, Any]:
     """Ask in plain words, and print the command that the answers amount to."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise InputError(
-            "nothing is promised yet: give --ratio, --posterior, --difference, --profile, --table, "
-            "--preset or --file; `discreet choose --help` explains them."
-        )
+        raise InputError("cli.nothing_promised")
 
     def percentage(question: str, default: str = "") -> float | None:
         while True:
@@ -94,42 +80,32 @@ def _ask() -> dict[str, Any]:
                 value = -1.0
             if 0 < value <= 1:
                 return value
-            typer.echo("A percentage above 0 and up to 100, please.", err=True)
+            typer.echo(say("cli.asked.percentage"), err=True)
 
-    say = typer.echo
-    say("What may someone come to believe about one person from what you publish?", err=True)
-    say(
-        "  1  that they are in the data\n  2  a value of theirs, when it is known that they are in",
-        err=True,
-    )
-    say("  3  both at once", err=True)
-    worry = typer.prompt("Which worries you", default="1", err=True)
-    before = percentage("How likely may someone think it before (in %, Enter for any)")
+    typer.echo(say("cli.asked.what"), err=True)
+    worry = typer.prompt(say("cli.asked.which"), default="1", err=True)
+    before = percentage(say("cli.asked.before"))
     after = None
     while after is None or (before is not None and after <= before):
-        after = percentage("How sure may someone become at the most (in %)", "25")
+        after = percentage(say("cli.asked.after"), "25")
         if after is not None and before is not None and after <= before:
-            say("More than before, please: otherwise nothing may be published.", err=True)
+            typer.echo(say("cli.asked.more"), err=True)
     asked: dict[str, Any] = {"posterior": after}
     about = {"1": "membership", "2": "value"}.get(str(worry).strip(), "both")
     asked["about"] = about
     if before is not None:
         asked["q" if about == "value" else "p"] = before
     else:
-        growth = typer.prompt(
-            "Unless their belief grows at most how many fold", default="3", err=True
-        )
+        growth = typer.prompt(say("cli.asked.growth"), default="3", err=True)
         try:
             asked["unless_ratio"] = float(growth)
         except ValueError:
-            raise InputError(
-                f"{str(growth)[:40]!r} is not a number; answer 3, for instance."
-            ) from None
+            raise InputError("cli.asked.no_number", given=str(growth)[:40]) from None
     words = ["discreet", "choose"]
     for key, value in asked.items():
         text = value if isinstance(value, str) else f"{value:g}"
-        words += [f"--{key.replace('_', '-')}", text]
-    say(f"\nThe same as a command:\n  {shlex.join(words)}\n", err=True)
+        words += [as_flag(key), text]
+    typer.echo(say("cli.asked.command", command=shlex.join(words)), err=True)
     return asked
 
 
@@ -159,8 +135,7 @@ def _lines(choice: Choice, alternatives: dict[str, Any]) -> list[str]:
         ["proof", proof.method + ("" if proof.certified else " — NOT CERTIFIED")],
         [
             "noise",
-            f"sd {choice.noise['sd']:.2f} on a count; exact {choice.noise['prob_exact']:.0%} of "
-            f"the time; 95 % within ±{choice.noise['half_width_95']}",
+            say("cli.choose.noise", **choice.noise),
         ],
     ]
     for name, value in alternatives.items():
@@ -173,9 +148,9 @@ def _lines(choice: Choice, alternatives: dict[str, Any]) -> list[str]:
         if reading.reading != (choice.promise.surety and choice.promise.surety.reading):
             words = reading.reading.replace("_", " ")
             rows.append(["read otherwise", f"{words}: ε {number(reading.epsilon)}"])
-    lines = [*table(rows), "", "What the budget allows at other priors:"]
+    lines = [*table(rows), "", say("cli.choose.elsewhere")]
     known_in = "posterior_known_in" in choice.implied[0]
-    header = ["before", "after, at most", *(["after, if known to be in"] if known_in else [])]
+    header = ["before", "after, at most", *([say("cli.choose.known_in")] if known_in else [])]
     body = []
     for row in choice.implied:
         cells = [percent(row["prior"], "up"), percent(row["posterior"], "up", 1)]

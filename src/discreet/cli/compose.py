@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from discreet.cli.options import JsonOption
-from discreet.laws.registry import kind_of, names
+from discreet.cli.flags import Json, described
+from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.composition import Composition
@@ -16,40 +14,26 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _WORDS = ("epsilon", "delta", "rho", "sigma", "scale", "times", "mechanism", "sensitivity")
-_MECHANISMS = ", ".join(names())
 
 
+@described("compose")
 def command(
-    epsilon: Annotated[float | None, typer.Option(help="The epsilon of each release.")] = None,
-    delta_each: Annotated[float | None, typer.Option(help="The delta of each release.")] = None,
-    rho: Annotated[float | None, typer.Option(help="The rho of each release (zCDP).")] = None,
-    sigma: Annotated[float | None, typer.Option(help="The sigma of Gaussian noise.")] = None,
-    scale: Annotated[float | None, typer.Option(help="The scale of Laplace noise.")] = None,
-    times: Annotated[int, typer.Option(help="How many releases.")] = 1,
-    delta: Annotated[
-        float | None, typer.Option(help="The delta of all releases together: a point of the curve.")
-    ] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(help="basic, advanced, tanh, optimal, curve or paper; else the smallest."),
-    ] = None,
-    mechanism: Annotated[str | None, typer.Option(help=f"One of: {_MECHANISMS}.")] = None,
-    sensitivity: Annotated[float | None, typer.Option(help="Its sensitivity (1).")] = None,
-    add: Annotated[
-        list[str] | None,
-        typer.Option(help="One more part, as 'epsilon=0.1,times=12'; may be repeated."),
-    ] = None,
-    file: Annotated[
-        Path | None, typer.Option(help="A YAML list of parts, with the same words as --add.")
-    ] = None,
-    event: Annotated[
-        Path | None, typer.Option(help="Instead: a DpEvent of dp-accounting (JSON).")
-    ] = None,
-    distribution: Annotated[
-        Path | None, typer.Option(help="Instead: a privacy loss distribution (JSON).")
-    ] = None,
-    adjacency: Annotated[str, typer.Option(help="add-remove or replace.")] = "add-remove",
-    as_json: JsonOption = False,
+    epsilon: float | None = None,
+    delta_each: float | None = None,
+    rho: float | None = None,
+    sigma: float | None = None,
+    scale: float | None = None,
+    times: int = 1,
+    delta: float | None = None,
+    method: str | None = None,
+    mechanism: str | None = None,
+    sensitivity: float | None = None,
+    add: list[str] | None = None,
+    file: Path | None = None,
+    event: Path | None = None,
+    distribution: Path | None = None,
+    adjacency: str = "add-remove",
+    as_json: Json = False,
 ) -> None:
     """What many releases add up to: one guarantee, the theorem that gave it, and the others."""
     from discreet.cli.output import emit, table
@@ -73,10 +57,7 @@ def command(
         parts += _listed(file)
     curves = _curves(event, distribution, adjacency)
     if not parts and not curves:
-        raise InputError(
-            "there is nothing to compose; give --epsilon, --rho, --sigma or --scale, or --add, "
-            "or --file."
-        )
+        raise InputError("cli.nothing_to_compose")
     found = compose(
         [*curves, *((_part(words, adjacency), _times(words)) for words in parts)],
         delta=delta,
@@ -110,7 +91,7 @@ def _curves(event: Path | None, distribution: Path | None, adjacency: str) -> li
 
 def _headline(found: Composition) -> str:
     if found.epsilon == float("inf"):
-        return f"together {found.guarantee}; no epsilon without a delta (--delta)"
+        return say("cli.compose.no_epsilon", guarantee=found.guarantee)
     return f"together epsilon = {_shown(found.epsilon)}, delta = {found.delta:g}"
 
 
@@ -136,7 +117,7 @@ def _words(text: str) -> dict[str, Any]:
     for item in text.split(","):
         name, sign, value = item.partition("=")
         if not sign:
-            raise InputError(f"--add {text!r}: write each part as 'epsilon=0.1,times=12'.")
+            raise InputError("cli.part_unreadable", text=text)
         found[name.strip()] = value.strip()
     return found
 
@@ -145,11 +126,9 @@ def _listed(file: Path) -> list[dict[str, Any]]:
     from discreet.errors import InputError
     from discreet.reading import text_of, yaml_values
 
-    read = yaml_values(text_of(file, "--file"), f"--file {file}")
+    read = yaml_values(text_of(file, "the file"), f"the file {file}")
     if not isinstance(read, list) or not all(isinstance(item, dict) for item in read):
-        raise InputError(
-            f"--file {file}: must be a list of parts, as '- {{epsilon: 0.1, times: 12}}'."
-        )
+        raise InputError("cli.parts_no_list", file=file)
     return read
 
 
@@ -164,7 +143,7 @@ def _number(words: dict[str, Any], name: str) -> float | None:
             raise ValueError
         return float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{name} is {value!r}; it must be a number.") from None
+        raise InputError("cli.no_number", name=name, value=value) from None
 
 
 def _times(words: dict[str, Any]) -> int:
@@ -174,7 +153,7 @@ def _times(words: dict[str, Any]) -> int:
     if value is None:
         return 1
     if value != value or value < 1 or value != int(value):
-        raise InputError(f"times is {words['times']!r}; it must be a whole number, 1 or more.")
+        raise InputError("cli.times_no_count", times=words["times"])
     return int(value)
 
 
@@ -185,26 +164,24 @@ def _part(words: dict[str, Any], adjacency: str) -> Any:
 
     unknown = sorted(str(word) for word in words if word not in _WORDS)
     if unknown:
-        raise InputError(f"{unknown[0]!r} is not a word of a part; there are: {', '.join(_WORDS)}.")
+        raise InputError("cli.unknown_word", word=unknown[0], words=", ".join(_WORDS))
     values = {name: _number(words, name) for name in ("epsilon", "rho", "sigma", "scale")}
     given = {name: value for name, value in values.items() if value is not None}
     if len(given) != 1:
-        raise InputError(
-            f"a part takes exactly one of epsilon, rho, sigma and scale; got {len(given)}."
-        )
+        raise InputError("cli.part_one_budget", count=len(given))
     where = Adjacency.of(adjacency)
     (name, value), delta = next(iter(given.items())), _number(words, "delta")
     if words.get("mechanism") is not None:
         if delta is not None:
-            raise InputError("a mechanism has its own delta; leave the delta of each release out.")
+            raise InputError("cli.delta_of_mechanism")
         return _mechanism(str(words["mechanism"]), name, value, _number(words, "sensitivity"))
     if words.get("sensitivity") is not None:
-        raise InputError("sensitivity belongs to a mechanism; name it.")
+        raise InputError("cli.sensitivity_without_mechanism")
     if name in ("sigma", "scale"):
-        raise InputError(f"{name} describes noise; name its mechanism too.")
+        raise InputError("cli.noise_without_mechanism", name=name)
     if name == "rho":
         if delta:
-            raise InputError("a rho takes no delta; leave the delta of each release out.")
+            raise InputError("cli.delta_of_rho")
         return ZCDP(value, adjacency=where)
     if delta:
         return ApproxDP(value, delta, adjacency=where)
@@ -213,10 +190,11 @@ def _part(words: dict[str, Any], adjacency: str) -> Any:
 
 def _mechanism(kind: str, name: str, value: float, sensitivity: float | None) -> Any:
     """The named mechanism, from whichever of its parameters was given."""
-    from discreet.cli.guarantee_options import read_mechanism
+    from discreet.cli.mechanisms import read_mechanism
     from discreet.errors import InputError
     from discreet.laws import Exponential
     from discreet.laws.checks import positive
+    from discreet.laws.registry import kind_of
 
     kind_of(kind, planned=False)  # refuses other names
     positive(name, value)
@@ -224,5 +202,5 @@ def _mechanism(kind: str, name: str, value: float, sensitivity: float | None) ->
     if kind != "exponential":
         return read_mechanism(kind, sensitivity=size, **{name: value})
     if name != "epsilon":
-        raise InputError(f"{kind} noise is given by epsilon, not by {name}.")
+        raise InputError("cli.noise_given_by", mechanism=kind, takes="epsilon", given=name)
     return Exponential(value, size)

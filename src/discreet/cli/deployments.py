@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from discreet.cli.options import JsonOption
+from discreet.cli.flags import Json, described
 from discreet.cli.output import emit, table
 
 __all__ = ["command"]
 
 
-def command(
-    prior: Annotated[float, typer.Option(help="What someone believes before.")] = 0.5,
-    confidence: Annotated[
-        float, typer.Option(help="Where no bound holds for every output.")
-    ] = 0.99,
-    as_json: JsonOption = False,
-) -> None:
+@described("deployments")
+def command(prior: float = 0.5, confidence: float = 0.99, as_json: Json = False) -> None:
     """Published budgets, each with its unit and source, read as beliefs for a prior."""
     from discreet.reports.published import deployments
     from discreet.statements.figures import frequency
@@ -36,10 +27,5 @@ def command(
     header = ["deployment", "year", "for", "budget", f"from {prior:.4g} to at most"]
     sources = list(dict.fromkeys(one.source for one in found))
     lines = [*table(rows, header), "", caution, "", *(f"  {source}" for source in sources)]
-    payload = {
-        "prior": prior,
-        "confidence": confidence,
-        "deployments": [one.to_dict() for one in found],
-        "caution": caution,
-    }
+    payload = {"prior": prior, "confidence": confidence, **found.to_dict(), "caution": caution}
     emit(payload, lines, as_json)

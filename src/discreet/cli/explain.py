@@ -2,86 +2,50 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.files import FILE_HELP, flags_from
-from discreet.cli.options import (
-    AdjacencyOption,
-    JsonOption,
-    MechanismOption,
-    ScaleOption,
-    SensitivityOption,
-    SidedOption,
-    SigmaOption,
-    StrengthOption,
-    UnitOption,
-)
+from discreet.cli.flags import FlagsFile, Json, described
 from discreet.cli.output import emit, table
+from discreet.words import say
 
 __all__ = ["command"]
 
 
+@described("explain")
 def command(
-    epsilon: Annotated[
-        float | None, typer.Option(help="The budget, for pure or (ε, δ)-DP.")
-    ] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(help="δ of the guarantee; with --rho or --mechanism, one point of the curve."),
-    ] = None,
-    rho: Annotated[float | None, typer.Option(help="ρ of zCDP.")] = None,
-    sigma: SigmaOption = None,
-    scale: ScaleOption = None,
-    probabilistic: Annotated[
-        bool, typer.Option("--probabilistic", help="Read (ε, δ) as probabilistic DP.")
-    ] = False,
-    mechanism: MechanismOption = None,
-    times: Annotated[int, typer.Option(help="How often the mechanism is used.")] = 1,
-    prior: Annotated[
-        float | None, typer.Option("--prior", "--p", help="Prior probability of being in.")
-    ] = None,
-    value_prior: Annotated[
-        float,
-        typer.Option(
-            "--value-prior", "--q", help="Prior probability of the sensitive value, given in."
-        ),
-    ] = 1.0,
-    confidence: Annotated[
-        float, typer.Option(help="Where no bound holds for every output.")
-    ] = 0.99,
-    sided: SidedOption = "two",
-    strength: StrengthOption = None,
-    method: Annotated[str | None, typer.Option(help="paper: KSZ's own route for zCDP.")] = None,
-    sensitivity: SensitivityOption = 1.0,
-    adjacency: AdjacencyOption = None,
-    counts_sensitive_only: Annotated[
-        bool,
-        typer.Option(
-            "--counts-sensitive-only", help="The release counts the sensitive ones alone."
-        ),
-    ] = False,
-    unit: UnitOption = "one person",
-    people: Annotated[
-        int, typer.Option(help="N of 'up to N·δ′ of N beyond the bound'.")
-    ] = 1_000_000,
-    audience: Annotated[str, typer.Option(help="public, technical or regulator.")] = "public",
-    file: Annotated[
-        Path | None,
-        typer.Option(is_eager=True, callback=flags_from("explain"), help=FILE_HELP),
-    ] = None,
-    as_json: JsonOption = False,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    sigma: float | None = None,
+    scale: float | None = None,
+    probabilistic: bool = False,
+    mechanism: str | None = None,
+    times: int = 1,
+    prior: Annotated[float | None, typer.Option("--prior", "--p")] = None,
+    value_prior: Annotated[float, typer.Option("--value-prior", "--q")] = 1.0,
+    confidence: float = 0.99,
+    sided: str = "two",
+    strength: str | None = None,
+    method: str | None = None,
+    sensitivity: float = 1.0,
+    adjacency: str | None = None,
+    counts_sensitive_only: bool = False,
+    unit: str = "one person",
+    people: int = 1_000_000,
+    audience: str = "public",
+    file: FlagsFile = None,
+    as_json: Json = False,
 ) -> None:
     """From a guarantee and a prior to what an adversary may come to believe."""
     from discreet.beliefs import Prior, explain
-    from discreet.cli.guarantee_options import read_subject
+    from discreet.cli.mechanisms import read_subject
     from discreet.errors import InputError
     from discreet.reports.sentences import sentence
 
     if prior is None and value_prior != 1.0:
-        raise InputError("--value-prior was given without --prior; a value's prior needs both.")
+        raise InputError("cli.value_prior_alone")
     subject, at_delta = read_subject(
         epsilon=epsilon,
         delta=delta,
@@ -94,12 +58,12 @@ def command(
         adjacency=adjacency,
         times=times,
     )
-    belief = explain(
+    belief = explain(  # type: ignore[call-overload]  # checked by explain
         subject,
         None if prior is None else Prior(prior, value_prior),
         confidence=confidence,
-        sided=sided,  # type: ignore[arg-type]  # checked by explain
-        strength=strength,  # type: ignore[arg-type]
+        sided=sided,
+        strength=strength,
         delta=at_delta,
         method=method,
         counts_sensitive_only=counts_sensitive_only,
@@ -128,7 +92,7 @@ def _lines(belief: Any, text: str) -> list[str]:
         ]
     )
     if belief.at_confidence:
-        lines += ["", "  at other confidences, at most:"]
+        lines += ["", say("cli.explain.other_confidences")]
         lines += table([_row(row) for row in belief.at_confidence], ["", "posterior", "difference"])
     return [*lines, "", *(f"  {name}: {v}" for name, v in belief.assumptions.to_dict().items())]
 

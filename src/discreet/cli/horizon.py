@@ -2,66 +2,43 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from discreet.cli.files import FILE_HELP, flags_from
-from discreet.cli.options import (
-    JsonOption,
-    MechanismOption,
-    NonnegativeOption,
-    ScaleOption,
-    SensitivityOption,
-    SeriesMethodOption,
-    SigmaOption,
-    StrengthOption,
-)
+from discreet.cli.flags import FlagsFile, Json, PromiseFlags, described
 from discreet.cli.output import emit, table
-from discreet.cli.promise_options import PromiseFlags, takes_promise
+from discreet.words import say
 
 __all__ = ["command"]
 
 
-@takes_promise()
+@described("horizon")
 def command(
     promise: PromiseFlags,
-    epsilon: Annotated[float | None, typer.Option(help="ε of each release.")] = None,
-    delta_each: Annotated[float, typer.Option(help="δ of each release, with --epsilon.")] = 0.0,
-    rho: Annotated[float | None, typer.Option(help="ρ of each release.")] = None,
-    sigma: SigmaOption = None,
-    scale: ScaleOption = None,
-    mechanism: MechanismOption = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(help="δ of the total, one point of the curve; left out, the best is taken."),
-    ] = None,
-    method: SeriesMethodOption = None,
-    strength: StrengthOption = None,
-    upto: Annotated[int | None, typer.Option(help="Show the series to so many releases.")] = None,
-    cap: Annotated[
-        float | None, typer.Option(help="Cap on the sum of ε or ρ: how many releases fit under it.")
-    ] = None,
-    cap_delta: Annotated[float, typer.Option(help="Cap on the sum of δ, with --cap.")] = 0.0,
-    spent: Annotated[
-        float, typer.Option(help="ε or ρ already spent; it counts in the beliefs and under --cap.")
-    ] = 0.0,
-    sensitivity: SensitivityOption = 1.0,
-    nonnegative: NonnegativeOption = False,
-    file: Annotated[
-        Path | None,
-        typer.Option(is_eager=True, callback=flags_from("horizon"), help=FILE_HELP),
-    ] = None,
-    as_json: JsonOption = False,
+    epsilon: float | None = None,
+    delta_each: float = 0.0,
+    rho: float | None = None,
+    sigma: float | None = None,
+    scale: float | None = None,
+    mechanism: str | None = None,
+    delta: float | None = None,
+    method: str | None = None,
+    strength: str | None = None,
+    upto: int | None = None,
+    cap: float | None = None,
+    cap_delta: float = 0.0,
+    spent: float = 0.0,
+    sensitivity: float = 1.0,
+    nonnegative: bool = False,
+    file: FlagsFile = None,
+    as_json: Json = False,
 ) -> None:
     """How many releases until a promise is no longer kept."""
-    from discreet.cli.guarantee_options import read_subject
+    from discreet.cli.mechanisms import read_subject
     from discreet.errors import InputError
     from discreet.series import horizon
 
     if delta_each and (mechanism is not None or epsilon is None):
-        raise InputError("--delta-each belongs to --epsilon; the noise brings its own curve.")
+        raise InputError("cli.delta_each_without_epsilon")
     keys = promise.all_keys
     each, _ = read_subject(
         epsilon=epsilon,
@@ -89,10 +66,8 @@ def command(
     payload, lines = found.to_dict(), _lines(found)
     if cap is not None:
         payload["left_under_cap"] = left
-        lines += [
-            "",
-            f"Under the cap, {left if left is not None else 'any number of'} releases fit.",
-        ]
+        fit = "any" if left is None else "some"
+        lines += ["", say(f"cli.horizon.fit_{fit}", releases=left)]
     emit(payload, lines, as_json)
 
 
@@ -125,12 +100,11 @@ def _left(each: Any, cap: float, cap_delta: float, spent: float) -> int | None:
 
 def _lines(found: Any) -> list[str]:
     if found.releases is None:
-        head = f"No limit is passed within {found.searched:,} releases."
+        head = say("cli.horizon.not_passed", releases=found.searched)
     elif found.releases == 0:
-        head = "The promise is passed already, by what was spent before."
+        head = say("cli.horizon.passed_before")
     else:
-        some = "one release" if found.releases == 1 else f"{found.releases:,} releases"
-        head = f"The promise is first passed after {some}."
+        head = say("cli.horizon.passed", releases=found.releases)
     if found.promise is not None:
         head = f"{found.promise.sentence()}\n{head}"
     chosen = _some(len(found.series))

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import JsonOption
+from discreet.cli.flags import Json, described
 from discreet.cli.output import emit
 from discreet.errors import InputError
+from discreet.words import say
 
 __all__ = ["TEMPLATE", "command"]
 
@@ -55,21 +56,16 @@ output: out/
 """
 
 
+@described("init")
 def command(
-    file: Annotated[Path, typer.Argument(help="Where to write the spec.")] = Path("release.yaml"),
-    as_json: JsonOption = False,
+    file: Annotated[Path, typer.Argument()] = Path("release.yaml"), as_json: Json = False
 ) -> None:
     """Write a commented spec to start from; an existing file is left alone."""
     try:
         with file.open("x", encoding="utf-8") as out:
             out.write(TEMPLATE)
     except FileExistsError:
-        raise InputError(
-            f"{file} is already there and was left alone; name another file."
-        ) from None
+        raise InputError("cli.file_exists", file=file) from None
     except OSError as error:
-        raise InputError(f"{file} cannot be written: {error.strerror}.") from None
-    lines = [
-        f"Wrote {file}. Edit it, then: discreet release {file} --dry-run",
-    ]
-    emit({"file": str(file.resolve())}, lines, as_json)
+        raise InputError("cli.file_unwritable", file=file, why=error.strerror) from None
+    emit({"file": str(file.resolve())}, [say("cli.init.wrote", file=file)], as_json)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.files import FILE_HELP, flags_from
-from discreet.cli.options import JsonOption
+from discreet.cli.flags import FlagsFile, Json, PromiseFlags, described
 from discreet.cli.output import emit, table
-from discreet.cli.promise_options import PromiseFlags, takes_promise
 from discreet.errors import InputError
+from discreet.words import catalogue, say
 
 if TYPE_CHECKING:
     from discreet.guarantees import Guarantee
@@ -31,63 +30,35 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="The account: open, withdraw, grant, charge, plan, show, verify, upgrade.",
+    help=catalogue().entry("help.ledger.about"),
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-Url = Annotated[
-    str,
-    typer.Option(
-        "--ledger", help="Where it is: sqlite:///ledger.db, or postgresql://user@host/database."
-    ),
-]
-Name = Annotated[str, typer.Option("--account", help="The population it is charged to.")]
-AnyName = Annotated[str | None, typer.Option("--account", help="One account; else all.")]
-Epsilon = Annotated[float | None, typer.Option("--epsilon", help="ε.")]
-Delta = Annotated[float | None, typer.Option("--delta", help="δ.")]
-Rho = Annotated[float | None, typer.Option("--rho", help="ρ of zero-concentrated DP.")]
-Adjacent = Annotated[str, typer.Option("--adjacency", help="add-remove, replace or local.")]
-Approver = Annotated[str | None, typer.Option("--approver", help="Who approved it; needed.")]
-Reason = Annotated[str | None, typer.Option("--reason", help="Why; needed.")]
-Mechanism = Annotated[
-    str | None, typer.Option("--mechanism", help="Its name; exponential costs ε²/8 as zCDP.")
-]
-Who = Annotated[str | None, typer.Option("--who", help="Who charges; else your login name.")]
+Url = Annotated[str, typer.Option("--ledger")]
+Name = Annotated[str, typer.Option("--account")]
 
 
 @app.command("open")
-@takes_promise()
+@described("ledger_open")
 def open_(
     promise: PromiseFlags,
     ledger: Url,
     account: Name,
-    filter_: Annotated[
-        str | None,
-        typer.Option("--filter", help="pure, basic or zcdp; else the one that the cap is in."),
-    ] = None,
-    epsilon: Epsilon = None,
-    delta: Annotated[
-        float | None, typer.Option("--delta", help="δ that may be spent in all, of (ε, δ) or ρ.")
-    ] = None,
-    rho: Rho = None,
-    no_cap: Annotated[
-        bool, typer.Option("--no-cap", help="Count what is spent and limit nothing.")
-    ] = False,
-    period: Annotated[
-        str | None, typer.Option("--period", help="day, week, month, quarter or year (UTC).")
-    ] = None,
-    period_epsilon: Annotated[float | None, typer.Option(help="ε a period, at most.")] = None,
-    period_delta: Annotated[float | None, typer.Option(help="δ a period, at most.")] = None,
-    period_rho: Annotated[float | None, typer.Option(help="ρ a period, at most.")] = None,
-    approver: Approver = None,
-    reason: Reason = None,
-    file: Annotated[
-        Path | None,
-        typer.Option(is_eager=True, callback=flags_from("ledger_open"), help=FILE_HELP),
-    ] = None,
-    as_json: JsonOption = False,
+    filter_: Annotated[str | None, typer.Option("--filter")] = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    no_cap: bool = False,
+    period: str | None = None,
+    period_epsilon: float | None = None,
+    period_delta: float | None = None,
+    period_rho: float | None = None,
+    approver: str | None = None,
+    reason: str | None = None,
+    file: FlagsFile = None,
+    as_json: Json = False,
 ) -> None:
     """Open an account with what it promises: the cap follows from the promise.
 
@@ -95,27 +66,21 @@ def open_(
     withdraw. A cap in numbers (--epsilon, --rho) works too, alone or beside a promise.
     """
     from discreet.ledger import Ledger
+    from discreet.promises.keys import promise_from
 
     keys = promise.all_keys
     unit, unit_name = keys.pop("unit", "person"), keys.pop("unit_name", None)
     adjacency = keys.get("adjacency", "add-remove")
-    promised = _promised(keys) if promise.says_what else None
+    promised = promise_from(None, keys) if promise.says_what else None
     lead = epsilon is not None or rho is not None
     cap = _amount(epsilon, delta if lead else None, rho)
     if [promised is not None or cap is not None, no_cap].count(True) != 1:
-        raise InputError(
-            "An account is opened with what it promises (--posterior 0.12 --prior 0.05, or any "
-            "flags of discreet choose), with a cap in numbers (--epsilon, --delta, --rho), or says "
-            "that it has none (--no-cap)."
-        )
+        raise InputError("cli.ledger.opened_with_nothing")
     if filter_ is None and no_cap:
-        raise InputError("Without a cap, say how to add up: --filter pure, basic or zcdp.")
+        raise InputError("cli.ledger.no_filter")
     rule = filter_ or ("zcdp" if rho is not None else "pure" if not delta else "basic")
     if rule == "basic" and delta is None and not no_cap:
-        raise InputError(
-            "The filter basic adds up ε and δ; say how much δ may be spent in all (--delta 1e-6, "
-            "or 0), or use the filter pure."
-        )
+        raise InputError("cli.ledger.no_delta")
     book = Ledger.open(ledger)
     book.open_account(
         account,
@@ -131,58 +96,51 @@ def open_(
         approver=approver or "",
         reason=reason or "",
     )
-    said = f"Opened account {account!r}."
+    said = say("cli.ledger.opened", account=account)
     more: dict[str, Any] = {}
     if promised is not None and cap is not None:
         more["cap_given"] = cap.to_dict("down")
-        said += f" The cap given is {cap.limit_text()}; of it and what the promise allows, the "
-        said += "smaller counts."
+        said += " " + say("cli.ledger.smaller_cap", cap=cap.limit_text())
     _say(book, account, said, as_json, more)
 
 
-def _promised(keys: dict[str, Any]) -> Any:
-    from discreet.promises.keys import promise_from
-
-    return promise_from(None, keys)
-
-
 @app.command()
+@described("ledger_withdraw")
 def withdraw(
     ledger: Url,
     account: Name,
-    promise: Annotated[str, typer.Option("--promise", help="The promise, by its id.")],
-    approver: Approver = None,
-    reason: Reason = None,
-    as_json: JsonOption = False,
+    promise: Annotated[str, typer.Option("--promise")],
+    approver: str | None = None,
+    reason: str | None = None,
+    as_json: Json = False,
 ) -> None:
     """End a promise; every later report of what was released under it says so."""
     from discreet.ledger import Ledger
 
     book = Ledger.open(ledger)
     book.withdraw(account, promise, approver=approver or "", reason=reason or "")
-    _say(book, account, f"Withdrew promise {promise} of {account!r}.", as_json)
+    _say(book, account, say("cli.ledger.withdrew", promise=promise, account=account), as_json)
 
 
 @app.command()
+@described("ledger_grant")
 def grant(
     ledger: Url,
     account: Name,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    period: Annotated[
-        bool, typer.Option("--period", help="Raise the period's cap, not the lifetime's.")
-    ] = False,
-    approver: Approver = None,
-    reason: Reason = None,
-    as_json: JsonOption = False,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    period: bool = False,
+    approver: str | None = None,
+    reason: str | None = None,
+    as_json: Json = False,
 ) -> None:
     """Raise a cap by so much; the approver and the reason stand in the chain."""
     from discreet.ledger import Ledger
 
     add = _amount(epsilon, delta, rho)
     if add is None:
-        raise InputError("Say by how much the cap is raised: --epsilon, --delta or --rho.")
+        raise InputError("cli.ledger.grant_nothing")
     book = Ledger.open(ledger)
     book.grant(
         account,
@@ -191,27 +149,28 @@ def grant(
         reason=reason or "",
         which="period" if period else "lifetime",
     )
-    words = f"Raised the cap of {account!r} by {add}."
+    words = say("cli.ledger.raised", account=account, amount=add)
     if book.account(account).promises:
-        words += " The promises of the account still bind: a cap does not end them."
+        words += " " + say("cli.ledger.promises_bind")
     _say(book, account, words, as_json)
 
 
 @app.command()
+@described("ledger_charge")
 def charge(
     ledger: Url,
     account: Name,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    adjacency: Adjacent = "add-remove",
-    unit: Annotated[str, typer.Option("--unit", help="person, record or partition.")] = "person",
-    mechanism: Mechanism = None,
-    purpose: Annotated[str, typer.Option(help="What it was for.")] = "release made elsewhere",
-    who: Who = None,
-    release_id: Annotated[str | None, typer.Option(help="Its name elsewhere; once only.")] = None,
-    output_hash: Annotated[str | None, typer.Option(help="The hash of what was published.")] = None,
-    as_json: JsonOption = False,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    adjacency: str = "add-remove",
+    unit: str = "person",
+    mechanism: str | None = None,
+    purpose: str = "release made elsewhere",
+    who: str | None = None,
+    release_id: str | None = None,
+    output_hash: str | None = None,
+    as_json: Json = False,
 ) -> None:
     """Charge a release that was made elsewhere."""
     from discreet.ledger import Ledger
@@ -226,29 +185,26 @@ def charge(
         release_id=release_id,
         output_hash=output_hash,
     )
-    said = f"Charged {entry.cost} to {account!r} as release {entry.release_id}."
+    said = say("cli.ledger.charged", cost=entry.cost, account=account, release_id=entry.release_id)
     _say(book, account, said, as_json, {"release_id": entry.release_id})
 
 
 @app.command()
+@described("ledger_plan")
 def plan(
     ledger: Url,
     account: Name,
-    releases: Annotated[int, typer.Option("--releases", "--times", help="How many.")],
-    epsilon: Annotated[float | None, typer.Option(help="ε of one release.")] = None,
-    delta_each: Annotated[float | None, typer.Option(help="δ of one release.")] = None,
-    rho: Annotated[float | None, typer.Option(help="ρ of one release.")] = None,
-    delta: Annotated[
-        float | None, typer.Option("--delta", help="δ of the whole plan, for tighter accounting.")
-    ] = None,
-    method: Annotated[
-        str | None, typer.Option(help="basic, advanced, optimal or curve; else the smallest.")
-    ] = None,
-    adjacency: Adjacent = "add-remove",
-    mechanism: Mechanism = None,
-    purpose: Annotated[str, typer.Option(help="What it is for.")] = "registered plan",
-    who: Who = None,
-    as_json: JsonOption = False,
+    releases: Annotated[int, typer.Option("--releases", "--times")],
+    epsilon: float | None = None,
+    delta_each: float | None = None,
+    rho: float | None = None,
+    delta: float | None = None,
+    method: str | None = None,
+    adjacency: str = "add-remove",
+    mechanism: str | None = None,
+    purpose: str = "registered plan",
+    who: str | None = None,
+    as_json: Json = False,
 ) -> None:
     """Register a series and charge all of it now; its releases then cost nothing more."""
     from discreet.ledger import Ledger
@@ -259,12 +215,13 @@ def plan(
     total, by = composed(book.account(account), [part], delta, method)
     plan_id = book.register_plan(account, [part], total, method=by, purpose=purpose, who=_who(who))
     cost = book.plan(plan_id).cost
-    said = f"Registered plan {plan_id}: {releases} releases, charged {cost} by {by} accounting."
+    said = say("cli.ledger.planned", plan_id=plan_id, releases=releases, cost=cost, method=by)
     _say(book, account, said, as_json, {"plan_id": plan_id, "method": by})
 
 
 @app.command()
-def show(ledger: Url, account: AnyName = None, as_json: JsonOption = False) -> None:
+@described("ledger_show")
+def show(ledger: Url, account: str | None = None, as_json: Json = False) -> None:
     """Show what was spent, what is left, every entry, and the head of the chain."""
     from discreet.ledger import Ledger
 
@@ -276,7 +233,7 @@ def show(ledger: Url, account: AnyName = None, as_json: JsonOption = False) -> N
         lines = [*_account_lines(sheet.account), *_promise_lines(sheet.promises)]
         lines += ["", *_entry_lines(list(sheet.entries))]
         for entry in sheet.unfinished:
-            lines.append(f"  {entry.release_id} has no stored output; its charge is spent.")
+            lines.append(say("cli.ledger.no_output", release_id=entry.release_id))
         emit(payload, [*lines, *_chain_lines(sheet.head, found.problems)], as_json)
         return
     found, accounts, entries = book.verify(), book.accounts(), book.entries()
@@ -300,13 +257,9 @@ def show(ledger: Url, account: AnyName = None, as_json: JsonOption = False) -> N
 
 
 @app.command()
+@described("ledger_verify")
 def verify(
-    ledger: Url,
-    account: AnyName = None,
-    head: Annotated[
-        str | None, typer.Option("--head", help="A hash kept elsewhere: must be in the chain.")
-    ] = None,
-    as_json: JsonOption = False,
+    ledger: Url, account: str | None = None, head: str | None = None, as_json: Json = False
 ) -> None:
     """Recompute the whole chain; exit 1 if anything in it is not as it was written."""
     from discreet.errors import DiscreetError
@@ -325,23 +278,17 @@ def verify(
                 raise
     lines = _chain_lines(found.head, found.problems)
     if found.since_head:
-        lines.append(f"  entries since {head}: {found.since_head}")
+        lines.append(say("cli.ledger.since_head", head=head, entries=found.since_head))
     if found.verified and head is None:
-        lines.append("  A cut-off end shows only against a head kept elsewhere (--head).")
+        lines.append(say("cli.ledger.keep_head"))
     emit(payload, lines, as_json)
     if not found.verified:
         raise typer.Exit(1)
 
 
 @app.command()
-def upgrade(
-    ledger: Url,
-    output: Annotated[
-        Path | None,
-        typer.Option(help="Where its releases are stored; else beside a ledger in a file."),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
+@described("ledger_upgrade")
+def upgrade(ledger: Url, output: Path | None = None, as_json: Json = False) -> None:
     """Bring a ledger of an older format to the newest; older Discreets refuse it from then on.
 
     What earlier releases promised becomes a promise of their accounts. Where one is not kept,
@@ -354,10 +301,10 @@ def upgrade(
     found = book.verify()
     payload = {"spent": None, "remaining": None, "from": done.before, "to": done.after}
     payload |= found.to_dict() | {"releases": [one.to_dict() for one in done.releases]}
-    said = f"Upgraded from format {done.before} to {done.after}."
+    said = say("cli.ledger.upgraded", before=done.before, after=done.after)
     if done.before == done.after:
-        said = f"The ledger already has format {done.after}"
-        said += "; nothing was changed." if done.looked_in is None else "."
+        seen = "unchanged" if done.looked_in is None else "newest"
+        said = say(f"cli.ledger.{seen}", format=done.after)
     lines = [said, *_earlier_lines(done, book.url), *_chain_lines(found.head, found.problems)]
     emit(payload, lines, as_json)
 
@@ -367,18 +314,15 @@ def _earlier_lines(done: Upgraded, url: str) -> list[str]:
     import shlex
 
     if done.looked_in is None:
-        where = "Earlier releases were not looked for; give their folder with --output."
-        return [] if done.before == done.after else [where]
-    lines = [
-        f"  looked for earlier releases in {done.looked_in}: {len(done.releases)} with a promise"
-    ]
+        return [] if done.before == done.after else [say("cli.ledger.not_looked")]
+    lines = [say("cli.ledger.looked", folder=done.looked_in, releases=len(done.releases))]
     for one in done.releases:
         state = "not registered" if one.kept is None else "kept" if one.kept else "NOT KEPT"
         about = one.sentence if one.reason is None else one.reason
         lines += [f"  {one.release_id} on {one.account!r}: {state}", f"    {about}"]
     broken = {(one.account, one.promise_id): None for one in done.releases if _blocks(one)}
     if broken:
-        lines.append("Nothing more is charged to these accounts until each of these is withdrawn:")
+        lines.append(say("cli.ledger.blocked"))
     for account, promise_id in broken:
         words = ["discreet", "ledger", "withdraw", "--ledger", url, "--account", account]
         words += ["--promise", str(promise_id)]
@@ -412,15 +356,12 @@ def _charge(
     guarantee: Guarantee
     if rho is not None and epsilon is None and delta is None:
         guarantee = ZCDP(rho, adjacency=where)
-    elif rho is None and epsilon is not None:
-        pure = delta is None
-        guarantee = (
-            PureDP(epsilon, adjacency=where)
-            if pure
-            else ApproxDP(epsilon, delta or 0.0, adjacency=where)
-        )
+    elif rho is not None or epsilon is None:
+        raise InputError("cli.ledger.charge_nothing")
+    elif delta is None:
+        guarantee = PureDP(epsilon, adjacency=where)
     else:
-        raise InputError("Say what one release promises: --epsilon, --epsilon with δ, or --rho.")
+        guarantee = ApproxDP(epsilon, delta, adjacency=where)
     return Charge(guarantee, mechanism)
 
 
@@ -430,7 +371,7 @@ def _who(given: str | None) -> str:
     try:
         return getpass.getuser()
     except (ImportError, KeyError, OSError):
-        raise InputError("Your login name is not known here; say who charges: --who.") from None
+        raise InputError("cli.ledger.nobody") from None
 
 
 def _say(
@@ -463,7 +404,8 @@ def _account_lines(account: Account) -> list[str]:
         rows += [["cap", account.cap.limit_text()], ["left", account.remaining.limit_text()]]
     if account.period_cap is not None and account.period_spent is not None:
         now = account.period_now or f"this {account.period}"
-        rows.append([f"a {account.period}", f"{account.period_cap.limit_text()}, a limit of pace"])
+        pace = say("cli.ledger.pace", cap=account.period_cap.limit_text())
+        rows.append([f"a {account.period}", pace])
         rows.append([f"in {now}", str(account.period_spent)])
     return table(rows)
 
@@ -475,21 +417,21 @@ def _promise_lines(promises: Sequence[Standing]) -> list[str]:
     lines = []
     for one in promises:
         sign = "ρ" if one.registered.limit.rho is not None else "ε"
-        state = "" if one.kept else "  NOT KEPT: nothing is charged until it is withdrawn"
+        state = "" if one.kept else say("cli.ledger.not_kept")
         lines += ["", f"  promise {one.registered.id}{state}", f"    {one.sentence}"]
         used = percent(one.share_used, "up")
         most = one.registered.limit.limit_text()
-        left = f"    allows {most}; {used} used; left {sign} = {number(one.left, 'down', 6)}"
+        left = f"{sign} = {number(one.left, 'down', 6)}"
+        said = say("cli.ledger.allows", most=most, used=used, left=left)
         again = one.fits_again
-        lines.append(left + ("" if again is None else f": {again:,} more like the last release"))
+        lines.append(said if again is None else say("cli.ledger.fits", said=said, again=again))
         if one.reached is not None:
             before, after = one.reached
-            lines.append(
-                f"    so far: from {percent(before, 'up')} to at most {percent(after, 'up', 1)}"
-            )
+            reached = {"before": percent(before, "up"), "after": percent(after, "up", 1)}
+            lines.append(say("cli.ledger.so_far", **reached))
     sure = [one.registered.keys.get("confidence") for one in promises]
     if len(sure) > 1 and any(sure):
-        lines.append("  Promises with a confidence hold each by itself, not all at once.")
+        lines.append(say("cli.ledger.each_by_itself"))
     return lines
 
 
@@ -516,7 +458,7 @@ def _entry_lines(entries: list[Entry]) -> list[str]:
 def _chain_lines(head: str, problems: tuple[str, ...]) -> list[str]:
     lines = [f"  head {head}"]
     if not problems:
-        return [*lines, "  verified: every entry follows from the one before it"]
+        return [*lines, say("cli.ledger.verified")]
     shown = [f"  - {problem}" for problem in problems[:20]]
     more = [f"  … and {len(problems) - 20} more"] if len(problems) > 20 else []
-    return [*lines, "  NOT VERIFIED: this ledger was altered or damaged", *shown, *more]
+    return [*lines, say("cli.ledger.altered"), *shown, *more]

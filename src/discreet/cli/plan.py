@@ -2,62 +2,35 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.files import FILE_HELP, flags_from
-from discreet.cli.options import (
-    JsonOption,
-    MechanismOption,
-    NonnegativeOption,
-    SensitivityOption,
-    SeriesMethodOption,
-    StrengthOption,
-)
+from discreet.cli.flags import FlagsFile, Json, PromiseFlags, described
 from discreet.cli.output import emit, table
-from discreet.cli.promise_options import PromiseFlags, takes_promise
+from discreet.words import say
 
 __all__ = ["command"]
 
 
-@takes_promise()
+@described("plan")
 def command(
     promise: PromiseFlags,
-    releases: Annotated[int | None, typer.Option(help="How many releases.")] = None,
-    delta_total: Annotated[
-        float | None,
-        typer.Option(
-            "--delta-total",
-            "--delta",
-            help="δ of the total, one point of the curve; left out, the best is taken.",
-        ),
-    ] = None,
-    delta_each: Annotated[float | None, typer.Option(help="δ of each release.")] = None,
-    mechanism: MechanismOption = None,
-    budget: Annotated[
-        str | None, typer.Option(help="epsilon or rho, where no mechanism is named.")
-    ] = None,
-    sensitivity: SensitivityOption = 1.0,
-    strength: StrengthOption = None,
-    method: SeriesMethodOption = None,
-    weight: Annotated[
-        list[float] | None, typer.Option(help="Weight of a release; once for each of them.")
-    ] = None,
-    growth: Annotated[
-        float | None, typer.Option(help="Each release gets so many times the one before.")
-    ] = None,
-    nonnegative: NonnegativeOption = False,
-    period: Annotated[str, typer.Option(help="What a period is: day, month.")] = "period",
-    people: Annotated[
-        int | None, typer.Option(help="How many people are in the data: advice on δ.")
-    ] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option(is_eager=True, callback=flags_from("plan"), help=FILE_HELP),
-    ] = None,
-    as_json: JsonOption = False,
+    releases: int | None = None,
+    delta_total: Annotated[float | None, typer.Option("--delta-total", "--delta")] = None,
+    delta_each: float | None = None,
+    mechanism: str | None = None,
+    budget: str | None = None,
+    sensitivity: float = 1.0,
+    strength: str | None = None,
+    method: str | None = None,
+    weight: list[float] | None = None,
+    growth: float | None = None,
+    nonnegative: bool = False,
+    period: str = "period",
+    people: int | None = None,
+    file: FlagsFile = None,
+    as_json: Json = False,
 ) -> None:
     """The largest budget for each of several releases that keeps a promise over all of them."""
     from discreet.series import advice_on_delta, plan
@@ -109,9 +82,7 @@ def _lines(found: Any) -> list[str]:
     return [
         found.promise.sentence(),
         "",
-        f"Each of {found.releases:,} releases may spend:"
-        if found.releases > 1
-        else "The release may spend:",
+        say("cli.plan.may_spend", releases=found.releases),
         *table(head),
         "",
         *table(

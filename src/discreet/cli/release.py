@@ -4,68 +4,46 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import JsonOption
-from discreet.cli.output import emit, table
+from discreet.cli.flags import Json, described
+from discreet.cli.output import amounts, beside, emit, progress, table
 from discreet.errors import InputError
 from discreet.rounding import number
+from discreet.words import say
 
 __all__ = ["accuracy_lines", "command"]
 
 
+@described("release")
 def command(
-    file: Annotated[Path, typer.Argument(help="The spec of the release (YAML).")],
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Spend nothing, read only the schema; show cost, accuracy."),
-    ] = False,
-    yes: Annotated[
-        bool,
-        typer.Option("--yes", help="Do not ask before a second run of the same spec (for CI)."),
-    ] = False,
-    plan: Annotated[
-        str | None, typer.Option("--plan", help="A registered plan, already charged in full.")
-    ] = None,
-    next_slot: Annotated[
-        bool, typer.Option("--next", help="Take the next slot of the plan.")
-    ] = False,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            "--key",
-            help="The occasion of the slot, e.g. 2026-11: the same key again draws nothing, and "
-            "finds the stored release.",
-        ),
-    ] = None,
-    as_opendp: Annotated[
-        Path | None,
-        typer.Option(
-            "--as-opendp",
-            help="Spend nothing; write a script here that makes this release with OpenDP alone.",
-        ),
-    ] = None,
-    as_json: JsonOption = False,
+    file: Path,
+    dry_run: bool = False,
+    yes: bool = False,
+    plan: str | None = None,
+    next_slot: Annotated[bool, typer.Option("--next")] = False,
+    key: str | None = None,
+    as_opendp: Path | None = None,
+    as_json: Json = False,
 ) -> None:
     """Make the release that FILE describes: charge it, draw it once, store it."""
     from discreet.releases import Preview, Repeat, release
 
     if (plan is not None) != next_slot:
-        raise InputError("--plan ID and --next come together: give both or neither.")
+        raise InputError("cli.plan_without_next")
     if key is not None and plan is None:
-        raise InputError("--key KEY goes with --plan ID --next: it names a slot of the plan.")
+        raise InputError("cli.key_without_plan")
     if as_opendp is not None:
         _write_script(file, as_opendp, as_json)
         return
-    teller = _Teller()
     made = release(
         file,
         dry_run=dry_run,
         confirm=lambda notice: yes or _asked(),
-        say=teller.say,
-        progress=teller.progress if sys.stderr.isatty() else None,
+        say=_tell,
+        progress=progress if sys.stderr.isatty() else None,
         plan_id=plan,
         key=key,
     )
@@ -85,54 +63,26 @@ def _write_script(file: Path, path: Path, as_json: bool) -> None:
 
     write_script(opendp_script(file), path)
     where = str(path.resolve())
-    lines = [
-        f"Wrote {where}; nothing was spent. Running it draws new noise, which is a new release:",
-        "charge it first with discreet ledger charge.",
-    ]
+    lines = [say("cli.release.script", file=where)]
     emit({"release_id": None, "dry_run": True, "files": [where]}, lines, as_json)
 
 
 def _asked() -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    return typer.confirm("Charge it?", default=False, err=True)
+    return typer.confirm(say("cli.release.charge"), default=False, err=True)
 
 
-class _Teller:
-    """Messages and progress, on standard error; progress on a terminal only."""
-
-    def __init__(self) -> None:
-        self._open = False
-
-    def say(self, sentence: str) -> None:
-        self._end()
-        sys.stderr.write(sentence + "\n")
-
-    def progress(self, what: str, done: int, total: int) -> None:
-        share = f"{100 * done // total:3d} %" if total > 1 else ("done" if done else "…")
-        sys.stderr.write(f"\r\x1b[K{what} {share}")
-        sys.stderr.flush()
-        self._open = True
-        if done >= total:
-            self._end()
-
-    def _end(self) -> None:
-        if self._open:
-            sys.stderr.write("\r\x1b[K")
-            self._open = False
+def _tell(sentence: str) -> None:
+    """Print a message on standard error, over the line that shows progress on a terminal."""
+    sys.stderr.write(("\r\x1b[K" if sys.stderr.isatty() else "") + sentence + "\n")
 
 
-def _amount(said: dict[str, Any] | None, side: Literal["up", "down"]) -> str:
-    """Return what is spent, rounded up, or what is left, rounded down."""
+def _left(said: dict[str, Any] | None) -> str:
+    """Return what is left, rounded down."""
     if said is None:
-        return "unknown: the account is not open"
-    if said.get("unbounded"):
-        return "no lifetime cap"
-    return ", ".join(
-        f"{name} {number(said[name], side, 6)}"
-        for name in ("epsilon", "delta", "rho")
-        if said[name] is not None
-    )
+        return say("cli.release.not_open")
+    return say("cli.release.no_cap") if said.get("unbounded") else amounts(said, "down")
 
 
 def _call_lines(said: dict[str, Any]) -> list[str]:
@@ -158,40 +108,45 @@ def _price(call: dict[str, Any]) -> str:
 
 def accuracy_lines(said: dict[str, Any]) -> list[str]:
     """Return how accurate each statistic of a plan will be, a line for each."""
-    lines = []
-    for row in said["accuracy"]:
-        sure = f"with probability {row['interval']:g}"
-        if "half_width" in row:
-            lines.append(f"  {row['statistic']}: off by at most {row['half_width']:.6g} {sure}")
-        elif "score_within" in row:
-            lines.append(f"  {row['statistic']}: score within {row['score_within']:.6g} {sure}")
-        else:
-            found = []
-            for size in row["assumed"]:
-                if "half_width" in size:
-                    found.append(f"{size['half_width']:.4g} in a group of {size['rows']}")
-                else:
-                    found.append(f"{size['rank_share']:.1%} of the ranks in {size['rows']} rows")
-            lines.append(f"  {row['statistic']}: off by at most {'; '.join(found)}, {sure}")
-    return lines
+    return [_accuracy(row) for row in said["accuracy"]]
+
+
+def _accuracy(row: dict[str, Any]) -> str:
+    named = {"statistic": row["statistic"], "sure": row["interval"]}
+    if "half_width" in row:
+        return say("cli.release.accuracy", off=row["half_width"], **named)
+    if "score_within" in row:
+        return say("cli.release.score", within=row["score_within"], **named)
+    found = [
+        say("cli.release.in_group", **size)
+        if "half_width" in size
+        else say("cli.release.of_ranks", **size)
+        for size in row["assumed"]
+    ]
+    return say("cli.release.assumed", off="; ".join(found), **named)
 
 
 def _preview_lines(said: dict[str, Any]) -> list[str]:
-    left = _amount(said["remaining"], "down")
+    spent, left = amounts(said["spent"], "up"), _left(said["remaining"])
+    if said["remaining"] is not None and not said["remaining"].get("unbounded"):
+        spent, left = beside(said["spent"], said["remaining"])
+    refused = None if said["refused"] is None else said["refused"]["message"]
     return [
-        f"Would spend {_amount(said['spent'], 'up')}; remaining now: {left}.",
+        say("cli.release.would_spend", spent=spent, left=left),
         *_call_lines(said),
         "Accuracy:",
         *accuracy_lines(said),
         f"Mechanism: {said['mechanism']}",
-        *said["notes"],
+        # Why it would be refused is the message of the exit code, on standard error.
+        *(note for note in said["notes"] if refused is None or refused not in note),
     ]
 
 
 def _release_lines(said: dict[str, Any]) -> list[str]:
+    spent, left = amounts(said["spent"], "up"), _left(said["remaining"])
     return [
-        f"Released {said['release_id']}.",
-        f"Spent {_amount(said['spent'], 'up')}; remaining: {_amount(said['remaining'], 'down')}.",
+        say("cli.release.made", release_id=said["release_id"]),
+        say("cli.release.spent", spent=spent, left=left),
         *accuracy_lines(said),
         f"Ledger head: {said['head']}",
         *(f"  {path}" for path in said["files"]),
@@ -200,7 +155,7 @@ def _release_lines(said: dict[str, Any]) -> list[str]:
 
 def _repeat_lines(said: dict[str, Any]) -> list[str]:
     return [
-        f"Released before as {said['release_id']} (key {said['key']}, slot {said['slot']}).",
-        f"Nothing new was spent; remaining: {_amount(said['remaining'], 'down')}.",
+        say("cli.release.repeated", **said),
+        say("cli.release.nothing_spent", left=_left(said["remaining"])),
         *(f"  {path}" for path in said["files"]),
     ]

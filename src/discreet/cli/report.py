@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from discreet.cli.options import JsonOption
+from discreet.cli.flags import Json, described
 from discreet.cli.output import emit
 from discreet.words import say
 
 __all__ = ["command"]
 
 
+@described("report")
 def command(
-    release_id: Annotated[str, typer.Argument(help=say("reports.folder.help_release"))],
-    ledger: Annotated[str | None, typer.Option(help=say("reports.folder.help_ledger"))] = None,
-    output: Annotated[str | None, typer.Option(help=say("reports.folder.help_output"))] = None,
-    note: Annotated[str | None, typer.Option(help=say("reports.folder.help_note"))] = None,
-    as_json: JsonOption = False,
+    release_id: str,
+    ledger: str | None = None,
+    output: str | None = None,
+    note: str | None = None,
+    as_json: Json = False,
 ) -> None:
     """Write the report of a release: HTML, Markdown, JSON, registry YAML and a verifier."""
     from discreet.reports.folder import report

@@ -8,24 +8,20 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import JsonOption
+from discreet.cli.flags import Json, described
 from discreet.cli.output import emit
-from discreet.errors import InputError
+from discreet.lazily import missing
+from discreet.words import say
 
 __all__ = ["command"]
 
 
+@described("serve")
 def command(
-    port: Annotated[
-        int, typer.Option(help="The port on loopback; 0 takes any free one.", metavar="N")
-    ] = 8765,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
-    ] = True,
-    folder: Annotated[
-        Path, typer.Option(help="The folder that releases are made in.", metavar="DIR")
-    ] = Path(),
-    as_json: JsonOption = False,
+    port: Annotated[int, typer.Option(metavar="N")] = 8765,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser")] = True,
+    folder: Annotated[Path, typer.Option(metavar="DIR")] = Path(),
+    as_json: Json = False,
 ) -> None:
     """The page: tolerate, cost, series, release, ledger, explain. Ctrl-C ends it.
 
@@ -33,15 +29,13 @@ def command(
     """
 
     def announce(address: str) -> None:
-        lines = [f"Discreet is at {address}", "The address works once. Ctrl-C ends it."]
-        emit({"url": address, "folder": str(folder.resolve())}, lines, as_json)
+        lines = say("cli.serve.at", address=address)
+        emit({"url": address, "folder": str(folder.resolve())}, [lines], as_json)
         sys.stdout.flush()
 
     try:
         from discreet.web.serving import serve
 
         serve(folder, port=port, browser=browser, announce=announce)
-    except ImportError as error:
-        raise InputError(
-            f"the page needs {error.name}; install it with `pip install 'discreet[web]'`."
-        ) from None
+    except ModuleNotFoundError as fault:
+        raise missing("The page", fault) from None

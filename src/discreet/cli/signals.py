@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from discreet.words import say
+
 __all__ = ["Stopped", "unwinding"]
 
 _KINDS = tuple(getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM"))
@@ -31,10 +33,7 @@ class Stopped(BaseException):
         return 128 + self.number
 
     def __str__(self) -> str:
-        return (
-            f"stopped by {signal.Signals(self.number).name}. Nothing half-written is left; "
-            "what was charged stays charged."
-        )
+        return say("cli.stopped", signal=signal.Signals(self.number).name)
 
 
 @contextmanager

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from discreet.cli.options import JsonOption
+from discreet.cli.flags import Json, described
 from discreet.cli.output import emit
-from discreet.words import say
 
 __all__ = ["command"]
 
 
+@described("verify")
 def command(
-    folder: Annotated[Path, typer.Argument(help=say("reports.verify.folder"))],
-    head: Annotated[str | None, typer.Option(help=say("reports.verify.head"))] = None,
-    ledger: Annotated[str | None, typer.Option(help=say("reports.verify.ledger"))] = None,
-    as_json: JsonOption = False,
+    folder: Path, head: str | None = None, ledger: str | None = None, as_json: Json = False
 ) -> None:
     """Check a report folder; exit 1 on a problem or a broken promise."""
     from discreet.reports.stored import ledger_rows

@@ -26,6 +26,7 @@ from discreet.composition.concentrated import ConcentratedLoss, zcdp_paper_epsil
 from discreet.composition.loss import PrivacyLoss, check_delta, first_below
 from discreet.composition.plans import loss_of
 from discreet.errors import GuaranteeError, InputError
+from discreet.frames import Tabular
 from discreet.guarantees import (
     ZCDP,
     Adjacency,
@@ -56,7 +57,7 @@ _FIXED_PLAN = "holds for a plan fixed before the first release"
 
 
 @dataclass(frozen=True, slots=True)
-class Composition:
+class Composition(Tabular):
     """One guarantee for many releases; `others` maps a method to its ε (None: does not apply)."""
 
     guarantee: Guarantee
@@ -77,6 +78,10 @@ class Composition:
             "guarantee": self.guarantee.to_dict(),
             "assumptions": list(self.assumptions),
         }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the epsilon by every method that was tried."""
+        return {"method": list(self.others), "epsilon": list(self.others.values())}
 
     def __repr__(self) -> str:
         return (
@@ -180,6 +185,9 @@ def _plan(parts: Iterable[Part | tuple[Part, int]], adjacency: str | None) -> _P
     for part in parts:
         of, k = part if isinstance(part, tuple) else (part, 1)
         whole("times", k)
+        carried = getattr(of, "guarantee", None)  # of what `choose` and `compose` gave back
+        if isinstance(carried, Guarantee):
+            of = carried
         if isinstance(of, Mechanism):
             guarantee: Guarantee = of.guarantee()
             if adjacency is not None:

@@ -20,6 +20,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from discreet.errors import DiscreetError, InputError, PolicyError
+from discreet.frames import Tabular, columns_from
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.backend import Damaged
@@ -58,7 +59,7 @@ _UNREADABLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(Tabular):
     """An account with its entries, what is unfinished, and the head of the chain."""
 
     account: Account
@@ -75,6 +76,10 @@ class Sheet:
             "unfinished": [entry.release_id for entry in self.unfinished],
             "head": self.head,
         }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the entries of the account."""
+        return columns_from(entry.to_dict() for entry in self.entries)
 
     def __repr__(self) -> str:
         return f"Sheet({self.account!r}, {len(self.entries)} entries)"

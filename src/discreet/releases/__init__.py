@@ -2,7 +2,7 @@
 
     from discreet.releases import release
     made = release("clinic.yaml")          # a Release: release_id, spent, remaining, files, table
-    release("clinic.yaml", dry_run=True)   # a Preview: cost and accuracy; nothing read or spent
+    preview("clinic.yaml")                 # a Preview: cost and accuracy; nothing read or spent
 
 `spec` (read by `models`) is what is asked; `statistics`, one file each, what is measured, with
 `contributions` how sensitive that is; `pricing` and `planning` what it costs; `engines` where the
@@ -20,7 +20,7 @@ from discreet.lazily import found_in
 if TYPE_CHECKING:
     from discreet.releases.charge import Repeat
     from discreet.releases.contributions import Contribution
-    from discreet.releases.pipeline import Preview, Release, release
+    from discreet.releases.pipeline import Preview, Release, preview, release
     from discreet.releases.spec import Spec, json_schema, load
 
 _HOME = {
@@ -31,10 +31,21 @@ _HOME = {
     "Spec": "spec",
     "json_schema": "spec",
     "load": "spec",
+    "preview": "pipeline",
     "release": "pipeline",
 }
 
-__all__ = ["Contribution", "Preview", "Release", "Repeat", "Spec", "json_schema", "load", "release"]
+__all__ = [
+    "Contribution",
+    "Preview",
+    "Release",
+    "Repeat",
+    "Spec",
+    "json_schema",
+    "load",
+    "preview",
+    "release",
+]
 
 
 __getattr__ = found_in(__name__, "A release", _HOME)

@@ -6,12 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from discreet.beliefs.notebook import html_grid
 from discreet.errors import DiscreetError
+from discreet.frames import Tabular, columns_from
 from discreet.guarantees import parameters
 from discreet.ledger import Account, Ledger, Standing
 from discreet.releases import outputs
@@ -24,11 +23,14 @@ from discreet.releases.statement import statement
 from discreet.releases.tables import Table
 from discreet.rounding import up
 
+if TYPE_CHECKING:
+    from discreet import Report
+
 __all__ = ["Preview", "Release", "preview", "release"]
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Tabular):
     """What a release would cost, and how accurate it would be; nothing was read or spent."""
 
     spent: dict[str, Any]
@@ -89,12 +91,16 @@ class Preview:
             else {"exit_code": refused.exit_code, "message": str(refused)},
         }
 
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the mechanism calls, with what each costs."""
+        return columns_from(call.to_dict() for call in self.plan.pricing.calls)
+
     def __repr__(self) -> str:
         return f"Preview({self.plan.spec.account!r}, {_said(self.spent)})"
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class Release(Tabular):
     """A release that was made: its charge, its files, its table."""
 
     release_id: str
@@ -121,11 +127,21 @@ class Release:
     def __repr__(self) -> str:
         return f"Release({self.release_id!r}, {_said(self.spent)}, {len(self.table)} rows)"
 
-    def _repr_html_(self) -> str:
-        columns = self.table.to_dict()
-        rows = zip(*columns.values(), strict=True)
-        shown = [["" if cell is None else str(cell) for cell in row] for row in islice(rows, 20)]
-        return html_grid(repr(self), list(columns), shown)
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the released table: texts, and values as numbers."""
+        return self.table.to_columns()
+
+    def to_arrow(self) -> Any:
+        """Return the released table as Arrow: texts, and numbers as doubles."""
+        return self.table.to_arrow()
+
+    def report(self, *, note: str | None = None) -> Report:
+        """Write the report of this release, as `discreet.report` does."""
+        import discreet
+
+        spec = self.plan.spec
+        output = spec.path(spec.output)
+        return discreet.report(self.release_id, ledger=spec.ledger_url, output=output, note=note)
 
 
 def _said(amount: Mapping[str, Any]) -> str:
@@ -148,14 +164,15 @@ def release(
 ) -> Release | Preview | Repeat:
     """Make the release that a spec describes; with `dry_run`, say what it would cost.
 
-    `data` is a pandas, Polars or Arrow table to use instead of the spec's source. A second run of
-    the same spec is a new, charged release: `confirm`, True or a function that is asked, allows it;
-    without it such a run is refused. `plan_id` takes the next slot of a registered plan instead of
-    a new charge; a `key` ties that slot to an occasion ("2026-11"): the same key again finds the
-    stored release. If its release was lost, `retry` takes another slot for the key.
+    `data` is used instead of the spec's source: a pandas, Polars (also lazy) or Arrow table, a
+    DuckDB relation or an Ibis expression. A second run of the same spec is a new, charged release:
+    `confirm`, True or a function that is asked, allows it; without it such a run is refused.
+    `plan_id` takes the next slot of a registered plan instead of a new charge; a `key` ties that
+    slot to an occasion ("2026-11"): the same key again finds the stored release. If its release was
+    lost, `retry` takes another slot for the key.
     """
     asked = spec if isinstance(spec, Spec) else load(spec, folder=folder)
-    engine = opened(asked.source, asked.path, data)
+    engine = opened(asked.source, asked.path, data, asked.to_dict(), schema_only=dry_run)
     try:
         ledger = Ledger.open(asked.ledger_url)
         plan = plan_of(asked, engine.columns, ledger.found(asked.account))

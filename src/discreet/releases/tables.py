@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreet.frames import Tabular
 from discreet.releases.statistics.base import Answer, Result
 
 __all__ = ["NUMBERS", "RESERVED", "STATISTIC", "VALUES", "Table", "decimal_text", "table_of"]
@@ -83,7 +84,7 @@ RESERVED = (STATISTIC, *VALUES)
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(Tabular):
     """The released table, column by column, values as printed."""
 
     columns: Mapping[str, Sequence[str | None]]
@@ -103,16 +104,21 @@ class Table:
         writer.writerows(self.rows())
         return out.getvalue()
 
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the columns: texts, and values as numbers."""
+        return {
+            name: [None if v is None else float(v) for v in values]
+            if name in VALUES
+            else list(values)
+            for name, values in self.columns.items()
+        }
+
     def to_arrow(self) -> Any:
         """Return the table as Arrow: texts, and numbers as doubles."""
         import pyarrow as pa
 
-        def column(name: str, values: Sequence[str | None]) -> Any:
-            if name not in VALUES:
-                return pa.array(values, pa.string())
-            return pa.array([None if v is None else float(v) for v in values], pa.float64())
-
-        return pa.table({name: column(name, values) for name, values in self.columns.items()})
+        types = {name: pa.float64() if name in VALUES else pa.string() for name in self.columns}
+        return pa.table(self.to_columns(), schema=pa.schema(types))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns, values as the decimals that are printed."""

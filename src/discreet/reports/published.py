@@ -16,6 +16,7 @@ from typing import Any
 
 from discreet.beliefs import Belief, explain
 from discreet.errors import GuaranteeError
+from discreet.frames import Results
 from discreet.guarantees import (
     ZCDP,
     Adjacency,
@@ -28,7 +29,7 @@ from discreet.guarantees import (
 from discreet.statements.figures import crowd_for, frequency, level, plain
 from discreet.words import say
 
-__all__ = ["Deployment", "deployments"]
+__all__ = ["Deployment", "Deployments", "deployments"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +91,24 @@ class Deployment:
         return f"Deployment({self.text})"
 
 
+class Deployments(Results[Deployment]):
+    """Published budgets, oldest first: a sequence, and a table with a row for each."""
+
+    named = "deployments"
+
+
 def _numbers(guarantee: Guarantee) -> dict[str, Any]:
     return parameters(*(getattr(guarantee, name, None) for name in ("epsilon", "delta", "rho")))
 
 
-def deployments(prior: float = 0.5, *, confidence: float = 0.99) -> tuple[Deployment, ...]:
+def deployments(prior: float = 0.5, *, confidence: float = 0.99) -> Deployments:
     """Return the known deployments, oldest first, read for someone who starts at this prior.
 
     >>> deployments(0.5)[0].unit
     "one worker's home block, given where they work"
     """
     found = [_deployment(row, prior, confidence) for row in _rows()]
-    return tuple(sorted(found, key=lambda one: (one.year, one.name)))
+    return Deployments(sorted(found, key=lambda one: (one.year, one.name)))
 
 
 @cache

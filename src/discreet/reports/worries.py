@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 from discreet.beliefs import Belief, Prior, explain
 from discreet.beliefs.explaining import Explained
-from discreet.beliefs.notebook import html_table
 from discreet.errors import InputError
+from discreet.frames import html_table
 from discreet.guarantees import Adjacency
 from discreet.reports.sentences import event_of
 from discreet.statements.figures import chance, counted, crowd_for, frequency, plain

@@ -26,11 +26,11 @@ from discreet.beliefs.belief import Assumptions, Sided, Strength, assumptions_fo
 from discreet.beliefs.confidence import failure_of
 from discreet.beliefs.guesses import right_guess
 from discreet.beliefs.loss_bounds import LossBound
-from discreet.beliefs.notebook import html_table
 from discreet.beliefs.prior import Prior
 from discreet.budgets.keeping import Kept, OneLoss, one_loss
 from discreet.budgets.limits import Limits, limits_of
 from discreet.errors import GuaranteeError, InputError
+from discreet.frames import Tabular, columns_from, html_table
 from discreet.guarantees import Adjacency, PureDP
 from discreet.promises.keys import PRIORS, promise_from, shape_keys
 from discreet.promises.promise import Promise, PromiseLike
@@ -62,7 +62,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Horizon:
+class Horizon(Tabular):
     """The first number of releases after which a promise is not kept, and the series up to it.
 
     `releases` is None where it is kept for all `searched` releases, and 0 where what was spent
@@ -103,6 +103,10 @@ class Horizon:
             "assumptions": self.assumptions.to_dict(),
             "series": [step.to_dict() for step in self.series],
         }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the series: the bounds after each number of releases."""
+        return columns_from(step.to_dict() for step in self.series)
 
     def __repr__(self) -> str:
         what = "no limit passed" if self.releases is None else f"passed at {self.releases}"

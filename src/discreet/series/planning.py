@@ -18,10 +18,10 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from discreet.beliefs.belief import Assumptions, Strength, assumptions_for
-from discreet.beliefs.notebook import html_table
 from discreet.budgets.keeping import Kept, largest
 from discreet.budgets.limits import Limits, limits_of
 from discreet.errors import InputError, ToleranceError
+from discreet.frames import Tabular, html_table
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP, finite_or_null, parameters
 from discreet.laws.registry import by_budget, kind_of
 from discreet.promises.keys import delta_in, promise_from
@@ -38,7 +38,7 @@ Budget: TypeAlias = Literal["epsilon", "rho"]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Tabular):
     """The budget of each release of a series, and what all of them add up to.
 
     `per_release` and `total` are `{epsilon, delta, rho}`; where the split is unequal, `per_release`
@@ -102,6 +102,17 @@ class Plan:
             "accumulation": self.accumulation.to_dict(),
             "assumptions": self.assumptions.to_dict(),
             "note": self.note,
+        }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the releases: number, budget, and how far off a released value is."""
+        law = self.accuracy
+        off = [accuracy_of(law.mechanism, x, law.sensitivity) for x in self.budgets]
+        return {
+            "k": list(range(1, self.releases + 1)),
+            self.budget: list(self.budgets),
+            "sd": [one.sd for one in off],
+            "within_95": [one.within_95 for one in off],
         }
 
     def __repr__(self) -> str:

@@ -5,7 +5,7 @@
 - `records`: R and RR of every record, and their expected increase before any data; `region`: which
   are acceptable; `assessment`: a candidate judged, or a list of budgets. Confidential.
 - `inference`: what an analyst of the file may infer, and the utility that was lost.
-- `spec`, `pipeline`, `releasing`, `wording`: from one spec to a charged file that says what it is;
+- `spec`, `pipeline`, `wording`: from one spec to a charged file that says what it is;
   `files`: originals counted, files written and read.
 
 The mathematics needs NumPy alone; reading, drawing and writing need the `release` extra.
@@ -13,7 +13,16 @@ The mathematics needs NumPy alone; reading, drawing and writing need the `releas
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from discreet.lazily import found_in
+
+if TYPE_CHECKING:
+    from discreet.synthetic.assessment import Assessment as Assessment
+    from discreet.synthetic.assessment import Search as Search
+    from discreet.synthetic.assessment import assess as assess
+    from discreet.synthetic.pipeline import Synthesis as Synthesis
+    from discreet.synthetic.pipeline import synthesize as synthesize
 
 _HOME = {
     "Assessment": "assessment",

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
+from discreet.frames import Tabular, columns_from, html_grid
 from discreet.guarantees import PureDP, finite_or_null, parameters
 from discreet.releases.engines import opened
 from discreet.synthetic import files
@@ -79,7 +79,7 @@ class Outside:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Assessment:
+class Assessment(Tabular):
     """The judgement of one candidate. Confidential."""
 
     risk: RecordRisk
@@ -116,6 +116,10 @@ class Assessment:
             },
             "utility": None if self.distances is None else self.distances.to_dict(),
         }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the largest and average risk at each prior. Confidential."""
+        return columns_from(self._at(prior) for prior in self.shown)
 
     def _at(self, prior: float) -> dict[str, float]:
         occupied = self.risk.at_risk
@@ -261,7 +265,7 @@ def _at_points(
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Search:
+class Search(Tabular):
     """What became of the candidates of each budget. Confidential; nothing of it is written.
 
     `chosen` is the first candidate of the largest acceptable budget, one row of counts a copy.
@@ -291,6 +295,10 @@ class Search:
                 (row["distance"] for row in self.rows if row["epsilon"] == self.epsilon), None
             ),
         }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return what was found at each budget. Confidential."""
+        return columns_from(self.rows)
 
     def _repr_html_(self) -> str:
         rows = [[f"{value:g}" for value in row.values()] for row in self.rows]

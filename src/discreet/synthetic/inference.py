@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
+from discreet.frames import html_grid
 from discreet.numerics import bracket, incomplete_beta, log_beta_term
 from discreet.synthetic.law import CUT, Synthesizer, beta_binomial, whole
 from discreet.synthetic.records import as_counts, law_of

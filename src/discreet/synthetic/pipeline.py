@@ -6,14 +6,15 @@ leaves but the drawn file: the description holds what the spec says and nothing 
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.beliefs.notebook import html_grid
 from discreet.errors import InputError
+from discreet.frames import Tabular, html_grid
 from discreet.guarantees import PureDP, parameters
 from discreet.lazily import missing
 from discreet.promises import delta_in
@@ -38,7 +39,7 @@ __all__ = ["Synthesis", "charging", "law_for", "loaded", "published", "synthesiz
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Synthesis:
+class Synthesis(Tabular):
     """A synthetic file as released, or (`release_id` None) what it would cost.
 
     `judged` is there for a file that was chosen among candidates: it has no guarantee then.
@@ -86,6 +87,15 @@ class Synthesis:
             "statement": None if self.statement is None else str(self.statement),
             "notes": list(self.notes),
         }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the synthetic records, read from the stored table; none in a dry run."""
+        table = next((path for path in self.files if path.name == "table.csv"), None)
+        if table is None:
+            return {}
+        with table.open(encoding="utf-8", newline="") as lines:
+            names, *rows = csv.reader(lines)
+        return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
     def _worst_case(self) -> list[dict[str, Any]]:
         if self.guarantee is None:

@@ -16,7 +16,7 @@ a source, and has what `base.Engine` says:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -79,10 +79,20 @@ register_engine("postgresql", "postgres", example="postgresql://user@host/databa
 register_engine("spark", example="spark://table")(_ours("spark", "Spark"))
 
 
-def opened(source: str | None, path_of: PathOf, data: Any = None) -> Engine:
-    """Open the data if they are given, else the source; `path_of` makes a spec's path absolute."""
+def opened(
+    source: str | None,
+    path_of: PathOf,
+    data: Any = None,
+    mentioned: Mapping[str, Any] | None = None,
+    *,
+    schema_only: bool = False,
+) -> Engine:
+    """Open the data if they are given, else the source; `path_of` makes a spec's path absolute.
+
+    Of the data, only columns that are `mentioned` in the spec are converted.
+    """
     if data is not None:
-        given: Engine = _class("duckdb", "DuckDB").of(data)
+        given: Engine = _class("duckdb", "DuckDB").of(data, mentioned, schema_only=schema_only)
         return given
     if source is None:
         raise SpecError("engines.no_source")

@@ -10,7 +10,7 @@ import csv
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ except ImportError:  # pragma: no cover - depends on what is installed
 from discreet.releases.engines import expressions, file_of
 from discreet.releases.engines.base import Column, Query
 from discreet.releases.engines.expressions import Dialect
+from discreet.releases.engines.in_memory import arrow_table
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
 from discreet.words import say
 
@@ -90,9 +91,11 @@ class DuckDB(SQLEngine):
         return cls._opened(_relation(source, path_of(file_of(source) or source)))
 
     @classmethod
-    def of(cls, data: Any) -> DuckDB:
-        """Open a table in memory: pandas, Polars or Arrow, through Arrow."""
-        return cls._opened(None, _arrow_table(data))
+    def of(
+        cls, data: Any, mentioned: Mapping[str, Any] | None = None, *, schema_only: bool = False
+    ) -> DuckDB:
+        """Open data in memory, through Arrow: the columns that are mentioned in a spec, or all."""
+        return cls._opened(None, arrow_table(data, mentioned, schema_only=schema_only))
 
     @classmethod
     def _opened(cls, relation: str | None, table: pa.Table | None = None) -> DuckDB:
@@ -199,14 +202,6 @@ def _readable(schema: pa.Schema) -> pa.Schema:
     """Return the schema with types that Ibis knows; a column of another type is never computed."""
     known: dict[Column, pa.DataType] = {"text": pa.string(), "other": pa.string()}
     return pa.schema([(entry.name, known.get(_kind(entry.type), entry.type)) for entry in schema])
-
-
-def _arrow_table(data: Any) -> pa.Table:
-    if isinstance(data, pa.Table):
-        return data
-    if hasattr(data, "__arrow_c_stream__"):
-        return pa.table(data)
-    raise SpecError("engines.duckdb.no_table", type=type(data).__name__)
 
 
 def _relation(source: str, path: Path) -> str:

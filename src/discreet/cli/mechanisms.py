@@ -1,4 +1,4 @@
-"""Reading a guarantee or a mechanism from the options that several commands share."""
+"""A guarantee or a mechanism, read from the flags that several commands share."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ def read_subject(
     times: int = 1,
 ) -> tuple[Any, float | None]:
     """Return a guarantee, a mechanism or a privacy loss, and the δ at which to read its curve."""
-    given = {"--epsilon": epsilon, "--rho": rho, "--sigma": sigma, "--scale": scale}
+    given = {"epsilon": epsilon, "rho": rho, "sigma": sigma, "scale": scale}
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
-        got = "none of them was" if not named else " and ".join(named) + " were"
-        raise InputError(f"give exactly one of --epsilon, --rho, --sigma, --scale; {got} given.")
+        raise InputError("cli.one_budget", given=" and ".join(named) or "none")
     where = Adjacency.ADD_REMOVE if adjacency is None else Adjacency.of(adjacency)
     if mechanism is not None:
         if probabilistic:
-            raise InputError("--probabilistic reads a guarantee; leave it out with --mechanism.")
+            raise InputError("cli.probabilistic_mechanism")
         law = read_mechanism(
             mechanism,
             epsilon=epsilon,
@@ -47,12 +46,12 @@ def read_subject(
 
         return loss_of((law, times), adjacency=adjacency), delta
     if times != 1:
-        raise InputError("--times counts uses of a --mechanism; for promises use discreet compose.")
+        raise InputError("cli.times_without_mechanism")
     if sigma is not None or scale is not None:
-        raise InputError(f"{named[0]} describes noise; name its --mechanism too.")
+        raise InputError("cli.noise_without_mechanism", name=named[0])
     if epsilon is None:
         if probabilistic:
-            raise InputError("--probabilistic needs --epsilon and --delta, not --rho.")
+            raise InputError("cli.probabilistic_rho")
         return ZCDP(rho or 0.0, adjacency=where), delta
     if probabilistic:
         return ProbabilisticDP(epsilon, delta or 0.0, adjacency=where), None
@@ -86,4 +85,4 @@ def read_mechanism(
         return kind.make(sensitivity / positive("scale", scale), sensitivity)
     takes = " or ".join((kind.budget, *kind.given_by))
     other = [word for word, value in given.items() if value is not None]
-    raise InputError(f"{name} noise is given by {takes}, not by {' and '.join(other)}.")
+    raise InputError("cli.noise_given_by", mechanism=name, takes=takes, given=" and ".join(other))

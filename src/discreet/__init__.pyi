@@ -1,0 +1,75 @@
+"""What editors and type checkers see of the package; at run time `__init__.py` loads it lazily."""
+
+from discreet.auditing import Audit, audit
+from discreet.beliefs import Belief, Beliefs, Prior, explain
+from discreet.budgets import Choice, choose
+from discreet.composition import Composition, compose
+from discreet.errors import DiscreetError
+from discreet.guarantees import (
+    ZCDP,
+    Adjacency,
+    ApproxDP,
+    PrivacyCurve,
+    ProbabilisticDP,
+    PureDP,
+)
+from discreet.ledger import Ledger
+from discreet.noise.context import to_opendp
+from discreet.promises import Promise
+from discreet.releases import Preview, Release, Repeat, preview, release
+from discreet.reports import (
+    Deployments,
+    Report,
+    Worry,
+    deployments,
+    report,
+    worry,
+)
+from discreet.series import Horizon, Plan, horizon, plan
+from discreet.synthetic import Assessment, Search, Synthesis, assess, synthesize
+
+__version__: str
+
+__all__ = [
+    "ZCDP",
+    "Adjacency",
+    "ApproxDP",
+    "Assessment",
+    "Audit",
+    "Belief",
+    "Beliefs",
+    "Choice",
+    "Composition",
+    "Deployments",
+    "DiscreetError",
+    "Horizon",
+    "Ledger",
+    "Plan",
+    "Preview",
+    "Prior",
+    "PrivacyCurve",
+    "ProbabilisticDP",
+    "Promise",
+    "PureDP",
+    "Release",
+    "Repeat",
+    "Report",
+    "Search",
+    "Synthesis",
+    "Worry",
+    "__version__",
+    "assess",
+    "audit",
+    "choose",
+    "compose",
+    "deployments",
+    "explain",
+    "horizon",
+    "plan",
+    "preview",
+    "release",
+    "report",
+    "synthesize",
+    "to_opendp",
+    "worry",
+]

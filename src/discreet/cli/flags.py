@@ -1,0 +1,282 @@
+"""The flags of every command: what they are called, what their help says, what a file may hold.
+
+A command is a plain function with typed parameters; `described` gives each of them its flag and the
+help of the catalogue (`words/en/help.toml`: under the command's name, or under `shared`). A
+parameter `promise: PromiseFlags` stands for all flags of a promise, which are its keys with dashes
+for underscores. A parameter `file: FlagsFile` reads flags from a YAML file: a question that was
+asked once can be kept, shared and asked again. Its keys are the flags with underscores; a file may
+hold the questions of several commands, each under its name; a flag beside the file wins.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin
+
+import typer
+
+from discreet.errors import InputError
+from discreet.words import catalogue
+
+if TYPE_CHECKING:
+    from discreet.promises import Promise
+
+__all__ = ["FlagsFile", "Json", "PromiseFlags", "as_flag", "described"]
+
+Json: TypeAlias = Annotated[bool, typer.Option("--json")]
+FlagsFile: TypeAlias = Annotated[Path | None, "a file of flags"]
+_NOT_IN_FILES = {"file", "as_json", "help"}
+_FROM_FILE = "discreet.promise"  # where the context keeps the keys of a promise from a file
+
+# What a promise says beside its shapes, as flags, in the order in which help shows them; a number
+# with a metavar, or what else it is. `discreet.promises.keys` reads them.
+_PROMISE: dict[str, Any] = {
+    "about": (str, "membership|value|both"),
+    "p": "P",
+    "q": "Q",
+    "box": (tuple[float, float, float, float], "P0 P1 Q0 Q1"),
+    "prior": "P",
+    "every_output": (bool, None),
+    "confidence": "C",
+    "on_average": (bool, None),
+    "answers": (int, None),
+    "sided": (str, "one|two"),
+    "adjacency": (str, "NAME"),
+    "related": (int, "K"),
+    "unit": (str, None),
+    "unit_name": (str, "NAME"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PromiseFlags:
+    """What the flags of a promise said, by key, and what a file said; flags win."""
+
+    keys: Mapping[str, Any]
+    file: Mapping[str, Any] | None = None
+
+    @property
+    def says_what(self) -> bool:
+        """Whether they say what may be learned, and not only how surely or of whom."""
+        from discreet.promises.keys import shape_keys
+
+        return bool(shape_keys() & {*self.keys, *(self.file or {})})
+
+    @property
+    def all_keys(self) -> dict[str, Any]:
+        """The keys of the file with those of the flags, which win."""
+        from discreet.promises.keys import shape_keys
+
+        shapes = shape_keys()
+        twice = sorted(shapes & set(self.keys)) if shapes & set(self.file or {}) else []
+        if twice:
+            raise InputError("cli.promise_twice", flag=as_flag(twice[0]))
+        return {**(self.file or {}), **self.keys}
+
+    def promise(self) -> Promise:
+        """Return the promise that flags and file make."""
+        from discreet.promises.keys import promise_from
+
+        return promise_from(None, self.all_keys)
+
+
+Command: TypeAlias = Callable[..., None]
+
+
+def described(name: str) -> Callable[[Command], Command]:
+    """Return a decorator that gives the parameters of a command their flags and their help."""
+    texts = catalogue().entry("help")
+    own, shared, promised = texts.get(name, {}), texts["shared"], texts["promise"]
+
+    def decorate(command: Command) -> Command:
+        parameters = inspect.signature(command, eval_str=True).parameters
+        takes = "promise" in parameters and parameters["promise"].annotation is PromiseFlags
+        promise = _promise_flags(promised) if takes else {}
+        keys = [key for key in promise if key not in parameters]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            if takes:
+                said = {key: given.pop(key) for key in keys}
+                found = {
+                    key: list(value) if key == "box" else value
+                    for key, value in said.items()
+                    if value is not None and value is not False
+                }
+                given["promise"] = PromiseFlags(found, given.pop("context").meta.get(_FROM_FILE))
+            command(**given)
+
+        every = [promise[key] for key in keys]
+        every += [
+            one.replace(
+                kind=inspect.Parameter.KEYWORD_ONLY,
+                annotation=_annotated(one, own.get(one.name) or shared.get(one.name), name),
+            )
+            for one in parameters.values()
+            if not (takes and one.name == "promise")
+        ]
+        if takes:
+            every.append(_parameter("context", typer.Context))
+        run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in every}
+        return run
+
+    return decorate
+
+
+def _parameter(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    only = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, only, default=default, annotation=kind)
+
+
+def _annotated(one: inspect.Parameter, text: str | None, command: str) -> Any:
+    """Return a parameter's type with its flag, or argument, and its help."""
+    kind, *said = (
+        get_args(one.annotation) if get_origin(one.annotation) is Annotated else [one.annotation]
+    )
+    info: Any
+    if said == ["a file of flags"]:
+        info = typer.Option(is_eager=True, callback=_flags_from(command))
+    elif said:
+        info = copy(said[0])
+    elif one.default is inspect.Parameter.empty:
+        info = typer.Argument()
+    else:
+        info = typer.Option(as_flag(one.name))  # a switch has no --no-… beside it
+    info.help = text if text is None or "{" not in text else text.format_map(_Lists())
+    return Annotated[kind, info]
+
+
+class _Lists(dict[str, str]):
+    """Names that a help text lists, taken from where they are defined."""
+
+    def __missing__(self, name: str) -> str:
+        from discreet.laws.registry import names
+
+        if name == "methods":
+            from discreet.composition import METHODS
+
+            return ", ".join(METHODS)
+        return ", ".join(names(planned=name == "planned_mechanisms"))
+
+
+def _promise_flags(texts: Mapping[str, str]) -> dict[str, inspect.Parameter]:
+    """Return the flags of a promise: those of every registered shape, then the others."""
+    from discreet.promises.tolerance import SHAPES
+
+    shapes = [key for shape in SHAPES.values() for key in shape.keys if key.flag]
+    found = {
+        key.name: _flag(key.name, key.kind, key.metavar, key.describe(), key.spellings)
+        for key in shapes
+    }
+    for key, said in _PROMISE.items():
+        kind, metavar = said if isinstance(said, tuple) else (float, said)
+        found[key] = _flag(key, kind, metavar, texts[key])
+    return found
+
+
+def _flag(
+    key: str, kind: Any, metavar: str | None, text: str, spellings: tuple[str, ...] = ()
+) -> inspect.Parameter:
+    info = typer.Option(*(spellings or (as_flag(key),)), help=text, metavar=metavar)
+    if kind is bool:
+        return _parameter(key, Annotated[bool, info], False)
+    return _parameter(key, Annotated[kind | None, info], None)
+
+
+def as_flag(key: str) -> str:
+    """Return a key as it is written on the command line.
+
+    >>> as_flag("unless_ratio")
+    '--unless-ratio'
+    """
+    return f"--{key.replace('_', '-')}"
+
+
+# -- flags from a file
+
+
+def _flags_from(name: str) -> Callable[[typer.Context, Path | None], Path | None]:
+    """Return what a `--file` option calls: the file's values become defaults of the command."""
+
+    def read(ctx: typer.Context, file: Path | None) -> Path | None:
+        if file is not None and not ctx.resilient_parsing:
+            given, flags = dict(_section(file, name)), _flags(ctx)
+            promised = _promise_keys(given) if "ratio" in flags else {}
+            ctx.meta[_FROM_FILE] = _beside(promised, file.parent)
+            own = {key: value for key, value in given.items() if key not in promised}
+            ctx.default_map = _checked(own, flags, file.name)
+        return file
+
+    return read
+
+
+def _promise_keys(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the keys of a promise out of a command's own: the one reader reads those."""
+    from discreet.promises.keys import promise_keys
+
+    for key, other in (("posterior", "posterior_limit"), ("difference", "difference_limit")):
+        if other in given and key in given:
+            raise InputError("cli.key_twice", where="the file", key=key)
+        if other in given:
+            given[key] = given.pop(other)
+    return {key: value for key, value in given.items() if key in promise_keys() | {"prior"}}
+
+
+def _beside(given: Any, folder: Path) -> Any:
+    """Return the keys with the names of tables as paths beside the file."""
+    if isinstance(given, list):
+        return [_beside(one, folder) for one in given]
+    if not isinstance(given, Mapping):
+        return given
+    return {
+        key: str(folder / value)
+        if key == "table" and isinstance(value, str)
+        else _beside(value, folder)
+        for key, value in given.items()
+    }
+
+
+def _section(file: Path, name: str) -> Mapping[str, Any]:
+    """The mapping for this command: under its name, or the whole file."""
+    from discreet.promises.keys import load_yaml, read_text
+
+    loaded = load_yaml(read_text(file))
+    found = loaded.get(name, loaded)
+    return found if isinstance(found, Mapping) else loaded
+
+
+def _flags(ctx: typer.Context) -> dict[str, Any]:
+    """Every way to write a flag as a key, and its parameter."""
+    return {
+        written.removeprefix("--").replace("-", "_"): one
+        for one in ctx.command.params
+        for written in one.opts
+        if one.name not in _NOT_IN_FILES
+    }
+
+
+def _checked(given: Mapping[str, Any], flags: dict[str, Any], where: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        if key not in flags:
+            keys = ", ".join(sorted(flags))
+            raise InputError("cli.unknown_key", where=where, key=str(key)[:40], keys=keys)
+        if value is None:
+            continue
+        one = flags[key]
+        if isinstance(value, list) != bool(one.multiple) or isinstance(value, Mapping):
+            wanted = "a list" if one.multiple else "one value"
+            raise InputError("cli.wrong_value", where=where, key=key, wanted=wanted)
+        if isinstance(value, bool) != bool(one.is_flag):
+            wanted = "true or false" if one.is_flag else "a value, not true or false"
+            raise InputError("cli.wrong_value", where=where, key=key, wanted=wanted)
+        if one.name in found:
+            raise InputError("cli.key_twice", where=where, key=one.name)
+        found[one.name] = value
+    return found

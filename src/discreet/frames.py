@@ -1,0 +1,157 @@
+"""Results that are tables: as pandas, Polars or Arrow, whichever the reader has.
+
+A result that is a table says only its columns (`to_columns`); everything else follows. The
+libraries are loaded when they are asked for, so no room that makes results depends on one.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from itertools import islice
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from discreet.lazily import missing
+from discreet.words import say
+
+__all__ = ["Results", "Tabular", "columns_from", "html_grid", "html_table"]
+
+_SHOWN = 20
+
+
+class Tabular:
+    """A result that is a table."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def to_columns(self) -> Mapping[str, Sequence[Any]]:
+        """Return the columns by name, all of one length."""
+
+    def to_arrow(self) -> Any:
+        """Return the table as a `pyarrow.Table`."""
+        return _library("pyarrow").table({k: list(v) for k, v in self.to_columns().items()})
+
+    def to_pandas(self) -> Any:
+        """Return the table as a `pandas.DataFrame`."""
+        return _library("pandas").DataFrame(dict(self.to_columns()))
+
+    def to_polars(self) -> Any:
+        """Return the table as a `polars.DataFrame`."""
+        return _library("polars").DataFrame(dict(self.to_columns()), strict=False)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        """Export the table through the Arrow PyCapsule interface, as any Arrow library reads it."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        columns = self.to_columns()
+        rows = islice(zip(*columns.values(), strict=True), _SHOWN)
+        return html_grid(
+            repr(self), list(columns), [[_cell(value) for value in row] for row in rows]
+        )
+
+
+class _Result(Protocol):
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+T = TypeVar("T", bound=_Result)
+
+
+class Results(Tabular, Generic[T]):
+    """Several results of one kind, in order, and a table with a row for each of them.
+
+    It is no tuple, since Arrow and Polars take a tuple for a list of columns.
+    """
+
+    __slots__ = ("_items",)
+    named: ClassVar[str] = "results"
+
+    def __init__(self, items: Iterable[T]) -> None:
+        self._items = tuple(items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._items)
+
+    def __getitem__(self, place: int) -> T:
+        return self._items[place]
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return what each result says of itself, by dotted names as JSON nests them."""
+        return columns_from(one.to_dict() for one in self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the results as JSON-ready values."""
+        return {self.named: [one.to_dict() for one in self]}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)})"
+
+
+def columns_from(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return rows as columns: nested names are joined by dots, lists are left out.
+
+    >>> columns_from([{"k": 1, "after": {"at most": 0.2}}, {"k": 2, "all": [1, 2]}])
+    {'k': [1, 2], 'after.at most': [0.2, None]}
+    """
+    flat = [dict(_flat(row)) for row in rows]
+    names = dict.fromkeys(name for row in flat for name in row)
+    return {name: [row.get(name) for row in flat] for name in names}
+
+
+def _flat(row: Mapping[str, Any], within: str = "") -> Iterable[tuple[str, Any]]:
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{within}{name}.")
+        elif not isinstance(value, (list, tuple)):
+            yield f"{within}{name}", value
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as fault:
+        raise missing(say("extra.frame"), fault) from None
+
+
+def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
+    """Return a table of names and values as HTML.
+
+    >>> html_table("a < b", [("x", "1")])
+    '<table><caption>a &lt; b</caption><tr><th>x</th><td>1</td></tr></table>'
+    """
+    from html import escape
+
+    body = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in rows)
+    return f"<table><caption>{escape(caption)}</caption>{body}</table>"
+
+
+def html_grid(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table with a header as HTML.
+
+    >>> html_grid("a < b", ["x"], [["1"]])
+    '<table><caption>a &lt; b</caption><tr><th>x</th></tr><tr><td>1</td></tr></table>'
+    """
+    from html import escape
+
+    lines = [("th", header), *(("td", row) for row in rows)]
+    body = "".join(
+        "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in line) + "</tr>"
+        for tag, line in lines
+    )
+    return f"<table><caption>{escape(caption)}</caption>{body}</table>"

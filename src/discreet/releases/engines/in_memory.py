@@ -1,0 +1,159 @@
+"""Data that are given from Python: the columns that a spec names, as one Arrow table.
+
+pandas, Polars (lazy too), Arrow, DuckDB relations and Ibis expressions. Only columns that the spec
+mentions are converted, and only the schema of what is lazy where nothing else is asked for. What a
+library says of a failed conversion quotes values, so it is never shown.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.errors import DataError, SpecError
+
+__all__ = ["arrow_table"]
+
+_NO_COLUMN = "_row"
+
+
+def arrow_table(
+    data: Any, mentioned: Mapping[str, Any] | None = None, *, schema_only: bool = False
+) -> pa.Table:
+    """Return data as an Arrow table of the columns whose names occur in a spec, or of all.
+
+    `schema_only` leaves the rows of what is lazy where they are.
+    """
+    names, taken = _reader(data, schema_only)
+    used = [name for name in dict.fromkeys(names) if mentioned is None or _occurs(name, mentioned)]
+    counted = Counter(names)
+    for name in used:
+        if counted[name] > 1:
+            raise DataError("data.column_twice", column=name)
+    found = taken(used)
+    if found.num_columns:
+        return found
+    return pa.table({_NO_COLUMN: pa.nulls(found.num_rows, pa.bool_())})
+
+
+Taken = Callable[[Sequence[str]], pa.Table]
+
+
+def _reader(data: Any, schema_only: bool) -> tuple[list[str], Taken]:
+    """Return the names of the columns, and what reads some of them."""
+    if _is(data, "pandas", "DataFrame"):
+        return _pandas(data)
+    if _is(data, "polars", "DataFrame", "LazyFrame"):
+        return _polars(data, schema_only)
+    if _is(data, "duckdb", "DuckDBPyRelation"):
+        return list(data.columns), lambda used: _relation(data, used, schema_only)
+    if _is(data, "ibis.expr.types", "Table"):
+        return list(data.columns), lambda used: _ibis(data, used, schema_only)
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        with _in_our_words():
+            table = pa.table(data)
+        return table.column_names, table.select
+    raise SpecError("data.unknown_kind", kind=type(data).__name__)
+
+
+def _is(data: Any, module: str, *kinds: str) -> bool:
+    """Whether data are of a kind of a library; one that was never imported has made none."""
+    library = sys.modules.get(module)
+    return library is not None and isinstance(data, tuple(getattr(library, k) for k in kinds))
+
+
+def _pandas(frame: Any) -> tuple[list[str], Taken]:
+    index = {str(level): level for level in frame.index.names if level is not None}
+    names = [str(name) for name in frame.columns]
+
+    def taken(used: Sequence[str]) -> pa.Table:
+        arrays = {}
+        for name in used:
+            values = (
+                frame.iloc[:, names.index(name)]
+                if name in names
+                else frame.index.get_level_values(index[name]).to_series()
+            )
+            with _in_our_words(name):
+                arrays[name] = pa.array(values, from_pandas=True)
+        return pa.table(arrays) if arrays else _rows(len(frame))
+
+    return [*names, *(level for level in index if level not in names)], taken
+
+
+def _polars(frame: Any, schema_only: bool) -> tuple[list[str], Taken]:
+    import polars
+
+    lazy = isinstance(frame, polars.LazyFrame)
+    with _in_our_words():
+        schema = frame.collect_schema()
+
+    def taken(used: Sequence[str]) -> pa.Table:
+        for name in used:
+            if schema[name] == polars.Object:  # Arrow would get addresses in memory
+                raise DataError("data.mixed_column", column=name)
+        chosen = frame.select(used)
+        with _in_our_words():
+            if lazy:
+                chosen = (chosen.head(0) if schema_only else chosen).collect()
+            if used:
+                return pa.table(chosen)
+            rows = frame.select(polars.len())
+            return _rows(0 if schema_only else (rows.collect() if lazy else rows).item())
+
+    return list(schema), taken
+
+
+def _relation(relation: Any, used: Sequence[str], schema_only: bool) -> pa.Table:
+    quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in used)
+    with _in_our_words():
+        chosen = relation.project(quoted or f"true as {_NO_COLUMN}")
+        return (chosen.limit(0) if schema_only else chosen).to_arrow_table()
+
+
+def _ibis(table: Any, used: Sequence[str], schema_only: bool) -> pa.Table:
+    import ibis
+
+    with _in_our_words():
+        chosen = table.select(*used) if used else table.select(**{_NO_COLUMN: ibis.literal(True)})
+        return (chosen.limit(0) if schema_only else chosen).to_pyarrow()
+
+
+def _rows(count: int) -> pa.Table:
+    """A table of no columns with so many rows."""
+    return pa.table({_NO_COLUMN: pa.nulls(count, pa.bool_())}).select([])
+
+
+@contextmanager
+def _in_our_words(column: str | None = None) -> Iterator[None]:
+    """Tell a failed conversion without its message, which may quote values."""
+    try:
+        yield
+    except Exception as fault:
+        if column is not None:
+            raise DataError("data.mixed_column", column=column) from None
+        raise DataError("data.unreadable", kind=type(fault).__name__) from None
+
+
+def _occurs(name: str, mentioned: Mapping[str, Any]) -> bool:
+    """Whether a name occurs in a text of a spec, as a word of it; too often does no harm."""
+    whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    return any(whole.search(text) for text in _texts(mentioned))
+
+
+def _texts(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, below in value.items():
+            yield str(key)
+            yield from _texts(below)
+    elif isinstance(value, (list, tuple)):
+        for below in value:
+            yield from _texts(below)

@@ -1,0 +1,84 @@
+"""What an editor sees: real signatures of names that are loaded lazily."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet
+
+SOURCE = Path(discreet.__file__).parent
+
+VERBS = {
+    "assess": ("discreet.assess('s.yaml')", "Assessment | Search | Synthesis"),
+    "audit": ("discreet.audit('s.yaml')", "Audit"),
+    "choose": ("discreet.choose({'ratio': 3})", "Choice"),
+    "compose": ("discreet.compose([(discreet.PureDP(0.1), 12)])", "Composition"),
+    "deployments": ("discreet.deployments(0.1)", "Deployments"),
+    "explain": ("discreet.explain(discreet.PureDP(1), 0.1)", "Belief"),
+    "explain_many": ("discreet.explain(discreet.PureDP(1), [0.1, 0.2])", "Beliefs"),
+    "horizon": ("discreet.horizon(discreet.PureDP(0.1), ratio=3)", "Horizon"),
+    "ledger": ("discreet.Ledger.open('sqlite:///l.db')", "Ledger"),
+    "plan": ("discreet.plan({'ratio': 3}, releases=12)", "Plan"),
+    "preview": ("discreet.preview('s.yaml')", "Preview"),
+    "release": ("discreet.release('s.yaml')", "Release | Preview | Repeat"),
+    "report": ("discreet.report('id')", "Report"),
+    "release_report": ("discreet.Release.report", "def (self: Release, *, note:"),
+    "synthesize": ("discreet.synthesize('s.yaml')", "Synthesis"),
+    "to_opendp": ("discreet.to_opendp", "def ("),
+    "worry": ("discreet.worry(discreet.PureDP(1), 0.1)", "Worry"),
+}
+
+
+def test_every_verb_is_looked_at():
+    verbs = {name for name in discreet.__all__ if name[0].islower() and name != "__version__"}
+    assert verbs <= set(VERBS)
+
+
+def test_a_type_checker_sees_every_verb(tmp_path):
+    program = tmp_path / "notebook.py"
+    lines = ["import discreet", *(f"reveal_type({call})" for call, _ in VERBS.values())]
+    program.write_text("\n".join([*lines, "discreet.nonsense"]) + "\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--no-incremental", "--no-error-summary",
+         "--follow-imports=silent", f"--config-file={SOURCE.parent.parent / 'pyproject.toml'}",
+         str(program)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(SOURCE.parent)},
+    )  # fmt: skip
+    said = re.sub(r"\bdiscreet(\.\w+)*\.", "", done.stdout)
+    found = dict(re.findall(r"notebook\.py:(\d+): note: Revealed type is \"(.*)\"", said))
+    for line, (name, (_, wanted)) in enumerate(VERBS.items(), 2):
+        shown = found[str(line)]
+        assert shown.startswith(wanted), (name, shown)
+    assert 'Module has no attribute "nonsense"' in done.stdout
+
+
+def test_the_stub_names_what_the_package_has():
+    tree = ast.parse((SOURCE / "__init__.pyi").read_text(encoding="utf-8"))
+    imported = {
+        alias.name: str(node.module).removeprefix("discreet.")
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    (listed,) = (node.value for node in tree.body if isinstance(node, ast.Assign))
+    assert sorted(ast.literal_eval(listed)) == sorted(discreet.__all__)
+    assert imported == discreet._HOME
+
+
+def test_it_says_that_it_is_typed():
+    assert (SOURCE / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("name", sorted(set(discreet.__all__) - {"__version__"}))
+def test_every_name_is_documented(name):
+    assert getattr(discreet, name).__doc__

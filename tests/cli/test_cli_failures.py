@@ -1,0 +1,167 @@
+"""Failures: one JSON object under --json, the message on standard error, the exit code as ever."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.main import get_command
+
+from discreet.cli import _app, main
+from discreet.cli.output import beside
+from discreet.errors import InternalError
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+from discreet.promises.keys import KEYS
+from discreet.words import catalogue
+
+SECRET = "SECRETvalue"  # noqa: S105
+
+FAILURES = {
+    "unknown flag": (["choose", "--nonsense", "1"], 2, "usage", "--nonsense"),
+    "no number": (["choose", "--ratio", "x"], 2, "usage", "--ratio"),
+    "unknown command": (["chose"], 2, "usage", "chose"),
+    "missing flag": (["ledger", "show"], 2, "usage", "--ledger"),
+    "missing argument": (["release"], 2, "usage", "argument"),
+    "no promise": (["choose"], 2, "input", "nothing is promised yet"),
+    "bad promise": (["choose", "--ratio", "0.5"], 2, "tolerance", "0.5"),
+    "no budget": (["explain"], 2, "input", "exactly one of"),
+    "no file": (["release", "no-such-file.yaml"], 2, "spec", "no-such-file.yaml"),
+    "no account": (["ledger", "show", "--ledger", "URL", "--account", "a"], 4, "policy", "open"),
+}
+
+
+def _run(capsys, arguments):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    out, err = capsys.readouterr()
+    return caught.value.code, out, err
+
+
+def _opened(url, account):
+    Ledger.open(url).open_account(
+        account,
+        unit="person",
+        adjacency="add-remove",
+        filter="pure",
+        cap=PureDP(1.0),
+        approver="tester",
+        reason="test",
+    )
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_is_one_json_object(name, capsys, tmp_path):
+    given, exit_code, kind, words = FAILURES[name]
+    given = [word.replace("URL", f"sqlite:///{tmp_path / 'l.db'}") for word in given]
+    code, out, err = _run(capsys, [*given, "--json"])
+    assert code == exit_code
+    assert list(json.loads(out)) == ["error"]
+    error = json.loads(out)["error"]
+    assert set(error) == {"code", "message", "next"}
+    assert error["code"] == kind
+    assert words in error["message"]
+    assert error["message"] in err
+    plain, nothing, said = _run(capsys, given)
+    assert (plain, nothing) == (exit_code, "")
+    assert error["message"] in said
+
+
+def test_an_unexpected_fault_says_no_value(capsys, monkeypatch):
+    def broken(*_, **__):
+        raise KeyError(SECRET)
+
+    monkeypatch.setattr("discreet.budgets.choose", broken)
+    code, out, err = _run(capsys, ["choose", "--ratio", "3", "--json"])
+    error = json.loads(out)["error"]
+    assert (code, error["code"]) == (InternalError.exit_code, "internal")
+    assert "KeyError" in error["message"]
+    assert SECRET not in out + err
+
+
+def test_without_arguments_there_is_help(capsys):
+    code, _, err = _run(capsys, [])
+    assert code == 2
+    assert "Commands:" in err
+
+
+def test_a_check_that_did_not_pass_is_no_error(capsys, tmp_path):
+    url = f"sqlite:///{tmp_path / 'l.db'}"
+    _opened(url, "a")
+    given = ["ledger", "verify", "--ledger", url, "--head", "0" * 64, "--json"]
+    code, out, _ = _run(capsys, given)
+    assert code == 1
+    assert json.loads(out)["verified"] is False
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    (tmp_path / "data.csv").write_text("person,county\na,north\n")
+    said = {
+        "account": "people",
+        "purpose": "test",
+        "source": "data.csv",
+        "protect": {"unit": "person", "column": "person", "rows": 1},
+        "budget": {"epsilon": 2.0},
+        "statistics": [{"count": "rows"}],
+        "ledger": "sqlite:///ledger.db",
+        "output": "out",
+    }
+    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(said))
+    _opened(f"sqlite:///{tmp_path / 'ledger.db'}", "people")
+    return tmp_path / "spec.yaml"
+
+
+def test_a_refused_dry_run_says_so_once(capsys, spec):
+    code, out, err = _run(capsys, ["release", str(spec), "--dry-run"])
+    assert code == 3
+    message = err.removeprefix("discreet: ").strip()
+    assert (out + err).count(message) == 1
+    assert "Would spend epsilon 2; remaining now: epsilon 1." in out
+    code, out, _ = _run(capsys, ["release", str(spec), "--dry-run", "--json"])
+    assert code == 3
+    assert json.loads(out)["refused"]["exit_code"] == 3  # one object, the preview
+
+
+@pytest.mark.parametrize(("spent", "limit"), [(1.2992829, 1.2992829), (1.29928291, 1.29928292)])
+def test_what_fits_is_never_shown_as_passing(spent, limit):
+    shown = [float(text.split()[1]) for text in beside({"epsilon": spent}, {"epsilon": limit})]
+    assert (shown[0] <= shown[1]) == (spent <= limit)
+    assert shown[0] >= spent
+    assert shown[1] <= limit
+
+
+def _commands(group, path=()):
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        if hasattr(command, "list_commands"):
+            yield from _commands(command, (*path, name))
+        else:
+            yield "_".join((*path, name)), command
+
+
+def test_every_flag_has_its_help_and_every_help_its_flag():
+    texts = catalogue("en").entry("help")
+    used = set()
+    for name, command in _commands(get_command(_app)):
+        assert command.help, name
+        for one in command.params:
+            text = one.help or ""
+            assert text or one.name == "help", (name, one.name)
+            assert "{" not in text, (name, one.name)
+            for section in (name, "shared", "promise"):
+                if one.name in texts.get(section, {}):
+                    used.add((section, one.name))
+                    break
+            if "promise" in texts and one.name in texts["promise"]:
+                used.add(("promise", one.name))
+    every = {(section, key) for section, keys in texts.items() for key in keys}
+    assert every - used == {("ledger", "about")}
+
+
+def test_every_key_of_a_promise_is_a_flag():
+    (choose,) = (command for name, command in _commands(get_command(_app)) if name == "choose")
+    flags = {one.name for one in choose.params}
+    assert KEYS - flags == {"all", "groups", "values_known"}  # for files alone
