@@ -16,7 +16,7 @@ import pytest
 
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.web.forms import written
+from discreet.web.release.spec_form import written
 
 expect = import_module("playwright.sync_api").expect
 pytestmark = pytest.mark.slow

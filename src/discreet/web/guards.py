@@ -30,6 +30,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.words import say
+
 __all__ = ["ADDRESS_LIMIT", "BODY_LIMIT", "Guard"]
 
 BODY_LIMIT = 1_000_000
@@ -108,7 +110,7 @@ class Guard:
             await entered(answer)
             return
         limit = self._limit(scope["path"])
-        too_large = (413, "too-large", f"What was sent is larger than {limit:,} bytes.")
+        too_large = (413, "too-large", say("web.door.too_large", limit=f"{limit:,}"))
         declared = headers.get("content-length", "0")
         if not declared.isdecimal() or int(declared[:20]) > limit:
             await _say(answer, scope, *too_large)
@@ -134,8 +136,7 @@ class Guard:
             where = _place(error)
             sys.stderr.write(f"discreet: a fault of ours ({where}) at {scope['path'][:80]!r}\n")
             if not started:
-                message = f"A fault of ours ({where}). Nothing more was done; please report it."
-                await _say(answer, scope, 500, "internal", message)
+                await _say(answer, scope, 500, "internal", say("web.door.fault", where=where))
 
     def _limit(self, path: str) -> int:
         found = [limit for start, limit in self.limits.items() if path.startswith(start)]
@@ -151,23 +152,22 @@ class Guard:
         host = headers.get("host", "")
         named = host if self.port is not None else re.sub(r":\d+$", "", host)
         if named not in self._hosts():
-            return 421, "host", "This page answers on its own loopback address only."
+            return 421, "host", say("web.door.host")
         if len(scope["path"]) + len(scope["query_string"]) > ADDRESS_LIMIT:
-            longest = f"This address is longer than {ADDRESS_LIMIT:,} characters."
-            return 414, "too-long", f"{longest} A spec of this length belongs in a file."
+            return 414, "too-long", say("web.door.too_long", limit=f"{ADDRESS_LIMIT:,}")
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         own = {f"http://{host}"}
         if origin is not None and origin not in own:
-            return 403, "origin", "This request came from another site."
+            return 403, "origin", say("web.door.elsewhere")
         linked = (
             scope["method"] == "GET"
             and headers.get("sec-fetch-mode") == "navigate"
             and headers.get("sec-fetch-dest") == "document"
         )
         if site not in (None, "same-origin", "none") and not linked:
-            return 403, "origin", "This request came from another site."
+            return 403, "origin", say("web.door.elsewhere")
         if scope["method"] not in _SAFE and origin is None and site != "same-origin":
-            return 403, "origin", "A request that changes something must say where it comes from."
+            return 403, "origin", say("web.door.no_origin")
         return None
 
     def _entered(self, scope: Scope, headers: Headers) -> _Entry | None:
@@ -203,14 +203,7 @@ class _Entry:
 
     async def __call__(self, send: Send) -> None:
         if self.cookie is None:
-            await _say(
-                send,
-                self.scope,
-                403,
-                "token",
-                "Open the address that `discreet serve` printed; it works once, in one browser.",
-                again=True,
-            )
+            await _say(send, self.scope, 403, "token", say("web.door.token"), again=True)
             return
         headers = {
             "location": _here(self.scope),
@@ -250,16 +243,17 @@ async def _say(
     """Answer with a problem: JSON for programs, a small page for a person."""
     accepts = Headers(scope=scope).get("accept", "")
     if scope["path"].startswith("/api/") or "text/html" not in accepts:
-        body = json.dumps({"code": code, "message": message}).encode()
+        body = json.dumps({"code": code, "message": message, "fields": {}}).encode()
         await _send(send, status, body, {"content-type": "application/json"})
         return
     # A link from elsewhere comes without the cookie; the same link from this page comes with it.
-    way = f'<p><a href="{escape(_here(scope))}">Go on, if this browser has opened it.</a></p>'
+    way = f'<p><a href="{escape(_here(scope))}">{escape(say("web.door.go_on"))}</a></p>'
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Discreet</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="stylesheet" href="/static/discreet.css"></head><body><main class="alone">'
-        f"<h1>Not here</h1><p>{escape(message)}</p>{way if again else ''}</main></body></html>"
+        f"<h1>{escape(say('web.door.title'))}</h1><p>{escape(message)}</p>{way if again else ''}"
+        "</main></body></html>"
     )
     await _send(send, status, text.encode(), {"content-type": "text/html; charset=utf-8"})
 

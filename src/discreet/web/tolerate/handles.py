@@ -24,7 +24,8 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from discreet.errors import InputError
-from discreet.web.promise_form import Asked, Condition
+from discreet.web.sentences import Asked, Condition
+from discreet.words import say
 
 __all__ = ["Handle", "axis", "edges", "handles", "map_handles", "moved"]
 
@@ -48,11 +49,6 @@ class Handle(BaseModel):
     text: str
 
 
-def _event_prior(condition: Condition) -> float:
-    """How likely it is at the most that the person is in the data, for this worry."""
-    return condition.known / 100 if condition.worry == "value" else 1.0
-
-
 def axis(asked: Asked, wanted: float | None = None) -> tuple[float, float]:
     """Return how far the two axes reach, so that every handle is seen; `wanted` if it can be."""
     needed = max((_needed(condition) for condition in asked.conditions), default=1.0)
@@ -63,7 +59,7 @@ def axis(asked: Asked, wanted: float | None = None) -> tuple[float, float]:
 
 
 def _needed(condition: Condition) -> float:
-    p = _event_prior(condition)
+    p = condition.surely_in
     match condition.kind:
         case "posterior":
             before = condition.before / 100 * (p if condition.worry == "value" else 1.0)
@@ -96,11 +92,11 @@ def _named(asked: Asked, found: list[list[Handle]]) -> list[Handle]:
     out: list[Handle] = []
     for place, ones in enumerate(found, 1):
         end = "" if place == 1 else str(place)
-        which = f", condition {place}" if len(asked.conditions) > 1 else ""
-        out += [
-            one.model_copy(update={"name": one.name + end, "label": one.label + which})
-            for one in ones
-        ]
+        for one in ones:
+            label = one.label
+            if len(asked.conditions) > 1:
+                label = say("web.handle.of_condition", label=label, place=place)
+            out.append(one.model_copy(update={"name": one.name + end, "label": label}))
     return out
 
 
@@ -119,14 +115,14 @@ def _on_map(condition: Condition) -> list[Handle]:
             continue
         if blank == "before":
             x, y = (
-                (_event_prior(condition), condition.before / 100)
+                (condition.surely_in, condition.before / 100)
                 if condition.worry == "value"
                 else (condition.before / 100, 0.5 if condition.worry == "both" else 1.0)
             )
             along = "up" if condition.worry == "value" else "across"
         else:
             along, x, y = _along(condition, min(1.0, lines[blank]))
-        label = f"{handle.label}, on the map"
+        label = say("web.handle.on_map", label=handle.label)
         out.append(
             handle.model_copy(
                 update={"name": _MAP + blank, "label": label, "along": along, "x": x, "y": y}
@@ -141,14 +137,14 @@ def _along(condition: Condition, product: float) -> tuple[str, float, float]:
         case "in":
             return "across", product, 1.0
         case "value":
-            p = _event_prior(condition)
+            p = condition.surely_in
             return "up", p, min(1.0, product / p)
         case _:
             return "diagonal", product**0.5, product**0.5
 
 
 def _of(condition: Condition, top: float, high: float) -> list[Handle]:
-    p = _event_prior(condition)
+    p = condition.surely_in
     match condition.kind:
         case "posterior":
             scale = p if condition.worry == "value" else 1.0
@@ -157,14 +153,14 @@ def _of(condition: Condition, top: float, high: float) -> list[Handle]:
                 _after(condition, before, after, high),
                 Handle(
                     name="before",
-                    label="Belief before",
+                    label=say("web.handle.before"),
                     along="across",
                     x=before,
                     y=0.0,
                     low=0.0,
                     high=100 * min(1.0, top / scale),
                     value=condition.before,
-                    text=f"from {condition.before:g} in 100",
+                    text=say("web.handle.before_is", value=condition.before),
                 ),
             ]
         case "unless":
@@ -180,14 +176,14 @@ def _of(condition: Condition, top: float, high: float) -> list[Handle]:
             return [
                 Handle(
                     name="points",
-                    label="Growth of belief at most",
+                    label=say("web.handle.growth"),
                     along="up",
                     x=x,
                     y=y,
                     low=0.0,
                     high=100 * (high - x),
                     value=condition.points,
-                    text=f"by at most {condition.points:g} in 100",
+                    text=say("web.handle.points_is", value=condition.points),
                 )
             ]
         case _:
@@ -197,35 +193,35 @@ def _of(condition: Condition, top: float, high: float) -> list[Handle]:
 def _after(condition: Condition, x: float, after: float, high: float) -> Handle:
     return Handle(
         name="after",
-        label="Belief after, at most",
+        label=say("web.handle.after"),
         along="up",
         x=x,
         y=min(after, high),
         low=0.0,
         high=100 * high,
         value=condition.after,
-        text=f"at most {condition.after:g} in 100",
+        text=say("web.handle.after_is", value=condition.after),
     )
 
 
 def _fold(condition: Condition, above: float, top: float, high: float) -> list[Handle]:
     """The handle on the slope, which stays at its height while it is dragged sideways."""
     fold = max(condition.fold, 1.0)
-    reach = min(top, _event_prior(condition))
+    reach = min(top, condition.surely_in)
     y = (above + min(high, fold * reach)) / 2
     if y <= above:
         return []
     return [
         Handle(
             name="fold",
-            label="Growth of belief at most",
+            label=say("web.handle.growth"),
             along="across",
             x=y / fold,
             y=y,
             low=1.0,
             high=_FARTHEST_FOLD,
             value=condition.fold,
-            text=f"at most {condition.fold:g}-fold",
+            text=say("web.handle.fold_is", value=condition.fold),
         )
     ]
 
@@ -238,7 +234,7 @@ def moved(
     known = map_handles(asked) if on_map else handles(asked, *axis(asked, wanted))
     handle = next((one for one in known if one.name == name), None)
     if handle is None:
-        raise InputError("there is no such handle; its condition may have changed.")
+        raise InputError("web.handle.unknown")
     number = int(name[-1]) if name[-1].isdigit() else 1
     blank = name.removeprefix(_MAP).rstrip("0123456789")
     condition = asked.conditions[number - 1]
@@ -275,7 +271,7 @@ def _dragged(condition: Condition, handle: Handle, place: tuple[float, float]) -
         case "points":
             return 100 * (y - handle.x)
         case "before":
-            scale = _event_prior(condition) if condition.worry == "value" else 1.0
+            scale = condition.surely_in if condition.worry == "value" else 1.0
             return 100 * x / max(scale, 1e-9)
         case _:
             return 100 * y
@@ -296,7 +292,7 @@ def _dragged_on_map(condition: Condition, blank: str, place: tuple[float, float]
 
 def _kept(condition: Condition, blank: str, value: float) -> float:
     """Round a value to what can be read, and keep it where a budget exists."""
-    p = 100 * _event_prior(condition)
+    p = 100 * condition.surely_in
     small = 0.1
     if blank == "fold":
         return round(min(max(value, 1.1), _FARTHEST_FOLD), 1)
