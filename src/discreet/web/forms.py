@@ -302,7 +302,7 @@ def filled(
     """Read a form and answer it."""
     form, problem = Filled.of(kind, typed), ""
     if form.problems:
-        return Answered(form, answer(kind()), form.problem)
+        return Answered(form, answer(kind()), say("web.script.see_fields"))
     try:
         found = answer(form.state)
     except DiscreetError as error:

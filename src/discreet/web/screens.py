@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from markupsafe import escape
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -97,10 +99,12 @@ class Problem(BaseModel):
 REFUSED: dict[int | str, dict[str, Any]] = {422: {"model": Problem}}
 
 
+_CODE = re.compile("`([^`]*)`")
 templates = Jinja2Templates(directory=Path(__file__).parent / "templates")
 templates.env.trim_blocks = True
 templates.env.lstrip_blocks = True
 templates.env.globals["say"] = say
+templates.env.filters["code"] = lambda text: _CODE.sub(r"<code>\1</code>", escape(text))
 
 
 def page(

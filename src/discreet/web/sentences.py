@@ -31,7 +31,7 @@ from starlette.responses import Response
 
 from discreet.errors import InputError
 from discreet.promises import PRESETS
-from discreet.web.forms import Answered, Choice, Form, Number, Text, as_typed, percentage, share
+from discreet.web.forms import Answered, Choice, Form, Number, Text, percentage, share
 from discreet.web.screens import page
 from discreet.words import catalogue, say
 
@@ -303,7 +303,7 @@ def sentences_page(
         link=found.answer.link,
         yaml=found.answer.yaml,
         asked=asked,
-        shown=as_typed(asked.fields()) | form.shown,
+        shown=form.shown | asked.fields() | {n: form.shown[n] for n in form.problems},
         problems=form.problems,
         answer=found.answer,
         problem=found.problem,

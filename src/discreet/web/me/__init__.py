@@ -134,5 +134,5 @@ def me_page(request: Request) -> HTMLResponse:
         problems=found.form.problems,
         promised=amount(found.form.state.guarantee().to_dict(), "up", ""),
         answer=found.answer,
-        problem=found.problem,
+        problem=found.form.problem or found.problem,  # some of its fields are not seen
     )

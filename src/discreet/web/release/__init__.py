@@ -258,7 +258,7 @@ def _shown(
     return page(
         request,
         "release.html",
-        status=422 if problem else 200,
+        status=422 if problem or (state is not None and state.problems) else 200,
         link=here if query else None,
         yaml=f"/release/spec.yaml?{query}" if state is not None and query else None,
         state=state,

@@ -78,8 +78,9 @@ export async function fetched(url, id, options = {}) {
   throw new Error(made.querySelector("main p")?.textContent || say("no_page"));
 }
 
-// Say at each field what is wrong with it, as the server's page does.
+// Say at each field what is wrong with it, as the server's page does; return whether all were told.
 export function mark(form, problems) {
+  let complete = Object.keys(problems || {}).length > 0;
   for (const told of form.querySelectorAll(".wrong")) told.remove();
   for (const field of form.querySelectorAll("[aria-invalid]")) {
     field.removeAttribute("aria-invalid");
@@ -90,9 +91,13 @@ export function mark(form, problems) {
   for (const [name, words] of Object.entries(problems || {})) {
     const found = form.elements.namedItem(name);
     const field = found instanceof RadioNodeList ? found[0] : found;
-    if (!field || field.type === "hidden") continue;
+    if (!field || field.type === "hidden") { complete = false; continue; }
+    // Below a sentence with several blanks it is said which of them is meant.
+    const label = field.closest(".sentence") && field.getAttribute("aria-label");
     const told = Object.assign(document.createElement("span"), {
-      className: "wrong", id: `p-${name.replaceAll(" ", "_")}`, textContent: words,
+      className: "wrong",
+      id: `p-${name.replaceAll(" ", "_")}`,
+      textContent: label ? say("at", { field: label, problem: words }) : words,
     });
     (field.closest(".field, .sentence") || field.parentElement).append(told);
     field.setAttribute("aria-invalid", "true");
@@ -100,6 +105,7 @@ export function mark(form, problems) {
     field.setAttribute("aria-describedby", before ? `${before} ${told.id}` : told.id);
     for (let part = field.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
   }
+  return complete;
 }
 
 // What no longer answers the form is faded and cannot be used: no link, no button, no state.
@@ -142,8 +148,8 @@ export function live(form, url, render, options = {}) {
       render(answer, waiting !== null, extra);
     } catch (error) {
       if (waiting === null) {
-        problem.textContent = error.message;
-        if (whole) mark(form, error.fields);
+        const told = whole && mark(form, error.fields);
+        problem.textContent = told ? say("see_fields") : error.message;
         stale(results, true, whole);
       }
     } finally {

@@ -144,86 +144,51 @@ def _along(condition: Condition, product: float) -> tuple[str, float, float]:
 
 
 def _of(condition: Condition, top: float, high: float) -> list[Handle]:
-    p = condition.surely_in
+    """The handles of one condition on the curve."""
+    p, after, fold = condition.surely_in, condition.after / 100, max(condition.fold, 1.0)
     match condition.kind:
         case "posterior":
             scale = p if condition.worry == "value" else 1.0
-            before, after = condition.before / 100 * scale, condition.after / 100
+            before = condition.before / 100 * scale
             return [
-                _after(condition, before, after, high),
-                Handle(
-                    name="before",
-                    label=say("web.handle.before"),
-                    along="across",
-                    x=before,
-                    y=0.0,
-                    low=0.0,
-                    high=100 * min(1.0, top / scale),
-                    value=condition.before,
-                    text=say("web.handle.before_is", value=condition.before),
-                ),
+                _handle(condition, "after", before, min(after, high), 100 * high),
+                _handle(condition, "before", before, 0.0, 100 * min(1.0, top / scale)),
             ]
         case "unless":
-            after = condition.after / 100
-            corner = after / max(condition.fold, 1.0)
-            flat = _after(condition, min(corner, top) / 2, after, high)
-            return [flat, *_fold(condition, after, top, high)]
+            flat = min(after / fold, top) / 2
+            sloped = _fold(condition, after, top, high)
+            return [_handle(condition, "after", flat, min(after, high), 100 * high), *sloped]
         case "ratio":
             return _fold(condition, 0.0, top, high)
         case "difference":
             x = 0.4 * min(top, p)
             y = min(high, x + condition.points / 100)
-            return [
-                Handle(
-                    name="points",
-                    label=say("web.handle.growth"),
-                    along="up",
-                    x=x,
-                    y=y,
-                    low=0.0,
-                    high=100 * (high - x),
-                    value=condition.points,
-                    text=say("web.handle.points_is", value=condition.points),
-                )
-            ]
+            return [_handle(condition, "points", x, y, 100 * (high - x))]
         case _:
             return []
 
 
-def _after(condition: Condition, x: float, after: float, high: float) -> Handle:
+def _handle(condition: Condition, blank: str, x: float, y: float, high: float) -> Handle:
+    """The handle of one blank: where it stands, and how far its value reaches."""
+    value = getattr(condition, blank)
     return Handle(
-        name="after",
-        label=say("web.handle.after"),
-        along="up",
+        name=blank,
+        label=say(f"web.handle.{blank}"),
+        along="across" if blank in ("before", "fold") else "up",
         x=x,
-        y=min(after, high),
-        low=0.0,
-        high=100 * high,
-        value=condition.after,
-        text=say("web.handle.after_is", value=condition.after),
+        y=y,
+        low=1.0 if blank == "fold" else 0.0,
+        high=high,
+        value=value,
+        text=say(f"web.handle.{blank}_is", value=value),
     )
 
 
 def _fold(condition: Condition, above: float, top: float, high: float) -> list[Handle]:
     """The handle on the slope, which stays at its height while it is dragged sideways."""
     fold = max(condition.fold, 1.0)
-    reach = min(top, condition.surely_in)
-    y = (above + min(high, fold * reach)) / 2
-    if y <= above:
-        return []
-    return [
-        Handle(
-            name="fold",
-            label=say("web.handle.growth"),
-            along="across",
-            x=y / fold,
-            y=y,
-            low=1.0,
-            high=_FARTHEST_FOLD,
-            value=condition.fold,
-            text=say("web.handle.fold_is", value=condition.fold),
-        )
-    ]
+    y = (above + min(high, fold * min(top, condition.surely_in))) / 2
+    return [_handle(condition, "fold", y / fold, y, _FARTHEST_FOLD)] if y > above else []
 
 
 def moved(
