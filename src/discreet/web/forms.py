@@ -21,8 +21,10 @@ from typing import Any, Generic, Literal, TypeVar
 from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError, core_schema
+from starlette.responses import HTMLResponse
 
 from discreet.errors import DiscreetError
+from discreet.web.screens import page
 from discreet.words import has, say
 
 __all__ = [
@@ -80,7 +82,7 @@ class Rule:
 
     def schema(self) -> dict[str, Any]:
         """Return what the field takes, as OpenAPI says it."""
-        raise NotImplementedError
+        return {"type": "string"}
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         return core_schema.no_info_plain_validator_function(self.read)
@@ -290,10 +292,17 @@ class Answered(Generic[State, Answer]):
     answer: Answer
     problem: str
 
-    @property
-    def status(self) -> int:
-        """The status of a page that shows it."""
-        return 422 if self.problem else 200
+    def page(self, request: Request, template: str, **more: Any) -> HTMLResponse:
+        """Render the screen of the form; `more` is what its own template needs."""
+        shared: dict[str, Any] = {
+            "shown": self.form.shown,
+            "problems": self.form.problems,
+            "answer": self.answer,
+            "problem": self.problem,
+            "link": getattr(self.answer, "link", None),
+            "yaml": getattr(self.answer, "yaml", None),
+        }
+        return page(request, template, status=422 if self.problem else 200, **(shared | more))
 
 
 def filled(

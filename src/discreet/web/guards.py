@@ -106,8 +106,12 @@ class Guard:
             await _say(answer, scope, *refused)
             return
         entered = self._entered(scope, headers)
-        if entered is not None:
-            await entered(answer)
+        if entered is False:
+            await _say(answer, scope, 403, "token", say("web.door.token"), again=True)
+            return
+        if entered:
+            cookie = f"{self.cookie}={self.session}; Path=/; HttpOnly; SameSite=Strict"
+            await _send(answer, 303, b"", {"location": _here(scope), "set-cookie": cookie})
             return
         limit = self._limit(scope["path"])
         too_large = (413, "too-large", say("web.door.too_large", limit=f"{limit:,}"))
@@ -134,7 +138,7 @@ class Guard:
             return  # they left in the middle of what they sent: nobody is there to be told
         except Exception as error:
             where = _place(error)
-            sys.stderr.write(f"discreet: a fault of ours ({where}) at {scope['path'][:80]!r}\n")
+            sys.stderr.write(say("web.door.log", where=where, path=scope["path"][:80]) + "\n")
             if not started:
                 await _say(answer, scope, 500, "internal", say("web.door.fault", where=where))
 
@@ -170,46 +174,24 @@ class Guard:
             return 403, "origin", say("web.door.no_origin")
         return None
 
-    def _entered(self, scope: Scope, headers: Headers) -> _Entry | None:
-        """Return the answer of the door itself: a redirect, a refusal, or nothing to pass on."""
+    def _entered(self, scope: Scope, headers: Headers) -> bool | None:
+        """Return whether someone just came in with a token; None for who is in, or needs no token.
+
+        False is someone who may not enter.
+        """
         if self.session is None:
             return None
         known = secrets.compare_digest(_cookie(headers, self.cookie), self.session)
-        given = [
-            value
-            for name, value in parse_qsl(scope["query_string"].decode("latin-1"))
-            if name == "token"
-        ]
+        pairs = parse_qsl(scope["query_string"].decode("latin-1"))
+        given = [value for name, value in pairs if name == "token"]
         if given and scope["method"] == "GET":
-            if self.token is not None and secrets.compare_digest(
-                given[0].encode(), self.token.encode()
-            ):
+            token = self.token
+            if token and secrets.compare_digest(given[0].encode(), token.encode()):
                 self.token = None
                 known = True
             if known:
-                return _Entry(scope, self.cookie, self.session)
-        if known or scope["path"].startswith("/static/"):
-            return None
-        return _Entry(scope, None, None)
-
-
-class _Entry:
-    """What the door answers to someone with a token, or without one."""
-
-    def __init__(self, scope: Scope, cookie: str | None, session: str | None) -> None:
-        self.scope = scope
-        self.cookie = cookie
-        self.session = session
-
-    async def __call__(self, send: Send) -> None:
-        if self.cookie is None:
-            await _say(send, self.scope, 403, "token", say("web.door.token"), again=True)
-            return
-        headers = {
-            "location": _here(self.scope),
-            "set-cookie": f"{self.cookie}={self.session}; Path=/; HttpOnly; SameSite=Strict",
-        }
-        await _send(send, 303, b"", headers)
+                return True
+        return None if known or scope["path"].startswith("/static/") else False
 
 
 def _here(scope: Scope) -> str:

@@ -32,7 +32,6 @@ from starlette.responses import Response
 from discreet.errors import InputError
 from discreet.promises import PRESETS
 from discreet.web.forms import Answered, Choice, Form, Number, Text, percentage, share
-from discreet.web.screens import page
 from discreet.words import catalogue, say
 
 __all__ = [
@@ -296,17 +295,11 @@ def sentences_page(
 ) -> Response:
     """Render a screen of sentences; `more` is what its own template needs."""
     form, asked = found.form, found.form.state.asked()
-    return page(
+    return found.page(
         request,
         template,
-        status=found.status,
-        link=found.answer.link,
-        yaml=found.answer.yaml,
         asked=asked,
         shown=form.shown | asked.fields() | {n: form.shown[n] for n in form.problems},
-        problems=form.problems,
-        answer=found.answer,
-        problem=found.problem,
         kinds=form.state.kinds,
         worries=WORRIES,
         most=MOST,

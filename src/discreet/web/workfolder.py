@@ -49,7 +49,7 @@ _KINDS = (".csv", ".parquet")
 _SQLITE = "sqlite:///"
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\\*?\[\]{}]")
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
-_SIGNS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_SIGNS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # as the catalogue names them
 _NUMBER = re.compile(r"[\s+\-.,:/\d]*\d[\s+\-.,:/\d]*")
 
 
@@ -328,7 +328,7 @@ def _header(path: Path) -> list[str]:
     if not names:
         raise DataError("web.file.no_header")
     if len(names) == 1 and (found := re.search("[;\t|]", names[0])):
-        raise DataError("web.file.delimiter", sign=_SIGNS[found.group()])
+        raise DataError("web.file.delimiter", sign=say(f"web.sign.{_SIGNS[found.group()]}"))
     return names
 
 

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, Response
 from discreet.web.explain.form import KINDS, ExplainForm
 from discreet.web.explain.view import Explained, explained, published
 from discreet.web.forms import filled
-from discreet.web.screens import REFUSED, as_yaml, page, yaml_file
+from discreet.web.screens import REFUSED, as_yaml, yaml_file
 
 __all__ = ["router"]
 
@@ -36,16 +36,5 @@ def explain_page(request: Request) -> HTMLResponse:
     """The screen; without JavaScript the form brings the same numbers."""
     found = filled(ExplainForm, request.query_params, explained)
     prior = found.form.state.prior()
-    return page(
-        request,
-        "explain.html",
-        status=found.status,
-        link=found.answer.link,
-        yaml=found.answer.yaml,
-        shown=found.form.shown,
-        problems=found.form.problems,
-        kinds=KINDS,
-        answer=found.answer,
-        published=published(prior.p if prior else 0.5),
-        problem=found.problem,
-    )
+    listed = published(prior.p if prior else 0.5)
+    return found.page(request, "explain.html", kinds=KINDS, published=listed)

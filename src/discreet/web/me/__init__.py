@@ -17,7 +17,7 @@ from discreet.guarantees import Adjacency
 from discreet.web.explain.form import KINDS, PromiseForm
 from discreet.web.explain.view import how_belief, icons_of, told
 from discreet.web.forms import Choice, Number, filled, share
-from discreet.web.screens import REFUSED, How, how, link, page
+from discreet.web.screens import REFUSED, How, how, link
 from discreet.words import say
 
 __all__ = ["MeForm", "Mine", "mine", "router"]
@@ -125,14 +125,7 @@ def me_api(form: Annotated[MeForm, Query()]) -> Mine:
 def me_page(request: Request) -> HTMLResponse:
     """The participant's view."""
     found = filled(MeForm, request.query_params, mine)
-    return page(
-        request,
-        "me.html",
-        status=found.status,
-        link=found.answer.link,
-        shown=found.form.shown,
-        problems=found.form.problems,
-        promised=amount(found.form.state.guarantee().to_dict(), "up", ""),
-        answer=found.answer,
-        problem=found.form.problem or found.problem,  # some of its fields are not seen
-    )
+    # Some of its fields are not seen, so what is wrong with them is told above the form.
+    problem = found.form.problem or found.problem
+    promised = amount(found.form.state.guarantee().to_dict(), "up", "")
+    return found.page(request, "me.html", promised=promised, problem=problem)

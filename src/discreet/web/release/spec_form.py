@@ -76,10 +76,6 @@ class Items(Rule):
         )
         return found[0] if alone else found
 
-    def schema(self) -> dict[str, Any]:
-        """Return a text, as OpenAPI says it."""
-        return {"type": "string"}
-
 
 class Ticked(Rule):
     """A box that is ticked, or not sent at all."""
@@ -87,10 +83,6 @@ class Ticked(Rule):
     def read(self, given: object) -> bool | None:
         """Return whether it is ticked."""
         return True if given else None
-
-    def schema(self) -> dict[str, Any]:
-        """Return a yes, as OpenAPI says it."""
-        return {"type": "boolean"}
 
 
 def _number(**bounds: Any) -> Number:

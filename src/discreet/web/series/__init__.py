@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, Response
 
 from discreet.errors import DiscreetError
 from discreet.web.forms import filled
-from discreet.web.screens import REFUSED, as_yaml, page, yaml_file
+from discreet.web.screens import REFUSED, as_yaml, yaml_file
 from discreet.web.series.form import MECHANISMS, SeriesForm
 from discreet.web.series.view import Budgets, SeriesAnswer, beliefs, budgets
 
@@ -48,17 +48,5 @@ def series_page(request: Request) -> HTMLResponse:
         shares = None if found.problem else budgets(found.form.state)
     except DiscreetError as error:
         plan_problem = str(error)
-    return page(
-        request,
-        "series.html",
-        status=found.status,
-        link=found.answer.link,
-        yaml=found.answer.yaml,
-        shown=found.form.shown,
-        problems=found.form.problems,
-        mechanisms=MECHANISMS,
-        answer=found.answer,
-        shares=shares,
-        problem=found.problem,
-        plan_problem=plan_problem,
-    )
+    more = {"mechanisms": MECHANISMS, "shares": shares, "plan_problem": plan_problem}
+    return found.page(request, "series.html", **more)
