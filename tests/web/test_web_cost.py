@@ -50,6 +50,11 @@ def test_agencies_of_example_one_are_shown_first(client: Any) -> None:
     assert table["budget ε"] == ["0.5108", "1.2992", "2.0368"]
     assert table["published exactly"] == ["25.0 %", "57.1 %", "76.9 %"]
     assert found["verdict"].endswith("decides: A.")
+    page = client.get("/cost", headers=HTML).text
+    for name, fold in (("fold", "1.5"), ("fold2", "3"), ("fold3", "6")):
+        assert f'name="{name}" value="{fold}"' in page
+    assert 'name="limit" value="24"' in page
+    assert 'name="limit" value=""' in client.get("/cost?count=7", headers=HTML).text
 
 
 @FAST
