@@ -14,7 +14,7 @@ from discreet.cli.output import beside
 from discreet.errors import InternalError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.promises.keys import KEYS
+from discreet.promises.keys import promise_keys
 from discreet.words import catalogue
 
 SECRET = "SECRETvalue"  # noqa: S105
@@ -164,4 +164,4 @@ def test_every_flag_has_its_help_and_every_help_its_flag():
 def test_every_key_of_a_promise_is_a_flag():
     (choose,) = (command for name, command in _commands(get_command(_app)) if name == "choose")
     flags = {one.name for one in choose.params}
-    assert KEYS - flags == {"all", "groups", "values_known"}  # for files alone
+    assert promise_keys() - flags == {"all", "groups", "values_known"}  # for files alone

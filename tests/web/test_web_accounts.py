@@ -149,12 +149,12 @@ def test_a_cap_is_raised_once_and_only_after_it_was_shown(client: Any, ledger: L
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"approver": " "}, "someone with a name"),
-        ({"reason": ""}, "someone with a name"),
+        ({"approver": " "}, "approved by"),
+        ({"reason": ""}, "Fill in this field"),
         ({"epsilon": ""}, "a number above 0"),
         ({"epsilon": "0"}, "a number above 0"),
         ({"epsilon": "-1"}, "a number above 0"),
-        ({"epsilon": "inf"}, "finite"),
+        ({"epsilon": "inf"}, "must be a number"),
         ({"epsilon": "much"}, "must be a number"),
         ({"rho": "1"}, "does not fit the filter"),
         ({"account": "nobody"}, "Choose an account"),

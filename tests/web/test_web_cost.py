@@ -12,12 +12,18 @@ from hypothesis import strategies as st
 
 from discreet.budgets import choose
 from discreet.budgets.tradeoff import distance_across
+from discreet.errors import DiscreetError
 from discreet.laws import Geometric
-from discreet.web.cost import Count, answer
-from discreet.web.promise_form import Asked, Condition
+from discreet.web.cost import CostForm, answer
+from discreet.web.forms import Filled
+from discreet.web.sentences import Asked, Condition
 
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 HTML = {"Accept": "text/html"}
+
+
+def asking(asked: Asked, **count: Any) -> CostForm:
+    return CostForm.model_validate(asked.to_query() | count)
 
 
 def bare(cells: list[str]) -> list[str]:
@@ -29,12 +35,12 @@ def test_the_infant_deaths_of_kazan_and_reiter() -> None:
     asked = Asked(
         (Condition("unless", after=50.0, fold=5.0), Condition("unless", after=25.0, fold=2.0))
     )
-    found = answer(asked, Count(25, 24))
+    found = answer(asking(asked, count=25, limit=24))
     table = {row[0]: bare(row[1:]) for row in found.rows}
     assert table["budget ε"] == ["2.1972", "0.8472"]
     assert table["standard deviation"] == ["0.53", "1.62"]
     assert table["a count of 25 published at or below 24"] == ["10.0 %", "30.0 %"]
-    further = {row[0]: bare(row[1:]) for row in answer(asked, Count(26, 24)).rows}
+    further = {row[0]: bare(row[1:]) for row in answer(asking(asked, count=26, limit=24)).rows}
     assert further["a count of 26 published at or below 24"] == ["1.1 %", "12.9 %"]
 
 
@@ -44,6 +50,11 @@ def test_agencies_of_example_one_are_shown_first(client: Any) -> None:
     assert table["budget ε"] == ["0.5108", "1.2992", "2.0368"]
     assert table["published exactly"] == ["25.0 %", "57.1 %", "76.9 %"]
     assert found["verdict"].endswith("decides: A.")
+    page = client.get("/cost", headers=HTML).text
+    for name, fold in (("fold", "1.5"), ("fold2", "3"), ("fold3", "6")):
+        assert f'name="{name}" value="{fold}"' in page
+    assert 'name="limit" value="24"' in page
+    assert 'name="limit" value=""' in client.get("/cost?count=7", headers=HTML).text
 
 
 @FAST
@@ -63,7 +74,7 @@ def test_the_chance_of_crossing_is_that_of_the_law(
 def test_draws_move_towards_the_truth_and_never_jump(epsilon: float, times: float) -> None:
     def drawn(value: float) -> list[int]:
         asked = Asked((Condition("epsilon", epsilon=value),))
-        spec = answer(asked, Count(26, None)).charts["counts"]
+        spec = answer(asking(asked, count=26)).charts["counts"]
         return [row["published"] for row in spec["datasets"]["published"]]
 
     for before, after in zip(drawn(epsilon), drawn(epsilon * times), strict=True):
@@ -143,12 +154,11 @@ def test_budgets_alone_become_a_file_for_explain(client: Any) -> None:
               st.text(max_size=8)),
 ))  # fmt: skip
 def test_no_state_breaks_the_answer(given: dict[str, str]) -> None:
-    from discreet.errors import DiscreetError
-    from discreet.web.cost import _count
-    from discreet.web.promise_form import read
-
+    form = Filled.of(CostForm, given)
+    if form.problems:
+        assert form.problems.keys() <= given.keys()
+        return
     try:
-        found = answer(read(given, budgets=True), _count(given))
-        json.dumps(found.model_dump(), allow_nan=False)
+        json.dumps(answer(form.state).model_dump(), allow_nan=False)
     except DiscreetError as error:
         assert len(str(error)) > 10

@@ -21,24 +21,23 @@ from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
 from discreet.reports.published import deployments
 from discreet.reports.worries import worry
-from discreet.web.explain import explained, mine
-from discreet.web.promises import KINDS, ExplainState, MeState
+from discreet.web.explain.form import KINDS, ExplainForm
+from discreet.web.explain.view import explained
+from discreet.web.me import MeForm, mine
 
 STATES = [
-    ExplainState(),
-    ExplainState(kind="approximate", epsilon=1.8, delta=1e-5, before=10, confidence=95),
-    ExplainState(kind="approximate", epsilon=0.5, delta=1e-9, before=20, value=40),
-    ExplainState(
-        kind="probabilistic", epsilon=8.6, delta=1e-5, adjacency="replace", unit="one job"
-    ),
-    ExplainState(kind="concentrated", rho=0.07, before=50, audience="technical"),
-    ExplainState(kind="pure", epsilon=4, adjacency="local", audience="regulator"),
-    ExplainState(kind="pure", epsilon=0.3, every=True),
-    ExplainState(kind="concentrated", rho=0.81, every=True, unit="one device's day"),
+    ExplainForm(),
+    ExplainForm(kind="approximate", epsilon=1.8, delta=1e-5, before=10, confidence=95),
+    ExplainForm(kind="approximate", epsilon=0.5, delta=1e-9, before=20, value=40),
+    ExplainForm(kind="probabilistic", epsilon=8.6, delta=1e-5, adjacency="replace", unit="one job"),
+    ExplainForm(kind="concentrated", rho=0.07, before=50, audience="technical"),
+    ExplainForm(kind="pure", epsilon=4, adjacency="local", audience="regulator"),
+    ExplainForm(kind="pure", epsilon=0.3, every=True),
+    ExplainForm(kind="concentrated", rho=0.81, every=True, unit="one device's day"),
 ]
 
 
-def ids(state: ExplainState) -> str:
+def ids(state: ExplainForm) -> str:
     return f"{state.kind}-{state.adjacency}-{state.value:g}-{state.every}"
 
 
@@ -53,7 +52,7 @@ def command(*arguments: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("state", STATES, ids=ids)
 def test_the_command_reads_the_file_and_says_the_same(
-    state: ExplainState, client: Any, tmp_path: Path
+    state: ExplainForm, client: Any, tmp_path: Path
 ) -> None:
     answer = explained(state)
     file = tmp_path / "explain.yaml"
@@ -68,17 +67,17 @@ def test_the_command_reads_the_file_and_says_the_same(
 
 
 @pytest.mark.parametrize("state", STATES, ids=ids)
-def test_a_link_brings_the_state_back(state: ExplainState, client: Any) -> None:
+def test_a_link_brings_the_state_back(state: ExplainForm, client: Any) -> None:
     answer = explained(state)
     assert client.get(answer.link).status_code == 200
     kept = dict(parse_qsl(answer.link.partition("?")[2]))
-    assert explained(ExplainState.model_validate(kept)) == answer
+    assert explained(ExplainForm.model_validate(kept)) == answer
     assert client.get("/api/explain", params=kept).json() == json.loads(answer.model_dump_json())
     assert client.get(answer.me).status_code == 200
 
 
 @pytest.mark.parametrize("state", STATES, ids=ids)
-def test_the_python_line_gives_the_number(state: ExplainState) -> None:
+def test_the_python_line_gives_the_number(state: ExplainForm) -> None:
     answer = explained(state)
     names: dict[str, Any] = {}
     imports, _, call = answer.how.python.partition("; ")
@@ -90,13 +89,13 @@ def test_the_python_line_gives_the_number(state: ExplainState) -> None:
 def test_known_values() -> None:
     """KSZ Example 4.3: (1.8, 1e-5) at 95 %, from 10 % to at most 40.2 %; Intro: 50 % to 75 %."""
     assert explained(STATES[1]).posterior_upper == pytest.approx(0.4020, abs=6e-5)
-    coin = ExplainState(epsilon=1.0986122886681098, before=50)
+    coin = ExplainForm(epsilon=1.0986122886681098, before=50)
     assert explained(coin).posterior_upper == pytest.approx(0.75, abs=1e-9)
     assert explained(coin).headline in ("75 in 100", "76 in 100")
 
 
 def test_the_picture_is_the_bound() -> None:
-    answer = explained(ExplainState(epsilon=1, before=30))
+    answer = explained(ExplainForm(epsilon=1, before=30))
     assert answer.posterior_upper is not None
     marked = answer.curve["datasets"]["marked"][0]
     assert marked["upper"] == pytest.approx(answer.posterior_upper, rel=1e-12)
@@ -107,9 +106,9 @@ def test_the_picture_is_the_bound() -> None:
 
 
 def test_every_published_deployment_opens(client: Any) -> None:
-    from discreet.web.explain_words import published
+    from discreet.web.explain.view import published
 
-    found = published(30.0)
+    found = published(0.3)
     assert len(found) == len(deployments())
     for one, known in zip(found, deployments(0.3), strict=True):
         said = client.get("/api/explain", params=dict(parse_qsl(one.link.partition("?")[2])))
@@ -121,7 +120,7 @@ def test_every_published_deployment_opens(client: Any) -> None:
 
 
 def test_the_participants_odds() -> None:
-    state = MeState(epsilon=0.5, suspect=30, without=10)
+    state = MeForm(epsilon=0.5, suspect=30, without=10)
     answer = mine(state)
     told = worry(PureDP(0.5), 0.3)
     assert answer.text == told.text
@@ -133,9 +132,9 @@ def test_the_participants_odds() -> None:
 
 
 def test_a_value_of_mine_is_less_protected_than_being_in() -> None:
-    being = mine(MeState(epsilon=0.5, suspect=30))
-    value = mine(MeState(epsilon=0.5, suspect=30, about="a value"))
-    assert MeState(suspect=30, about="a value").prior() == Prior(1.0, 0.3)
+    being = mine(MeForm(epsilon=0.5, suspect=30))
+    value = mine(MeForm(epsilon=0.5, suspect=30, about="a value"))
+    assert MeForm(suspect=30, about="a value").prior() == Prior(1.0, 0.3)
     assert int(value.after.split()[0]) > int(being.after.split()[0])
     assert "sensitive value" in value.text
 
@@ -161,10 +160,10 @@ def test_what_cannot_be_answered_is_said_in_words(client: Any) -> None:
         for query in ("epsilon=nan", "epsilon=-1", "kind=magic", "confidence=100"):
             refused = client.get(f"/api/explain{path}?{query}")
             assert refused.status_code == 422
-            assert set(refused.json()) == {"code", "message"}
+            assert set(refused.json()) == {"code", "message", "fields"}
             shown = client.get(f"/explain{path}?{query}")
             assert shown.status_code == 422
-            assert "cannot be used" in shown.text
+            assert refused.json()["fields"].keys() == {query.partition("=")[0]}
         too_large = f"/api/explain{path}?kind=approximate&delta=0.5"  # past the confidence
         assert client.get(too_large).status_code == 422
 
@@ -198,7 +197,7 @@ def test_what_is_typed_is_escaped(client: Any) -> None:
 )
 @settings(max_examples=120, derandomize=True, deadline=None)
 def test_any_state_is_answered_or_refused(state: dict[str, Any]) -> None:
-    asks: list[tuple[type[Any], Any]] = [(ExplainState, explained), (MeState, mine)]
+    asks: list[tuple[type[Any], Any]] = [(ExplainForm, explained), (MeForm, mine)]
     for kind, ask in asks:
         try:
             found = ask(kind.model_validate(state))

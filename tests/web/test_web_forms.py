@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from discreet.cli.init import TEMPLATE
 from discreet.errors import DiscreetError, SpecError
 from discreet.releases import load
-from discreet.web.drafts import missing, start
-from discreet.web.forms import form_of, mapping_of, readable, written
+from discreet.web.release.drafts import missing, start
+from discreet.web.release.spec_form import form_of, mapping_of, readable, written
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=150)
 

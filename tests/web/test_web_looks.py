@@ -15,7 +15,7 @@ import pytest
 from browsers import until
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.web.forms import written
+from discreet.web.release.spec_form import written
 
 pytestmark = pytest.mark.slow
 UNLESS = "/tolerate?kind=unless&after=25&fold=3"

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.web import create_app
-from discreet.web.forms import form_of, written
+from discreet.web.release.spec_form import form_of, written
 from soaking import examples
 
 TOKEN = "a-token-for-this-test"  # noqa: S105
@@ -123,7 +123,7 @@ def test_no_request_is_a_fault_of_ours(door: Any, method: str, path: str) -> Non
         assert answer.status_code in (200, 422), answer.text
         said = answer.json()
         if answer.status_code == 422:
-            assert set(said) == {"code", "message"}, said
+            assert set(said) == {"code", "message", "fields"}, said
             assert said["message"]
         assert "NaN" not in answer.text
         assert "Infinity" not in answer.text

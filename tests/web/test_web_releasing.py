@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import load, release
-from discreet.web.forms import form_of, written
-from discreet.web.stored_release import for_spreadsheets
+from discreet.web.release.spec_form import form_of, written
+from discreet.web.release.stored import for_spreadsheets
 from discreet.web.workfolder import MOST_BYTES
 from soaking import examples
 

@@ -17,23 +17,23 @@ from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from discreet.errors import DiscreetError
-from discreet.web.percents import percentage, share
-from discreet.web.series import beliefs, budgets
-from discreet.web.series_state import MECHANISMS, SeriesState
+from discreet.web.forms import percentage, share
+from discreet.web.series.form import MECHANISMS, SeriesForm
+from discreet.web.series.view import beliefs, budgets
 
 STATES = [
-    SeriesState(),
-    SeriesState(mechanism="geometric", budget=0.1, sided="one"),
-    SeriesState(mechanism="randomized-response", budget=0.2, limit=75, confidence=99.99),
-    SeriesState(mechanism="laplace", budget=0.3, years=1, limit=70),
-    SeriesState(mechanism="discrete-gaussian", budget=0.01, about="difference", limit=40, years=1),
-    SeriesState(mechanism="epsilon", budget=0.05, delta_each=1e-8, delta=1e-6, years=2),
-    SeriesState(mechanism="epsilon", budget=0.1, per_year=1, before=5, limit=12),
-    SeriesState(mechanism="rho", budget=0.01, about="difference", limit=98, confidence=99),
+    SeriesForm(),
+    SeriesForm(mechanism="geometric", budget=0.1, sided="one"),
+    SeriesForm(mechanism="randomized-response", budget=0.2, limit=75, confidence=99.99),
+    SeriesForm(mechanism="laplace", budget=0.3, years=1, limit=70),
+    SeriesForm(mechanism="discrete-gaussian", budget=0.01, about="difference", limit=40, years=1),
+    SeriesForm(mechanism="epsilon", budget=0.05, delta_each=1e-8, delta=1e-6, years=2),
+    SeriesForm(mechanism="epsilon", budget=0.1, per_year=1, before=5, limit=12),
+    SeriesForm(mechanism="rho", budget=0.01, about="difference", limit=98, confidence=99),
 ]
 
 
-def ids(state: SeriesState) -> str:
+def ids(state: SeriesForm) -> str:
     return f"{state.mechanism}-{state.about}"
 
 
@@ -48,7 +48,7 @@ def command(name: str, *arguments: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("state", STATES, ids=ids)
 def test_the_command_reads_the_file_and_says_the_same(
-    state: SeriesState, client: Any, tmp_path: Path
+    state: SeriesForm, client: Any, tmp_path: Path
 ) -> None:
     answer, shares = beliefs(state), budgets(state)
     file = tmp_path / "series.yaml"
@@ -65,7 +65,7 @@ def test_the_command_reads_the_file_and_says_the_same(
 
 
 @pytest.mark.parametrize("state", STATES, ids=ids)
-def test_every_strength_is_the_one_of_its_flag(state: SeriesState) -> None:
+def test_every_strength_is_the_one_of_its_flag(state: SeriesForm) -> None:
     flags = state.horizon_flags()
     words = [f"--{key.replace('_', '-')}={value}" for key, value in flags.items()]
     for one in beliefs(state).readings:
@@ -75,17 +75,17 @@ def test_every_strength_is_the_one_of_its_flag(state: SeriesState) -> None:
 
 
 @pytest.mark.parametrize("state", STATES, ids=ids)
-def test_a_link_brings_the_state_back(state: SeriesState, client: Any) -> None:
+def test_a_link_brings_the_state_back(state: SeriesForm, client: Any) -> None:
     answer = beliefs(state)
     assert client.get(answer.link).status_code == 200
     query = answer.link.partition("?")[2]
     assert client.get(f"/api/series?{query}").json()["link"] == answer.link
     kept = dict(part.split("=") for part in query.split("&")) if query else {}
-    assert SeriesState.model_validate(kept) == state
+    assert SeriesForm.model_validate(kept) == state
 
 
 @pytest.mark.parametrize("state", STATES, ids=ids)
-def test_the_python_lines_give_the_numbers(state: SeriesState) -> None:
+def test_the_python_lines_give_the_numbers(state: SeriesForm) -> None:
     for line, wanted in (
         (beliefs(state).how.python, beliefs(state).headline),
         (budgets(state).how.python, budgets(state).headline),
@@ -104,17 +104,17 @@ def test_the_python_lines_give_the_numbers(state: SeriesState) -> None:
 
 def test_known_values() -> None:
     """KSZ Example 4.1 and its tighter readings (formulas: 79, 97, 112)."""
-    state = SeriesState(mechanism="gaussian", budget=0.01, limit=99)
+    state = SeriesForm(mechanism="gaussian", budget=0.01, limit=99)
     assert [one.releases for one in beliefs(state).readings] == [79, 97, 112]
-    promise = SeriesState(mechanism="rho", budget=0.01, limit=99)
+    promise = SeriesForm(mechanism="rho", budget=0.01, limit=99)
     assert [one.releases for one in beliefs(promise).readings] == [79]
-    year = SeriesState(mechanism="geometric", budget=1, years=1, about="difference", limit=20)
+    year = SeriesForm(mechanism="geometric", budget=1, years=1, about="difference", limit=20)
     found = {one.strength: one.epsilon for one in budgets(year).shares}
     assert found["exact"] == pytest.approx(0.0901, abs=5e-5)
 
 
 def test_belief_rises_and_the_strengths_are_in_order() -> None:
-    spec = beliefs(SeriesState()).chart
+    spec = beliefs(SeriesForm()).chart
     rows = spec["datasets"]["belief"]
     at = {name: {} for name in ("generic", "curve", "exact")}  # type: dict[str, dict[int, float]]
     for row in rows:
@@ -126,14 +126,14 @@ def test_belief_rises_and_the_strengths_are_in_order() -> None:
     for k in set(at["generic"]) & set(at["curve"]) & set(at["exact"]):
         assert at["generic"][k] >= at["curve"][k] >= at["exact"][k]
     marked = {row["name"]: row["k"] for row in spec["datasets"]["passed"]}
-    assert marked == {one.strength: one.releases for one in beliefs(SeriesState()).readings}
+    assert marked == {one.strength: one.releases for one in beliefs(SeriesForm()).readings}
 
 
 def test_long_series_are_cut_and_it_is_said() -> None:
-    long = beliefs(SeriesState(per_year=366, years=100, budget=1e-7))
+    long = beliefs(SeriesForm(per_year=366, years=100, budget=1e-7))
     assert any("5,000 of 36,600" in note for note in long.notes)
     assert long.headline == "more than 10,000 releases"
-    slow = budgets(SeriesState(mechanism="laplace", per_year=366, years=3, budget=0.1))
+    slow = budgets(SeriesForm(mechanism="laplace", per_year=366, years=3, budget=0.1))
     assert [one.strength for one in slow.shares] == ["generic"]
     assert any("discreet plan" in note for note in slow.notes)
 
@@ -142,10 +142,11 @@ def test_what_cannot_be_answered_is_said_in_words(client: Any) -> None:
     for query in ("budget=nan", "budget=-1", "per_year=0", "mechanism=magic", "before=100"):
         refused = client.get(f"/api/series?{query}")
         assert refused.status_code == 422
-        assert set(refused.json()) == {"code", "message"}
+        assert set(refused.json()) == {"code", "message", "fields"}
+        assert list(refused.json()["fields"]) == [query.partition("=")[0]]
         shown = client.get(f"/series?{query}", headers={"Accept": "text/html"})
         assert shown.status_code == 422
-        assert "cannot be used" in shown.text
+        assert query.startswith("mechanism") or 'aria-invalid="true"' in shown.text
     impossible = client.get("/api/series/plan?before=50&limit=40")
     assert impossible.status_code == 422
     page = client.get("/series?before=50&limit=40")
@@ -191,7 +192,7 @@ def test_what_is_typed_is_escaped(client: Any) -> None:
 @settings(max_examples=20, derandomize=True, deadline=None)
 def test_any_state_is_answered_or_refused(state: dict[str, Any]) -> None:
     try:
-        asked = SeriesState.model_validate(state)
+        asked = SeriesForm.model_validate(state)
     except ValidationError:
         return
     if asked.mechanism in ("laplace", "discrete-gaussian"):

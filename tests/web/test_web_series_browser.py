@@ -37,8 +37,9 @@ def test_what_is_refused_is_said_and_the_numbers_fade(page_at: Open) -> None:
     drawn(page)
     page.locator("[name=budget]").fill("-1")
     page.wait_for_function(
-        "() => document.querySelector('[data-problem]').textContent.includes('budget')"
+        "() => document.querySelector('[data-problem]').textContent.includes('cannot be used')"
     )
+    assert "budget of each release" in page.locator("#p-budget").inner_text()
     page.wait_for_selector("#belief.stale")
     page.locator("[name=budget]").fill("0.01")
     page.wait_for_function("() => document.querySelector('[data-problem]').textContent === ''")

@@ -119,7 +119,7 @@ def test_what_is_listed_is_what_may_be_named(folder: Workfolder) -> None:
     [
         ("visits 2026.csv", "visits-2026.csv"),
         ("../../etc/cron.d/x.CSV", "x.csv"),
-        ("C:\\data\\Zahlen übersicht.parquet.csv", "Zahlen-bersicht-parquet.csv"),
+        ("C:\\data\\Zahlen übersicht.parquet.csv", "Zahlen-übersicht-parquet.csv"),
         (".bashrc.csv", "bashrc.csv"),
         ("-rf.csv", "rf.csv"),
         ("=cmd|'/c calc'!A1.csv", "c-calc-A1.csv"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -15,8 +14,10 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.web.assets import vega
+from discreet.web.forms import in_one_line, problems_of
 from discreet.web.guards import Guard
-from discreet.web.screens import SCREENS, page
+from discreet.web.screens import SCREENS, Problem, page
+from discreet.words import say
 
 __all__ = ["create_app"]
 
@@ -31,14 +32,14 @@ def create_app(
     app = FastAPI(
         title="Discreet",
         version=__version__,
-        description="What you tolerate, what it costs, what was promised.",
+        description=say("web.page.description"),
         docs_url=None,  # these pages load scripts from a network
         redoc_url=None,
     )
     app.state.folder = Path(folder).resolve()
     limits: dict[str, int] = {}
-    for screen in SCREENS:
-        module = import_module(f"discreet.web.{screen.module}")
+    for package in (*(screen.package for screen in SCREENS), "me"):
+        module = import_module(f"discreet.web.{package}")
         app.include_router(module.router)
         # A screen that takes files says how large they may be, by the beginning of the path.
         limits |= getattr(module, "BODY_LIMITS", {})
@@ -71,10 +72,13 @@ def _static(name: str) -> Response:
     return FileResponse(known[name], media_type=kind, headers={"Cache-Control": "no-cache"})
 
 
-def _problem(request: Request, status: int, code: str, message: str) -> Response:
+def _problem(
+    request: Request, status: int, code: str, message: str, fields: dict[str, str] | None = None
+) -> Response:
     """Answer a program with JSON, and a person with a page."""
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
-        return JSONResponse({"code": code, "message": message}, status_code=status)
+        said = Problem(code=code, message=message, fields=fields or {})
+        return JSONResponse(said.model_dump(), status_code=status)
     return page(request, "problem.html", status=status, code=code, message=message)
 
 
@@ -86,14 +90,13 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     # A validation error quotes what was sent; say where it is and which rule, not the value.
-    first: Any = error.errors()[0] if isinstance(error, RequestValidationError) else {}
-    where = ".".join(str(part) for part in first.get("loc", ())[1:])[:80] or "the request"
-    message = f"{where} cannot be used: {str(first.get('msg', 'invalid'))[:200].lower()}."
-    return _problem(request, 422, "input", message)
+    errors = error.errors() if isinstance(error, RequestValidationError) else ()
+    fields = problems_of(errors, skip=1)
+    return _problem(request, 422, "input", in_one_line(fields), fields)
 
 
 async def _missing(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    words = {404: "There is nothing at this address.", 405: "This address takes no such request."}
+    words = {404: say("web.page.no_address"), 405: say("web.page.no_method")}
     detail = str(getattr(error, "detail", ""))
     return _problem(request, status, "address", words.get(status, detail))

@@ -1,372 +1,350 @@
-"""A spec as a form, and the form as a spec: each changes the other.
+"""Forms: one way to read what a person typed, on every screen.
 
-A form is a flat mapping of names to texts, as a browser sends it: `protect.rows`,
-`tolerance.ratio`, `statistics.1.kind`, … . An empty field is a key left out. What the form has no
-field for it keeps as YAML (`protect.yaml`, `tolerance.yaml`, `statistics.1.yaml`, `rest`), so that
-nothing in a spec is lost: spec → form → spec gives an equal spec back.
+A form is a frozen pydantic model whose fields say what they take. An endpoint for programs takes
+the model as FastAPI does (`Annotated[Model, Query()]`); a page takes it as `Filled`, which keeps
+what was typed and says at each field what is wrong with it, in words of the catalogue.
 
-Lists are written as one line of CSV, so that a key may hold a comma: `0-17, "18, or more"`.
+A field that is not sent has its default; one that is sent blank is blank. A number has a point and
+no commas. A field of a share says whether a bare number is a percentage or a fraction, and either
+may be written with a percent sign.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Generic, Literal, TypeVar
 
-from discreet.errors import DiscreetError, SpecError
-from discreet.reading import yaml_values
-from discreet.releases import statistics
+from fastapi import Depends, Request
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError, core_schema
+from starlette.responses import HTMLResponse
+
+from discreet.errors import DiscreetError
+from discreet.web.screens import page
+from discreet.words import has, say
 
 __all__ = [
-    "KINDS",
-    "columns_of",
-    "form_of",
-    "mapping_of",
-    "readable",
-    "written",
+    "Answered",
+    "Choice",
+    "Filled",
+    "Form",
+    "Number",
+    "Rule",
+    "Text",
+    "as_typed",
+    "filled",
+    "in_one_line",
+    "percentage",
+    "problems_of",
+    "reading",
+    "refused",
+    "share",
 ]
 
-Form = dict[str, str]
-Values = dict[str, Any]
-
-KINDS = tuple(statistics.KINDS)
-
-_TEXTS = ("account", "purpose", "source", "mechanism", "nulls", "ledger", "output")
-_TOP = (
-    "account", "purpose", "source", "protect", "tolerance", "budget", "series", "statistics",
-    "mechanism", "nulls", "interval", "ledger", "output",
-)  # fmt: skip
-_WHOLE = re.compile(r"[+-]?\d{1,300}")
-_BREAKS = re.compile("[\x85\u2028\u2029]")
-_PLACE = re.compile(r"statistics\.(\d{1,3})\.")
+_NUMBER = re.compile(r"[+-]?(\d{1,320}(\.\d{0,320})?|\.\d{1,320})([eE][+-]?\d{1,5})?", re.ASCII)
+_SAID = "said"  # the type of a problem whose words are ours already
 
 
-def _number(text: str) -> Any:
-    """Return the number that a text is, or the text itself: the spec then says what is wrong."""
-    if _WHOLE.fullmatch(text):
-        return int(text)
-    try:
-        value = float(text)
-    except ValueError:
-        return text
-    return value if math.isfinite(value) else text
+def share(percent: float) -> float:
+    """Return the probability that a percentage is, as if its decimals had been written down.
+
+    >>> share(99.99), share(12.3)
+    (0.9999, 0.123)
+    """
+    return float(Decimal(repr(float(percent))) / 100)
 
 
-def _line(values: Iterable[object]) -> str:
-    return ", ".join(_cell(_said(value)) for value in values)
+def percentage(probability: float) -> float:
+    """Return the percentage that a probability is, the other way round.
+
+    >>> percentage(0.07), percentage(0.999999)
+    (7.0, 99.9999)
+    """
+    return float(Decimal(repr(float(probability))) * 100)
 
 
-def _cell(text: str) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="").writerow([text])
-    return out.getvalue().replace("\n", " ")
+class Form(BaseModel):
+    """What a form says, checked; it never changes."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-def _items(text: str) -> list[str]:
-    try:
-        return next(csv.reader([text], skipinitialspace=True), [])
-    except csv.Error:
-        return [text]
+class Rule:
+    """What a field takes: metadata of its annotation that reads its text."""
+
+    def read(self, given: object) -> Any:
+        """Return the value that was typed, or raise what is wrong with it."""
+        raise NotImplementedError
+
+    def schema(self) -> dict[str, Any]:
+        """Return what the field takes, as OpenAPI says it."""
+        return {"type": "string"}
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return self.schema()
 
 
-def _numbers(text: str) -> list[Any]:
-    return [_number(item.strip()) for item in _items(text)]
+@dataclass(frozen=True)
+class Number(Rule):
+    """A number between two bounds; `above` and `below` are bounds that it may not reach."""
 
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+    below: float | None = None
+    whole: bool = False
+    unit: Literal["number", "percent", "fraction"] = "number"
+    optional: bool = False
+    as_written: bool = False
+    """Whether a number that was written without a point stays a whole one."""
 
-def _names(text: str) -> Any:
-    found = [item.strip() for item in _items(text)]
-    return found[0] if len(found) == 1 else found
+    def read(self, given: object) -> float | None:
+        """Return the number; None for an optional one that is blank."""
+        if given is None or (isinstance(given, str) and not given.strip()):
+            if self.optional:
+                return None
+            raise refused("web.form.blank", rule=self.rule)
+        value = self._parsed(given.strip()) if isinstance(given, str) else given
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not self._fits(value):
+            raise refused("web.form.number", rule=self.rule)
+        whole = self.whole or (self.as_written and str(given).strip().lstrip("+-").isdecimal())
+        if whole and isinstance(given, str) and self.as_written:
+            return int(given)  # as many digits as were typed
+        return int(value) if whole else float(value)
 
+    def _parsed(self, text: str) -> float:
+        if "," in text:
+            raise refused("web.form.comma", rule=self.rule)
+        percent = text.endswith("%") and self.unit != "number"
+        plain = text.removesuffix("%").rstrip() if percent else text
+        if not _NUMBER.fullmatch(plain):
+            raise refused("web.form.number", rule=self.rule)
+        value = float(plain)
+        return share(value) if percent and self.unit == "fraction" else value
 
-def columns_of(text: str) -> list[str]:
-    """Return the columns that a field of names says."""
-    return _list(text) if text else []
-
-
-def _list(text: str) -> list[str]:
-    return [item.strip() for item in _items(text)]
-
-
-def _keys(text: str) -> Any:
-    """Read keys: a list, or the name of a CSV file."""
-    found = _list(text)
-    return found[0] if len(found) == 1 and found[0].lower().endswith(".csv") else found
-
-
-def _mixed(text: str) -> list[Any]:
-    return [_number(item) for item in _list(text)]
-
-
-def _said(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    if isinstance(value, (list, tuple)):
-        return _line(value)
-    return str(value)
-
-
-def _yes(text: str) -> Any:
-    return True
-
-
-def _text(text: str) -> str:
-    return text
-
-
-Reader = Callable[[str], Any]
-_PROTECT: dict[str, Reader] = {
-    "unit": _text,
-    "column": _names,
-    "adjacency": _text,
-    "rows": _number,
-    "groups": _number,
-    "rows_per_group": _number,
-}
-_TOLERANCE: dict[str, Reader] = {
-    "posterior": _number,
-    "unless_ratio": _number,
-    "ratio": _number,
-    "difference": _number,
-    "profile": _text,
-    "preset": _text,
-    "p": _number,
-    "q": _number,
-    "about": _text,
-    "every_output": _yes,
-    "confidence": _number,
-    "delta": _number,
-}
-_BUDGET: dict[str, Reader] = {"epsilon": _number, "delta": _number, "rho": _number}
-_STATISTIC: dict[str, Reader] = {
-    "name": _text,
-    "by": _list,
-    "bounds": _numbers,
-    "resolution": _number,
-    "at": _number,
-    "edges": _numbers,
-    "answers": _list,
-    "keep": _number,
-    "score": _text,
-    "of": _text,
-    "cap": _number,
-    "weight": _number,
-}
-
-
-def _fields(values: Mapping[str, Any], readers: Mapping[str, Reader]) -> Form:
-    return {name: _said(values[name]) for name in readers if values.get(name) is not None}
-
-
-def _read(form: Mapping[str, str], readers: Mapping[str, Reader]) -> Values:
-    return {name: read(form[name]) for name, read in readers.items() if form.get(name)}
-
-
-def _statistic_form(values: Mapping[str, Any]) -> Form:
-    kind = next((kind for kind in KINDS if kind in values), "")
-    form = {"kind": kind, "what": _said(values.get(kind, ""))} | _fields(values, _STATISTIC)
-    within = values.get("within")
-    if isinstance(within, Mapping):
-        form |= {f"within.{name}": _said(within[name]) for name in within}
-    keys = values.get("keys")
-    found = keys.get("discover") if isinstance(keys, Mapping) else None
-    if isinstance(found, Mapping):
-        form |= {"find": "yes"} | {f"find.{name}": _said(found[name]) for name in found}
-    elif isinstance(keys, Mapping):
-        form |= {f"keys.{column}": _said(given) for column, given in keys.items()}
-    candidates = values.get("candidates")
-    if isinstance(candidates, Mapping):
-        form |= {f"grid.{name}": _said(candidates[name]) for name in candidates}
-    elif candidates is not None:
-        form["candidates"] = _said(candidates)
-    return form
-
-
-def _statistic(form: Mapping[str, str]) -> Values:
-    kind = form.get("kind") or "count"
-    values: Values = {kind: form.get("what") or ("rows" if kind == "count" else "")}
-    values |= _read(form, _STATISTIC)
-    by = values.get("by", [])
-    if form.get("find"):
-        values["keys"] = {"discover": _group(form, "find.")}
-    else:
-        keys = {name: _keys(form[f"keys.{name}"]) for name in by if form.get(f"keys.{name}")}
-        values |= {"keys": keys} if keys else {}
-    if form.get("candidates"):
-        count = form.get("score") == "count"
-        values["candidates"] = (_list if count else _mixed)(form["candidates"])
-    elif _group(form, "grid."):
-        values["candidates"] = _group(form, "grid.")
-    if _group(form, "within."):
-        values["within"] = _group(form, "within.")
-    return values
-
-
-def _group(form: Mapping[str, str], prefix: str) -> Values:
-    return {
-        name.removeprefix(prefix): _number(text)
-        for name, text in form.items()
-        if name.startswith(prefix) and text
-    }
-
-
-def _plain(value: Any) -> Any:
-    """Return values in the form's own terms: keys as texts, defaults that are said left out."""
-    if isinstance(value, Mapping):
-        said = {str(key): _plain(entry) for key, entry in value.items() if entry is not None}
-        known = said.pop("values_known", None)
-        if known is True and "about" not in said:  # an older way to write it
-            said["about"] = "membership"
-        elif known not in (True, False, None):
-            said["values_known"] = known
-        if said.get("every_output") is False:
-            del said["every_output"]
-        column = said.get("column")
-        if isinstance(column, list) and len(column) == 1 and isinstance(column[0], str):
-            said["column"] = column[0]
-        return said
-    if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
-    return value
-
-
-def _keys_as_text(values: Values) -> Values:
-    keys = values.get("keys")
-    if not isinstance(keys, dict):
-        return values
-
-    def text(key: Any) -> Any:
-        whole = isinstance(key, int) and not isinstance(key, bool)
-        return str(key) if whole or hasattr(key, "isoformat") else key
-
-    said = {c: [text(k) for k in v] if isinstance(v, list) else v for c, v in keys.items()}
-    return values | {"keys": said}
-
-
-def _part(
-    prefix: str, values: Any, there: Callable[[Any], Form], back: Callable[[Form], Any]
-) -> Form:
-    """Return the fields of a part, or its YAML if they would not give the same part back."""
-    if isinstance(values, Mapping):
-        form = there(values)
-        if back(form) == values:
-            return {f"{prefix}.{name}": text for name, text in form.items()}
-    return {f"{prefix}.yaml": written(values)}
-
-
-def form_of(mapping: Mapping[str, Any]) -> Form:
-    """Return the fields of a spec's values; they need not be valid."""
-    values = _plain(mapping)
-    form = {name: _said(values[name]) for name in (*_TEXTS, "interval") if name in values}
-    form["promise"] = "budget" if "budget" in values else "tolerance"
-    for name, readers in (("protect", _PROTECT), ("tolerance", _TOLERANCE), ("budget", _BUDGET)):
-        if name in values:
-            form |= _part(
-                name,
-                values[name],
-                lambda part, readers=readers: _fields(part, readers),  # type: ignore[misc]
-                lambda fields, readers=readers: _read(fields, readers),  # type: ignore[misc]
-            )
-    series = values.get("series")
-    if isinstance(series, Mapping) and series.get("releases"):
-        form["series.releases"] = _said(series["releases"])
-    entries = values.get("statistics")
-    for place, entry in enumerate(entries if isinstance(entries, list) else [], start=1):
-        said = _keys_as_text(entry) if isinstance(entry, dict) else entry
-        form |= _part(f"statistics.{place}", said, _statistic_form, _statistic)
-    back = mapping_of(form)
-    rest = {name: value for name, value in values.items() if back.get(name) != value}
-    if isinstance(entries, list) and "statistics" in rest:
-        # Keys that YAML read as numbers or dates are texts in the form; the spec is the same.
-        same = [_keys_as_text(e) if isinstance(e, dict) else e for e in entries]
-        if back.get("statistics") == same:
-            del rest["statistics"]
-    if rest:
-        # These fields would not give the same values back: they stay in YAML, and only there.
-        lost = tuple(f"{name}." for name in rest)
-        form = {n: t for n, t in form.items() if n not in rest and not n.startswith(lost)}
-        form["rest"] = written(rest)
-    return form
-
-
-def mapping_of(form: Mapping[str, str]) -> Values:
-    """Return the spec's values that a form says; they need not be valid."""
-    form = {name: text.strip() for name, text in form.items()}
-    values: Values = {name: form[name] for name in _TEXTS if form.get(name)}
-    promise = "budget" if form.get("promise") == "budget" else "tolerance"
-    for name, readers in (
-        ("protect", _PROTECT),
-        (promise, _BUDGET if promise == "budget" else _TOLERANCE),
-    ):
-        part = _of_part(form, name, lambda fields, readers=readers: _read(fields, readers))  # type: ignore[misc]
-        if part:
-            values[name] = part
-    if form.get("series.releases"):
-        values["series"] = {"releases": _number(form["series.releases"])}
-    if form.get("interval"):
-        values["interval"] = _number(form["interval"])
-    places = {int(found[1]) for name in form if (found := _PLACE.match(name))}
-    if places:
-        values["statistics"] = [
-            _of_part(form, f"statistics.{place}", _statistic) for place in sorted(places)
-        ]
-    rest = yaml_values(form["rest"], "the rest of the spec", SpecError) if form.get("rest") else {}
-    if not isinstance(rest, dict):
-        raise SpecError("the rest of the spec must be a mapping, such as `about: {name: …}`.")
-    values |= rest
-    return {name: values[name] for name in sorted(values, key=_order)}
-
-
-def _order(name: object) -> int:
-    return _TOP.index(str(name)) if name in _TOP else len(_TOP)
-
-
-def _of_part(form: Mapping[str, str], prefix: str, read: Callable[[Form], Values]) -> Any:
-    text = form.get(f"{prefix}.yaml")
-    if text:
-        return yaml_values(text, prefix, SpecError)
-    start = f"{prefix}."
-    return read({n.removeprefix(start): t for n, t in form.items() if n.startswith(start)})
-
-
-def written(values: Any) -> str:
-    """Return values as YAML that a person can read: lists of words and numbers on one line."""
-    import yaml
-
-    class Lines(yaml.SafeDumper):
-        def represent_sequence(self, tag: str, sequence: Any, flow_style: Any = None) -> Any:
-            plain = not any(isinstance(item, (dict, list, tuple)) for item in sequence)
-            return super().represent_sequence(tag, sequence, flow_style=plain)
-
-        def represent_str(self, data: str) -> Any:
-            # In single quotes the dumper folds these as line breaks, and they come back as spaces.
-            style = '"' if _BREAKS.search(data) else None
-            return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
-
-        def ignore_aliases(self, data: Any) -> bool:
-            return True
-
-    Lines.add_representer(str, Lines.represent_str)
-
-    return str(
-        yaml.dump(
-            values,
-            Dumper=Lines,
-            sort_keys=False,
-            allow_unicode=True,
-            default_flow_style=False,
-            width=72,
+    def _fits(self, value: float) -> bool:
+        return (
+            math.isfinite(value)
+            and (not self.whole or value == int(value))
+            and (self.low is None or value >= self.low)
+            and (self.high is None or value <= self.high)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
         )
+
+    @property
+    def rule(self) -> str:
+        """What the field takes, in words: a number above 0 and at most 1,000."""
+        said = say("web.form.whole_is") if self.whole else say(f"web.form.{self.unit}_is")
+        bounds = {"low": self.low, "above": self.above, "high": self.high, "below": self.below}
+        given = {name: _plain(bound) for name, bound in bounds.items() if bound is not None}
+        if given.keys() == {"low", "high"}:
+            return f"{said} {say('web.form.between', **given)}"
+        parts = [say(f"web.form.{name}", bound=bound) for name, bound in given.items()]
+        return " ".join([said, say("web.form.and_bound").join(parts)]).strip()
+
+    def schema(self) -> dict[str, Any]:
+        """Return the bounds as OpenAPI says them."""
+        names = {
+            "minimum": self.low,
+            "maximum": self.high,
+            "exclusiveMinimum": self.above,
+            "exclusiveMaximum": self.below,
+        }
+        bounds = {name: bound for name, bound in names.items() if bound is not None}
+        return {"type": "integer" if self.whole else "number"} | bounds
+
+
+def _plain(bound: float) -> str:
+    """Return a bound as people write it, never as a power of ten.
+
+    >>> _plain(1e9), _plain(1.000001), _plain(1e-4)
+    ('1,000,000,000', '1.000001', '0.0001')
+    """
+    return f"{Decimal(repr(float(bound))).normalize():,f}"
+
+
+@dataclass(frozen=True)
+class Text(Rule):
+    """A text of at most so many characters; `needed` refuses a blank one."""
+
+    most: int = 1_000
+    needed: bool = False
+    bare: bool = True
+    """Whether blanks around it are left out."""
+
+    def read(self, given: object) -> str:
+        """Return the text."""
+        text = given if isinstance(given, str) else ""
+        text = text.strip() if self.bare else text
+        if len(text) > self.most:
+            raise refused("web.form.long", most=self.most)
+        if self.needed and not text:
+            raise refused("web.form.missing")
+        return text
+
+    def schema(self) -> dict[str, Any]:
+        """Return the length as OpenAPI says it."""
+        return {"type": "string", "maxLength": self.most}
+
+
+@dataclass(frozen=True)
+class Choice(Rule):
+    """One of some names."""
+
+    names: tuple[str, ...]
+
+    def read(self, given: object) -> str:
+        """Return the name, if it is one of them."""
+        if not isinstance(given, str) or given not in self.names:
+            raise refused("web.form.choice", names=", ".join(self.names))
+        return given
+
+    def schema(self) -> dict[str, Any]:
+        """Return the names as OpenAPI says them."""
+        return {"type": "string", "enum": list(self.names)}
+
+
+def refused(name: str, **values: Any) -> PydanticCustomError:
+    """Return what a field raises, with a text of the catalogue."""
+    return PydanticCustomError(_SAID, "{words}", {"words": say(name, **values)})
+
+
+def problems_of(errors: Iterable[Any], skip: int = 0) -> dict[str, str]:
+    """Return what is wrong at each field, in our words; `skip` leaves out the start of a place."""
+    found: dict[str, str] = {}
+    for error in errors:
+        name = ".".join(str(part) for part in error["loc"][skip:])[:80]
+        ours = error["type"] == _SAID
+        found.setdefault(name, error["msg"] if ours else say("web.form.unusable"))
+    return found
+
+
+def in_one_line(problems: Mapping[str, str]) -> str:
+    """Return all that is wrong as one text, each problem with the name of its field."""
+    return " ".join(
+        say("web.form.at", field=_label(name), problem=problem)
+        for name, problem in problems.items()
     )
 
 
-def readable(text: str) -> Values | None:
-    """Return the values in a YAML text; None if it cannot be read yet."""
+def _label(name: str) -> str:
+    bare = name.rstrip("0123456789")
+    known = f"web.field.{bare}"
+    return (
+        say(known)
+        if bare and "." not in bare and has(known)
+        else name or say("web.form.whole_request")
+    )
+
+
+def _needed(rules: Iterable[object]) -> bool:
+    return any(isinstance(rule, Text) and rule.needed for rule in rules)
+
+
+State = TypeVar("State", bound=Form)
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Filled(Generic[State]):
+    """A form as it was typed: what it says, and what is wrong at each field.
+
+    Where a field is wrong, the state has its default in that place; `shown` has what was typed.
+    """
+
+    state: State
+    shown: dict[str, str]
+    problems: dict[str, str]
+
+    @classmethod
+    def of(cls, kind: type[State], typed: Mapping[str, str]) -> Filled[State]:
+        """Read a form."""
+        given, problems = dict(typed), {}
+        try:
+            state = kind.model_validate(given)
+        except ValidationError as error:
+            problems = problems_of(error.errors(include_url=False))
+            state = kind.model_validate({n: t for n, t in given.items() if n not in problems})
+        for name, about in kind.model_fields.items():
+            if name not in given and not about.default and _needed(about.metadata):
+                problems[name] = say("web.form.missing")
+        return cls(state, as_typed(state.model_dump()) | given, problems)
+
+    @property
+    def problem(self) -> str:
+        """All that is wrong, as one text."""
+        return in_one_line(self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[State, Answer]):
+    """A form and its answer; where there is none, that of the form as it begins, to be hidden."""
+
+    form: Filled[State]
+    answer: Answer
+    problem: str
+
+    def page(self, request: Request, template: str, **more: Any) -> HTMLResponse:
+        """Render the screen of the form; `more` is what its own template needs."""
+        shared: dict[str, Any] = {
+            "shown": self.form.shown,
+            "problems": self.form.problems,
+            "answer": self.answer,
+            "problem": self.problem,
+            "link": getattr(self.answer, "link", None),
+            "yaml": getattr(self.answer, "yaml", None),
+        }
+        return page(request, template, status=422 if self.problem else 200, **(shared | more))
+
+
+def filled(
+    kind: type[State], typed: Mapping[str, str], answer: Callable[[State], Answer]
+) -> Answered[State, Answer]:
+    """Read a form and answer it."""
+    form, problem = Filled.of(kind, typed), ""
+    if form.problems:
+        return Answered(form, answer(kind()), say("web.script.see_fields"))
     try:
-        values = yaml_values(text, "the spec", SpecError)
-    except DiscreetError:
-        return None
-    return values if isinstance(values, dict) else None
+        found = answer(form.state)
+    except DiscreetError as error:
+        problem, found = str(error), answer(kind())
+    return Answered(form, found, problem)
+
+
+def reading(kind: type[State]) -> Any:
+    """Return the dependency of a page that takes this form, from its query or its body."""
+
+    async def read(request: Request) -> Filled[State]:
+        if request.method in ("GET", "HEAD"):
+            return Filled.of(kind, request.query_params)
+        sent = await request.form(max_files=0, max_fields=5_000)
+        return Filled.of(kind, {name: v for name, v in sent.items() if isinstance(v, str)})
+
+    return Depends(read)
+
+
+def as_typed(state: Mapping[str, Any]) -> dict[str, str]:
+    """Return the values of a state as a person would type them.
+
+    >>> as_typed({"epsilon": 1.0, "delta": 1e-06, "before": None, "every": True})
+    {'epsilon': '1', 'delta': '1e-06', 'before': '', 'every': 'true'}
+    """
+    return {name: _typed(value) for name, value in state.items()}
+
+
+def _typed(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)

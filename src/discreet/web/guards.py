@@ -30,6 +30,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.words import say
+
 __all__ = ["ADDRESS_LIMIT", "BODY_LIMIT", "Guard"]
 
 BODY_LIMIT = 1_000_000
@@ -104,11 +106,15 @@ class Guard:
             await _say(answer, scope, *refused)
             return
         entered = self._entered(scope, headers)
-        if entered is not None:
-            await entered(answer)
+        if entered is False:
+            await _say(answer, scope, 403, "token", say("web.door.token"), again=True)
+            return
+        if entered:
+            cookie = f"{self.cookie}={self.session}; Path=/; HttpOnly; SameSite=Strict"
+            await _send(answer, 303, b"", {"location": _here(scope), "set-cookie": cookie})
             return
         limit = self._limit(scope["path"])
-        too_large = (413, "too-large", f"What was sent is larger than {limit:,} bytes.")
+        too_large = (413, "too-large", say("web.door.too_large", limit=f"{limit:,}"))
         declared = headers.get("content-length", "0")
         if not declared.isdecimal() or int(declared[:20]) > limit:
             await _say(answer, scope, *too_large)
@@ -132,10 +138,9 @@ class Guard:
             return  # they left in the middle of what they sent: nobody is there to be told
         except Exception as error:
             where = _place(error)
-            sys.stderr.write(f"discreet: a fault of ours ({where}) at {scope['path'][:80]!r}\n")
+            sys.stderr.write(say("web.door.log", where=where, path=scope["path"][:80]) + "\n")
             if not started:
-                message = f"A fault of ours ({where}). Nothing more was done; please report it."
-                await _say(answer, scope, 500, "internal", message)
+                await _say(answer, scope, 500, "internal", say("web.door.fault", where=where))
 
     def _limit(self, path: str) -> int:
         found = [limit for start, limit in self.limits.items() if path.startswith(start)]
@@ -151,72 +156,42 @@ class Guard:
         host = headers.get("host", "")
         named = host if self.port is not None else re.sub(r":\d+$", "", host)
         if named not in self._hosts():
-            return 421, "host", "This page answers on its own loopback address only."
+            return 421, "host", say("web.door.host")
         if len(scope["path"]) + len(scope["query_string"]) > ADDRESS_LIMIT:
-            longest = f"This address is longer than {ADDRESS_LIMIT:,} characters."
-            return 414, "too-long", f"{longest} A spec of this length belongs in a file."
+            return 414, "too-long", say("web.door.too_long", limit=f"{ADDRESS_LIMIT:,}")
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         own = {f"http://{host}"}
         if origin is not None and origin not in own:
-            return 403, "origin", "This request came from another site."
+            return 403, "origin", say("web.door.elsewhere")
         linked = (
             scope["method"] == "GET"
             and headers.get("sec-fetch-mode") == "navigate"
             and headers.get("sec-fetch-dest") == "document"
         )
         if site not in (None, "same-origin", "none") and not linked:
-            return 403, "origin", "This request came from another site."
+            return 403, "origin", say("web.door.elsewhere")
         if scope["method"] not in _SAFE and origin is None and site != "same-origin":
-            return 403, "origin", "A request that changes something must say where it comes from."
+            return 403, "origin", say("web.door.no_origin")
         return None
 
-    def _entered(self, scope: Scope, headers: Headers) -> _Entry | None:
-        """Return the answer of the door itself: a redirect, a refusal, or nothing to pass on."""
+    def _entered(self, scope: Scope, headers: Headers) -> bool | None:
+        """Return whether someone just came in with a token; None for who is in, or needs no token.
+
+        False is someone who may not enter.
+        """
         if self.session is None:
             return None
         known = secrets.compare_digest(_cookie(headers, self.cookie), self.session)
-        given = [
-            value
-            for name, value in parse_qsl(scope["query_string"].decode("latin-1"))
-            if name == "token"
-        ]
+        pairs = parse_qsl(scope["query_string"].decode("latin-1"))
+        given = [value for name, value in pairs if name == "token"]
         if given and scope["method"] == "GET":
-            if self.token is not None and secrets.compare_digest(
-                given[0].encode(), self.token.encode()
-            ):
+            token = self.token
+            if token and secrets.compare_digest(given[0].encode(), token.encode()):
                 self.token = None
                 known = True
             if known:
-                return _Entry(scope, self.cookie, self.session)
-        if known or scope["path"].startswith("/static/"):
-            return None
-        return _Entry(scope, None, None)
-
-
-class _Entry:
-    """What the door answers to someone with a token, or without one."""
-
-    def __init__(self, scope: Scope, cookie: str | None, session: str | None) -> None:
-        self.scope = scope
-        self.cookie = cookie
-        self.session = session
-
-    async def __call__(self, send: Send) -> None:
-        if self.cookie is None:
-            await _say(
-                send,
-                self.scope,
-                403,
-                "token",
-                "Open the address that `discreet serve` printed; it works once, in one browser.",
-                again=True,
-            )
-            return
-        headers = {
-            "location": _here(self.scope),
-            "set-cookie": f"{self.cookie}={self.session}; Path=/; HttpOnly; SameSite=Strict",
-        }
-        await _send(send, 303, b"", headers)
+                return True
+        return None if known or scope["path"].startswith("/static/") else False
 
 
 def _here(scope: Scope) -> str:
@@ -250,16 +225,17 @@ async def _say(
     """Answer with a problem: JSON for programs, a small page for a person."""
     accepts = Headers(scope=scope).get("accept", "")
     if scope["path"].startswith("/api/") or "text/html" not in accepts:
-        body = json.dumps({"code": code, "message": message}).encode()
+        body = json.dumps({"code": code, "message": message, "fields": {}}).encode()
         await _send(send, status, body, {"content-type": "application/json"})
         return
     # A link from elsewhere comes without the cookie; the same link from this page comes with it.
-    way = f'<p><a href="{escape(_here(scope))}">Go on, if this browser has opened it.</a></p>'
+    way = f'<p><a href="{escape(_here(scope))}">{escape(say("web.door.go_on"))}</a></p>'
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Discreet</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="stylesheet" href="/static/discreet.css"></head><body><main class="alone">'
-        f"<h1>Not here</h1><p>{escape(message)}</p>{way if again else ''}</main></body></html>"
+        f"<h1>{escape(say('web.door.title'))}</h1><p>{escape(message)}</p>{way if again else ''}"
+        "</main></body></html>"
     )
     await _send(send, status, text.encode(), {"content-type": "text/html; charset=utf-8"})
 

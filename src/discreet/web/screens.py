@@ -1,38 +1,59 @@
-"""What all screens share: templates, navigation, and the block "how is this computed"."""
+"""What all screens share: templates, navigation, links, files, and "how is this computed"."""
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
+from markupsafe import escape
 from pydantic import BaseModel
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 from starlette.templating import Jinja2Templates
 
 from discreet import __version__
 from discreet.web.assets import vega_version
+from discreet.words import catalogue, say
 
-__all__ = ["REFUSED", "SCREENS", "How", "Problem", "Screen", "page", "templates"]
+__all__ = [
+    "REFUSED",
+    "SCREENS",
+    "How",
+    "Problem",
+    "Screen",
+    "as_yaml",
+    "command_of",
+    "how",
+    "link",
+    "page",
+    "templates",
+    "unbroken",
+    "yaml_file",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """One screen: its name in the navigation, its address, the module that serves it."""
+    """One screen: its name in the navigation, and the sub-package that serves it."""
 
     name: str
-    path: str
-    module: str
+    package: str
+
+    @property
+    def path(self) -> str:
+        """Its address."""
+        return f"/{self.package}"
 
 
-SCREENS = (
-    Screen("Tolerate", "/tolerate", "tolerate"),
-    Screen("Cost", "/cost", "cost"),
-    Screen("Series", "/series", "series"),
-    Screen("Release", "/release", "releasing"),
-    Screen("Ledger", "/ledger", "accounts"),
-    Screen("Explain", "/explain", "explain"),
+SCREENS = tuple(
+    Screen(name, name.lower())
+    for name in ("Tolerate", "Cost", "Series", "Release", "Ledger", "Explain")
 )
 
 
@@ -46,20 +67,44 @@ class How(BaseModel):
     command: str | None = None
 
 
+def how(name: str, *, python: str, command: str | None = None, **values: Any) -> How:
+    """Return how a number is computed, with the texts of that name in the catalogue."""
+    what, formula, source = (
+        say(f"web.how.{name}.{part}", **values) for part in ("what", "formula", "source")
+    )
+    return How(what=what, formula=formula, source=source, python=python, command=command)
+
+
+def command_of(name: str, flags: Mapping[str, Any]) -> str:
+    """Return the command line with these flags.
+
+    >>> command_of("horizon", {"rho": 0.01, "posterior_limit": 0.9})
+    'discreet horizon --rho 0.01 --posterior-limit 0.9'
+    """
+    words = ["discreet", name]
+    for key, value in flags.items():
+        words += [f"--{key.replace('_', '-')}", value if isinstance(value, str) else repr(value)]
+    return shlex.join(words)
+
+
 class Problem(BaseModel):
-    """What a JSON endpoint says when it cannot answer (status 422)."""
+    """What a JSON endpoint says when it cannot answer (status 422); `fields` says where."""
 
     code: str
     message: str
+    fields: dict[str, str] = {}
 
 
 #: What an endpoint declares beside its answer.
 REFUSED: dict[int | str, dict[str, Any]] = {422: {"model": Problem}}
 
 
+_CODE = re.compile("`([^`]*)`")
 templates = Jinja2Templates(directory=Path(__file__).parent / "templates")
 templates.env.trim_blocks = True
 templates.env.lstrip_blocks = True
+templates.env.globals["say"] = say
+templates.env.filters["code"] = lambda text: _CODE.sub(r"<code>\1</code>", escape(text))
 
 
 def page(
@@ -78,7 +123,55 @@ def page(
         "here": here,
         "version": __version__,
         "vega": vega_version(),
+        "texts": json.dumps(catalogue().entry("web.script")),
         "link": link,
         "yaml": yaml,
     }
     return templates.TemplateResponse(request, name, shared | context, status_code=status)
+
+
+def unbroken(words: str) -> str:
+    """Keep a number and its percent sign on one line."""
+    return words.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+# -- a state as a link, and as a YAML file that the command line accepts
+
+
+def link(path: str, state: Mapping[str, Any]) -> str:
+    """Return a path with the state as its query; what is empty is left out.
+
+    >>> link("/tolerate", {"after": 12.0, "before": 5, "fold": None, "formula": "3 + 1/p"})
+    '/tolerate?after=12&before=5&formula=3+%2B+1%2Fp'
+    """
+    pairs = [(name, _text(value)) for name, value in state.items() if value not in (None, "")]
+    return f"{path}?{urlencode(pairs)}" if pairs else path
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return str(value)
+
+
+def as_yaml(mapping: Mapping[str, Any], command: str = "") -> str:
+    """Return a mapping as YAML, with the command that reads it as a comment on top.
+
+    >>> print(as_yaml({"ratio": 3.0}, "discreet choose --file tolerance.yaml"), end="")
+    # discreet choose --file tolerance.yaml
+    ratio: 3.0
+    """
+    import yaml
+
+    text = str(yaml.safe_dump(dict(mapping), sort_keys=False, allow_unicode=True))
+    return f"# {command}\n{text}" if command else text
+
+
+def yaml_file(text: str, name: str) -> Response:
+    """Return a YAML text as a download; the name is one of ours, never one that was sent."""
+    disposition = f'attachment; filename="{name}"'
+    return Response(
+        text, media_type="application/yaml", headers={"Content-Disposition": disposition}
+    )

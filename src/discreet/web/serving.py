@@ -29,7 +29,7 @@ def serve(
     """
     home = Path(folder).resolve()
     if not home.is_dir():
-        raise InputError(f"{home.name} is not a folder; give --folder a folder to work in.")
+        raise InputError("web.serve.no_folder", name=home.name)
     listener = _listener(port)
     with contextlib.closing(listener):
         import uvicorn
@@ -80,7 +80,7 @@ def _quiet_end() -> Iterator[None]:
 def _listener(port: int) -> socket.socket:
     """Return a listening socket on loopback, or say that the port is taken."""
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
-        raise InputError(f"port is {port!r}; it must be a whole number from 0 to 65535.")
+        raise InputError("web.serve.port", port=port)
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -88,8 +88,5 @@ def _listener(port: int) -> socket.socket:
         listener.listen(128)
     except OSError as error:
         listener.close()
-        raise InputError(
-            f"port {port} cannot be used ({error.strerror}); another program has it, perhaps "
-            "`discreet serve` in another window. Take another with --port, or any with --port 0."
-        ) from None
+        raise InputError("web.serve.taken", port=port, why=error.strerror) from None
     return listener

@@ -23,8 +23,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
+from unicodedata import normalize
 
 from discreet.errors import DataError, DiscreetError, InputError, PolicyError
+from discreet.words import say
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -47,6 +49,7 @@ _KINDS = (".csv", ".parquet")
 _SQLITE = "sqlite:///"
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\\*?\[\]{}]")
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
+_SIGNS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # as the catalogue names them
 _NUMBER = re.compile(r"[\s+\-.,:/\d]*\d[\s+\-.,:/\d]*")
 
 
@@ -80,20 +83,17 @@ class Workfolder:
         """Return the absolute path of a name, or refuse it: nothing outside is ever reached."""
         long = max((len(part.encode()) for part in name.split("/")), default=0) > 200
         if not name or long or len(name) > 1_000 or _FORBIDDEN.search(name) or "://" in name:
-            raise InputError(
-                f"{what} is {name[:200]!r}; from the page it must be a plain name in the working "
-                "folder, such as visits.csv."
-            )
+            raise InputError("web.folder.plain_name", what=what, name=name[:200])
         root = self.root.resolve()
         path = Path(name)
         if path.is_absolute() or ".." in path.parts:
-            raise PolicyError(_outside(what, name))
+            raise PolicyError("web.folder.outside", what=what, name=name[:200])
         try:
             found = (root / path).resolve()
         except (OSError, RuntimeError, ValueError):
-            raise PolicyError(_outside(what, name)) from None
+            raise PolicyError("web.folder.outside", what=what, name=name[:200]) from None
         if not found.is_relative_to(root):
-            raise PolicyError(_outside(what, name))
+            raise PolicyError("web.folder.outside", what=what, name=name[:200])
         return found
 
     def _files(self, *suffixes: str) -> Iterator[Path]:
@@ -127,10 +127,10 @@ class Workfolder:
 
         path = self.inside(name, "spec")
         if path.suffix.lower() not in (".yaml", ".yml"):
-            raise InputError(f"spec is {name[:200]!r}; the name of a spec ends in .yaml.")
+            raise InputError("web.folder.not_spec", name=name[:200])
         if not path.is_file():
-            raise InputError(f"There is no spec {name[:200]!r} in the working folder.")
-        return text_of(path, "the spec")
+            raise InputError("web.folder.no_spec", name=name[:200])
+        return text_of(path, say("web.spec.is"))
 
     def ledgers(self) -> tuple[str, ...]:
         """Return the ledgers of the folder: those that specs name, and SQLite files."""
@@ -153,30 +153,28 @@ class Workfolder:
     def confine(self, spec: Spec, *, from_file: bool = False) -> None:
         """Refuse a spec that reaches outside; `from_file` for one read from the folder."""
         if spec.source is None:
-            raise InputError("source is missing; choose a file, or upload one.")
+            raise InputError("web.folder.no_source")
         if "://" not in spec.source:
             self.inside(spec.source, "source")
             if not spec.source.lower().endswith(_KINDS):
-                raise InputError(
-                    f"source is {spec.source[:200]!r}; its name must end in .csv or .parquet."
-                )
+                raise InputError("web.folder.ending", name=spec.source[:200])
         elif not from_file:
-            raise PolicyError(_by_file("source"))
+            raise PolicyError("web.folder.by_file", what="source")
         if spec.ledger.startswith(_SQLITE):
             self.inside(spec.ledger.removeprefix(_SQLITE), "ledger")
         elif not from_file:
-            raise PolicyError(_by_file("ledger"))
+            raise PolicyError("web.folder.by_file", what="ledger")
         self.inside(spec.output, "output")
         for name in (*_key_files(spec), *_tables(spec.promise_keys)):
-            self.inside(name, "a file of the spec")
+            self.inside(name, say("web.folder.spec_file"))
 
     def screened(self, name: str) -> Path:
         """Return the path of a file of data whose schema can be used, or refuse it."""
         path = self.inside(name, "source")
         if path.suffix.lower() not in _KINDS:
-            raise InputError(f"source is {name[:200]!r}; its name must end in .csv or .parquet.")
+            raise InputError("web.folder.ending", name=name[:200])
         if not path.is_file():
-            raise InputError(f"There is no file {name[:200]!r} in the working folder.")
+            raise InputError("web.folder.no_file", name=name[:200])
         _screened(path, path.suffix.lower(), uploaded=False)
         return path
 
@@ -216,9 +214,9 @@ class Workfolder:
             except FileExistsError:
                 continue
             except OSError as error:
-                raise InputError(f"The upload cannot be stored: {error.strerror}.") from None
+                raise InputError("web.upload.not_stored", why=error.strerror) from None
             return name
-        raise InputError(f"There are too many files called {stem}{suffix}; rename this one.")
+        raise InputError("web.upload.too_many", name=f"{stem}{suffix}")
 
 
 def folder_of(request: Request) -> Workfolder:
@@ -226,24 +224,11 @@ def folder_of(request: Request) -> Workfolder:
     return Workfolder(request.app.state.folder)
 
 
-def _outside(what: str, name: str) -> str:
-    return (
-        f"{what} is {name[:200]!r}, which lies outside the working folder; the page reaches "
-        "nothing beyond it. Put the file into the folder, or use the command line."
-    )
-
-
-def _by_file(what: str) -> str:
-    return (
-        f"The {what} is a URL. From the page only a spec file in the working folder may name a "
-        "database; write it there and open that file, or use discreet release."
-    )
-
-
 def _values(path: Path) -> dict[str, Any]:
     from discreet.reading import text_of, yaml_values
 
-    said = yaml_values(text_of(path, "the spec"), "the spec")
+    what = say("web.spec.is")
+    said = yaml_values(text_of(path, what), what)
     return said if isinstance(said, dict) else {}
 
 
@@ -265,14 +250,16 @@ def _tables(tolerance: object) -> list[str]:
 
 
 def _safe(filename: str) -> tuple[str, str]:
-    """Return the stem and the ending of an upload's name, of letters, digits, dots and dashes."""
+    """Return the stem and the ending of an upload's name, of letters of any script, and digits."""
     last = re.split(r"[/\\]", filename)[-1]
     stem, dot, ending = last.rpartition(".")
     suffix = f".{ending.lower()}"
     if not dot or suffix not in _KINDS:
-        raise InputError("Only files whose name ends in .csv or .parquet can be uploaded.")
-    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_")[:80]
-    return plain or "data", suffix
+        raise InputError("web.upload.ending")
+    # Some systems send ü as u and two dots, which are no letter by themselves.
+    plain = re.sub(r"[^\w-]+", "-", normalize("NFC", stem)).strip("-_")
+    short = plain.encode()[:80].decode(errors="ignore")
+    return short or "data", suffix
 
 
 def _bounded(stream: BinaryIO, *, text: bool) -> Iterator[bytes]:
@@ -282,33 +269,27 @@ def _bounded(stream: BinaryIO, *, text: bool) -> Iterator[bytes]:
     while chunk := stream.read(2**20):
         total += len(chunk)
         if total > MOST_BYTES:
-            raise InputError(
-                f"The file is larger than {MOST_BYTES // 2**20} MB, the most that can be uploaded; "
-                "put it into the working folder yourself, and name it."
-            )
+            raise InputError("web.upload.large", most=MOST_BYTES // 2**20)
         if text:
             _packed(chunk if total == len(chunk) else b"")
             try:
                 decoder.decode(chunk)
             except UnicodeDecodeError:
-                raise DataError(_NOT_TEXT) from None
+                raise DataError("web.file.not_text") from None
             if b"\0" in chunk:
-                raise DataError(_NOT_TEXT)
+                raise DataError("web.file.not_text")
         yield chunk
     try:
         decoder.decode(b"", final=text)
     except UnicodeDecodeError:
-        raise DataError(_NOT_TEXT) from None
+        raise DataError("web.file.not_text") from None
     if not total:
-        raise DataError("The file is empty.")
-
-
-_NOT_TEXT = "The file is not text in UTF-8; save it as CSV in UTF-8 (without UTF-16 or binary)."
+        raise DataError("web.file.empty")
 
 
 def _packed(start: bytes) -> None:
     if start.startswith(_PACKED):
-        raise DataError("The file is compressed, and nothing is unpacked here; upload plain CSV.")
+        raise DataError("web.file.packed")
 
 
 def _screened(path: Path, suffix: str, *, uploaded: bool) -> None:
@@ -316,22 +297,16 @@ def _screened(path: Path, suffix: str, *, uploaded: bool) -> None:
     try:
         names = _header(path) if suffix == ".csv" else _footer(path, uploaded=uploaded)
     except OSError as error:
-        raise InputError(f"The file cannot be read: {error.strerror}.") from None
+        raise InputError("web.file.unreadable", why=error.strerror) from None
     if len(names) > MOST_COLUMNS:
-        raise DataError(f"The file has {len(names):,} columns; at most {MOST_COLUMNS:,} are read.")
+        raise DataError("web.file.wide", columns=f"{len(names):,}", most=f"{MOST_COLUMNS:,}")
     for place, name in enumerate(names, start=1):
         if not name or len(name) > 200 or not name.isprintable():
-            raise DataError(
-                f"Column {place} has no name, or one that is long or not printable; give every "
-                "column a short name."
-            )
+            raise DataError("web.file.column_name", place=place)
         if _NUMBER.fullmatch(name):
-            raise DataError(
-                f"The name of column {place} is a number or a date, so the first line looks like "
-                "data; give the file a header line with names."
-            )
+            raise DataError("web.file.header_is_data", place=place)
     if len(set(names)) != len(names):
-        raise DataError("Two columns have the same name; rename one of them.")
+        raise DataError("web.file.same_names")
 
 
 def _header(path: Path) -> list[str]:
@@ -339,24 +314,25 @@ def _header(path: Path) -> list[str]:
         start = file.read(_HEADER)
     _packed(start)
     if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start:
-        raise DataError(_NOT_TEXT)
+        raise DataError("web.file.not_text")
     try:
         # A character may be cut in two at the end of what was read, and a name never ends there.
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(start)
         names = next(csv.reader(io.StringIO(text, newline=""), strict=True), [])
     except UnicodeDecodeError:
-        raise DataError(_NOT_TEXT) from None
+        raise DataError("web.file.not_text") from None
     except csv.Error:
-        raise DataError("The header line is not CSV; look at its quotes.") from None
+        raise DataError("web.file.header_quotes") from None
     if len(start) == _HEADER and len(text.splitlines()) < 2:
-        raise DataError(f"The header line is longer than {_HEADER:,} bytes; is it a CSV file?")
+        raise DataError("web.file.header_long", most=f"{_HEADER:,}")
     if not names:
-        raise DataError("The file has no header line; name its columns in the first line.")
+        raise DataError("web.file.no_header")
+    if len(names) == 1 and (found := re.search("[;\t|]", names[0])):
+        raise DataError("web.file.delimiter", sign=say(f"web.sign.{_SIGNS[found.group()]}"))
     return names
 
 
 def _footer(path: Path, *, uploaded: bool) -> list[str]:
-    refusal = "The file is not a whole Parquet file; write it again."
     size = path.stat().st_size
     with path.open("rb") as file:
         start = file.read(4)
@@ -364,7 +340,7 @@ def _footer(path: Path, *, uploaded: bool) -> list[str]:
         end = file.read(8)
     length = int.from_bytes(end[:4], "little")
     if size < 12 or start != b"PAR1" or end[4:] != b"PAR1" or length > min(size - 12, _FOOTER):
-        raise DataError(refusal)
+        raise DataError("web.file.not_parquet")
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -378,10 +354,8 @@ def _footer(path: Path, *, uploaded: bool) -> list[str]:
             expanded = sum(group.total_byte_size for group in groups)
             rows = max(int(said.num_rows), sum(int(group.num_rows) for group in groups))
     except (pa.ArrowException, OSError, ValueError, OverflowError):
-        raise DataError(refusal) from None
+        raise DataError("web.file.not_parquet") from None
     if uploaded and (rows > MOST_ROWS or expanded > MOST_EXPANDED):
-        raise DataError(
-            f"The file unfolds to more than {MOST_ROWS:,} rows or {MOST_EXPANDED // 2**30} GB, the "
-            "most that can be uploaded; put it into the working folder yourself, and name it."
-        )
+        most = {"rows": f"{MOST_ROWS:,}", "size": MOST_EXPANDED // 2**30}
+        raise DataError("web.upload.unfolds", **most)
     return names

@@ -1,6 +1,6 @@
 // Cost: tolerances side by side; a slider moves the first number of a sentence.
-import { announce, chart, header, how, live, rows, state, text } from "/static/discreet.js";
-import { reshaping } from "/static/conditions.js";
+import { announce, chart, header, how, live, rows, say, state, text } from "/static/discreet.js";
+import { reshaping } from "/static/sentences.js";
 
 const form = document.getElementById("asked");
 const results = document.getElementById("results");
@@ -31,7 +31,7 @@ if (form && results) {
       const way = document.createElement("a");
       way.className = "button";
       way.href = path;
-      way.textContent = `Release data under ${answer.names[place]}`;
+      way.textContent = say("take", { name: answer.names[place] });
       return way;
     }));
     text("shown", answer.shown);

@@ -5,6 +5,12 @@ export const quiet = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 document.documentElement.classList.add("live");
 
+// What scripts say by themselves comes with the page, from the catalogue; {names} are filled in.
+const texts = JSON.parse(document.documentElement.dataset.texts);
+export function say(name, values = {}) {
+  return texts[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
+}
+
 // Say something to a screen reader, when its reader has a moment.
 let announced = 0;
 export function announce(text) {
@@ -33,33 +39,93 @@ document.addEventListener("click", async (event) => {
   try {
     await navigator.clipboard.writeText(copy.href);
     const before = copy.textContent;
-    copy.textContent = "Copied";
-    announce("The link is copied.");
+    copy.textContent = say("copied");
+    announce(say("link_copied"));
     window.setTimeout(() => { copy.textContent = before; }, 1600);
   } catch {
     window.location.href = copy.href;
   }
 });
 
-// Ask the server; a refusal becomes an Error with the words of the problem.
+// Ask the server; a refusal becomes an Error with the words of the problem, and where it is.
 export async function ask(url, options = {}) {
-  const answer = await fetch(url, { headers: { Accept: "application/json" }, ...options });
+  let answer;
+  try {
+    answer = await fetch(url, { headers: { Accept: "application/json" }, ...options });
+  } catch (error) {
+    throw error.name === "AbortError" ? error : new Error(say("no_answer"));
+  }
   const body = await answer.json().catch(() => ({}));
   if (!answer.ok) {
-    const error = new Error(body.message || "The page does not answer; is `discreet serve` still running?");
+    const error = new Error(body.message || say("no_page"));
     error.code = body.code;
+    error.fields = body.fields;
     throw error;
   }
   return body;
 }
 
+// Fetch a page of the server that has an element of that id; anything else is said as an Error.
+export async function fetched(url, id, options = {}) {
+  let answer;
+  try {
+    answer = await fetch(url, { headers: { Accept: "text/html" }, ...options });
+  } catch (error) {
+    throw error.name === "AbortError" ? error : new Error(say("no_answer"));
+  }
+  const made = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (made.getElementById(id)) return made;
+  throw new Error(made.querySelector("main p")?.textContent || say("no_page"));
+}
+
+// Say at each field what is wrong with it, as the server's page does; return whether all were told.
+export function mark(form, problems) {
+  let complete = Object.keys(problems || {}).length > 0;
+  for (const told of form.querySelectorAll(".wrong")) told.remove();
+  for (const field of form.querySelectorAll("[aria-invalid]")) {
+    field.removeAttribute("aria-invalid");
+    const rest = (field.getAttribute("aria-describedby") || "").split(" ").filter((id) => id && !id.startsWith("p-"));
+    if (rest.length) field.setAttribute("aria-describedby", rest.join(" "));
+    else field.removeAttribute("aria-describedby");
+  }
+  for (const [name, words] of Object.entries(problems || {})) {
+    const found = form.elements.namedItem(name);
+    const field = found instanceof RadioNodeList ? found[0] : found;
+    if (!field || field.type === "hidden") { complete = false; continue; }
+    // Below a sentence with several blanks it is said which of them is meant.
+    const label = field.closest(".sentence") && field.getAttribute("aria-label");
+    const told = Object.assign(document.createElement("span"), {
+      className: "wrong",
+      id: `p-${name.replaceAll(" ", "_")}`,
+      textContent: label ? say("at", { field: label, problem: words }) : words,
+    });
+    (field.closest(".field, .sentence") || field.parentElement).append(told);
+    field.setAttribute("aria-invalid", "true");
+    const before = field.getAttribute("aria-describedby");
+    field.setAttribute("aria-describedby", before ? `${before} ${told.id}` : told.id);
+    for (let part = field.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+  }
+  return complete;
+}
+
+// What no longer answers the form is faded and cannot be used: no link, no button, no state.
+export function stale(parts, is, whole = true) {
+  for (const part of parts) {
+    part.classList.toggle("stale", is);
+    part.inert = is;
+  }
+  const kept = document.querySelector(".head .state");
+  if (kept && whole) kept.hidden = is;
+}
+
 // Keep a form live: each change sends the form as a query to `url` and renders the answer. One
 // request is in flight, and the newest wins. What the server refuses is said in the element with
-// data-problem, and the numbers shown stay, faded, until they are true again. What `send` is given
-// joins the query, functions by what they return when it is sent.
+// data-problem and at its fields, and the numbers shown stay, faded and out of use, until they are
+// true again. What `send` is given joins the query, functions by what they return when it is sent.
 export function live(form, url, render, options = {}) {
   const problem = options.problem || form.querySelector("[data-problem]");
   const results = options.results || [];
+  const whole = !options.problem;  // whether this is what the form is about, not one part more
   let busy = false;
   let waiting = null;
   const query = () => new URLSearchParams(new FormData(form));
@@ -74,14 +140,17 @@ export function live(form, url, render, options = {}) {
     const fade = window.setTimeout(() => results.forEach((part) => part.classList.add("stale")), 300);
     try {
       const answer = await ask(`${url}?${asked}`);
-      if (problem) problem.textContent = "";
-      results.forEach((part) => part.classList.remove("stale"));
+      problem.textContent = "";
+      if (whole) mark(form, {});
+      for (const part of results) part.hidden = false;
+      stale(results, false, whole);
       // The second says whether a newer state is already wanted.
       render(answer, waiting !== null, extra);
     } catch (error) {
       if (waiting === null) {
-        if (problem) problem.textContent = error.message;
-        results.forEach((part) => part.classList.add("stale"));
+        const told = whole && mark(form, error.fields);
+        problem.textContent = told ? say("see_fields") : error.message;
+        stale(results, true, whole);
       }
     } finally {
       window.clearTimeout(fade);

@@ -1,17 +1,18 @@
 // The screen Explain: the promise and the suspicion go to the server; words and pictures come back.
-import { announce, facts, how, live, rows, state, text } from "/static/discreet.js";
+import { announce, facts, how, live, rows, say, state, text } from "/static/discreet.js";
 import { picture } from "/static/pictures.js";
 
 const form = document.getElementById("explain-form");
 const results = document.getElementById("results");
-const numbers = {
-  pure: ["epsilon"], approximate: ["epsilon", "delta"], probabilistic: ["epsilon", "delta"], concentrated: ["rho"],
-};
 
-// Show the numbers that this kind of promise has, and the words for whom they are.
+// Show the numbers that this kind of promise has, and the words for whom they are. What is hidden
+// is not sent.
 function arrange() {
-  const wanted = numbers[form.elements.kind.value];
-  for (const part of form.querySelectorAll("[data-number]")) part.hidden = !wanted.includes(part.dataset.number);
+  const wanted = form.elements.kind.selectedOptions[0].dataset.numbers.split(" ");
+  for (const part of form.querySelectorAll("[data-number]")) {
+    part.hidden = !wanted.includes(part.dataset.number);
+    part.querySelector("input").disabled = part.hidden;
+  }
   const audience = form.elements.audience.value;
   for (const part of document.querySelectorAll("[data-audience]")) part.hidden = part.dataset.audience !== audience;
 }
@@ -22,7 +23,6 @@ function part(name, lines) {
 }
 
 function show(answer) {
-  results.hidden = false;
   text("headline", answer.headline);
   text("note", answer.note);
   for (const [audience, told] of Object.entries(answer.told)) {
@@ -45,7 +45,7 @@ function show(answer) {
   if (answer.icons) picture("icons", answer.icons, answer.icons_caption);
   picture("curve", answer.curve, answer.curve_caption);
   state(answer.link, answer.yaml);
-  announce(`At most ${answer.headline}, ${answer.note}`);
+  announce(say("at_most", answer));
 }
 
 form.addEventListener("input", arrange);

@@ -1,5 +1,5 @@
 // The participant's view: two sliders and a choice; the odds come from the server.
-import { announce, how, live, rows, state, text } from "/static/discreet.js";
+import { announce, how, live, rows, say, state, text } from "/static/discreet.js";
 import { picture } from "/static/pictures.js";
 
 const form = document.getElementById("me-form");
@@ -13,7 +13,6 @@ function slider(id, spoken) {
 }
 
 function show(answer) {
-  results.hidden = false;
   slider("suspect", answer.suspect_text);
   text("before", answer.before);
   text("after", answer.after);
@@ -28,7 +27,7 @@ function show(answer) {
     how("join-how", answer.how_joining);
   }
   state(answer.link, null);
-  announce(`From ${answer.before} to at most ${answer.after}`);
+  announce(say("from_to", answer));
 }
 
 live(form, "/api/explain/me", show, { results: [results] }).send({});

@@ -1,12 +1,12 @@
 // The screen Release: sends what was typed, and puts the server's page in place. Nothing is computed.
 
-import { announce } from "/static/discreet.js";
+import { announce, fetched, mark, say, stale } from "/static/discreet.js";
 
 const WAIT = 250;
 
 const specForm = document.getElementById("spec-form");
 const yamlForm = document.getElementById("yaml-form");
-const problemOf = (page) => page.querySelector("#look-body .notice");
+const problem = document.getElementById("look-problem");
 
 let running = null;
 let timer = 0;
@@ -15,13 +15,11 @@ let timer = 0;
 async function pageOf(fields) {
   if (running) running.abort();
   running = new AbortController();
-  const answer = await fetch("/release/look", {
+  return fetched("/release/look", "look-body", {
     method: "POST",
     body: new URLSearchParams(fields),
-    headers: { Accept: "text/html" },
     signal: running.signal,
   });
-  return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
 
 function put(page, id) {
@@ -62,22 +60,18 @@ function putLook(page) {
 }
 
 async function show(fields, { shape, fromYaml }) {
-  const body = document.getElementById("look-body");
-  const fade = window.setTimeout(() => body.classList.add("stale"), 300);
+  outdated();
   let page;
   try {
     page = await pageOf(fields);
   } catch (error) {
-    if (error.name !== "AbortError") {
-      body.replaceChildren(Object.assign(document.createElement("p"), {
-        className: "notice",
-        textContent: "The page does not answer; is `discreet serve` still running?",
-      }));
-    }
+    if (error.name === "AbortError") return;
+    problem.textContent = error.message;
+    document.getElementById("look-body").replaceChildren();
+    // The other side says what was typed before; typing here once more asks again.
+    stale([fromYaml ? specForm : yamlForm], true);
+    announce(error.message);
     return;
-  } finally {
-    window.clearTimeout(fade);
-    body.classList.remove("stale");
   }
   const readable = page.querySelector("#fields [name='account']");
   if (fromYaml ? readable : shape) putFields(page);
@@ -85,7 +79,11 @@ async function show(fields, { shape, fromYaml }) {
     const text = page.getElementById("spec");
     if (text && text.value) document.getElementById("spec").value = text.value;
   }
+  mark(specForm, JSON.parse(page.getElementById("field-problems").dataset.problems));
   putLook(page);
+  stale([specForm, yamlForm], false);
+  const words = page.getElementById("look-problem").textContent;
+  problem.textContent = words;
   const link = page.getElementById("state-link");
   if (link) {
     window.history.replaceState(null, "", link.getAttribute("href"));
@@ -94,12 +92,17 @@ async function show(fields, { shape, fromYaml }) {
       if (fresh && old) old.href = fresh.getAttribute("href");
     }
   }
-  const said = problemOf(document);
   const number = document.querySelector("#look-body .number");
-  announce(said ? said.textContent : number ? number.textContent : "More is still to be said.");
+  announce(words || (number ? number.textContent : say("more_needed")));
+}
+
+// Until the answer is there, the dry run is that of another spec: it cannot be used.
+function outdated() {
+  stale([document.getElementById("look-body")], true);
 }
 
 function later(fields, options) {
+  outdated();
   window.clearTimeout(timer);
   timer = window.setTimeout(() => show(fields(), options), WAIT);
 }
@@ -142,8 +145,7 @@ for (const form of document.querySelectorAll("form[data-most]")) {
     problem.textContent = "";
     if (file && file.size > most) {
       event.preventDefault();
-      problem.textContent = `The file is larger than ${Math.floor(most / 1048576)} MB, the most that `
-        + "can be uploaded; put it into the working folder yourself, and name it.";
+      problem.textContent = form.dataset.large;
     }
   });
 }
@@ -153,7 +155,7 @@ const make = document.getElementById("make");
 if (make) {
   make.addEventListener("submit", () => {
     const button = make.querySelector("button");
-    button.textContent = "Charging and releasing…";
+    button.textContent = say("charging");
     window.setTimeout(() => { button.disabled = true; }, 0);
   });
   window.addEventListener("pageshow", (event) => {

@@ -1,5 +1,5 @@
 // The screen Series: two questions of one form, each with its own request in flight.
-import { announce, header, how, live, rows, sentences, state, text } from "/static/discreet.js";
+import { announce, header, how, live, rows, say, sentences, state, text } from "/static/discreet.js";
 import { picture } from "/static/pictures.js";
 
 const form = document.getElementById("series-form");
@@ -13,7 +13,7 @@ function showBelief(answer) {
   text("sentence", answer.sentence);
   text("limit-word", answer.limit_word);
   rows("strengths", answer.lines);
-  header("steps", ["releases", "after", ...answer.strengths]);
+  header("steps", [say("releases"), say("after"), ...answer.strengths]);
   rows("steps", answer.steps);
   sentences("belief-notes", answer.notes);
   how("belief-how", answer.how);
@@ -23,7 +23,6 @@ function showBelief(answer) {
 }
 
 function showPlan(answer) {
-  plan.hidden = false;
   text("plan-headline", answer.headline);
   text("plan-each", answer.each_of);
   text("plan-accuracy", answer.accuracy);

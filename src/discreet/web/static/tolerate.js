@@ -2,12 +2,13 @@
 import {
   announce, chart, facts, header, how, live, rows, sentences, state, text,
 } from "/static/discreet.js";
-import { reshaping } from "/static/conditions.js";
+import { reshaping } from "/static/sentences.js";
 import { rack } from "/static/handles.js";
 
 const form = document.getElementById("asked");
 const results = document.getElementById("results");
 const profile = document.getElementById("profile");
+const curved = document.getElementById("curve-part");
 let resting = 0;
 let mapped = 0;  // when the map was drawn last
 
@@ -20,7 +21,7 @@ function start() {
     if (axis) axis.value = "";
     speaking.send({});
   });
-  const speaking = live(form, "/api/tolerate", render, { results: [results, profile] });
+  const speaking = live(form, "/api/tolerate", render, { results: [results, profile, curved] });
   const send = (extra) => speaking.send(extra);
   const [curve, field] = [["draggable", "tolerated"], ["draggable-map", "ratios"]].map(
     ([stage, picture]) => rack(document.getElementById(stage), document.getElementById(picture), send),

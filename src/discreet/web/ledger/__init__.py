@@ -7,59 +7,54 @@ names. Everything here reads; the one thing that a person may write is a grant (
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
-from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InputError
-from discreet.web.dry_run import named_ledger
-from discreet.web.raise_cap import router as grants
-from discreet.web.release_words import amount_words, promise_words
-from discreet.web.screens import REFUSED, How, page
+from discreet.statements.presenter import limit_text, promise_line, spent_text
+from discreet.web.forms import Filled, Form, Text, reading
+from discreet.web.ledger.raise_cap import router as grants
+from discreet.web.release.dry_run import named_ledger
+from discreet.web.screens import REFUSED, how, link, page
 from discreet.web.workfolder import folder_of
+from discreet.words import has, say
 
 if TYPE_CHECKING:
-    from discreet.ledger import Amount, Entry, Ledger, Verification
+    from discreet.ledger import Entry, Ledger, Verification
 
 __all__ = ["router"]
 
 router = APIRouter()
 router.include_router(grants)
 SHOWN = 500
-_KINDS = {
-    "begin": "ledger begun",
-    "open": "account opened",
-    "promise": "promise made",
-    "withdraw": "promise withdrawn",
-    "grant": "cap raised",
-    "reserve": "release charged",
-    "commit": "release stored",
-    "charge": "charged from elsewhere",
-    "plan": "plan registered",
-    "slot": "slot of a plan taken",
-}
-HOW_SPENT = How(
-    what="spent and left",
-    formula=(
-        "Spent is the exact sum of everything charged: Σε (pure), Σε and Σδ (basic), Σρ and Σδ "
-        "(zcdp). Left is the cap less that, never below 0. Shown rounded: spent up, left down."
-    ),
-    source=(
-        "Budgets chosen as one goes still add up: Rogers, Roth, Ullman and Vadhan 2016 (ε and δ); "
-        "Whitehouse, Ramdas, Rogers and Wu 2023 (ρ)."
-    ),
+HOW_SPENT = how(
+    "spent",
     python="discreet.Ledger.open(url).show(account)",
     command="discreet ledger show --ledger sqlite:///ledger.db",
 )
-HOW_VERIFIED = How(
-    what="the verification",
-    formula="hash of an entry = SHA-256(its text, which holds the hash of the entry before it)",
-    source="Haber and Stornetta 1991. Every sum is recomputed from the charges as well.",
+HOW_VERIFIED = how(
+    "verified",
     python="discreet.Ledger.open(url).verify(head)",
     command="discreet ledger verify --ledger sqlite:///ledger.db",
 )
+Name = Annotated[str, Text()]
+
+
+class LedgerForm(Form):
+    """Which ledger is shown, by its name or by a spec file that names it, and which account."""
+
+    ledger: Name = ""
+    file: Name = ""
+    account: Name = ""
+
+
+class VerifyForm(LedgerForm):
+    """A ledger to verify, against a head that was kept."""
+
+    verify: bool = False
+    head: Name = ""
 
 
 class Line(BaseModel):
@@ -111,12 +106,12 @@ class Verified(BaseModel):
     since_head: int | None
 
 
-def sheet(name: str, ledger: Ledger, account: str | None = None) -> Sheet:
+def sheet(name: str, ledger: Ledger, account: str = "") -> Sheet:
     """Return a ledger as it stands, or one account of it."""
-    accounts = [one for one in ledger.accounts() if account in (None, one.name)]
-    if account is not None and not accounts:
-        raise InputError(f"There is no account {account[:100]!r} in {name}.")
-    entries = ledger.entries() if account is None else ledger.entries(account)
+    accounts = [one for one in ledger.accounts() if account in ("", one.name)]
+    if account and not accounts:
+        raise InputError("web.ledger.no_account", account=account[:100], name=name)
+    entries = ledger.entries(account) if account else ledger.entries()
     stored = {entry.release_id for entry in entries if entry.kind == "commit"}
     standings = [
         Standing(
@@ -125,11 +120,11 @@ def sheet(name: str, ledger: Ledger, account: str | None = None) -> Sheet:
             adjacency=one.adjacency.value,
             filter=one.filter.value,
             coordinates=[] if one.cap is None else list(one.filter.coordinates),
-            spent=amount_words(one.spent.to_dict("up"), "up"),
-            cap=_limit(one.cap),
-            left=_limit(one.remaining),
+            spent=spent_text(one.spent),
+            cap=limit_text(one.cap),
+            left=limit_text(one.remaining),
             unfinished=[str(entry.release_id) for entry in ledger.unfinished(one.name)],
-            promises=[promise_words(promise) for promise in ledger.promises(one)],
+            promises=[promise_line(promise) for promise in ledger.promises(one)],
         )
         for one in accounts
     ]
@@ -142,17 +137,13 @@ def sheet(name: str, ledger: Ledger, account: str | None = None) -> Sheet:
     )
 
 
-def _limit(amount: Amount | None) -> str:
-    return "no limit" if amount is None else amount_words(amount.to_dict("down"), "down")
-
-
 def _what(entry: Entry) -> str:
     from discreet.ledger import Amount
 
-    words = _KINDS.get(entry.kind, entry.kind)
-    if entry.kind != "grant":
-        return words
-    return f"{words} by {amount_words(Amount.restored(entry.said['add']).to_dict('up'), 'up')}"
+    name = f"web.entry.{entry.kind}"
+    if entry.kind == "grant":
+        return say(name, amount=spent_text(Amount.restored(entry.said["add"])))
+    return say(name) if has(name) else entry.kind
 
 
 def _line(entry: Entry, stored: set[str | None]) -> Line:
@@ -162,7 +153,7 @@ def _line(entry: Entry, stored: set[str | None]) -> Line:
         when=entry.at[:19].replace("T", " "),
         what=_what(entry),
         account=entry.account or "",
-        cost="" if entry.cost is None else amount_words(entry.cost.to_dict("up"), "up"),
+        cost="" if entry.cost is None else spent_text(entry.cost),
         release_id=entry.release_id or entry.plan_id or "",
         why=str(said.get("purpose") or said.get("reason") or ""),
         who=str(said.get("approver") or said.get("who") or ""),
@@ -172,69 +163,56 @@ def _line(entry: Entry, stored: set[str | None]) -> Line:
 
 @router.get("/ledger", include_in_schema=False)
 def ledger_page(
-    request: Request,
-    ledger: str | None = None,
-    file: str | None = None,
-    account: str | None = None,
-    verify: bool = False,
-    head: str | None = None,
+    request: Request, sent: Annotated[Filled[VerifyForm], reading(VerifyForm)]
 ) -> Response:
     """The screen: the ledger that was named, else the one that was written to last."""
-    folder = folder_of(request)
+    folder, asked = folder_of(request), sent.state
     known = folder.ledgers()
     shown: Sheet | None = None
     found: Verification | None = None
-    problem = ""
-    if ledger is None and file is None and known:
+    problem, ledger = sent.problem, asked.ledger
+    if not (ledger or asked.file) and known:
         # The one that was written to last is the one that someone has just worked with.
         ledger = max(known, key=lambda name: folder.inside(name).stat().st_mtime)
     try:
-        if ledger is not None or file is not None:
-            name, book = named_ledger(folder, ledger, file)
-            if verify:
-                found = book.verify(head.strip() if head and head.strip() else None)
-            shown = sheet(name, book, account or None)
+        if (ledger or asked.file) and not problem:
+            name, book = named_ledger(folder, ledger, asked.file)
+            if asked.verify:
+                found = book.verify(asked.head or None)
+            shown = sheet(name, book, asked.account)
     except DiscreetError as error:
         problem = str(error)
-    which = f"file={quote(file)}" if file is not None else f"ledger={quote(ledger or '')}"
+    which = {"file": asked.file} if asked.file else {"ledger": ledger}
     return page(
         request,
         "ledger.html",
         status=422 if problem else 200,
-        link=f"/ledger?{which}" if shown is not None else None,
-        which={"file": file} if file is not None else {"ledger": ledger},
+        link=link("/ledger", which) if shown is not None else None,
+        which=which,
         known=known,
         ledger=ledger,
-        account=account,
         shown=shown,
         most=SHOWN,
         found=found,
-        head=head or "",
+        head=asked.head,
         problem=problem,
         how_spent=HOW_SPENT,
         how_verified=HOW_VERIFIED,
     )
 
 
-Name = Annotated[str | None, Query(max_length=1000)]
-
-
 @router.get("/api/ledger", responses=REFUSED)
-def ledger_sheet(
-    request: Request, ledger: Name = None, file: Name = None, account: Name = None
-) -> Sheet:
+def ledger_sheet(request: Request, form: Annotated[LedgerForm, Query()]) -> Sheet:
     """Return the accounts and entries of a ledger in the working folder."""
-    name, book = named_ledger(folder_of(request), ledger, file)
-    return sheet(name, book, account)
+    name, book = named_ledger(folder_of(request), form.ledger, form.file)
+    return sheet(name, book, form.account)
 
 
 @router.get("/api/ledger/verify", responses=REFUSED)
-def ledger_verified(
-    request: Request, ledger: Name = None, file: Name = None, head: Name = None
-) -> Verified:
+def ledger_verified(request: Request, form: Annotated[VerifyForm, Query()]) -> Verified:
     """Recompute the chain of a ledger; with `head`, look also for that hash in it."""
-    _, book = named_ledger(folder_of(request), ledger, file)
-    found = book.verify(head)
+    _, book = named_ledger(folder_of(request), form.ledger, form.file)
+    found = book.verify(form.head or None)
     return Verified(
         verified=found.verified,
         entries=found.entries,

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.errors import InputError
-from discreet.web.forms import KINDS, readable
-from discreet.web.links import link
+from discreet.web.release.spec_form import KINDS, readable
+from discreet.web.screens import link
+from discreet.words import say
 
 __all__ = ["missing", "promise_of", "release_link", "start"]
 
@@ -56,7 +57,7 @@ def promise_of(text: str | None) -> dict[str, Any]:
         return {}
     values = readable(text) if len(text) <= _LONGEST else None
     if values is None or len(values) != 1 or not values.keys() <= {"tolerance", "budget"}:
-        raise InputError("promise must be YAML with one key, tolerance or budget; choose it anew.")
+        raise InputError("web.release.odd_promise")
     return values
 
 
@@ -84,43 +85,42 @@ def missing(values: Mapping[str, Any]) -> list[str]:
     unit = protect if isinstance(protect, Mapping) else {}
     named = unit.get("unit") == "record"
     needed = {
-        "which file holds the data": values.get("source"),
-        "the account: whose budget is charged": values.get("account"),
-        "the purpose of the release": values.get("purpose"),
-        "the column that names a person": named or unit.get("column"),
-        "the most rows of one person that count": named or unit.get("rows"),
-        "what may be learned, or the budget": values.get("tolerance") or values.get("budget"),
-        "at least one statistic": values.get("statistics"),
+        "source": values.get("source"),
+        "account": values.get("account"),
+        "purpose": values.get("purpose"),
+        "column": named or unit.get("column"),
+        "rows": named or unit.get("rows"),
+        "promise": values.get("tolerance") or values.get("budget"),
+        "statistics": values.get("statistics"),
     }
+    found = [say(f"web.missing.{name}") for name, there in needed.items() if not there]
     entries = values.get("statistics")
     for place, entry in enumerate(entries if isinstance(entries, list) else [], start=1):
-        for what, there in _needs(entry).items():
-            needed[f"statistic {place}: {what}"] = there
-    return [words for words, there in needed.items() if not there]
+        for what in _needs(entry):
+            found.append(say("web.missing.statistic", place=place, what=what))
+    return found
 
 
-_BOUNDED = ("sum", "mean", "variance", "quantile")
+_NEEDED = {
+    **dict.fromkeys(("sum", "mean", "variance"), ("bounds", "resolution")),
+    "quantile": ("bounds", "resolution", "at"),
+    "histogram": ("edges",),
+    "randomized": ("answers", "keep"),
+    "best": ("score", "of", "candidates"),
+}
 
 
-def _needs(entry: object) -> dict[str, Any]:
-    """Return what a statistic needs and whether it is there; of an odd one, nothing."""
+def _needs(entry: object) -> list[str]:
+    """Return what a statistic still needs, in words; of an odd one, nothing."""
     kinds = [kind for kind in KINDS if isinstance(entry, Mapping) and kind in entry]
     if len(kinds) != 1 or not isinstance(entry, Mapping):
-        return {}
-    kind, needed = kinds[0], {}
-    if kind != "count":
-        needed["its column" if kind != "best" else "what is chosen"] = entry[kind]
-    if kind in _BOUNDED:
-        needed |= {"its bounds": entry.get("bounds"), "its resolution": entry.get("resolution")}
-    more = {
-        "quantile": {"at which share": "at"},
-        "histogram": {"its edges": "edges"},
-        "randomized": {"the answers": "answers", "the probability of the true one": "keep"},
-        "best": {"its score": "score", "its column": "of", "its candidates": "candidates"},
-    }
-    needed |= {words: entry.get(name) for words, name in more.get(kind, {}).items()}
+        return []
+    kind = kinds[0]
+    found = [say(f"web.missing.{name}") for name in _NEEDED.get(kind, ()) if not entry.get(name)]
+    if kind != "count" and not entry[kind]:
+        found.insert(0, say("web.missing.what" if kind == "best" else "web.missing.own_column"))
     by, keys = entry.get("by") or [], entry.get("keys") or {}
     if isinstance(by, list) and isinstance(keys, Mapping) and "discover" not in keys:
-        named = [column for column in by if isinstance(column, str)]
-        needed |= {f"the public keys of {column}": keys.get(column) for column in named}
-    return needed
+        named = [column for column in by if isinstance(column, str) and not keys.get(column)]
+        found += [say("web.missing.keys", column=column) for column in named]
+    return found

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import ValidationInfo, field_validator
 
 from discreet.beliefs import Prior
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, ProbabilisticDP, PureDP
-from discreet.web.percents import share
-from discreet.web.problems import FormState
+from discreet.reports.sentences import AUDIENCES
+from discreet.web.forms import Choice, Form, Number, Text, refused, share
 
-__all__ = ["KINDS", "ExplainState", "KindOfPromise", "MeState", "PromiseState"]
+__all__ = ["KINDS", "ExplainForm", "KindOfPromise", "PromiseForm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +34,20 @@ KINDS = {
 }
 
 
-Kind = Literal["pure", "approximate", "probabilistic", "concentrated"]
+_BUDGET = Number(low=0, high=1000)
+_PERCENT = Number(above=0, high=100, unit="percent")
 
 
-class PromiseState(FormState):
+class PromiseForm(Form):
     """A published promise, as its curators state it."""
 
-    kind: Kind = "pure"
-    epsilon: float = Field(default=1.0, ge=0, le=1000, allow_inf_nan=False)
-    delta: float = Field(default=1e-6, ge=0, lt=1, allow_inf_nan=False)
-    rho: float = Field(default=0.1, ge=0, le=1000, allow_inf_nan=False)
-    adjacency: Literal["add-remove", "replace", "local"] = "add-remove"
-    unit: str = Field(default="one person", min_length=1, max_length=80)
-    confidence: float = Field(default=99, gt=0, lt=100, allow_inf_nan=False)
+    kind: Annotated[str, Choice(tuple(KINDS))] = "pure"
+    epsilon: Annotated[float, _BUDGET] = 1.0
+    delta: Annotated[float, Number(low=0, below=1)] = 1e-6
+    rho: Annotated[float, _BUDGET] = 0.1
+    adjacency: Annotated[str, Choice(("add-remove", "replace", "local"))] = "add-remove"
+    unit: Annotated[str, Text(80, needed=True)] = "one person"
+    confidence: Annotated[float, Number(above=0, below=100, unit="percent")] = 99.0
 
     def guarantee(self) -> Guarantee:
         """Return the promise itself."""
@@ -59,6 +60,14 @@ class PromiseState(FormState):
             case "probabilistic":
                 return ProbabilisticDP(self.epsilon, self.delta, adjacency=where)
         return ZCDP(self.rho, adjacency=where)
+
+    @property
+    def python(self) -> str:
+        """The promise as a Python expression."""
+        words = [repr(value) for value in self.numbers().values()]
+        if self.adjacency != "add-remove":
+            words.append(f"adjacency={self.adjacency!r}")
+        return f"{KINDS[self.kind].python}({', '.join(words)})"
 
     def numbers(self) -> dict[str, float]:
         """Return the numbers that this kind of promise has, by name."""
@@ -84,13 +93,20 @@ class PromiseState(FormState):
         return said
 
 
-class ExplainState(PromiseState):
+class ExplainForm(PromiseForm):
     """What the form of the screen says; probabilities are percentages, as people type them."""
 
-    before: float | None = Field(default=30, gt=0, le=100, allow_inf_nan=False)
-    value: float = Field(default=100, gt=0, le=100, allow_inf_nan=False)
-    audience: Literal["public", "technical", "regulator"] = "public"
     every: bool = False
+    before: Annotated[float | None, Number(above=0, high=100, unit="percent", optional=True)] = 30.0
+    value: Annotated[float, _PERCENT] = 100.0
+    audience: Annotated[str, Choice(AUDIENCES)] = "public"
+
+    @field_validator("before")
+    @classmethod
+    def _said_or_every(cls, before: float | None, info: ValidationInfo) -> float | None:
+        if before is None and not info.data.get("every"):
+            raise refused("web.explain.no_before")
+        return before
 
     def prior(self) -> Prior | None:
         """Return the belief before, or None for every one."""
@@ -102,21 +118,3 @@ class ExplainState(PromiseState):
         """Return the flags of `discreet explain` that ask this."""
         said = self.flags_at(self.prior())
         return said if self.audience == "public" else said | {"audience": self.audience}
-
-
-class MeState(PromiseState):
-    """One participant's own worry about a promise."""
-
-    suspect: float = Field(default=30, gt=0, le=100, allow_inf_nan=False)
-    about: Literal["being in", "a value"] = "being in"
-    knows: Literal["everyone else", "a hunch"] = "everyone else"
-    without: float = Field(default=10, ge=0, le=100, allow_inf_nan=False)
-
-    def prior(self) -> Prior:
-        """Return what they suspect: that I am in, or, knowing that, a value of mine."""
-        suspected = share(self.suspect)
-        return Prior(suspected) if self.about == "being in" else Prior(1.0, suspected)
-
-    def flags(self) -> dict[str, Any]:
-        """Return the flags of `discreet explain` that ask this."""
-        return self.flags_at(self.prior())

@@ -1,4 +1,4 @@
-"""The screen Series: belief over many releases, how many until a limit, and the budget of each.
+"""Belief over many releases, how many until a limit, and the budget of each.
 
 One form asks both questions of the same series: with this budget, when is the limit passed
 (`discreet.horizon`); and which budget keeps the limit to the end (`discreet.plan`). Long series are
@@ -8,36 +8,22 @@ looked at in some places only, and where a page should not take the time, the co
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
-from starlette.responses import HTMLResponse, Response
 
-from discreet.errors import DiscreetError
+from discreet.rounding import decimal_up
 from discreet.series import Horizon, Plan, horizon, plan
 from discreet.series.planning import shown_down
-from discreet.web.links import as_yaml, link, yaml_file
-from discreet.web.percents import share
-from discreet.web.problems import filled
-from discreet.web.screens import REFUSED, How, page
-from discreet.web.series_state import MECHANISMS, SeriesState
-from discreet.web.series_words import (
-    STRENGTHS,
-    command_of,
-    count_words,
-    how_horizon,
-    how_plan,
-    passed_words,
-    sentence_of,
-    shown_up,
-    time_words,
-)
+from discreet.statements.presenter import bound_text, time_text
+from discreet.web.forms import share
+from discreet.web.screens import How, command_of, how, link
+from discreet.web.series.form import MECHANISMS, SeriesForm
+from discreet.words import say
 
-__all__ = ["Budgets", "SeriesAnswer", "beliefs", "budgets", "router"]
+__all__ = ["Budgets", "SeriesAnswer", "beliefs", "budgets"]
 
-router = APIRouter()
-
+STRENGTHS = ("generic", "curve", "exact")
 _SHOWN_MOST = 5_000  # releases in the picture
 _SEARCHED_MOST = 10_000  # releases until a limit
 _POINTS = 60
@@ -102,7 +88,7 @@ class Budgets(BaseModel):
     how: How
 
 
-def _look(state: SeriesState, strength: str, **how: Any) -> Horizon:
+def _look(state: SeriesForm, strength: str, **how: Any) -> Horizon:
     """Ask `horizon` once; the answer is the one that the command gives."""
     return horizon(
         state.each(),
@@ -115,7 +101,7 @@ def _look(state: SeriesState, strength: str, **how: Any) -> Horizon:
     )
 
 
-def _strengths(state: SeriesState) -> tuple[str, ...]:
+def _strengths(state: SeriesForm) -> tuple[str, ...]:
     """Name the strengths that the releases have; one that falls back on another costs as much."""
     from discreet.composition import loss_of
 
@@ -125,7 +111,7 @@ def _strengths(state: SeriesState) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def beliefs(state: SeriesState) -> SeriesAnswer:
+def beliefs(state: SeriesForm) -> SeriesAnswer:
     """Return belief over time in the strengths that the releases have."""
     from discreet.charts import belief_over_time_spec
 
@@ -155,53 +141,57 @@ def beliefs(state: SeriesState) -> SeriesAnswer:
         start=start,
     )
     return SeriesAnswer(
-        headline=count_words(quoted),
-        when=passed_words(quoted, state.per_year),
-        sentence=sentence_of(state, quoted),
-        limit_word="% sure" if state.about == "posterior" else "percentage points",
+        headline=_count(quoted),
+        when=_passed(quoted, state.per_year),
+        sentence=_sentence(state, quoted),
+        limit_word=say(f"web.series.limit_{state.about}"),
         strengths=list(found),
         readings=[_reading(state, until, series) for until, series in found.values()],
         lines=[_line(state, until, series) for until, series in found.values()],
         steps=_steps(state, {name: series for name, (_, series) in found.items()}),
         notes=notes,
         holds_with=quoted.holds_with,
-        how=how_horizon(state, quoted),
+        how=_how_horizon(state, quoted),
         chart=picture,
-        caption=f"Belief over {state.years} years: {passed_words(quoted, state.per_year)}",
+        caption=say(
+            "web.series.caption", years=state.years, passed=_passed(quoted, state.per_year)
+        ),
         link=link("/series", state.model_dump(exclude_defaults=True)),
         yaml=link("/series/series.yaml", state.model_dump(exclude_defaults=True)),
     )
 
 
-def _values(state: SeriesState, series: Horizon) -> list[float]:
+def _values(state: SeriesForm, series: Horizon) -> list[float]:
     if state.about == "difference":
         return [step.difference for step in series.series]
     return [step.posterior or 0.0 for step in series.series]
 
 
-def _reading(state: SeriesState, until: Horizon, series: Horizon) -> Reading:
+def _reading(state: SeriesForm, until: Horizon, series: Horizon) -> Reading:
     return Reading(
         strength=until.strength,
         releases=until.releases,
         searched=until.searched,
-        first_passed=passed_words(until, state.per_year),
+        first_passed=_passed(until, state.per_year),
         at_end=_values(state, series)[-1],
         method=until.method,
         survives_post_processing=until.survives_post_processing,
     )
 
 
-def _line(state: SeriesState, until: Horizon, series: Horizon) -> list[str]:
+def _line(state: SeriesForm, until: Horizon, series: Horizon) -> list[str]:
     return [
         until.strength,
-        f"not within {until.searched:,}" if until.releases is None else f"{until.releases:,}",
-        "" if until.releases is None else time_words(until.releases, state.per_year),
-        shown_up(_values(state, series)[-1]),
-        "yes" if until.survives_post_processing else "no: the output as released",
+        say("web.series.not_within", searched=f"{until.searched:,}")
+        if until.releases is None
+        else f"{until.releases:,}",
+        "" if until.releases is None else time_text(until.releases, state.per_year),
+        bound_text(_values(state, series)[-1]),
+        say(f"web.series.survives_{'yes' if until.survives_post_processing else 'no'}"),
     ]
 
 
-def _steps(state: SeriesState, series: dict[str, Horizon]) -> list[list[str]]:
+def _steps(state: SeriesForm, series: dict[str, Horizon]) -> list[list[str]]:
     """The figures of the picture, at some places that all strengths have."""
     common = sorted(set.intersection(*({s.k for s in one.series} for one in series.values())))
     places = sorted({common[round(i * (len(common) - 1) / 11)] for i in range(12)})
@@ -210,32 +200,26 @@ def _steps(state: SeriesState, series: dict[str, Horizon]) -> list[list[str]]:
         for name, one in series.items()
     }
     return [
-        [f"{k:,}", time_words(k, state.per_year), *(shown_up(values[name][k]) for name in series)]
+        [f"{k:,}", time_text(k, state.per_year), *(bound_text(values[name][k]) for name in series)]
         for k in places
     ]
 
 
-def _notes(state: SeriesState, shown: int, strengths: tuple[str, ...], slow: bool) -> list[str]:
+def _notes(state: SeriesForm, shown: int, strengths: tuple[str, ...], slow: bool) -> list[str]:
     notes = []
     if shown < state.releases:
-        notes.append(
-            f"The picture ends after {shown:,} of {state.releases:,} releases; "
-            "`discreet horizon --upto` goes further."
-        )
+        notes.append(say("web.series.cut", shown=f"{shown:,}", releases=f"{state.releases:,}"))
     if state.noise() is None:
-        notes.append("Only the promise is known, not the noise; a mechanism's own curve says more.")
+        notes.append(say("web.series.promise_only"))
     elif slow:
         notes.append(_takes_longer("horizon", state.horizon_flags()))
     elif "exact" not in strengths:
-        notes.append(
-            "The exact law is not quoted: that the worst contribution is the full one is not "
-            "proved for this noise."
-        )
+        notes.append(say("web.series.exact_unproved"))
     return notes
 
 
 @lru_cache(maxsize=64)
-def budgets(state: SeriesState) -> Budgets:
+def budgets(state: SeriesForm) -> Budgets:
     """Return the budget of each release that keeps the limit to the end of the series."""
     flags = state.plan_flags()
     found: dict[str, Plan] = {}
@@ -256,7 +240,7 @@ def budgets(state: SeriesState) -> Budgets:
         notes.append(_takes_longer("plan", flags))
     return Budgets(
         headline=f"{sign} = {shown_down(quoted.budgets[0])}",
-        each_of=f"each of {state.releases:,} releases" if state.releases > 1 else "the release",
+        each_of=say("web.series.each_of", releases=state.releases),
         accuracy=quoted.accuracy.words,
         shares=[_share(one) for one in found.values()],
         lines=[
@@ -269,15 +253,12 @@ def budgets(state: SeriesState) -> Budgets:
             for one in found.values()
         ],
         notes=notes,
-        how=how_plan(state, quoted),
+        how=_how_plan(state, quoted),
     )
 
 
 def _takes_longer(name: str, flags: dict[str, Any]) -> str:
-    return (
-        "The curve of this noise takes longer here than a page should; "
-        f"`{command_of(name, flags)}` takes its time."
-    )
+    return say("web.series.takes_longer", command=command_of(name, flags))
 
 
 def _share(one: Plan) -> Share:
@@ -291,55 +272,62 @@ def _share(one: Plan) -> Share:
 
 
 def _off_by(width: float | None) -> str:
-    from discreet.rounding import decimal_up
-
     return "" if width is None else f"{decimal_up(width, 2):,.6g}"
 
 
-# -- addresses
-
-Asked = Annotated[SeriesState, Query()]
-
-
-@router.get("/api/series", responses=REFUSED)
-def series_api(state: Asked) -> SeriesAnswer:
-    """Belief over a series of releases, and when it passes a limit."""
-    return beliefs(state)
+def _passed(found: Horizon, per_year: int) -> str:
+    """Return when the limit is passed, as the command says it, with the time that it takes."""
+    if found.releases is None:
+        return say("web.series.none_passed", searched=f"{found.searched:,}")
+    time = time_text(found.releases, per_year)
+    return say("web.series.passed", releases=found.releases, time=time)
 
 
-@router.get("/api/series/plan", responses=REFUSED)
-def plan_api(state: Asked) -> Budgets:
-    """The budget of each release that keeps a limit over a series."""
-    return budgets(state)
+def _count(found: Horizon) -> str:
+    """Return the number of releases as a headline."""
+    if found.releases is None:
+        return say("web.series.more_than", searched=f"{found.searched:,}")
+    return say("web.series.releases", releases=found.releases)
 
 
-@router.get("/series/series.yaml", include_in_schema=False)
-def series_yaml(state: Asked) -> Response:
-    """The questions of the screen as a file that `horizon` and `plan` read."""
-    said = {"horizon": state.horizon_flags(), "plan": state.plan_flags()}
-    top = "discreet horizon --file series.yaml; discreet plan --file series.yaml"
-    return yaml_file(as_yaml(said, top), "series.yaml")
+def _sentence(state: SeriesForm, found: Horizon) -> str:
+    """Return what is kept, until when, for whom, and how surely."""
+    who = say(f"web.series.{'answers_known' if state.local else 'others_known'}")
+    who = say(f"web.series.who_{state.about}", who=who, before=state.before)
+    kept = say(f"web.series.kept_{state.about}", limit=state.limit)
+    if found.releases is None:
+        said = say("web.series.kept_long", who=who, kept=kept, searched=f"{found.searched:,}")
+    elif found.releases == 1:
+        said = say("web.series.never_kept", kept=kept)
+    else:
+        said = say("web.series.kept_through", who=who, kept=kept, releases=found.releases - 1)
+    return f"{said} {say('web.series.holds', holds=found.assumptions.probability)}"
 
 
-@router.get("/series", include_in_schema=False)
-def series_page(request: Request) -> HTMLResponse:
-    """The screen; without JavaScript the form brings the same numbers."""
-    form = filled(SeriesState, request.query_params, beliefs)
-    shares, plan_problem = None, ""
-    try:
-        shares = None if form.problem else budgets(form.state)
-    except DiscreetError as error:
-        plan_problem = str(error)
-    return page(
-        request,
-        "series.html",
-        status=form.status,
-        link=form.answer.link,
-        yaml=form.answer.yaml,
-        shown=form.shown,
-        mechanisms=MECHANISMS,
-        answer=form.answer,
-        shares=shares,
-        problem=form.problem,
-        plan_problem=plan_problem,
+def _how_horizon(state: SeriesForm, found: Horizon) -> How:
+    """Return how the number of releases is computed."""
+    each = MECHANISMS[state.mechanism].python.format(repr(state.budget))
+    if state.mechanism == "epsilon" and state.delta_each:
+        each = f"guarantees.ApproxDP({state.budget!r}, {state.delta_each!r})"
+    words = [each, *(f"{key}={value!r}" for key, value in state.promise_keys().items())]
+    words.append(f"confidence={share(state.confidence)!r}")
+    words += [] if state.sided == "two" else ["sided='one'"]
+    words += [] if state.delta is None else [f"delta={state.delta!r}"]
+    return how(
+        f"horizon_{state.about}",
+        method=found.method,
+        python=f"from discreet import guarantees, horizon, laws; horizon({', '.join(words)})",
+        command=command_of("horizon", state.horizon_flags()),
+    )
+
+
+def _how_plan(state: SeriesForm, found: Plan) -> How:
+    """Return how the budget of each release is computed."""
+    flags = state.plan_flags()
+    words = [repr(flags.pop("releases"))] + [f"{name}={value!r}" for name, value in flags.items()]
+    return how(
+        f"plan_{state.about}",
+        method=found.how,
+        python=f"from discreet import plan; plan({', '.join(words)})",
+        command=command_of("plan", state.plan_flags()),
     )

@@ -1,11 +1,17 @@
 // A form of sentences with blanks: where the kind of a sentence changes, the server makes the new
 // sentence, and only the form's own part of the page is exchanged.
 
+import { fetched } from "/static/discreet.js";
+
 async function exchanged(form, address) {
-  const answer = await fetch(address, { headers: { Accept: "text/html" } });
-  const made = new DOMParser().parseFromString(await answer.text(), "text/html");
+  let made;
+  try {
+    made = await fetched(address, "conditions");
+  } catch (error) {
+    form.querySelector("[data-problem]").textContent = error.message;
+    return false;
+  }
   const fresh = made.getElementById("conditions");
-  if (!fresh) return false;
   const focused = document.activeElement;
   const name = focused && form.contains(focused) ? focused.name : "";
   const value = focused ? focused.value : "";

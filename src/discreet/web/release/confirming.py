@@ -18,28 +18,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from discreet.errors import InputError, PolicyError
-from discreet.web.dry_run import Look
-from discreet.web.forms import written
+from discreet.web.release.dry_run import Look
+from discreet.web.release.spec_form import written
 from discreet.web.workfolder import Workfolder
+from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.releases.spec import Spec
 
-__all__ = ["MOVED", "Confirmations", "Pending", "spec_name"]
+__all__ = ["Confirmations", "Pending", "spec_name"]
 
 MOST = 200
-_UNKNOWN = (
-    "This confirmation is not known any more; nothing was spent by it. Go back to the spec, look "
-    "at the charge, and confirm it again."
-)
-MOVED = (
-    "The ledger has changed since this charge was shown, perhaps from another tab. Nothing was "
-    "spent. Look at the charge again."
-)
-_USED = (
-    "This confirmation was used, and no release came of it. Look at the ledger to see whether it "
-    "was charged, and confirm again."
-)
 
 
 @dataclass(slots=True)
@@ -69,7 +58,7 @@ class Confirmations:
     def ask(self, look: Look, file: str | None = None) -> str:
         """Keep what was looked at and return the name of its confirmation."""
         if not look.ready:
-            raise PolicyError("This release cannot be confirmed: its account does not take it.")
+            raise PolicyError("web.confirm.not_taken")
         name = secrets.token_urlsafe(24)
         with self._lock:
             self._known[name] = Pending(look, file)
@@ -82,7 +71,7 @@ class Confirmations:
         with self._lock:
             found = self._known.get(name)
         if found is None:
-            raise InputError(_UNKNOWN)
+            raise InputError("web.confirm.unknown")
         return found
 
     def make(self, name: str, folder: Workfolder, *, again: bool) -> str:
@@ -95,7 +84,7 @@ class Confirmations:
             if pending.release_id is not None:
                 return pending.release_id
             if pending.used:
-                raise PolicyError(_USED)
+                raise PolicyError("web.confirm.used")
             # One at a time: the head that is compared is the head that is charged on.
             with self._making:
                 pending.release_id = _made(pending, folder, again)
@@ -108,12 +97,9 @@ def _made(pending: Pending, folder: Workfolder, again: bool) -> str:
 
     spec = pending.spec
     if Ledger.open(spec.ledger_url).head != pending.look.head:
-        raise PolicyError(MOVED)
+        raise PolicyError("web.confirm.moved")
     if pending.look.notices and not again:
-        raise PolicyError(
-            "This spec was released before; say that a new charge is what you want. Nothing was "
-            "spent."
-        )
+        raise PolicyError("web.confirm.again")
     if pending.file is None:
         _keep(spec, folder)
     pending.used = True
@@ -131,12 +117,12 @@ def spec_name(spec_hash: str) -> str:
 def _keep(spec: Spec, folder: Workfolder) -> None:
     """Write the spec into the folder, so that the command line can run it too."""
     path = folder.root / spec_name(spec.hash)
-    text = f"# Released from the page. Run it again: discreet release {path.name}\n"
+    text = say("web.confirm.kept", name=path.name) + "\n"
     try:
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except FileExistsError:
         return
     except OSError as error:
-        raise InputError(f"The spec cannot be stored: {error.strerror}.") from None
+        raise InputError("web.confirm.not_stored", why=error.strerror) from None
     with os.fdopen(handle, "w", encoding="utf-8") as out:
         out.write(text + written(spec.to_dict()))

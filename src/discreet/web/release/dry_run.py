@@ -9,25 +9,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BudgetExceeded, InputError, SpecError
+from discreet.errors import InputError, SpecError
 from discreet.reading import yaml_values
-from discreet.web.release_words import amount_words
+from discreet.statements.presenter import refusal_facts
+from discreet.web.screens import how
 from discreet.web.workfolder import Workfolder
+from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.ledger import Account, Ledger
     from discreet.releases import Preview, Spec
     from discreet.statements import Learned
 
-__all__ = ["Look", "Refusal", "look", "named_ledger", "read"]
+__all__ = ["HOW_LEARNED", "Look", "Refusal", "look", "named_ledger", "read"]
+
+HOW_LEARNED = how(
+    "learned",
+    python="discreet.explain(account.total, prior).posterior.upper",
+    command="discreet explain --epsilon E --prior P",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a charge is refused: in words, and what is needed, spent, capped, left, and would fit."""
+    """Why a charge is refused: in words, with its amounts, and whether a larger cap would help."""
 
     code: str
     message: str
+    by_cap: bool
     amounts: tuple[tuple[str, str], ...] = ()
 
 
@@ -55,30 +64,30 @@ def read(folder: Workfolder, text: str, *, from_file: bool = False) -> Spec:
     """Return the spec in a YAML text, confined to the folder, or refuse it."""
     from discreet.releases import load
 
-    values = yaml_values(text, "the spec", SpecError)
+    values = yaml_values(text, say("web.spec.is"), SpecError)
     if not isinstance(values, dict):
-        raise SpecError("the spec must be a mapping with keys such as account and source.")
+        raise SpecError("web.spec.mapping")
     try:
         repr(values).encode()
     except UnicodeEncodeError:  # YAML may write half of a character as an escape
-        raise SpecError("the spec holds escapes that are no characters.") from None
+        raise SpecError("web.spec.no_characters") from None
     spec = load(values, folder=folder.root)
     folder.confine(spec, from_file=from_file)
     return spec
 
 
-def named_ledger(folder: Workfolder, name: str | None, file: str | None) -> tuple[str, Ledger]:
+def named_ledger(folder: Workfolder, name: str, file: str) -> tuple[str, Ledger]:
     """Return a ledger of the folder, by its own name or by the spec file that names it."""
     from discreet.ledger import Ledger
 
-    if file is not None:
+    if file:
         spec = read(folder, folder.spec_text(file), from_file=True)
         return file, Ledger.open(spec.ledger_url)
-    if name is None:
-        raise InputError("Name a ledger of the working folder, such as ledger.db.")
+    if not name:
+        raise InputError("web.ledger.unnamed")
     plain = name.removeprefix("sqlite:///")
     if not folder.inside(plain, "ledger").is_file():
-        raise InputError(f"There is no ledger {plain[:200]!r} in the working folder.")
+        raise InputError("web.ledger.unknown", name=plain[:200])
     return plain, Ledger.open(folder.ledger_url(plain))
 
 
@@ -102,36 +111,20 @@ def look(folder: Workfolder, spec: Spec) -> Look:
         after=after,
         head=Ledger.open(spec.ledger_url).head,
         notices=() if after is None or preview.again is None else (preview.again,),
-        refusal=None if preview.refused is None else _refusal(preview),
+        refusal=_refusal(preview),
         learned=None if found is None else found.to_dict(),
     )
 
 
-def _refusal(preview: Preview) -> Refusal:
-    """Return why the ledger would refuse the charge, with the amounts in words."""
+def _refusal(preview: Preview) -> Refusal | None:
+    """Return why the ledger would refuse the charge, if it would."""
     from discreet.ledger import OverBudget
 
-    error, account = preview.refused, preview.account
-    if isinstance(error, OverBudget):
-        fits = "nothing of this kind"
-        if error.fits is not None:
-            fits = amount_words(error.fits.guarantee.to_dict(), "down")
-        amounts: tuple[tuple[str, str], ...] = (
-            ("This release needs", amount_words(error.needs.to_dict("up"), "up")),
-            ("Spent already", amount_words(error.spent.to_dict("up"), "up")),
-            ("The cap", amount_words(error.cap.to_dict("down"), "down")),
-            ("Left", amount_words(error.left.to_dict("down"), "down")),
-            ("What would fit", fits),
-        )
-    elif isinstance(error, BudgetExceeded) and account is not None:
-        amounts = (
-            ("This release needs", amount_words(preview.spent, "up")),
-            ("Spent already", amount_words(account.spent.to_dict("up"), "up")),
-        )
-    else:
-        amounts = ()
-    code = "" if error is None else error.code
-    return Refusal(code, str(error), amounts)
+    error = preview.refused
+    if error is None:
+        return None
+    amounts = refusal_facts(error, preview.account, preview.spent)
+    return Refusal(error.code, str(error), isinstance(error, OverBudget), tuple(amounts))
 
 
 def _learned(after: Account, spec: Spec, preview: Preview) -> Learned | None:

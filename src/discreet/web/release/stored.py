@@ -19,9 +19,10 @@ from typing import Any
 
 from discreet.errors import DiscreetError, InputError
 from discreet.releases.tables import VALUES
-from discreet.web.confirming import spec_name
-from discreet.web.forms import written
+from discreet.web.release.confirming import spec_name
+from discreet.web.release.spec_form import written
 from discreet.web.workfolder import Workfolder
+from discreet.words import say
 
 __all__ = ["DOWNLOADS", "Made", "download", "find_made", "for_spreadsheets"]
 
@@ -104,7 +105,7 @@ def _place(folder: Workfolder, name: str) -> Path:
             inside = folder.inside(str(path.parent.relative_to(folder.root)), "release")
             if inside.is_dir():
                 return inside
-    raise InputError(f"There is no release {name} in the working folder.")
+    raise InputError("web.made.unknown", name=name)
 
 
 def _spec_text(folder: Workfolder, said: Mapping[str, Any]) -> str:
@@ -115,8 +116,7 @@ def _spec_text(folder: Workfolder, said: Mapping[str, Any]) -> str:
     spec = said.get("spec")
     if not isinstance(spec, dict):
         return ""
-    note = "# Where the data were kept is not stored with a release: add source.\n"
-    return note + written(spec)
+    return say("web.made.add_source") + "\n" + written(spec)
 
 
 def download(made: Made, name: str) -> bytes:
@@ -133,7 +133,7 @@ def download(made: Made, name: str) -> bytes:
         where: Path = report(made.release_id, output=made.folder.parent).folder
         return (where / name).read_bytes()
     if name not in _STORED:
-        raise InputError(f"A release has no file {name[:80]!r}.")
+        raise InputError("web.made.no_file", name=name[:80])
     return (made.folder / name).read_bytes()
 
 

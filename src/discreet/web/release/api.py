@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
-from discreet.cli.release import accuracy_lines
 from discreet.errors import InputError
-from discreet.web.drafts import missing
-from discreet.web.dry_run import look, read
-from discreet.web.forms import form_of, mapping_of, readable, written
+from discreet.statements.presenter import accuracy_lines
+from discreet.web.release.drafts import missing
+from discreet.web.release.dry_run import look, read
+from discreet.web.release.spec_form import Draft, draft_of, form_of, readable, written
 from discreet.web.screens import REFUSED
 from discreet.web.workfolder import folder_of
 
@@ -38,6 +38,7 @@ class Drafted(BaseModel):
     spec: str
     form: dict[str, str]
     missing: list[str]
+    problems: dict[str, str]
 
 
 class Refused(BaseModel):
@@ -82,7 +83,7 @@ class Columns(BaseModel):
 @for_programs.post("/api/release/spec", responses=REFUSED)
 def draft_of_form(sent: FormFields) -> Drafted:
     """Turn the fields of the form into a spec."""
-    return _drafted(mapping_of(sent.form))
+    return _drafted(draft_of(sent.form))
 
 
 @for_programs.post("/api/release/form", responses=REFUSED)
@@ -90,12 +91,18 @@ def draft_of_spec(sent: SpecText) -> Drafted:
     """Turn a spec into the fields of the form."""
     values = readable(sent.spec)
     if values is None:
-        raise InputError("the spec is not a YAML mapping with keys such as account and source.")
-    return _drafted(values)
+        raise InputError("web.spec.mapping")
+    return _drafted(Draft(values, draft_of(form_of(values)).problems))
 
 
-def _drafted(values: dict[str, Any]) -> Drafted:
-    return Drafted(spec=written(values), form=form_of(values), missing=missing(values))
+def _drafted(draft: Draft) -> Drafted:
+    values = draft.values
+    return Drafted(
+        spec=written(values),
+        form=form_of(values),
+        missing=missing(values),
+        problems=draft.problems,
+    )
 
 
 @for_programs.post("/api/release/preview", responses=REFUSED)
@@ -108,7 +115,7 @@ def preview(request: Request, sent: SpecText) -> Previewed:
         spec_hash=found.spec.hash,
         spent=found.said["spent"],
         remaining=found.said["remaining"],
-        accuracy=[line.strip() for line in accuracy_lines(found.said)],
+        accuracy=accuracy_lines(found.said),
         mechanism=found.said["mechanism"],
         notes=list(found.preview.notes),
         account=None if found.account is None else found.account.to_dict(),

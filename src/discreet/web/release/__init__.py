@@ -10,37 +10,34 @@ Every page is made by the server; the script only sends what was typed and puts 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request
+from pydantic import ConfigDict
 from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse, Response
 
-from discreet.cli.release import accuracy_lines
 from discreet.errors import DiscreetError, InputError
 from discreet.promises import delta_in
-from discreet.web.confirming import MOVED, Confirmations, Pending
-from discreet.web.drafts import missing, promise_of, start
-from discreet.web.dry_run import Look, look, read
-from discreet.web.form_fields import Fields, amounts_of
-from discreet.web.forms import form_of, mapping_of, readable, written
-from discreet.web.links import link, yaml_file
-from discreet.web.release_api import for_programs
-from discreet.web.release_words import (
-    HOW_ACCURATE,
-    HOW_CHARGED,
-    HOW_LEARNED,
-    amount_words,
-    learned_words,
-    promise_words,
-    statistics_of,
+from discreet.statements.presenter import (
+    accuracy_lines,
+    amount_text,
+    learned_facts,
+    standing_facts,
 )
-from discreet.web.screens import page
-from discreet.web.stored_release import DOWNLOADS, SHOWN, download, find_made
+from discreet.web.forms import Filled, Form, Number, Text, reading
+from discreet.web.release.api import for_programs
+from discreet.web.release.confirming import Confirmations, Pending
+from discreet.web.release.drafts import missing, promise_of, start
+from discreet.web.release.dry_run import HOW_LEARNED, Look, look, read
+from discreet.web.release.spec_form import columns_of, draft_of, form_of, readable, written
+from discreet.web.release.stored import DOWNLOADS, SHOWN, download, find_made
+from discreet.web.screens import how, link, page, yaml_file
 from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
+from discreet.words import say
 
 __all__ = ["BODY_LIMITS", "router"]
 
@@ -49,6 +46,51 @@ router.include_router(for_programs)
 BODY_LIMITS = {"/release/upload": MOST_BYTES + 2**16}
 LONGEST_LINK = 6_000
 _PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
+_STATISTIC = re.compile(r"statistics\.(\d{1,3})\.(.+)", re.DOTALL)
+_DRY = "discreet release spec.yaml --dry-run"
+HOW_CHARGED = how(
+    "charged", python='discreet.release("spec.yaml", dry_run=True).spent', command=_DRY
+)
+HOW_ACCURATE = how(
+    "accurate", python='discreet.release("spec.yaml", dry_run=True).plan.accuracy()', command=_DRY
+)
+
+
+class SpecSent(Form):
+    """A spec as YAML, as a file of the folder, or as the fields of its form (the other names)."""
+
+    model_config = ConfigDict(extra="allow")
+    which: Annotated[str, Text(10)] = ""
+    spec: Annotated[str, Text(2**20, bare=False)] = ""
+    file: Annotated[str, Text()] = ""
+    add: Annotated[str, Text(10)] = ""
+    remove: Annotated[int | None, Number(low=1, high=999, whole=True, optional=True)] = None
+
+
+class OpenSent(SpecSent):
+    """The terms of an account that is to be opened, by whom, and why."""
+
+    epsilon: Annotated[float | None, Number(above=0, optional=True)] = None
+    delta: Annotated[float | None, Number(low=0, below=1, optional=True)] = None
+    rho: Annotated[float | None, Number(above=0, optional=True)] = None
+    promise: bool = False
+    no_cap: bool = False
+    approver: Annotated[str, Text(needed=True)] = ""
+    reason: Annotated[str, Text(needed=True)] = ""
+
+    def amounts(self) -> dict[str, float]:
+        """Return the amounts of the cap that are given."""
+        given = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+class Yes(Form):
+    """The yes to a second run of the same spec, which is a new charge."""
+
+    again: bool = False
+
+
+Sent = Annotated[Filled[SpecSent], reading(SpecSent)]
 
 
 def _masked(text: str) -> str:
@@ -71,7 +113,7 @@ async def _uploaded(request: Request) -> AsyncIterator[UploadFile]:
     async with request.form(max_files=1, max_fields=10) as form:
         data = form.get("data")
         if not isinstance(data, UploadFile):
-            raise InputError("Choose a file to upload.")
+            raise InputError("web.upload.nothing")
         yield data
 
 
@@ -82,6 +124,7 @@ class State:
     text: str
     form: dict[str, str] | None
     file: str | None = None
+    problems: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def link(self) -> str | None:
@@ -91,11 +134,22 @@ class State:
         query = quote(self.text, safe="")
         return f"/release?spec={query}" if len(query) <= LONGEST_LINK else None
 
+    def spec_text(self, folder: Workfolder) -> str:
+        """Return the spec as it is released: a file as it stands."""
+        return self.text if self.file is None else folder.spec_text(self.file)
+
+    def look(self, folder: Workfolder) -> Look:
+        """Run the spec dry."""
+        return look(folder, read(folder, self.spec_text(folder), from_file=self.file is not None))
+
 
 def state_of_text(text: str) -> State:
     """Return the state that a YAML text is."""
     values = readable(text)
-    return State(text, None if values is None else form_of(values))
+    if values is None:
+        return State(text, None)
+    form = form_of(values)
+    return State(text, form, problems=draft_of(form).problems)
 
 
 def state_of_file(folder: Workfolder, name: str) -> State:
@@ -108,17 +162,29 @@ def state_of_file(folder: Workfolder, name: str) -> State:
     return state
 
 
-def state_of_form(fields: dict[str, str]) -> State:
+def state_of_form(sent: Filled[SpecSent]) -> State:
     """Return the state that a form says, with the statistic that a button added or removed."""
-    values = mapping_of(fields)
-    entries = values.get("statistics")
-    if isinstance(entries, list):
-        place = fields.get("remove", "")
-        if place.isdecimal() and 1 <= int(place) <= len(entries):
-            del entries[int(place) - 1]
-    if fields.get("add"):
-        values.setdefault("statistics", []).append({"count": "rows"})
-    return State(written(values), form_of(values))
+    own = SpecSent.model_fields
+    form = {name: text for name, text in sent.shown.items() if name not in own}
+    places: dict[int, dict[str, str]] = {}
+    for name in list(form):
+        if found := _STATISTIC.fullmatch(name):
+            places.setdefault(int(found[1]), {})[found[2]] = form.pop(name)
+    statistics = [places[place] for place in sorted(places)]
+    if sent.state.remove is not None:
+        del statistics[sent.state.remove - 1 : sent.state.remove]
+    if sent.state.add:
+        statistics.append({"kind": "count", "what": "rows"})
+    for place, fields in enumerate(statistics, start=1):
+        form |= {f"statistics.{place}.{name}": text for name, text in fields.items()}
+    draft = draft_of(form)
+    return State(written(draft.values), form, problems=draft.problems)
+
+
+def _state(folder: Workfolder, sent: Filled[Any]) -> State:
+    if sent.state.file:
+        return state_of_file(folder, sent.state.file)
+    return state_of_text(sent.state.spec)
 
 
 @router.get("/release", include_in_schema=False)
@@ -155,11 +221,13 @@ def nothing_to_look_at() -> RedirectResponse:
 
 
 @router.post("/release/look", include_in_schema=False)
-def look_page(request: Request, fields: Fields) -> Response:
+def look_page(request: Request, sent: Sent) -> Response:
     """The screen for a form or a YAML text that was typed; nothing is stored."""
     try:
-        yaml = fields.get("which") == "yaml"
-        state = state_of_text(fields.get("spec", "")) if yaml else state_of_form(fields)
+        if sent.problems:
+            raise InputError(sent.problem)
+        yaml = sent.state.which == "yaml"
+        state = state_of_text(sent.state.spec) if yaml else state_of_form(sent)
     except DiscreetError as error:
         return _shown(request, State("", None), problem=str(error))
     return _shown(request, state)
@@ -170,40 +238,39 @@ def _shown(
     state: State | None,
     *,
     problem: str = "",
-    opening: dict[str, str] | None = None,
+    opening: Mapping[str, Any] | None = None,
     promise: str | None = None,
 ) -> Response:
     """Render the screen for a state, with its dry run if it can be had."""
     folder = folder_of(request)
     found: Look | None = None
     unsaid: list[str] = []
-    columns: dict[str, Any] = {}
+    form = None if state is None else state.form
     if state is not None and not problem:
+        unsaid = missing(readable(state.text) or {}) if form is not None else []
         try:
-            found, unsaid = _looked(folder, state)
+            if not unsaid and not state.problems:
+                found = state.look(folder)
         except DiscreetError as error:
             problem = str(error)
-    if state is not None and state.form is not None:
-        columns = _columns(folder, state.form.get("source", ""))
-    link = f"/release?{_along(promise)}" if promise else None
-    if state is not None:
-        link = state.link
-    query = "" if link is None else link.partition("?")[2]
+    here = link("/release", {"promise": promise}) if state is None else state.link
+    query = "" if here is None else here.partition("?")[2]
     return page(
         request,
         "release.html",
-        status=422 if problem else 200,
-        link=link,
+        status=422 if problem or (state is not None and state.problems) else 200,
+        link=here if query else None,
         yaml=f"/release/spec.yaml?{query}" if state is not None and query else None,
         state=state,
         promise=promise,
-        along=_along(promise),
-        form=None if state is None else state.form,
-        statistics=[] if state is None else statistics_of(state.form or {}),
+        along="" if state is not None else query,
+        form=form,
+        problems={} if state is None else state.problems,
+        statistics=_statistics(form or {}),
         files=folder.data(),
         specs=sorted(folder.specs()),
         most=MOST_BYTES,
-        columns=columns,
+        columns=_columns(folder, (form or {}).get("source", "")),
         unsaid=unsaid,
         problem=_masked(problem),
         opening=opening or {},
@@ -213,21 +280,27 @@ def _shown(
     )
 
 
-def _along(promise: str | None) -> str:
-    """Return the part of a query that takes a promise along; of none, nothing."""
-    return f"promise={quote(promise, safe='')}" if promise else ""
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One statistic of the form: its place, its kind, its columns of groups."""
+
+    place: int
+    kind: str
+    by: tuple[str, ...]
+    yaml: bool
 
 
-def _looked(folder: Workfolder, state: State) -> tuple[Look | None, list[str]]:
-    """Return the dry run of a state, or what is still to be said before there is one."""
-    if state.file is not None:
-        return look(folder, read(folder, folder.spec_text(state.file), from_file=True)), []
-    values = readable(state.text)
-    if values is None:
-        read(folder, state.text)  # says why it cannot be read
-        return None, []
-    unsaid = missing(values)
-    return (None, unsaid) if unsaid else (look(folder, read(folder, state.text)), [])
+def _statistics(form: Mapping[str, str]) -> list[Shown]:
+    places = sorted({int(found[1]) for name in form if (found := _STATISTIC.fullmatch(name))})
+    return [
+        Shown(
+            place=place,
+            kind=form.get(f"statistics.{place}.kind", ""),
+            by=tuple(filter(None, columns_of(form.get(f"statistics.{place}.by", "")))),
+            yaml=f"statistics.{place}.yaml" in form,
+        )
+        for place in places
+    ]
 
 
 def _columns(folder: Workfolder, source: str) -> dict[str, Any]:
@@ -241,54 +314,26 @@ def _in_words(found: Look | None) -> dict[str, Any]:
     """Return what a dry run is shown with."""
     if found is None:
         return {}
+    account, promises = found.account, found.preview.promises
     return {
-        "charge": amount_words(found.said["spent"], "up"),
-        "accuracy": [line.strip() for line in accuracy_lines(found.said)],
+        "charge": amount_text(found.said["spent"], "up"),
+        "accuracy": accuracy_lines(found.said),
         "mechanism": found.said["mechanism"],
         "how_charged": HOW_CHARGED,
         "how_accurate": HOW_ACCURATE,
         "how_learned": HOW_LEARNED,
-        "learned": learned_words(found.learned),
-        "standing": standing(found),
+        "learned": learned_facts(found.learned),
+        "standing": [] if account is None else standing_facts(account, promises, found.after),
     }
 
 
-def standing(found: Look) -> list[tuple[str, str]]:
-    """Return where the account of a look stands, as facts: before, and after the charge."""
-    account = found.account
-    if account is None:
-        return []
-    spent, left = account.spent.to_dict("up"), found.said["remaining"]
-    facts = [
-        ("Account", f"{account.name}; protects {account.subject} ({account.adjacency.value})"),
-        ("Composition", account.filter.value),
-        ("Spent", amount_words(spent, "up")),
-    ]
-    facts += [("Promise", promise_words(one)) for one in found.preview.promises]
-    if account.cap is None:
-        return [*facts, ("Cap", "none: what is spent is counted, and nothing limits it")]
-    facts += [
-        ("Cap", amount_words(account.cap.to_dict("down"), "down")),
-        ("Left", amount_words(left, "down")),
-    ]
-    if found.after is not None and found.after.remaining is not None:
-        after = found.after.remaining.to_dict("down")
-        facts.append(("Left after this release", amount_words(after, "down")))
-    return facts
-
-
 @router.get("/release/spec.yaml", include_in_schema=False)
-def spec_yaml(request: Request, spec: str | None = None, file: str | None = None) -> Response:
-    """The spec as a file that `discreet release` reads."""
-    if file is not None:
-        return yaml_file(folder_of(request).spec_text(file), "spec.yaml")
-    return yaml_file(spec or "", "spec.yaml")
-
-
 @router.post("/release/spec.yaml", include_in_schema=False)
-def spec_yaml_typed(fields: Fields) -> Response:
-    """The spec that was typed, of any length, as a file."""
-    return yaml_file(fields.get("spec", ""), "spec.yaml")
+def spec_yaml(request: Request, sent: Sent) -> Response:
+    """The spec as a file that `discreet release` reads; posted, it may be of any length."""
+    if sent.state.file:
+        return yaml_file(folder_of(request).spec_text(sent.state.file), "spec.yaml")
+    return yaml_file(sent.state.spec, "spec.yaml")
 
 
 @router.post("/release/upload", include_in_schema=False)
@@ -303,69 +348,61 @@ def upload(
         name = folder_of(request).receive(data.filename or "", data.file)
     except DiscreetError as error:
         return _shown(request, None, problem=str(error), promise=promise)
-    more = f"&{_along(promise)}" if promise else ""
-    return RedirectResponse(f"/release?source={quote(name)}{more}", status_code=303)
+    return RedirectResponse(link("/release", {"source": name, "promise": promise}), status_code=303)
 
 
 @router.post("/release/open", include_in_schema=False)
-def open_account(request: Request, fields: Fields) -> Response:
+def open_account(
+    request: Request, sent: Annotated[Filled[OpenSent], reading(OpenSent)]
+) -> Response:
     """Open the account that a spec names, with an approver and a reason."""
+    state = _state(folder_of(request), sent)
+    found = state.look(folder_of(request))
+    try:
+        if sent.problems:
+            raise InputError(sent.problem)
+        _open(found, sent.state)
+    except DiscreetError as error:
+        told = {"problem": str(error), "problems": sent.problems}
+        return _shown(request, state, opening=sent.shown | told)
+    if state.link is None:
+        return _shown(request, state)
+    return RedirectResponse(f"{state.link}#look", status_code=303)
+
+
+def _open(found: Look, terms: OpenSent) -> None:
     from discreet.ledger import Amount, Ledger
 
-    folder = folder_of(request)
-    state = _sent(folder, fields)
-    spec = read(folder, _text(folder, state), from_file=state.file is not None)
-    try:
-        found = look(folder, spec)
-        amounts, plan = amounts_of(fields), found.preview.plan
-        promise = plan.promise if fields.get("promise") else None
-        if bool(amounts or promise) == bool(fields.get("no_cap")):
-            raise InputError(
-                "Open the account with the promise of the spec, give it a lifetime cap, or say "
-                "that it has none."
-            )
-        lead = {name: value for name, value in amounts.items() if name != "delta"}
-        delta = amounts.get("delta", delta_in(spec.promise_keys or {}))
-        Ledger.open(spec.ledger_url).open_account(
-            spec.account,
-            unit=spec.protect.unit,
-            unit_name=spec.protect.name,
-            adjacency=spec.protect.adjacency,
-            filter=plan.filter,
-            cap=Amount.of(**amounts) if lead else None,
-            promise=promise,
-            delta=delta if promise is not None and plan.filter != "pure" else None,
-            approver=fields.get("approver", ""),
-            reason=fields.get("reason", ""),
-        )
-    except DiscreetError as error:
-        return _shown(request, state, opening=fields | {"problem": str(error)})
-    link = state.link
-    if link is None:
-        return _shown(request, state)
-    return RedirectResponse(f"{link}#look", status_code=303)
-
-
-def _sent(folder: Workfolder, fields: dict[str, str]) -> State:
-    if fields.get("file"):
-        return state_of_file(folder, fields["file"])
-    return state_of_text(fields.get("spec", ""))
-
-
-def _text(folder: Workfolder, state: State) -> str:
-    return state.text if state.file is None else folder.spec_text(state.file)
+    spec, plan, amounts = found.spec, found.preview.plan, terms.amounts()
+    promise = plan.promise if terms.promise else None
+    if bool(amounts or promise) == terms.no_cap:
+        raise InputError("web.open.one_limit")
+    lead = amounts.keys() - {"delta"}
+    delta = amounts.get("delta", delta_in(spec.promise_keys or {}))
+    Ledger.open(spec.ledger_url).open_account(
+        spec.account,
+        unit=spec.protect.unit,
+        unit_name=spec.protect.name,
+        adjacency=spec.protect.adjacency,
+        filter=plan.filter,
+        cap=Amount.of(**amounts) if lead else None,
+        promise=promise,
+        delta=delta if promise is not None and plan.filter != "pure" else None,
+        approver=terms.approver,
+        reason=terms.reason,
+    )
 
 
 # -- the explicit yes
 
 
 @router.post("/release/confirm", include_in_schema=False)
-def ask(request: Request, fields: Fields) -> Response:
+def ask(request: Request, sent: Sent) -> Response:
     """Look once more, and keep what was seen until it is confirmed."""
     folder = folder_of(request)
-    state = _sent(folder, fields)
+    state = _state(folder, sent)
     try:
-        found = look(folder, read(folder, _text(folder, state), from_file=state.file is not None))
+        found = state.look(folder)
         if not found.ready:
             return _shown(request, state)
     except DiscreetError as error:
@@ -399,18 +436,18 @@ def _confirming(request: Request, name: str, pending: Pending, problem: str = ""
         back=state.link or "/release",
         over=pending.used or moved,
         text=_masked(text),
-        problem=_masked(problem or (MOVED if moved else "")),
+        problem=_masked(problem or (say("web.confirm.moved") if moved else "")),
         **_in_words(shown),
     )
 
 
 @router.post("/release/make/{name}", include_in_schema=False)
-def make(request: Request, name: str, fields: Fields) -> Response:
+def make(request: Request, name: str, sent: Annotated[Filled[Yes], reading(Yes)]) -> Response:
     """Make the release that was confirmed; pressed twice, it is made once."""
     known = confirmations_of(request)
     pending = known.find(name)
     try:
-        made = known.make(name, folder_of(request), again=fields.get("again") == "yes")
+        made = known.make(name, folder_of(request), again=sent.state.again)
     except DiscreetError as error:
         return _confirming(request, name, pending, str(error))
     return RedirectResponse(f"/release/made/{made}", status_code=303)
@@ -423,8 +460,7 @@ def make(request: Request, name: str, fields: Fields) -> Response:
 def made_page(request: Request, release_id: str) -> Response:
     """A stored release: shown, downloaded, never drawn again."""
     made = find_made(folder_of(request), release_id)
-    state = state_of_text(made.spec)
-    said = made.said
+    state, said = state_of_text(made.spec), made.said
     return page(
         request,
         "made.html",
@@ -436,11 +472,11 @@ def made_page(request: Request, release_id: str) -> Response:
         again=state.link,
         ledger=_ledger_link(state),
         shown=SHOWN,
-        spent=amount_words(said.get("spent"), "up"),
-        account_spent=amount_words(said.get("account_spent"), "up"),
-        remaining=amount_words(said.get("remaining"), "down"),
+        spent=amount_text(said.get("spent"), "up"),
+        account_spent=amount_text(said.get("account_spent"), "up"),
+        remaining=amount_text(said.get("remaining"), "down"),
         how_learned=HOW_LEARNED,
-        learned=learned_words(said.get("learned")),
+        learned=learned_facts(said.get("learned")),
     )
 
 
@@ -454,7 +490,7 @@ def _ledger_link(state: State) -> str:
 def made_file(request: Request, release_id: str, name: str) -> Response:
     """One file of a stored release, as a download."""
     if name not in DOWNLOADS:
-        raise InputError(f"A release has no file {name[:80]!r}.")
+        raise InputError("web.made.no_file", name=name[:80])
     made = find_made(folder_of(request), release_id)
     return Response(
         download(made, name),

@@ -24,7 +24,8 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from discreet.errors import InputError
-from discreet.web.promise_form import Asked, Condition
+from discreet.web.sentences import Asked, Condition
+from discreet.words import say
 
 __all__ = ["Handle", "axis", "edges", "handles", "map_handles", "moved"]
 
@@ -48,11 +49,6 @@ class Handle(BaseModel):
     text: str
 
 
-def _event_prior(condition: Condition) -> float:
-    """How likely it is at the most that the person is in the data, for this worry."""
-    return condition.known / 100 if condition.worry == "value" else 1.0
-
-
 def axis(asked: Asked, wanted: float | None = None) -> tuple[float, float]:
     """Return how far the two axes reach, so that every handle is seen; `wanted` if it can be."""
     needed = max((_needed(condition) for condition in asked.conditions), default=1.0)
@@ -63,7 +59,7 @@ def axis(asked: Asked, wanted: float | None = None) -> tuple[float, float]:
 
 
 def _needed(condition: Condition) -> float:
-    p = _event_prior(condition)
+    p = condition.surely_in
     match condition.kind:
         case "posterior":
             before = condition.before / 100 * (p if condition.worry == "value" else 1.0)
@@ -96,11 +92,11 @@ def _named(asked: Asked, found: list[list[Handle]]) -> list[Handle]:
     out: list[Handle] = []
     for place, ones in enumerate(found, 1):
         end = "" if place == 1 else str(place)
-        which = f", condition {place}" if len(asked.conditions) > 1 else ""
-        out += [
-            one.model_copy(update={"name": one.name + end, "label": one.label + which})
-            for one in ones
-        ]
+        for one in ones:
+            label = one.label
+            if len(asked.conditions) > 1:
+                label = say("web.handle.of_condition", label=label, place=place)
+            out.append(one.model_copy(update={"name": one.name + end, "label": label}))
     return out
 
 
@@ -119,14 +115,14 @@ def _on_map(condition: Condition) -> list[Handle]:
             continue
         if blank == "before":
             x, y = (
-                (_event_prior(condition), condition.before / 100)
+                (condition.surely_in, condition.before / 100)
                 if condition.worry == "value"
                 else (condition.before / 100, 0.5 if condition.worry == "both" else 1.0)
             )
             along = "up" if condition.worry == "value" else "across"
         else:
             along, x, y = _along(condition, min(1.0, lines[blank]))
-        label = f"{handle.label}, on the map"
+        label = say("web.handle.on_map", label=handle.label)
         out.append(
             handle.model_copy(
                 update={"name": _MAP + blank, "label": label, "along": along, "x": x, "y": y}
@@ -141,93 +137,58 @@ def _along(condition: Condition, product: float) -> tuple[str, float, float]:
         case "in":
             return "across", product, 1.0
         case "value":
-            p = _event_prior(condition)
+            p = condition.surely_in
             return "up", p, min(1.0, product / p)
         case _:
             return "diagonal", product**0.5, product**0.5
 
 
 def _of(condition: Condition, top: float, high: float) -> list[Handle]:
-    p = _event_prior(condition)
+    """The handles of one condition on the curve."""
+    p, after, fold = condition.surely_in, condition.after / 100, max(condition.fold, 1.0)
     match condition.kind:
         case "posterior":
             scale = p if condition.worry == "value" else 1.0
-            before, after = condition.before / 100 * scale, condition.after / 100
+            before = condition.before / 100 * scale
             return [
-                _after(condition, before, after, high),
-                Handle(
-                    name="before",
-                    label="Belief before",
-                    along="across",
-                    x=before,
-                    y=0.0,
-                    low=0.0,
-                    high=100 * min(1.0, top / scale),
-                    value=condition.before,
-                    text=f"from {condition.before:g} in 100",
-                ),
+                _handle(condition, "after", before, min(after, high), 100 * high),
+                _handle(condition, "before", before, 0.0, 100 * min(1.0, top / scale)),
             ]
         case "unless":
-            after = condition.after / 100
-            corner = after / max(condition.fold, 1.0)
-            flat = _after(condition, min(corner, top) / 2, after, high)
-            return [flat, *_fold(condition, after, top, high)]
+            flat = min(after / fold, top) / 2
+            sloped = _fold(condition, after, top, high)
+            return [_handle(condition, "after", flat, min(after, high), 100 * high), *sloped]
         case "ratio":
             return _fold(condition, 0.0, top, high)
         case "difference":
             x = 0.4 * min(top, p)
             y = min(high, x + condition.points / 100)
-            return [
-                Handle(
-                    name="points",
-                    label="Growth of belief at most",
-                    along="up",
-                    x=x,
-                    y=y,
-                    low=0.0,
-                    high=100 * (high - x),
-                    value=condition.points,
-                    text=f"by at most {condition.points:g} in 100",
-                )
-            ]
+            return [_handle(condition, "points", x, y, 100 * (high - x))]
         case _:
             return []
 
 
-def _after(condition: Condition, x: float, after: float, high: float) -> Handle:
+def _handle(condition: Condition, blank: str, x: float, y: float, high: float) -> Handle:
+    """The handle of one blank: where it stands, and how far its value reaches."""
+    value = getattr(condition, blank)
     return Handle(
-        name="after",
-        label="Belief after, at most",
-        along="up",
+        name=blank,
+        label=say(f"web.handle.{blank}"),
+        along="across" if blank in ("before", "fold") else "up",
         x=x,
-        y=min(after, high),
-        low=0.0,
-        high=100 * high,
-        value=condition.after,
-        text=f"at most {condition.after:g} in 100",
+        y=y,
+        low=1.0 if blank == "fold" else 0.0,
+        high=high,
+        value=value,
+        text=say(f"web.handle.{blank}_is", value=value),
     )
 
 
 def _fold(condition: Condition, above: float, top: float, high: float) -> list[Handle]:
     """The handle on the slope, which stays at its height while it is dragged sideways."""
     fold = max(condition.fold, 1.0)
-    reach = min(top, _event_prior(condition))
-    y = (above + min(high, fold * reach)) / 2
-    if y <= above:
-        return []
-    return [
-        Handle(
-            name="fold",
-            label="Growth of belief at most",
-            along="across",
-            x=y / fold,
-            y=y,
-            low=1.0,
-            high=_FARTHEST_FOLD,
-            value=condition.fold,
-            text=f"at most {condition.fold:g}-fold",
-        )
-    ]
+    y = (above + min(high, fold * min(top, condition.surely_in))) / 2
+    return [_handle(condition, "fold", y / fold, y, _FARTHEST_FOLD)] if y > above else []
 
 
 def moved(
@@ -238,7 +199,7 @@ def moved(
     known = map_handles(asked) if on_map else handles(asked, *axis(asked, wanted))
     handle = next((one for one in known if one.name == name), None)
     if handle is None:
-        raise InputError("there is no such handle; its condition may have changed.")
+        raise InputError("web.handle.unknown")
     number = int(name[-1]) if name[-1].isdigit() else 1
     blank = name.removeprefix(_MAP).rstrip("0123456789")
     condition = asked.conditions[number - 1]
@@ -275,7 +236,7 @@ def _dragged(condition: Condition, handle: Handle, place: tuple[float, float]) -
         case "points":
             return 100 * (y - handle.x)
         case "before":
-            scale = _event_prior(condition) if condition.worry == "value" else 1.0
+            scale = condition.surely_in if condition.worry == "value" else 1.0
             return 100 * x / max(scale, 1e-9)
         case _:
             return 100 * y
@@ -296,7 +257,7 @@ def _dragged_on_map(condition: Condition, blank: str, place: tuple[float, float]
 
 def _kept(condition: Condition, blank: str, value: float) -> float:
     """Round a value to what can be read, and keep it where a budget exists."""
-    p = 100 * _event_prior(condition)
+    p = 100 * condition.surely_in
     small = 0.1
     if blank == "fold":
         return round(min(max(value, 1.1), _FARTHEST_FOLD), 1)

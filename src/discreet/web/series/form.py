@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
-
-from pydantic import AfterValidator, Field
+from typing import Annotated, Any
 
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.laws.registry import by_budget, kind_of, names
-from discreet.web.percents import share
-from discreet.web.problems import FormState
+from discreet.web.forms import Choice, Form, Number, share
+from discreet.words import say
 
-__all__ = ["MECHANISMS", "Noise", "SeriesState"]
+__all__ = ["MECHANISMS", "Noise", "SeriesForm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,36 +32,29 @@ MECHANISMS: dict[str, Noise] = {
         name: Noise(f"{kind.label}, {kind.sign} each", kind.sign, kind.python)
         for name, kind in ((name, kind_of(name)) for name in names(planned=True))
     },
-    "epsilon": Noise("any release that promises ε", "ε", "guarantees.PureDP({})"),
-    "rho": Noise("any release that promises ρ", "ρ", "guarantees.ZCDP({})"),
+    "epsilon": Noise(say("web.series.any_epsilon"), "ε", "guarantees.PureDP({})"),
+    "rho": Noise(say("web.series.any_rho"), "ρ", "guarantees.ZCDP({})"),
 }
 
 
-def _known(name: str) -> str:
-    if name not in MECHANISMS:
-        raise ValueError(f"it must be one of: {', '.join(MECHANISMS)}")
-    return name
+_PERCENT = Number(above=0, below=100, unit="percent")
+_DELTA = Number(low=0, below=1, optional=True)
 
 
-Mechanism = Annotated[
-    str, AfterValidator(_known), Field(json_schema_extra={"enum": list(MECHANISMS)})
-]
-
-
-class SeriesState(FormState):
+class SeriesForm(Form):
     """What the form of the screen says; probabilities are percentages, as people type them."""
 
-    mechanism: Mechanism = "gaussian"
-    budget: float = Field(default=0.01, gt=0, le=1000, allow_inf_nan=False)
-    delta_each: float | None = Field(default=None, ge=0, lt=1, allow_inf_nan=False)
-    per_year: int = Field(default=12, ge=1, le=366)
-    years: int = Field(default=10, ge=1, le=100)
-    before: float = Field(default=50, gt=0, lt=100, allow_inf_nan=False)
-    about: Literal["posterior", "difference"] = "posterior"
-    limit: float = Field(default=90, gt=0, lt=100, allow_inf_nan=False)
-    confidence: float = Field(default=99, gt=0, lt=100, allow_inf_nan=False)
-    sided: Literal["two", "one"] = "two"
-    delta: float | None = Field(default=None, gt=0, lt=1, allow_inf_nan=False)
+    mechanism: Annotated[str, Choice(tuple(MECHANISMS))] = "gaussian"
+    budget: Annotated[float, Number(above=0, high=1000)] = 0.01
+    delta_each: Annotated[float | None, _DELTA] = None
+    per_year: Annotated[int, Number(low=1, high=366, whole=True)] = 12
+    years: Annotated[int, Number(low=1, high=100, whole=True)] = 10
+    before: Annotated[float, _PERCENT] = 50.0
+    about: Annotated[str, Choice(("posterior", "difference"))] = "posterior"
+    limit: Annotated[float, _PERCENT] = 90.0
+    confidence: Annotated[float, _PERCENT] = 99.0
+    sided: Annotated[str, Choice(("two", "one"))] = "two"
+    delta: Annotated[float | None, Number(above=0, below=1, optional=True)] = None
 
     @property
     def in_rho(self) -> bool:

@@ -1,0 +1,210 @@
+"""How results look: what a budget is written like, and which rows a table of facts has.
+
+The page, the command line and notebooks call these, so that one number looks the same everywhere.
+Spending is rounded up, what is left down; a bound on belief is rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet.rounding import decimal_down, decimal_up, percent
+from discreet.statements.tables import learned_table, probability_text
+from discreet.words import say
+
+if TYPE_CHECKING:
+    from discreet.errors import DiscreetError
+    from discreet.ledger import Account, Amount, Standing
+
+__all__ = [
+    "accuracy_lines",
+    "amount_text",
+    "assumption_rows",
+    "bound_text",
+    "budget_text",
+    "chance_text",
+    "learned_facts",
+    "limit_text",
+    "promise_line",
+    "refusal_facts",
+    "spent_text",
+    "standing_facts",
+    "time_text",
+]
+
+_SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+Facts = list[tuple[str, str]]
+
+
+def amount_text(said: Mapping[str, Any] | None, side: Literal["up", "down"]) -> str:
+    """Return an amount of budget to six figures: spending rounded up, what is left down.
+
+    >>> amount_text({"epsilon": 1.2992829841302607, "delta": 1e-6, "rho": None}, "up")
+    'ε = 1.29929, δ = 1e-06'
+    """
+    if not said or said.get("unbounded"):
+        return say("presenter.no_cap")
+    given = {sign: said.get(name) for name, sign in _SIGNS.items()}
+    return ", ".join(f"{sign} = {_figures(x, side)}" for sign, x in given.items() if x is not None)
+
+
+def _figures(x: float, side: Literal["up", "down"]) -> str:
+    digits = 5 - math.floor(math.log10(x)) if x > 0 else 0
+    return f"{(decimal_up if side == 'up' else decimal_down)(float(x), digits):.6g}"
+
+
+def spent_text(amount: Amount) -> str:
+    """Return what is spent, rounded up."""
+    return amount_text(amount.to_dict("up"), "up")
+
+
+def limit_text(amount: Amount | None) -> str:
+    """Return a cap, or what is left of one, rounded down; of none, that there is no limit."""
+    if amount is None:
+        return say("presenter.no_limit")
+    return amount_text(amount.to_dict("down"), "down")
+
+
+def budget_text(epsilon: float) -> str:
+    """Return a budget as it is recommended: rounded down, to four decimals or more.
+
+    >>> budget_text(1.29928), budget_text(0.000012345), budget_text(float("inf"))
+    ('1.2992', '0.00001234', 'unbounded')
+    """
+    if math.isinf(epsilon):
+        return say("presenter.unbounded")
+    digits = max(4, 3 - math.floor(math.log10(epsilon))) if epsilon > 0 else 4
+    return f"{decimal_down(epsilon, digits):.{digits}f}"
+
+
+def bound_text(x: float) -> str:
+    """Return a bound on a belief in percent, rounded up to two decimals.
+
+    >>> bound_text(0.750001), bound_text(0.99999999), bound_text(0.5)
+    ('75.01 %', '> 99.99 %', '50 %')
+    """
+    if x > 0.9999:
+        return "> 99.99 %"
+    return f"{100 * decimal_up(x, 4):.6g} %"
+
+
+def chance_text(share: float) -> str:
+    """Return a probability of the noise in percent, with a figure or two.
+
+    >>> [chance_text(x).replace(chr(0xa0), " ") for x in (0.571, 0.0001, 1e-7)]
+    ['57.1 %', '0.01 %', '< 0.001 %']
+    """
+    if 0 < share < 1e-5:
+        return "< 0.001\N{NO-BREAK SPACE}%"
+    digits = ".1f" if share >= 0.0005 else ".1g"
+    return f"{100 * share:{digits}}\N{NO-BREAK SPACE}%"
+
+
+def time_text(releases: int, per_year: int) -> str:
+    """Return how long so many releases take, to the nearest month, or day within a year.
+
+    >>> time_text(27, 12), time_text(12, 12), time_text(3, 365), time_text(3, 1)
+    ('2 years 3 months', '1 year', '3 days', '3 years')
+    """
+    if per_year > 12 and releases < per_year:
+        days = (730 * releases + per_year) // (2 * per_year) or 1
+        return say("presenter.days", days=days)
+    months = (24 * releases + per_year) // (2 * per_year)
+    parts = [say("presenter.years", years=months // 12)] if months >= 12 else []
+    parts += [say("presenter.months", months=months % 12)] if months % 12 else []
+    return " ".join(parts) or say("presenter.short")
+
+
+def assumption_rows(assumptions: Mapping[str, str]) -> list[list[str]]:
+    """Return what a result rests on, a row each: what it is about, and what is assumed."""
+    return [[name.replace("_", " "), said] for name, said in assumptions.items()]
+
+
+def accuracy_lines(said: Mapping[str, Any]) -> list[str]:
+    """Return how accurate each statistic of a plan will be, a line for each."""
+    return [_accuracy(row) for row in said["accuracy"]]
+
+
+def _accuracy(row: Mapping[str, Any]) -> str:
+    values = {"statistic": row["statistic"], "interval": row["interval"]}
+    if "half_width" in row:
+        return say("presenter.accuracy.half_width", width=row["half_width"], **values)
+    if "score_within" in row:
+        return say("presenter.accuracy.score", width=row["score_within"], **values)
+    found = [
+        say("presenter.accuracy.group", width=size["half_width"], rows=size["rows"])
+        if "half_width" in size
+        else say("presenter.accuracy.ranks", share=size["rank_share"], rows=size["rows"])
+        for size in row["assumed"]
+    ]
+    return say("presenter.accuracy.assumed", found="; ".join(found), **values)
+
+
+def promise_line(one: Standing) -> str:
+    """Return where an account stands under a promise: the sentence, used, fitting, kept."""
+    parts = [one.sentence, say("presenter.promise.used", share=percent(one.share_used, "up"))]
+    if one.fits_again is not None:
+        parts[-1] += say("presenter.promise.more", releases=one.fits_again)
+    parts[-1] += "."
+    return " ".join(parts if one.kept else [*parts, say("presenter.promise.broken")])
+
+
+def standing_facts(
+    account: Account, promises: Sequence[Standing] = (), after: Account | None = None
+) -> Facts:
+    """Return where an account stands: before a charge, and, with `after`, what it would leave."""
+    owner = say(
+        "presenter.account.protects",
+        name=account.name,
+        unit=str(account.subject),
+        adjacency=account.adjacency.value,
+    )
+    facts = [
+        (say("presenter.account.is"), owner),
+        (say("presenter.account.composition"), account.filter.value),
+        (say("presenter.account.spent"), spent_text(account.spent)),
+        *((say("presenter.account.promise"), promise_line(one)) for one in promises),
+    ]
+    if account.cap is None:
+        return [*facts, (say("presenter.account.cap"), say("presenter.account.without_cap"))]
+    facts += [
+        (say("presenter.account.cap"), limit_text(account.cap)),
+        (say("presenter.account.left"), limit_text(account.remaining)),
+    ]
+    if after is not None and after.remaining is not None:
+        facts.append((say("presenter.account.left_after"), limit_text(after.remaining)))
+    return facts
+
+
+def refusal_facts(error: DiscreetError, account: Account | None, spent: Mapping[str, Any]) -> Facts:
+    """Return the amounts of a charge that is refused: needed, spent, capped, left, fitting."""
+    from discreet.errors import BudgetExceeded
+    from discreet.ledger import OverBudget
+
+    if isinstance(error, OverBudget):
+        fits = say("presenter.refused.nothing_fits")
+        if error.fits is not None:
+            fits = amount_text(error.fits.guarantee.to_dict(), "down")
+        return [
+            (say("presenter.refused.needs"), spent_text(error.needs)),
+            (say("presenter.refused.spent"), spent_text(error.spent)),
+            (say("presenter.refused.cap"), limit_text(error.cap)),
+            (say("presenter.account.left"), limit_text(error.left)),
+            (say("presenter.refused.fits"), fits),
+        ]
+    if isinstance(error, BudgetExceeded) and account is not None:
+        return [
+            (say("presenter.refused.needs"), amount_text(spent, "up")),
+            (say("presenter.refused.spent"), spent_text(account.spent)),
+        ]
+    return []
+
+
+def learned_facts(facts: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return what may be learned as a table: the names of its columns, its rows, how often."""
+    if facts is None:
+        return None
+    table = learned_table(facts)
+    return {"names": table.names, "rows": table.rows, "holds": probability_text(facts)}

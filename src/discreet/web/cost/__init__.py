@@ -1,0 +1,216 @@
+"""The screen Cost: what the noise of a budget does to a count, for tolerances side by side.
+
+Each sentence is a tolerance of its own here, or a budget from elsewhere. The noise is geometric;
+the values shown are held fixed while the budget moves, an illustration and no release.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from discreet.errors import DiscreetError, InputError
+from discreet.laws.geometric import Geometric
+from discreet.statements.presenter import budget_text, chance_text
+from discreet.web.forms import Number, filled
+from discreet.web.release.drafts import release_link
+from discreet.web.screens import REFUSED, How, as_yaml, how, link, yaml_file
+from discreet.web.sentences import Asked, Condition, Sentences, sentences_page, with_sentences
+from discreet.words import say
+
+__all__ = ["CostForm", "Priced", "answer", "router"]
+
+router = APIRouter()
+_HOME = "/cost"
+_FILE = "tolerances.yaml"
+_SIZES = (10, 100, 1000)
+_NAMES = "ABCD"
+_MOST_COUNT = 1_000_000_000
+
+
+@with_sentences
+class CostForm(Sentences):
+    """Tolerances to compare, and the count: its true value, a limit, how far one person moves it.
+
+    A form that names a count and leaves out its limit has none.
+    """
+
+    first = Asked(tuple(Condition("unless", after=25.0, fold=fold) for fold in (1.5, 3.0, 6.0)))
+    count: Annotated[int, Number(low=0, high=_MOST_COUNT, whole=True)] = 26
+    limit: Annotated[int | None, Number(low=0, high=_MOST_COUNT, whole=True, optional=True)] = 24
+    rows: Annotated[int, Number(low=1, high=_MOST_COUNT, whole=True)] = 1
+
+    @property
+    def compared_with(self) -> int | None:
+        """The limit that the count is compared with."""
+        said = self.model_fields_set
+        return None if said & {"count", "rows"} and "limit" not in said else self.limit
+
+    def count_query(self) -> dict[str, Any]:
+        """Return what a link holds of the count."""
+        return {"count": self.count, "limit": self.compared_with, "rows": self.rows}
+
+
+class Priced(BaseModel):
+    """Everything that the screen shows for one state."""
+
+    fields: dict[str, str]
+    names: list[str]
+    header: list[str]
+    rows: list[list[str]]
+    verdict: str
+    shown: str
+    charts: dict[str, dict[str, Any]]
+    how: dict[str, How]
+    spoken: str
+    link: str
+    yaml: str
+    releases: list[str]
+
+
+def answer(form: CostForm, *, draw: bool = True) -> Priced:
+    """Return what each tolerance of a form costs on one count; without `draw`, no chart yet."""
+    asked = form.asked()
+    names = list(_NAMES[: len(asked.conditions)])
+    budgets = [_budget(name, one, asked) for name, one in zip(names, asked.conditions, strict=True)]
+    laws = {
+        name: None if math.isinf(epsilon) else Geometric(epsilon, form.rows)
+        for name, epsilon in zip(names, budgets, strict=True)
+    }
+    rows = _rows(list(laws.values()), budgets, form)
+    state = asked.to_query() | form.count_query()
+    least = min(zip(budgets, names, strict=True))[1]
+    said = [
+        say("web.cost.spoken", name=name, epsilon=cell)
+        for name, cell in zip(names, rows[0][1:], strict=True)
+    ]
+    return Priced(
+        fields=asked.fields(),
+        names=names,
+        header=["", *names],
+        rows=rows,
+        verdict=say("web.cost.smallest", name=least) if len(names) > 1 else "",
+        shown=_shown(form),
+        charts={"counts": _chart(laws, form)} if draw else {},
+        how=_how(budgets[0], form),
+        spoken="; ".join(said),
+        link=link(_HOME, state),
+        yaml=link(f"{_HOME}/{_FILE}", state),
+        releases=[_release(one, asked) for one in asked.conditions],
+    )
+
+
+def _release(condition: Condition, asked: Asked) -> str:
+    """Return the link that takes one of the tolerances, or its budget, to a release."""
+    if condition.kind == "epsilon":
+        return release_link({"budget": {"epsilon": condition.epsilon}})
+    return release_link({"tolerance": condition.to_mapping() | asked.promise()})
+
+
+def _chart(laws: Mapping[str, Geometric | None], form: CostForm) -> dict[str, Any]:
+    from discreet.charts import noisy_counts_spec
+
+    return noisy_counts_spec(laws, form.count, form.compared_with)
+
+
+def _budget(name: str, condition: Condition, asked: Asked) -> float:
+    from discreet.budgets import choose
+
+    if condition.kind == "epsilon":
+        return condition.epsilon
+    try:
+        return choose(condition.to_mapping() | asked.promise()).epsilon
+    except DiscreetError as error:
+        raise InputError("web.cost.of_one", name=name, problem=str(error)) from None
+
+
+def _rows(laws: list[Geometric | None], budgets: list[float], form: CostForm) -> list[list[str]]:
+    """The table: a line a measure, a column a tolerance."""
+    from discreet.budgets.tradeoff import distance_across
+
+    def line(name: str, cell: Callable[[Geometric], str], exact: str) -> list[str]:
+        return [name, *(exact if law is None else cell(law) for law in laws)]
+
+    def within(size: int) -> Callable[[Geometric], str]:
+        return lambda law: _within(law.half_width(0.95), size)
+
+    rows = [
+        [say("web.cost.budget"), *(budget_text(epsilon) for epsilon in budgets)],
+        line(say("web.cost.sd"), lambda law: f"{law.sd:.3g}", "0"),
+        line(say("web.cost.exact"), lambda law: chance_text(law.prob_exact), "100 %"),
+        *(line(say("web.cost.within", size=f"{n:,}"), within(n), "±0") for n in _SIZES),
+    ]
+    limit = form.compared_with
+    if limit is not None:
+        far = distance_across(form.count, limit)
+        name = "web.cost.below" if form.count > limit else "web.cost.above"
+        said = say(name, count=f"{form.count:,}", limit=f"{limit:,}")
+        rows.append(line(said, lambda law: chance_text(law.prob_crosses(far)), "0 %"))
+    return rows
+
+
+def _within(width: int, size: int) -> str:
+    share = 100 * width / size
+    digits = ",.0f" if share >= 1 else ".1g"
+    return f"±{width:,} ({share:{digits}}\N{NO-BREAK SPACE}%)"
+
+
+def _shown(form: CostForm) -> str:
+    words = say("web.cost.shown", count=f"{form.count:,}")
+    if form.compared_with is None:
+        return words
+    return f"{words} {say('web.cost.dashed', limit=f'{form.compared_with:,}')}"
+
+
+def _how(epsilon: float, form: CostForm) -> dict[str, How]:
+    from discreet.budgets.tradeoff import distance_across
+
+    number = budget_text(epsilon) if math.isfinite(epsilon) else "float('inf')"
+    law = f"from discreet.laws import Geometric; Geometric({number}, {form.rows})"
+    limit = form.compared_with
+    far = 1 if limit is None else distance_across(form.count, limit)
+    return {
+        "noise": how("noise", python=f"{law}.half_width(0.95)  # A; also .sd and .prob_exact"),
+        "crossing": how("crossing", python=f"{law}.prob_crosses({far})  # A"),
+    }
+
+
+@router.get(_HOME, include_in_schema=False)
+def cost_page(request: Request) -> Response:
+    """The screen: tolerances side by side, their noise, a count, a limit."""
+    found = filled(CostForm, request.query_params, lambda form: answer(form, draw=False))
+    return sentences_page(
+        request, "cost.html", found, count=found.form.state.count_query(), names=_NAMES
+    )
+
+
+@router.get(f"/api{_HOME}", responses=REFUSED)
+def cost_answer(form: Annotated[CostForm, Query()]) -> Priced:
+    """What each tolerance costs: budget, noise, the chance of crossing a limit, an illustration."""
+    return answer(form)
+
+
+@router.get(f"{_HOME}/{_FILE}", include_in_schema=False)
+def cost_file(form: Annotated[CostForm, Query()]) -> Response:
+    """The tolerances as a file: `discreet choose` names the one that binds.
+
+    A budget alone becomes a file that `discreet explain` reads.
+    """
+    asked = form.asked()
+    named = dict(zip(_NAMES, asked.conditions, strict=False))
+    budgets = {name: one.epsilon for name, one in named.items() if one.kind == "epsilon"}
+    asking = {name: one.to_mapping() for name, one in named.items() if name not in budgets}
+    if not asking:
+        said = {"epsilon": min(budgets.values())}
+        return yaml_file(as_yaml(said, "discreet explain --file budget.yaml"), "budget.yaml")
+    mapping = next(iter(asking.values())) if len(asking) == 1 else {"groups": asking}
+    text = as_yaml(mapping | asked.promise(), f"discreet choose --file {_FILE}")
+    for name, epsilon in budgets.items():
+        text += say("web.cost.is_budget", name=name, epsilon=repr(epsilon)) + "\n"
+    return yaml_file(text, _FILE)

@@ -1,0 +1,272 @@
+"""What a published promise means to someone with a suspicion, for whoever has to judge it.
+
+All sentences about the promise are those of `discreet.reports`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel
+
+from discreet.beliefs import Belief, Bounds, Prior, explain
+from discreet.beliefs.guesses import right_guess
+from discreet.guarantees import Adjacency, Guarantee, PureDP
+from discreet.reports.published import Deployment, deployments
+from discreet.reports.sentences import (
+    AUDIENCES,
+    event_of,
+    guarantee_text,
+    not_protected,
+    pure_against_approximate,
+    sentence,
+)
+from discreet.reports.worries import Icons
+from discreet.statements.figures import (
+    counted,
+    crowd_for,
+    decimals,
+    frequency,
+    level,
+    plain,
+    times,
+)
+from discreet.statements.presenter import amount_text, assumption_rows, bound_text
+from discreet.web.explain.form import KINDS, ExplainForm, PromiseForm
+from discreet.web.forms import share
+from discreet.web.screens import How, command_of, how, link
+from discreet.words import say
+
+__all__ = [
+    "Explained",
+    "Published",
+    "Told",
+    "explained",
+    "how_belief",
+    "icons_of",
+    "published",
+    "told",
+]
+
+
+class Told(BaseModel):
+    """What is said to one audience."""
+
+    learned: str
+    promise: str
+    always: str
+    not_protected: list[tuple[str, str]]
+
+
+class Explained(BaseModel):
+    """What a promise means for a belief, in numbers, words and pictures."""
+
+    headline: str
+    note: str
+    posterior_lower: float | None
+    posterior_upper: float | None
+    holds_with: float
+    told: dict[str, Told]
+    lines: list[list[str]]
+    others: list[list[str]]
+    confidences: list[list[str]]
+    joining: list[list[str]]
+    assumptions: list[list[str]]
+    published: list[str]
+    icons: dict[str, Any] | None
+    icons_caption: str
+    curve: dict[str, Any]
+    curve_caption: str
+    how: How
+    link: str
+    yaml: str
+    me: str
+
+
+@lru_cache(maxsize=128)
+def explained(state: ExplainForm) -> Explained:
+    """Return what the promise means at the belief before, for all audiences."""
+    from discreet.charts import before_after_spec, icon_spec
+
+    guarantee, confidence = state.guarantee(), share(state.confidence)
+    prior = state.prior()
+
+    def asked(at: Prior | float | None) -> Belief:
+        return explain(guarantee, at, confidence=confidence, unit=state.unit)
+
+    belief = asked(prior)
+    # Membership and value at once have no single bound to draw: then the picture is membership.
+    one_step = belief if prior is None or belief.epsilon_prime is not None else asked(prior.p)
+    icons, icons_caption = None, ""
+    if prior is not None and belief.posterior is not None:
+        shown = icons_of(prior.pq, belief.posterior.upper)
+        icons, icons_caption = icon_spec(shown.before, shown.after), shown.text
+    headline, note = _headline(belief)
+    return Explained(
+        headline=headline,
+        note=note,
+        posterior_lower=None if belief.posterior is None else belief.posterior.lower,
+        posterior_upper=None if belief.posterior is None else belief.posterior.upper,
+        holds_with=belief.holds_with,
+        told={audience: told(state, belief, audience) for audience in AUDIENCES},
+        lines=_bounds(belief),
+        others=[_pair(asked(Prior(p, share(state.value)))) for p in (0.01, 0.1, 0.3, 0.5)],
+        confidences=[
+            [
+                level(row.confidence),
+                say("web.explain.no_bound")
+                if row.posterior is None
+                else frequency(row.posterior, "up"),
+                frequency(row.difference, "up"),
+            ]
+            for row in belief.at_confidence
+        ],
+        joining=_joining_rows(guarantee),
+        assumptions=assumption_rows(belief.assumptions.to_dict()),
+        published=[one.after for one in published(prior.p if prior else 0.5)],
+        icons=icons,
+        icons_caption=icons_caption,
+        curve=before_after_spec(one_step, None if one_step.prior is None else one_step.prior.pq),
+        curve_caption=say("web.explain.curve_caption", event=event_of(one_step)),
+        how=how_belief(state, belief, state.flags()),
+        link=link("/explain", state.kept()),
+        yaml=link("/explain/explain.yaml", state.kept()),
+        me=_me_link(state),
+    )
+
+
+def icons_of(before: float, after: float) -> Icons:
+    """Return how many figures of a hundred are marked, before and after."""
+    return Icons(counted(before, "down", 100), counted(after, "up", 100))
+
+
+def _headline(belief: Belief) -> tuple[str, str]:
+    sure = say("web.explain.every_output")
+    if belief.holds_with != 1:
+        sure = say("web.explain.with_probability", level=level(belief.holds_with))
+    if belief.prior is None or belief.posterior is None:
+        crowd = crowd_for(belief.difference.upper)
+        more = frequency(belief.difference.upper, "up", crowd)
+        return more, say("web.explain.more", sure=sure)
+    crowd = crowd_for(belief.prior.pq, belief.posterior.upper)
+    after = frequency(belief.posterior.upper, "up", crowd)
+    return after, say("web.explain.from", before=plain(belief.prior.pq, crowd), sure=sure)
+
+
+def told(state: PromiseForm, belief: Belief, audience: Any) -> Told:
+    """Return what is said of a promise to one audience."""
+    # The last of "what is not protected" hangs on whether a whole person is the unit.
+    person = state.unit in ("one person", "one user", "one member")
+    return Told(
+        learned=sentence(belief, audience),
+        promise=guarantee_text(state.guarantee(), audience, state.unit),
+        always=pure_against_approximate(belief, audience),
+        not_protected=list(not_protected(audience, "person" if person else "record")),
+    )
+
+
+def _joining_rows(guarantee: Guarantee) -> list[list[str]]:
+    """The other comparison, which add-remove alone has: data left out, data in."""
+    if guarantee.adjacency is not Adjacency.ADD_REMOVE:
+        return []
+    rows = []
+    for without in (0.01, 0.1, 0.3, 0.5):
+        joined = right_guess(guarantee, without)
+        crowd = crowd_for(without, joined)
+        rows.append([plain(without, crowd), frequency(joined, "up", crowd)])
+    return rows
+
+
+def _bounds(belief: Belief) -> list[list[str]]:
+    """Return the bounds: what they are on, at least, at most."""
+
+    def row(name: str, bounds: Bounds) -> list[str]:
+        return [name, decimals(bounds.lower, "down"), decimals(bounds.upper, "up")]
+
+    ratio = [times(belief.ratio.lower, "down"), times(belief.ratio.upper)]
+    return [
+        *([] if belief.posterior is None else [row("posterior", belief.posterior)]),
+        ["posterior / prior", *ratio],
+        row("posterior − prior", belief.difference),
+    ]
+
+
+def _pair(belief: Belief) -> list[str]:
+    """Return a belief before and after as frequencies in one crowd."""
+    if belief.prior is None or belief.posterior is None:
+        return ["", ""]
+    crowd = crowd_for(belief.prior.pq, belief.posterior.upper)
+    return [plain(belief.prior.pq, crowd), frequency(belief.posterior.upper, "up", crowd)]
+
+
+def _me_link(state: ExplainForm) -> str:
+    shared = {name: v for name, v in state.kept().items() if name in PromiseForm.model_fields}
+    if state.before is not None and not state.every:
+        shared["suspect"] = state.before
+    return link("/explain/me", shared)
+
+
+def how_belief(state: PromiseForm, belief: Belief, flags: dict[str, Any]) -> How:
+    """Return how the bound on belief is computed."""
+    words = [state.python]
+    if belief.prior is not None:
+        words.append(f"Prior({belief.prior.p!r}, {belief.prior.q!r})")
+    words.append(f"confidence={share(state.confidence)!r}")
+    names = [KINDS[state.kind].python, "Prior", "explain"]
+    name = "belief_one_step"
+    if isinstance(belief.guarantee, PureDP) and state.adjacency == "add-remove":
+        name = "belief_pure"
+    elif belief.epsilon_prime is None:
+        name = "belief_two_steps"
+    return how(
+        name,
+        method=belief.method,
+        python=f"from discreet import {', '.join(sorted(names))}; explain({', '.join(words)})",
+        command=command_of("explain", flags),
+    )
+
+
+# -- known deployments
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A known deployment in the list: what it promised, to what it can grow, where to look."""
+
+    name: str
+    curator: str
+    year: int
+    unit: str
+    budget: str
+    after: str
+    source: str
+    note: str | None
+    link: str
+
+
+@lru_cache(maxsize=32)
+def published(before: float) -> tuple[Published, ...]:
+    """Return the known deployments, read for someone who starts at this belief."""
+    return tuple(_listed(one) for one in deployments(before))
+
+
+def _listed(one: Deployment) -> Published:
+    said = one.to_dict()
+    numbers = {name: said[name] for name in KINDS[one.kind].numbers}
+    state = {"kind": one.kind, **numbers, "unit": one.unit}
+    if one.adjacency in ("replace", "local"):
+        state["adjacency"] = one.adjacency
+    after = said["posterior"]
+    return Published(
+        name=one.name,
+        curator=one.curator,
+        year=one.year,
+        unit=one.unit,
+        budget=amount_text(numbers, "up"),
+        after=say("web.explain.no_bound") if after is None else bound_text(after),
+        source=one.source,
+        note=one.note,
+        link=link("/explain", state),
+    )

@@ -1,0 +1,131 @@
+"""The screen of one participant, on a phone: my worry, and my odds if I join or stay out."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel
+from starlette.responses import HTMLResponse
+
+from discreet.beliefs import Prior, explain
+from discreet.beliefs.guesses import right_guess
+from discreet.guarantees import Adjacency, amount
+from discreet.reports.worries import answer
+from discreet.statements.figures import crowd_for, frequency, plain
+from discreet.web.explain.form import KINDS, PromiseForm
+from discreet.web.explain.view import how_belief, icons_of, told
+from discreet.web.forms import Choice, Number, filled, share
+from discreet.web.screens import REFUSED, How, how, link
+from discreet.words import say
+
+__all__ = ["MeForm", "Mine", "mine", "router"]
+
+router = APIRouter()
+Knows = Literal["everyone else", "a hunch"]
+
+
+class MeForm(PromiseForm):
+    """One participant's own worry about a promise."""
+
+    suspect: Annotated[float, Number(above=0, high=100, unit="percent")] = 30.0
+    about: Annotated[str, Choice(("being in", "a value"))] = "being in"
+    knows: Annotated[Knows, Choice(("everyone else", "a hunch"))] = "everyone else"
+    without: Annotated[float, Number(low=0, high=100, unit="percent")] = 10.0
+
+    def prior(self) -> Prior:
+        """Return what they suspect: that I am in, or, knowing that, a value of mine."""
+        suspected = share(self.suspect)
+        return Prior(suspected) if self.about == "being in" else Prior(1.0, suspected)
+
+
+class Mine(BaseModel):
+    """One participant's odds: suspected, and joining or staying out."""
+
+    before: str
+    after: str
+    text: str
+    icons: dict[str, Any]
+    icons_caption: str
+    without: str
+    joined: str
+    joining: str
+    join_icons: dict[str, Any] | None
+    join_caption: str
+    promise: str
+    always: str
+    not_protected: list[tuple[str, str]]
+    suspect_text: str
+    how: How
+    how_joining: How | None
+    link: str
+
+
+@lru_cache(maxsize=128)
+def mine(state: MeForm) -> Mine:
+    """Return one participant's odds."""
+    from discreet.charts import icon_spec
+
+    prior = state.prior()
+    belief = explain(state.guarantee(), prior, confidence=share(state.confidence), unit=state.unit)
+    worried = answer(belief, state.knows)
+    after = 1.0 if belief.posterior is None else belief.posterior.upper
+    crowd = crowd_for(prior.pq, after)
+    public = told(state, belief, "public")
+    return Mine(
+        before=plain(prior.pq, crowd),
+        after=frequency(after, "up", crowd),
+        text=worried.text,
+        icons=icon_spec(worried.icons.before, worried.icons.after),
+        icons_caption=worried.icons.text,
+        promise=public.promise,
+        always=public.always,
+        not_protected=public.not_protected,
+        suspect_text=plain(share(state.suspect), 100),
+        how=how_belief(state, belief, state.flags_at(prior)),
+        link=link("/explain/me", state.kept()),
+        **_joining(state),
+    )
+
+
+def _joining(state: MeForm) -> dict[str, Any]:
+    """Return the chance of something bad with the data out and in; empty where it cannot be had."""
+    from discreet.charts import icon_spec
+
+    texts = dict.fromkeys(("without", "joined", "joining", "join_caption"), "")
+    nothing: dict[str, Any] = texts | {"join_icons": None, "how_joining": None}
+    guarantee, without = state.guarantee(), share(state.without)
+    if guarantee.adjacency is not Adjacency.ADD_REMOVE:
+        return nothing
+    joined = right_guess(guarantee, without)
+    crowd, shown = crowd_for(without, joined), icons_of(without, joined)
+    name = KINDS[state.kind].python
+    python = (
+        f"from discreet import {name}; from discreet.beliefs.guesses import "
+        f"right_guess; right_guess({state.python}, {without!r})"
+    )
+    more = shown.after - shown.before
+    return nothing | {
+        "without": plain(without, crowd),
+        "joined": frequency(joined, "up", crowd),
+        "join_icons": icon_spec(shown.before, shown.after),
+        "join_caption": say("web.me.join_caption", before=shown.before, more=more),
+        "how_joining": how("joining", python=python),
+    }
+
+
+@router.get("/api/explain/me", responses=REFUSED)
+def me_api(form: Annotated[MeForm, Query()]) -> Mine:
+    """One participant's odds under a promise."""
+    return mine(form)
+
+
+@router.get("/explain/me", include_in_schema=False)
+def me_page(request: Request) -> HTMLResponse:
+    """The participant's view."""
+    found = filled(MeForm, request.query_params, mine)
+    # Some of its fields are not seen, so what is wrong with them is told above the form.
+    problem = found.form.problem or found.problem
+    promised = amount(found.form.state.guarantee().to_dict(), "up", "")
+    return found.page(request, "me.html", promised=promised, problem=problem)

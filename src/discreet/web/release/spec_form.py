@@ -1,0 +1,421 @@
+"""A spec as a form, and the form as a spec: each changes the other.
+
+A form is a flat mapping of names to texts, as a browser sends it: `protect.rows`,
+`tolerance.ratio`, `statistics.1.kind`, … . An empty field is a key left out. What the form has no
+field for it keeps as YAML (`protect.yaml`, `tolerance.yaml`, `statistics.1.yaml`, `rest`), so that
+nothing in a spec is lost: spec → form → spec gives an equal spec back.
+
+Each part of a spec is a form of its own, whose rules say what its fields take. A field that breaks
+its rule is told at the field, and stands in the spec as it was typed.
+
+Lists are written as one line of CSV, so that a key may hold a comma: `0-17, "18, or more"`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import create_model
+from pydantic_core import PydanticCustomError
+
+from discreet.errors import DiscreetError, SpecError
+from discreet.reading import yaml_values
+from discreet.web.forms import Filled, Form, Number, Rule, Text
+from discreet.words import say
+
+__all__ = [
+    "KINDS",
+    "Draft",
+    "columns_of",
+    "draft_of",
+    "form_of",
+    "mapping_of",
+    "readable",
+    "written",
+]
+
+Fields = dict[str, str]
+Values = dict[str, Any]
+
+KINDS = ("count", "sum", "mean", "variance", "quantile", "histogram", "best", "randomized")
+
+_TEXTS = ("account", "purpose", "source", "mechanism", "nulls", "ledger", "output")
+_TOP = (
+    "account", "purpose", "source", "protect", "tolerance", "budget", "series", "statistics",
+    "mechanism", "nulls", "interval", "ledger", "output",
+)  # fmt: skip
+_BREAKS = re.compile("[\x85\u2028\u2029]")
+_PLACE = re.compile(r"statistics\.(\d{1,3})\.")
+
+
+# -- what the fields take
+
+
+@dataclass(frozen=True)
+class Items(Rule):
+    """A line of CSV: names (one alone is a text), keys (or the name of a CSV file), numbers."""
+
+    of: Literal["texts", "names", "keys", "numbers", "mixed"] = "texts"
+
+    def read(self, given: object) -> Any:
+        """Return the list."""
+        if given is None:
+            return None
+        found = columns_of(str(given))
+        if self.of == "numbers":
+            return [_NUMBER.read(item) for item in found]
+        if self.of == "mixed":
+            return [_raw(item) for item in found]
+        alone = len(found) == 1 and (
+            self.of == "names" or (self.of == "keys" and found[0].lower().endswith(".csv"))
+        )
+        return found[0] if alone else found
+
+
+class Ticked(Rule):
+    """A box that is ticked, or not sent at all."""
+
+    def read(self, given: object) -> bool | None:
+        """Return whether it is ticked."""
+        return True if given else None
+
+
+def _number(**bounds: Any) -> Number:
+    return Number(**bounds, optional=True, as_written=True)
+
+
+def _part(name: str, /, **rules: Rule) -> type[Form]:
+    made: dict[str, Any] = {key: (Annotated[Any, rule], None) for key, rule in rules.items()}
+    return create_model(name, __base__=Form, **made)
+
+
+_NUMBER = Number(as_written=True)
+_COUNT = _number(low=1, whole=True)
+_POSITIVE = _number(above=0)
+_SHARE = _number(above=0, high=1, unit="fraction")
+_SURE = _number(above=0, below=1, unit="fraction")
+_DELTA = _number(low=0, below=1)
+_FOLD = _number(above=1)
+
+_PARTS: dict[str, type[Form]] = {
+    "protect": _part(
+        "Protect",
+        unit=Text(),
+        column=Items("names"),
+        adjacency=Text(),
+        rows=_COUNT,
+        groups=_COUNT,
+        rows_per_group=_COUNT,
+    ),
+    "tolerance": _part(
+        "Tolerance",
+        posterior=_SHARE,
+        unless_ratio=_FOLD,
+        ratio=_FOLD,
+        difference=_SHARE,
+        profile=Text(),
+        preset=Text(),
+        p=_SHARE,
+        q=_SHARE,
+        about=Text(),
+        every_output=Ticked(),
+        confidence=_SURE,
+        delta=_DELTA,
+    ),
+    "budget": _part("Budget", epsilon=_POSITIVE, delta=_DELTA, rho=_POSITIVE),
+    "series": _part("Series", releases=_COUNT),
+    "top": _part("Top", **{name: Text() for name in _TEXTS}, interval=_SURE),
+}
+_STATISTIC = _part(
+    "Statistic",
+    name=Text(),
+    by=Items(),
+    bounds=Items("numbers"),
+    resolution=_POSITIVE,
+    at=_number(low=0, high=1, unit="fraction"),
+    edges=Items("numbers"),
+    answers=Items(),
+    keep=_SHARE,
+    score=Text(),
+    of=Text(),
+    cap=_POSITIVE,
+    weight=_POSITIVE,
+)
+_GROUPS: dict[str, type[Form]] = {
+    "find": _part("Discover", delta=_SURE, weight=_POSITIVE),
+    "within": _part("Within", error=_POSITIVE, confidence=_SURE),
+    "grid": _part("Grid", **{name: _number() for name in ("from", "to", "step")}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The values that a form says, which need not be valid, and what is wrong at its fields."""
+
+    values: Values
+    problems: dict[str, str] = field(default_factory=dict)
+
+
+def _raw(text: str) -> Any:
+    """Return the number that a text is, or the text itself."""
+    try:
+        return _NUMBER.read(text)
+    except PydanticCustomError:
+        return text
+
+
+def _read(part: type[Form], given: Mapping[str, str], at: str = "") -> Draft:
+    """Read one part; what breaks a rule stands in it as it was typed."""
+    typed = {name: text for name, text in given.items() if text}
+    found = Filled.of(part, typed)
+    wrong = {name.partition(".")[0]: problem for name, problem in found.problems.items()}
+    values = {
+        name: _raw(typed[name]) if name in wrong else getattr(found.state, name)
+        for name in part.model_fields
+        if name in typed
+    }
+    return Draft(values, {f"{at}{name}": problem for name, problem in wrong.items()})
+
+
+def columns_of(text: str) -> list[str]:
+    """Return the columns that a field of names says."""
+    try:
+        found = next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error:
+        found = [text]
+    return [item.strip() for item in found]
+
+
+def _said(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_cell(_said(item)) for item in value)
+    return str(value)
+
+
+def _cell(text: str) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow([text])
+    return out.getvalue().replace("\n", " ")
+
+
+def _fields(values: Mapping[str, Any], names: Iterable[str]) -> Fields:
+    return {name: _said(values[name]) for name in names if values.get(name) is not None}
+
+
+def _under(form: Mapping[str, str], prefix: str) -> Fields:
+    return {n.removeprefix(prefix): t for n, t in form.items() if n.startswith(prefix)}
+
+
+# -- a statistic
+
+
+def _statistic_form(values: Mapping[str, Any]) -> Fields:
+    kind = next((kind for kind in KINDS if kind in values), "")
+    form = {"kind": kind, "what": _said(values.get(kind, ""))}
+    form |= _fields(values, _STATISTIC.model_fields)
+    groups = {"within": values.get("within"), "grid": values.get("candidates")}
+    keys = values.get("keys")
+    if isinstance(keys, Mapping) and isinstance(keys.get("discover"), Mapping):
+        groups["find"], form["find"] = keys["discover"], "yes"
+    elif isinstance(keys, Mapping):
+        groups["keys"] = keys
+    if values.get("candidates") is not None and not isinstance(groups["grid"], Mapping):
+        form["candidates"] = _said(values["candidates"])
+    for name, group in groups.items():
+        if isinstance(group, Mapping):
+            form |= {f"{name}.{key}": _said(value) for key, value in group.items()}
+    return form
+
+
+def _statistic(form: Mapping[str, str], at: str = "") -> Draft:
+    kind = form.get("kind") or "count"
+    own = _read(_STATISTIC, form, at)
+    values: Values = {kind: form.get("what") or ("rows" if kind == "count" else "")} | own.values
+    problems = dict(own.problems)
+    groups = {
+        name: _read(part, _under(form, f"{name}."), f"{at}{name}.")
+        for name, part in _GROUPS.items()
+    }
+    finds = bool(form.get("find"))
+    for name, group in groups.items():
+        if name != "find" or finds:
+            problems |= group.problems
+    by = values.get("by", [])
+    keys = {name: Items("keys").read(text) for name in by if (text := form.get(f"keys.{name}"))}
+    if finds:
+        values["keys"] = {"discover": groups["find"].values}
+    elif keys:
+        values["keys"] = keys
+    if form.get("candidates"):
+        of: Literal["texts", "mixed"] = "texts" if form.get("score") == "count" else "mixed"
+        values["candidates"] = Items(of).read(form["candidates"])
+    elif groups["grid"].values:
+        values["candidates"] = groups["grid"].values
+    if groups["within"].values:
+        values["within"] = groups["within"].values
+    return Draft(values, problems)
+
+
+# -- a spec
+
+
+def _plain(value: Any) -> Any:
+    """Return values in the form's own terms: keys as texts, defaults that are said left out."""
+    if isinstance(value, Mapping):
+        said = {str(key): _plain(entry) for key, entry in value.items() if entry is not None}
+        known = said.pop("values_known", None)
+        if known is True and "about" not in said:  # an older way to write it
+            said["about"] = "membership"
+        elif known not in (True, False, None):
+            said["values_known"] = known
+        if said.get("every_output") is False:
+            del said["every_output"]
+        column = said.get("column")
+        if isinstance(column, list) and len(column) == 1 and isinstance(column[0], str):
+            said["column"] = column[0]
+        return said
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def _keys_as_text(values: Any) -> Any:
+    """Return a statistic whose keys are texts: YAML reads some as numbers or dates."""
+    keys = values.get("keys") if isinstance(values, dict) else None
+    if not isinstance(keys, dict):
+        return values
+
+    def text(key: Any) -> Any:
+        whole = isinstance(key, int) and not isinstance(key, bool)
+        return str(key) if whole or hasattr(key, "isoformat") else key
+
+    said = {c: [text(k) for k in v] if isinstance(v, list) else v for c, v in keys.items()}
+    return values | {"keys": said}
+
+
+def _shown(
+    prefix: str, values: Any, there: Callable[[Any], Fields], back: Callable[[Fields], Draft]
+) -> Fields:
+    """Return the fields of a part, or its YAML if they would not give the same part back."""
+    if isinstance(values, Mapping):
+        form = there(values)
+        if back(form).values == values:
+            return {f"{prefix}.{name}": text for name, text in form.items()}
+    return {f"{prefix}.yaml": written(values)}
+
+
+def form_of(mapping: Mapping[str, Any]) -> Fields:
+    """Return the fields of a spec's values; they need not be valid."""
+    values = _plain(mapping)
+    form = _fields(values, _PARTS["top"].model_fields)
+    form["promise"] = "budget" if "budget" in values else "tolerance"
+    for name in ("protect", "tolerance", "budget"):
+        if name in values:
+            part = _PARTS[name]
+            form |= _shown(
+                name,
+                values[name],
+                lambda said, part=part: _fields(said, part.model_fields),  # type: ignore[misc]
+                lambda fields, part=part: _read(part, fields),  # type: ignore[misc]
+            )
+    series = values.get("series")
+    if isinstance(series, Mapping) and series.get("releases"):
+        form["series.releases"] = _said(series["releases"])
+    entries = values.get("statistics")
+    same = [_keys_as_text(entry) for entry in entries] if isinstance(entries, list) else []
+    for place, entry in enumerate(same, start=1):
+        form |= _shown(f"statistics.{place}", entry, _statistic_form, _statistic)
+    back = mapping_of(form)
+    rest = {name: value for name, value in values.items() if back.get(name) != value}
+    if "statistics" in rest and isinstance(entries, list) and back.get("statistics") == same:
+        del rest["statistics"]  # the keys alone differ, and the spec is the same
+    if rest:
+        # These fields would not give the same values back: they stay in YAML, and only there.
+        lost = tuple(f"{name}." for name in rest)
+        form = {n: t for n, t in form.items() if n not in rest and not n.startswith(lost)}
+        form["rest"] = written(rest)
+    return form
+
+
+def mapping_of(form: Mapping[str, str]) -> Values:
+    """Return the spec's values that a form says; they need not be valid."""
+    return draft_of(form).values
+
+
+def draft_of(form: Mapping[str, str]) -> Draft:
+    """Return the spec's values that a form says, and what is wrong at its fields."""
+    form = {name: text.strip() for name, text in form.items()}
+    promise = "budget" if form.get("promise") == "budget" else "tolerance"
+    found = {"": _read(_PARTS["top"], form)}
+    found |= {name: _of_part(form, name) for name in ("protect", promise, "series")}
+    problems = {name: text for draft in found.values() for name, text in draft.problems.items()}
+    values = dict(found.pop("").values)
+    values |= {name: draft.values for name, draft in found.items() if draft.values}
+    places = sorted({int(match[1]) for name in form if (match := _PLACE.match(name))})
+    if places:
+        entries = [_of_part(form, f"statistics.{place}") for place in places]
+        values["statistics"] = [entry.values for entry in entries]
+        problems |= {name: text for entry in entries for name, text in entry.problems.items()}
+    rest = yaml_values(form["rest"], say("web.spec.rest"), SpecError) if form.get("rest") else {}
+    if not isinstance(rest, dict):
+        raise SpecError("web.spec.rest_mapping")
+    values |= rest
+    return Draft({name: values[name] for name in sorted(values, key=_order)}, problems)
+
+
+def _order(name: object) -> int:
+    return _TOP.index(str(name)) if name in _TOP else len(_TOP)
+
+
+def _of_part(form: Mapping[str, str], prefix: str) -> Draft:
+    if text := form.get(f"{prefix}.yaml"):
+        return Draft(yaml_values(text, prefix, SpecError))
+    fields, at = _under(form, f"{prefix}."), f"{prefix}."
+    return _read(_PARTS[prefix], fields, at) if prefix in _PARTS else _statistic(fields, at)
+
+
+def written(values: Any) -> str:
+    """Return values as YAML that a person can read: lists of words and numbers on one line."""
+    import yaml
+
+    class Lines(yaml.SafeDumper):
+        def represent_sequence(self, tag: str, sequence: Any, flow_style: Any = None) -> Any:
+            plain = not any(isinstance(item, (dict, list, tuple)) for item in sequence)
+            return super().represent_sequence(tag, sequence, flow_style=plain)
+
+        def represent_str(self, data: str) -> Any:
+            # In single quotes the dumper folds these as line breaks, and they come back as spaces.
+            style = '"' if _BREAKS.search(data) else None
+            return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    Lines.add_representer(str, Lines.represent_str)
+
+    return str(
+        yaml.dump(
+            values,
+            Dumper=Lines,
+            sort_keys=False,
+            allow_unicode=True,
+            default_flow_style=False,
+            width=72,
+        )
+    )
+
+
+def readable(text: str) -> Values | None:
+    """Return the values in a YAML text; None if it cannot be read yet."""
+    try:
+        values = yaml_values(text, say("web.spec.is"), SpecError)
+    except DiscreetError:
+        return None
+    return values if isinstance(values, dict) else None

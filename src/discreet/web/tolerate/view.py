@@ -1,0 +1,206 @@
+"""What a tolerance comes to: one function turns a state into everything the screen shows.
+
+The page renders it on the server, and the script asks for it again while a handle moves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from discreet.rounding import decimal_down, percent
+from discreet.statements.presenter import assumption_rows, budget_text
+from discreet.web.release.drafts import release_link
+from discreet.web.screens import How, command_of, how, link, unbroken
+from discreet.web.sentences import Asked
+from discreet.web.tolerate.handles import Handle, axis, edges, handles, map_handles
+from discreet.words import say
+
+if TYPE_CHECKING:
+    from discreet.budgets import Choice
+
+__all__ = ["FILE", "HOME", "Answer", "answer"]
+
+HOME = "/tolerate"
+FILE = "tolerance.yaml"
+
+
+class Answer(BaseModel):
+    """Everything that the screen shows for one state."""
+
+    fields: dict[str, str]
+    sentences: list[str]
+    epsilon: float | None
+    shown: str
+    holds: str
+    binding: str
+    certificate: str
+    certified: bool
+    implied_header: list[str]
+    implied: list[list[str]]
+    noise: str
+    warnings: list[str]
+    question: str
+    assumptions: list[list[str]]
+    handles: list[Handle]
+    map_handles: list[Handle]
+    upto: float
+    charts: dict[str, dict[str, Any]]
+    how: dict[str, How]
+    spoken: str
+    link: str
+    yaml: str
+    cost: str
+    release: str
+
+
+def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> Answer:
+    """Return what a state comes to; `wanted` is how far the axis of belief before should reach.
+
+    Without `draw` the charts are only named: the page is there before anything can draw.
+    """
+    from discreet.budgets import choose
+
+    mapping = asked.to_mapping()
+    choice = choose(mapping)
+    top, high = axis(asked, wanted)
+    shown = budget_text(choice.epsilon)
+    known_in = "posterior_known_in" in choice.implied[0]
+    names = ["prior", "posterior", *(["posterior_known_in"] if known_in else [])]
+    noise, third, state = choice.noise, choice.implied[2], asked.to_query()
+    return Answer(
+        fields=asked.fields(),
+        sentences=[condition.sentence() for condition in asked.conditions],
+        epsilon=choice.epsilon if math.isfinite(choice.epsilon) else None,
+        shown=shown,
+        holds=choice.assumptions.probability,
+        binding=_binding(choice),
+        certificate=_proof(choice),
+        certified=choice.certificate.certified,
+        implied_header=[say(f"web.tolerate.{name}") for name in names],
+        implied=[
+            [percent(row[name], "up", 0 if name == "prior" else 1) for name in names]
+            for row in choice.implied
+        ],
+        noise=unbroken(
+            say(
+                "web.tolerate.noise",
+                sd=noise["sd"],
+                exact=100 * noise["prob_exact"],
+                within=noise["half_width_95"],
+            )
+        ),
+        warnings=list(choice.warnings),
+        question=choice.question or "",
+        assumptions=assumption_rows(choice.assumptions.to_dict()),
+        handles=handles(asked, top, high),
+        map_handles=map_handles(asked) if _mapped(asked) else [],
+        upto=top,
+        charts=_charts(asked, choice, top, high, draw),
+        how=_how(asked, mapping, choice, shown),
+        spoken=say(
+            "web.tolerate.spoken",
+            epsilon=shown,
+            prior=percent(third["prior"], "up"),
+            posterior=percent(third["posterior"], "up"),
+        ),
+        link=link(HOME, state),
+        yaml=link(f"{HOME}/{FILE}", state),
+        cost=link("/cost", state),
+        release=release_link({"tolerance": mapping}),
+    )
+
+
+def _mapped(asked: Asked) -> bool:
+    """Whether both priors are free somewhere, so that there is a map to show."""
+    return any(condition.worry == "both" for condition in asked.conditions) and not asked.delta
+
+
+def _charts(
+    asked: Asked, choice: Choice, top: float, high: float, draw: bool
+) -> dict[str, dict[str, Any]]:
+    names = ["tolerated"]
+    if _mapped(asked):
+        names += ["map", "ratios"]
+    elif any(condition.kind != "posterior" for condition in asked.conditions):
+        names += ["ratio", "epsilon"]
+    if not draw:
+        return {name: {} for name in names}
+    from discreet.charts import adversaries_spec, profile_line_spec, tolerated_spec
+
+    specs = {
+        "tolerated": lambda: tolerated_spec(choice, top, high),
+        "map": lambda: adversaries_spec(choice, "epsilon"),
+        "ratios": lambda: adversaries_spec(choice, "ratio", edges=edges(asked)),
+        "ratio": lambda: profile_line_spec(choice, "ratio", top),
+        "epsilon": lambda: profile_line_spec(choice, "epsilon", top),
+    }
+    return {name: specs[name]() for name in names}
+
+
+def _binding(choice: Choice) -> str:
+    """Say in words which adversary binds the budget."""
+    if math.isinf(choice.epsilon):
+        return say("web.binding.nobody")
+    p, q = choice.binding.p, choice.binding.q
+    which = "vanishing_in" if p == 0 else "known_in" if p == 1 else "chance_in"
+    who = say(f"web.binding.{which}", chance=_chance(p))
+    if q < 1:
+        value = say(
+            "web.binding.vanishing_value" if q == 0 else "web.binding.chance_value",
+            chance=_chance(q),
+        )
+        who = say("web.binding.and_value", who=who, value=value)
+    if choice.binding.name:
+        who += f" ({choice.binding.name})"
+    if not choice.binding.attained:
+        return unbroken(say("web.binding.limit", who=who))
+    from discreet.beliefs import Prior
+
+    after = percent(choice.posterior_at(Prior(p, q)), "up", 1)
+    said = say("web.binding.attained", who=who, after=after)
+    return unbroken(said[0].upper() + said[1:])
+
+
+def _chance(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _proof(choice: Choice) -> str:
+    proof = choice.certificate
+    if math.isinf(proof.upper):
+        return str(proof.method)
+    lower = f"{decimal_down(proof.lower, 9):.9f}"
+    name = "web.tolerate.proved" if proof.certified else "web.tolerate.not_proved"
+    return say(name, lower=lower, gap=proof.upper - proof.lower, method=proof.method)
+
+
+def _how(asked: Asked, mapping: Mapping[str, Any], choice: Choice, shown: str) -> dict[str, How]:
+    number = shown if math.isfinite(choice.epsilon) else "float('inf')"
+    promise, sure = f"discreet.PureDP({number})", ""
+    flags: dict[str, Any] = {"epsilon": number, "prior": 0.3}
+    if asked.delta:
+        promise = f"discreet.ApproxDP({number}, {asked.delta!r})"
+        sure = f", confidence={asked.confidence!r}, sided={asked.sided!r}"
+        flags |= asked.promise()
+    whole = "all" in mapping
+    return {
+        "budget": how(
+            "budget_delta" if asked.delta else "budget",
+            method=choice.certificate.method,
+            python=f"discreet.choose({mapping!r}).epsilon",
+            command=command_of("choose", {"file": FILE} if whole else mapping),
+        ),
+        "implied": how(
+            "implied",
+            python=f"discreet.explain({promise}, discreet.Prior(0.3){sure}).posterior.upper",
+            command=command_of("explain", flags),
+        ),
+        "noise": how(
+            "count_noise",
+            python=f"from discreet.laws import Geometric; Geometric({number}).sd",
+        ),
+    }
