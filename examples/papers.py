@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet import ZCDP, ApproxDP, Prior, PureDP, choose, explain, horizon, plan
-from discreet.composition.walk import WalkLoss
+from discreet.composition import loss_of
 from discreet.laws import Gaussian, Geometric, RandomizedResponse
 from discreet.promises import PosteriorUnlessRatio, Ratio, priors
 from discreet.rounding import decimal_down, decimal_up
@@ -228,7 +228,7 @@ def kazan_sharma() -> Iterator[Row]:
         "Example 4.2",
         "δ of twelve (0.135, 1e-8) releases at ε = 0.81",
         "1e-6",
-        lambda: f"{WalkLoss(0.135, 12, 1e-8).delta(0.81):.1e}",
+        lambda: f"{loss_of((ApproxDP(0.135, 1e-8), 12)).delta(0.81):.1e}",
         "they are not (0.81, 1e-6)-DP",
     )
     yield Row(

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.beliefs import Prior, concentrated, converse, curves, explain, values
-from discreet.beliefs.approximate import epsilon_prime, largest_epsilon_at
+from discreet.beliefs import Prior, converse, explain, values
 from discreet.beliefs.belief import Bounds, Worst
-from discreet.beliefs.loss_bounds import loss_bound, pure_epsilon
 from discreet.beliefs.pure import counterfactual_upper
-from discreet.composition import loss_of, zcdp_epsilon
+from discreet.composition import concentrated, curves, loss_of, zcdp_epsilon
+from discreet.composition.curves import epsilon_prime
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.laws import Gaussian, Geometric
+from losses import loss_bound
 
 STEADY = settings(derandomize=True, deadline=None, max_examples=100)
 FALLING = PrivacyCurve("falling", lambda epsilon: min(1.0, 0.5 * math.exp(-3 * epsilon)))
@@ -52,7 +52,7 @@ class TestOneBound:
         assert found.epsilon_prime == epsilon_prime(epsilon, 1e-6, 0.01)
         best = loss_bound(ZCDP(0.1), 0.01)
         assert best.epsilon_prime < found.epsilon_prime
-        assert best.epsilon_prime < loss_bound(ZCDP(0.1), 0.01, papers_route=True).epsilon_prime
+        assert best.epsilon_prime < loss_of(ZCDP(0.1), method="paper").one_step(0.01).epsilon_prime
 
     @STEADY
     @given(st.floats(1e-9, 0.4))
@@ -75,8 +75,8 @@ class TestOneBound:
         loss = loss_of((Gaussian(5.0), 3))
         found = loss_bound(loss, 0.01, delta=1e-6)
         assert found.point == (loss.epsilon(1e-6), 1e-6)
-        assert pure_epsilon(loss) == math.inf
-        assert pure_epsilon(loss_of((Geometric(0.5), 3))) == pytest.approx(1.5)
+        assert loss.pure() == math.inf
+        assert loss_of((Geometric(0.5), 3)).pure() == pytest.approx(1.5)
 
 
 class TestSolvers:
@@ -111,16 +111,7 @@ class TestSolvers:
         found = curves.best_rung(loss.delta, 0.1, 25, 0.01, hint=hint)
         assert found.epsilon_prime == pytest.approx(truth, rel=1e-12)
 
-    @pytest.mark.parametrize("sided", ["one", "two"])
-    def test_no_room_between_delta_and_failure(self, sided: str) -> None:
-        for tolerated, delta in ((math.inf, 0.02), (1.0, 0.02), (1.0, 0.01)):
-            with pytest.raises((GuaranteeError, InputError), match=r"0\.0"):
-                largest_epsilon_at(tolerated, delta, 0.01, sided)
-        assert largest_epsilon_at(math.inf, 0.001, 0.01, sided) == math.inf
-        assert largest_epsilon_at(1.5, 0.0, 0.01, sided) == 1.5
-
     def test_concentrated_degenerates(self) -> None:
-        assert concentrated.largest_rho(math.inf, 0.01) == math.inf
         assert concentrated.papers_route(0.0, 0.01) == 0.0
         assert concentrated.papers_route(math.inf, 0.01) == math.inf
         with mp.workdps(30):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.beliefs import explain, membership
-from discreet.beliefs.approximate import epsilon_prime
+from discreet.composition.curves import epsilon_prime
 from discreet.guarantees import ApproxDP
 from discreet.rounding import percent
 

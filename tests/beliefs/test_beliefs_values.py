@@ -10,9 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from discreet.beliefs import Prior, explain, pure
-from discreet.beliefs.approximate import epsilon_prime
-from discreet.beliefs.curves import best_point
 from discreet.beliefs.values import along, best_split, ratio_bounds, two_steps, worst_priors
+from discreet.composition.curves import best_point, epsilon_prime
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.laws import Gaussian, Geometric
 

@@ -6,15 +6,14 @@ import math
 
 import pytest
 
+from discreet.composition import guarantee_of
 from discreet.errors import GuaranteeError, InputError, ToleranceError
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.laws import Geometric, RandomizedResponse
 from discreet.laws.registry import by_budget, kind_of
-from discreet.series import horizon, plan
-from discreet.series.accumulating import adjacency_of, bound_of, guarantee_of
-from discreet.series.planning import shown_down
-from discreet.series.releases_left import releases_left
-from discreet.series.splits import Split
+from discreet.series import Split, horizon, plan, releases_left
+from discreet.series.planning import adjacency_of, shown_down
+from losses import bound_of
 
 
 class TestPlans:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from discreet.beliefs.prior import Prior
+from discreet.composition.curves import Sided, Strength
 from discreet.guarantees import Guarantee, finite_or_null
 
 __all__ = [
@@ -19,9 +20,6 @@ __all__ = [
     "Strength",
     "Worst",
 ]
-
-Strength: TypeAlias = Literal["generic", "curve", "exact"]
-Sided: TypeAlias = Literal["one", "two"]
 
 
 class _HasDict(Protocol):

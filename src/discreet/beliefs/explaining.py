@@ -2,7 +2,7 @@
 
 Pure DP is K&R's Theorem 1 (`pure`): for every output, and any adversary whose beliefs about the
 others do not depend on this one. Everything else speaks of a strong adversary and holds with a
-stated probability: a bound on the privacy loss (`loss_bounds`) becomes bounds on the belief in
+stated probability: a bound on the privacy loss (`composition.loss`) becomes bounds on the belief in
 membership (`membership`), or, where the value is uncertain too, `values`.
 """
 
@@ -23,8 +23,9 @@ from discreet.beliefs.belief import (
     Strength,
     Worst,
 )
-from discreet.beliefs.confidence import check_sided, failure_of
+from discreet.beliefs.confidence import failure_of
 from discreet.beliefs.prior import Prior
+from discreet.composition.curves import check_sided
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import (
     ZCDP,
@@ -38,9 +39,8 @@ from discreet.guarantees import (
 from discreet.rounding import down, up
 
 if TYPE_CHECKING:
-    from discreet.beliefs.loss_bounds import LossBound
     from discreet.beliefs.values import Choose, Point
-    from discreet.composition.loss import PrivacyLoss
+    from discreet.composition import LossBound, PrivacyLoss
 
 __all__ = ["Explained", "assumptions_for", "explain", "posterior_of"]
 
@@ -82,17 +82,14 @@ class _Question:
         )
 
     def bound(self, failure: float) -> LossBound:
-        from discreet.beliefs.loss_bounds import loss_bound  # pure DP starts without it
+        from discreet.composition import loss_of  # pure DP starts without it
 
-        subject = self.guarantee if self.loss is None or self.strength == "generic" else self.loss
-        return loss_bound(
-            subject,
-            failure,
-            self.sided,
-            strength=self.strength,
-            delta=self.delta,
-            papers_route=self.papers_route,
-        )
+        loss = self.loss
+        if loss is None or self.strength == "generic":
+            loss = loss_of(self.guarantee, method="paper" if self.papers_route else None)
+        if self.delta is not None and not (self.strength == "exact" and loss.exact_proved):
+            loss = loss.fixed(self.delta)
+        return loss.one_step(failure, self.sided, strength=self.strength)
 
 
 def explain(
@@ -162,7 +159,7 @@ def posterior_of(guarantee: ApproxDP, prior: Prior, failure: float, sided: Sided
     It is the upper end of `explain(…).posterior`, for those who ask at many priors.
     """
     from discreet.beliefs import values
-    from discreet.beliefs.approximate import epsilon_prime
+    from discreet.composition.curves import epsilon_prime
 
     if prior.q < 1 and guarantee.adjacency is Adjacency.ADD_REMOVE:
         point = (guarantee.epsilon, guarantee.delta)
@@ -182,13 +179,10 @@ def _read(subject: Explained) -> tuple[Guarantee, PrivacyLoss | None]:
         return curve_of_event(subject), None
     if isinstance(carried := getattr(subject, "guarantee", None), _GUARANTEES):
         return carried, None  # what `choose` gave back
-    from discreet.composition import loss_of
-    from discreet.composition.loss import PrivacyLoss
+    from discreet.composition import PrivacyLoss, loss_of
 
     if isinstance(subject, PrivacyLoss):
-        from discreet.beliefs.loss_bounds import pure_epsilon
-
-        largest = pure_epsilon(subject)
+        largest = subject.pure()
         if largest < math.inf:
             return PureDP(largest, adjacency=subject.adjacency), subject
         return subject.curve(), subject
@@ -274,9 +268,7 @@ def _failing_with(asked: _Question, failure: float, confidence: float) -> Belief
         belief = _membership(asked, bound)
     else:
         belief = _both(asked, failure, bound.note)
-        from discreet.beliefs.loss_bounds import pure_epsilon
-
-        largest = math.inf if asked.loss is None else pure_epsilon(asked.loss)
+        largest = math.inf if asked.loss is None else asked.loss.pure()
         if largest < math.inf:
             # For every output, and against weaker adversaries too: preferred where no wider.
             certain = _pure(PureDP(largest, adjacency=asked.adjacency), asked, "generic")

@@ -31,9 +31,8 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-from discreet.beliefs.confidence import check_failure, check_sided
-from discreet.beliefs.curves import best_point
 from discreet.beliefs.prior import Prior
+from discreet.composition.curves import best_point, check_failure, check_sided
 from discreet.rounding import down, up
 
 __all__ = [

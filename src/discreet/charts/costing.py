@@ -16,7 +16,6 @@ import altair as alt
 from discreet.charts.style import COLOURS, INK
 from discreet.charts.tolerating import bare, filled
 from discreet.laws.geometric import Geometric
-from discreet.laws.illustrating import illustrated
 
 __all__ = ["noisy_counts", "noisy_counts_data", "noisy_counts_spec"]
 
@@ -30,7 +29,7 @@ def noisy_counts_data(
     """Return what a true count could look like under each law; None stands for no noise."""
     rows: list[Row] = []
     for name, law in laws.items():
-        noise = (0,) * SHOWN if law is None else illustrated(law, SHOWN)
+        noise = (0,) * SHOWN if law is None else law.illustrated(SHOWN)
         rows += [
             {"name": name, "published": count + value, "place": place / SHOWN}
             for place, value in enumerate(noise)

@@ -14,13 +14,13 @@ from typing import Any
 import altair as alt
 
 from discreet.beliefs import membership
-from discreet.beliefs.approximate import epsilon_prime
 from discreet.charts.style import COLOURS, FAINT, MUTED, styled
+from discreet.composition import loss_of
+from discreet.composition.curves import epsilon_prime
 from discreet.guarantees import ZCDP, PureDP
 from discreet.laws import Gaussian, Mechanism
 from discreet.rounding import decimal_up
 from discreet.series import horizon
-from discreet.series.accumulating import bound_of
 
 __all__ = [
     "composition_data",
@@ -101,7 +101,8 @@ def composition_data(
     rows = []
     for method in _METHODS:
         for k in range(1, upto + 1):
-            bound = bound_of([(PureDP(epsilon), k)], failure, delta=delta, method=method)
+            loss = loss_of((PureDP(epsilon), k), delta=delta, method=method)
+            bound = loss.one_step(failure)
             rows.append(
                 {
                     "name": method,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.options import JsonOption
+from discreet.composition.theorems import METHODS
 from discreet.laws.registry import kind_of, names
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def command(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="basic, advanced, tanh, optimal, curve or paper; else the smallest."),
+        typer.Option(help=f"One of: {', '.join(METHODS)}; else the smallest."),
     ] = None,
     mechanism: Annotated[str | None, typer.Option(help=f"One of: {_MECHANISMS}.")] = None,
     sensitivity: Annotated[float | None, typer.Option(help="Its sensitivity (1).")] = None,
@@ -213,16 +214,10 @@ def _part(words: dict[str, Any], adjacency: str) -> Any:
 
 def _mechanism(kind: str, name: str, value: float, sensitivity: float | None) -> Any:
     """The named mechanism, from whichever of its parameters was given."""
-    from discreet.cli.guarantee_options import read_mechanism
-    from discreet.errors import InputError
-    from discreet.laws import Exponential
     from discreet.laws.checks import positive
 
-    kind_of(kind, planned=False)  # refuses other names
+    of = kind_of(kind, planned=False)
     positive(name, value)
-    size = 1.0 if sensitivity is None else positive("sensitivity", sensitivity)
-    if kind != "exponential":
-        return read_mechanism(kind, sensitivity=size, **{name: value})
-    if name != "epsilon":
-        raise InputError(f"{kind} noise is given by epsilon, not by {name}.")
-    return Exponential(value, size)
+    return of.given(
+        name, value, 1.0 if sensitivity is None else positive("sensitivity", sensitivity)
+    )

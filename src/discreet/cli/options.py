@@ -44,7 +44,7 @@ ScaleOption: TypeAlias = Annotated[
 ]
 SensitivityOption: TypeAlias = Annotated[float, typer.Option(help="Sensitivity of the statistic.")]
 SeriesMethodOption: TypeAlias = Annotated[
-    str | None, typer.Option(help="basic, advanced, tanh or optimal; paper for zCDP.")
+    str | None, typer.Option(help="The composition theorem, as in compose; paper for zCDP.")
 ]
 SidedOption: TypeAlias = Annotated[str, typer.Option(help="two, or one (only increases count).")]
 SigmaOption: TypeAlias = Annotated[

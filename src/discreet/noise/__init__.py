@@ -19,7 +19,13 @@ from discreet.noise.calibration import (
     laplace_scale,
     selection_scale,
 )
-from discreet.noise.integers import Progress, discrete_gaussian, discrete_laplace
+from discreet.noise.integers import (
+    Progress,
+    discrete_gaussian,
+    discrete_laplace,
+    sampler,
+    sampler_of,
+)
 from discreet.noise.rational import bernoulli, multinomial, randomize, uniform, uniforms
 from discreet.noise.selection import noisy_max
 
@@ -34,6 +40,8 @@ __all__ = [
     "multinomial",
     "noisy_max",
     "randomize",
+    "sampler",
+    "sampler_of",
     "selection_scale",
     "uniform",
     "uniforms",

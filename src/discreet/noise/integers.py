@@ -14,12 +14,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from discreet.errors import InputError
+from discreet.laws import DiscreteGaussian, Geometric, Mechanism
 from discreet.noise.calibration import WIDEST
 
-__all__ = ["CHUNK", "Progress", "discrete_gaussian", "discrete_laplace"]
+__all__ = [
+    "CHUNK",
+    "Progress",
+    "Sampler",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "sampler",
+    "sampler_of",
+]
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (done, total) after every chunk."""
@@ -64,6 +73,33 @@ def _add(law: str, values: Sequence[int], scale: float, progress: Progress | Non
     return released
 
 
+Sampler: TypeAlias = Callable[..., list[int]]
+"""Adds noise to whole numbers: `sampler(values, scale, progress=None)`."""
+
+_SAMPLERS: dict[type[Mechanism], Sampler] = {}
+SamplerT = TypeVar("SamplerT", bound=Sampler)
+
+
+def sampler(law: type[Mechanism]) -> Callable[[SamplerT], SamplerT]:
+    """Register the sampler of a law; a law from outside the package registers its own this way."""
+
+    def registered(function: SamplerT) -> SamplerT:
+        _SAMPLERS[law] = function
+        return function
+
+    return registered
+
+
+def sampler_of(law: type[Mechanism]) -> Sampler:
+    """Return the sampler of a law.
+
+    >>> sampler_of(Geometric) is discrete_laplace
+    True
+    """
+    return _SAMPLERS[law]
+
+
+@sampler(Geometric)
 def discrete_laplace(
     values: Sequence[int], scale: float, *, progress: Progress | None = None
 ) -> list[int]:
@@ -75,6 +111,7 @@ def discrete_laplace(
     return _add("laplace", values, _scale("the Laplace scale", scale), progress)
 
 
+@sampler(DiscreteGaussian)
 def discrete_gaussian(
     values: Sequence[int], sigma: float, *, progress: Progress | None = None
 ) -> list[int]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from discreet.errors import DataError
-from discreet.noise import discrete_gaussian, discrete_laplace, noisy_max
+from discreet.noise import discrete_laplace, noisy_max, sampler_of
 from discreet.releases.engines.base import Engine, KeySet, Labels, Query
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
@@ -186,5 +186,4 @@ def with_noise(
     call: Priced, numbers: Sequence[int], progress: Callable[[int, int], None] | None = None
 ) -> list[int]:
     """Add the noise of a call to whole numbers."""
-    noise = discrete_gaussian if call.mechanism == "gaussian" else discrete_laplace
-    return noise(numbers, call.scale, progress=progress)
+    return sampler_of(type(call.law))(numbers, call.scale, progress=progress)

@@ -73,7 +73,7 @@ def count_words(found: Horizon) -> str:
 def sentence_of(state: SeriesState, found: Horizon) -> str:
     """Return what is kept, until when, for whom, and how surely."""
     who = "Someone who knows everything in the data but whether one person is in it"
-    if state.mechanism == "randomized-response":
+    if state.local:
         who = "Someone who knows everyone's answer but one person's"
     if state.about == "posterior":
         who += f", and thinks there is a {state.before:g} % chance"

@@ -1,9 +1,17 @@
-"""The best bound that a whole privacy curve δ(E) gives.
+"""How large the privacy loss may be: from (ε, δ), and from the best point of a whole curve δ(E).
 
-Notation. δ(E) bounds the δ of a mechanism at every E ≥ 0; ε', δ' as in `approximate`.
+Notation. L = log P(y)/Q(y) is the privacy loss of an output y, P and Q the laws of the release on
+two neighbouring data sets; ε' bounds |L| (two-sided) or L (one-sided: only increases of belief
+count) outside an event of probability δ', whichever of the two laws is the true one.
 
-Every point (E, δ(E)) gives a valid ε'(E) by KSZ Theorem 3.9; the smallest of them is the bound to
-quote. With x = e^E, δ is convex in x (it is a supremum of the lines P(S) − xQ(S)), so the set
+KSZ Theorem 3.9: (ε, δ)-DP implies (ε', δ')-probabilistic DP for every δ' > δ with
+    ε' = log(δ'e^ε + δ) − log(δ' − δ).
+One-sided, by the first half of its proof alone:
+    ε' = ε + log δ' − log(δ' − δ).
+
+δ(E) bounds the δ of a mechanism at every E ≥ 0. Every point (E, δ(E)) gives a valid ε'(E), and the
+smallest of them is the bound to quote. With x = e^E, δ is convex in x (it is a supremum of the
+lines P(S) − xQ(S)), so the set
     {x : ε'(E) ≤ t} = {x : δ(x)(1 + e^{-t}) − δ'(1 − xe^{-t}) ≤ 0}
 is an interval for every t: ε'(E) falls and then rises, and Brent's search finds its minimum.
 Whatever point the search ends at is a valid bound, so stopping early costs tightness only, never
@@ -15,14 +23,65 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
 
-from discreet.beliefs.approximate import epsilon_prime
+from discreet.errors import InputError
+from discreet.rounding import up
 
-__all__ = ["CurvePoint", "best_point", "best_rung", "lowest", "lowest_between"]
+__all__ = [
+    "CurvePoint",
+    "Sided",
+    "Strength",
+    "best_point",
+    "best_rung",
+    "check_failure",
+    "check_sided",
+    "epsilon_prime",
+    "lowest",
+    "lowest_between",
+    "rung",
+]
+
+Sided: TypeAlias = Literal["one", "two"]
+Strength: TypeAlias = Literal["generic", "curve", "exact"]
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _NEAR = 2e-8  # where a smooth bound is flat to the last digit
 _FAR = 1e12  # beyond it a loss of any use to anybody is long passed
+
+
+def check_failure(delta_prime: float) -> float:
+    """Return a failure probability in (0, 1]; refuse anything else."""
+    if math.isnan(delta_prime) or not 0 < delta_prime <= 1:
+        raise InputError("composition.failure_outside", failure=delta_prime)
+    return delta_prime
+
+
+def check_sided(sided: str) -> bool:
+    """Return whether both directions count; refuse anything but "one" and "two"."""
+    if sided not in ("one", "two"):
+        raise InputError("composition.sided_unknown", sided=sided)
+    return sided == "two"
+
+
+def epsilon_prime(epsilon: float, delta: float, delta_prime: float, sided: str = "two") -> float:
+    """Return ε' of Theorem 3.9, never below the true value; infinite where δ' ≤ δ.
+
+    >>> round(epsilon_prime(1.8, 1e-5, 0.05), 6)
+    1.800233
+    """
+    two = check_sided(sided)
+    check_failure(delta_prime)
+    if delta == 0:
+        return epsilon
+    if delta >= delta_prime:
+        return math.inf
+    # (δ' − δ)/δ' loses nothing by cancellation: the difference of two close doubles is exact.
+    share = delta / delta_prime
+    tail = -(math.log1p(-share) if share < 0.5 else math.log((delta_prime - delta) / delta_prime))
+    both = math.log1p(delta * math.exp(-epsilon) / delta_prime) if two else 0.0
+    return up(epsilon + both + tail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +154,12 @@ def best_rung(
         return CurvePoint(math.inf, math.inf, 1.0)
     epsilon = max(0, rung) * step
     return CurvePoint(value, epsilon, min(1.0, delta_at(epsilon)))
+
+
+def rung(m: int, step: float) -> float:
+    """mε₀, not below it."""
+    value = m * step
+    return value if Fraction(value) >= m * Fraction(step) else math.nextafter(value, math.inf)
 
 
 def lowest(

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.beliefs.approximate import epsilon_prime
-from discreet.beliefs.concentrated import largest_rho, on_the_loss, papers_route
-from discreet.beliefs.curves import best_point
 from discreet.beliefs.membership import differences, posterior
+from discreet.composition.concentrated import on_the_loss, papers_route
+from discreet.composition.curves import best_point, epsilon_prime
 
 fixed = settings(derandomize=True, deadline=None, max_examples=200)
 rhos = st.floats(1e-10, 1e4)
@@ -33,16 +32,6 @@ def test_on_the_loss_solves_its_equation_from_above(rho: float, failure: float, 
         assert ours > rho
         assert failure_at(rho, ours, sided) <= failure
         assert failure_at(rho, ours * (1 - mp.mpf(10) ** -13), sided) > failure
-
-
-@fixed
-@given(st.floats(1e-6, 100), failures, sides)
-def test_largest_rho_keeps_the_tolerance_and_is_largest(
-    tolerance: float, failure: float, sided: str
-) -> None:
-    rho = largest_rho(tolerance, failure, sided)
-    assert on_the_loss(rho, failure, sided) <= tolerance
-    assert on_the_loss(rho * (1 + 1e-12), failure, sided) > tolerance
 
 
 @fixed
