@@ -166,7 +166,7 @@ def test_local_answers_among_zcdp_are_refused():
 
 @pytest.mark.parametrize("noise", [0.0, 1.0, -0.1, math.nan])
 def test_an_answer_is_neither_always_true_nor_all_chance(noise):
-    with pytest.raises(InputError, match="noise_parameter is .*between 0 and 1"):
+    with pytest.raises(InputError, match=r"noise_parameter is .* between 0 and 1"):
         curve_of_event(dp_event.RandomizedResponseDpEvent(noise, 2))
 
 

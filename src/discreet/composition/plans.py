@@ -233,7 +233,7 @@ class Releases:
         for name in names:
             if name == "basic":
                 point = ApproxDP(*self._sums(apart), adjacency=self.adjacency)
-                yield name, PointLoss(point)
+                yield None if alone else name, PointLoss(point)
             elif name != "optimal" or not (alone or any(e == 0 for e, _, _ in promises)):
                 account = theorems.THEOREMS[name].account(promises, self.adjacency)
                 if account is not None:

@@ -264,7 +264,8 @@ def _bound(
     try:
         return loss.one_step(failure, sided, strength=plan.strength, hint=hint)
     except GuaranteeError:
-        return LossBound(math.inf, 0.0, "generic", True, loss.described("no bound"))
+        method = loss.described(say("composition.bound.none"))
+        return LossBound(math.inf, 0.0, "generic", True, method)
 
 
 def _pointed_to(best: dict[int, float], k: int) -> float | None:
