@@ -68,7 +68,7 @@ class TestOneBound:
         stubborn = PrivacyCurve("stubborn", lambda epsilon: 0.2)
         with pytest.raises(GuaranteeError, match=r"'stubborn' never falls to delta = 0\.1"):
             loss_bound(stubborn, 0.9, delta=0.1)
-        with pytest.raises(GuaranteeError, match=r"never falls below 0\.1.*lower the confidence"):
+        with pytest.raises(GuaranteeError, match=r"never falls below 0\.1.*Lower the confidence"):
             loss_bound(stubborn, 0.1)
 
     def test_a_plan_at_one_delta(self) -> None:

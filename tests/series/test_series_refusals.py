@@ -20,7 +20,7 @@ class TestPlans:
     @pytest.mark.parametrize(
         ("how", "said"),
         [
-            ({"releases": None}, "how many releases"),
+            ({"releases": None}, "How many releases"),
             ({"budget": "sigma"}, "budget is 'sigma'; it must be epsilon or rho"),
             ({"mechanism": "gaussian", "budget": "epsilon"}, "gaussian noise is rho, not epsilon"),
             ({"mechanism": "cauchy"}, "mechanism is 'cauchy'; it must be one of: .*geometric"),
@@ -81,7 +81,7 @@ class TestSplits:
     @pytest.mark.parametrize(
         ("weights", "said"),
         [
-            ([], "no weights"),
+            ([], "No weights"),
             ([1, True], "a weight is True"),
             ([1, "2"], "a weight is '2'"),
             ([1, math.nan], "a weight is nan"),

@@ -209,7 +209,9 @@ class Releases:
         if all(isinstance(g, ZCDP) for g, _ in stated):
             if self.method not in (None, "paper"):
                 raise InputError("composition.method_for_rho", method=self.method)
-            rho = up(math.fsum(g.rho * k for g, k in stated if isinstance(g, ZCDP)), 2)
+            rhos = [g.rho * k for g, k in stated if isinstance(g, ZCDP)]
+            alone = len(stated) == stated[0][1] == 1
+            rho = rhos[0] if alone else up(math.fsum(rhos), 2)
             yield None, ZCDPLoss(rho, 0.0, self.adjacency, f"{rho:g}-zCDP", self.method == "paper")
         elif self.method == "paper":
             raise InputError("composition.paper_needs_rho")

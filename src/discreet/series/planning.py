@@ -355,7 +355,8 @@ def _delta_each(
         return 0.0, None
     ApproxDP(0.0, delta_each)
     if delta_each > 0 and (mechanism is not None or kind == "rho"):
-        return 0.0, say("series.delta_not_used", what=mechanism or "zCDP")
+        what = "zCDP" if mechanism is None else f"{mechanism} noise"
+        return 0.0, say("series.delta_not_used", what=what)
     return delta_each, None
 
 
