@@ -39,7 +39,6 @@ TRUTHS = {
 
 def _ours(task: str) -> Prepared:
     from benchmarks.accounting import forget
-    from discreet.beliefs.guesses import right_guess
     from discreet.composition import loss_of
     from discreet.guarantees import ZCDP, PureDP
     from discreet.laws import Gaussian, Geometric, Laplace
@@ -54,7 +53,7 @@ def _ours(task: str) -> Prepared:
 
     def work() -> float:
         forget()
-        return right_guess(made(), KAPPA)
+        return made().right_guess(KAPPA)
 
     work()
     return Prepared(work)

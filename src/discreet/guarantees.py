@@ -23,6 +23,7 @@ replace. No step leads back: `under` refuses.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -30,6 +31,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from discreet.errors import GuaranteeError, InputError
 from discreet.rounding import number, up
+from discreet.words import say
 
 __all__ = [
     "ZCDP",
@@ -60,7 +62,7 @@ class Named(StrEnum):
         except ValueError:
             known = ", ".join(one.value for one in cls)
             what = cls.__name__.lower()
-            raise InputError(f"{what} is {name!r}; it must be one of: {known}.") from None
+            raise InputError("guarantees.unknown", what=what, name=name, known=known) from None
 
 
 class Adjacency(Named):
@@ -73,12 +75,13 @@ class Adjacency(Named):
 
 def _check(name: str, value: float, *, low: float = 0.0, high: float = math.inf) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InputError(f"{name} is {value!r}; it must be a number.")
+        raise InputError("guarantees.not_a_number", name=name, value=value)
     if math.isnan(value):
-        raise InputError(f"{name} is NaN; it must be a number, {low:g} or more.")
+        raise InputError("guarantees.nan", name=name, low=low)
     if not low <= value <= high:
-        span = f"{low:g} or more" if math.isinf(high) else f"between {low:g} and {high:g}"
-        raise InputError(f"{name} is {value:g}; it must be {span}.")
+        if math.isinf(high):
+            raise InputError("guarantees.below", name=name, value=value, low=low)
+        raise InputError("guarantees.outside", name=name, value=value, low=low, high=high)
     return float(value)
 
 
@@ -133,25 +136,60 @@ def _figures(x: float, side: Literal["up", "down"]) -> str:
     return f"{x:g}" if math.isinf(x) else number(x, side, 6).replace(",", "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Stated:
+@dataclass(frozen=True, slots=True, repr=False)
+class _Stated(ABC):
     """A guarantee stated under an adjacency."""
 
     adjacency: Adjacency = field(default=Adjacency.ADD_REMOVE, kw_only=True)
     kind: ClassVar[str]
 
-    def _check_adjacency(self) -> None:
+    def __post_init__(self) -> None:
         object.__setattr__(self, "adjacency", Adjacency.of(self.adjacency))
+        for name, value in self._values().items():
+            high = 1.0 if name == "delta" else math.inf
+            object.__setattr__(self, name, _check(name, value, high=high))
 
-    def _same_or_refuse(self, adjacency: Adjacency) -> None:
-        raise GuaranteeError(
-            f"{self} is stated under {self.adjacency.value!r}; no theorem leads from there to "
-            f"{adjacency.value!r}. State the guarantee under {adjacency.value!r} from the "
-            "sensitivity of the mechanism itself."
-        )
+    @abstractmethod
+    def steps(self, m: int) -> _Stated:
+        """Return what holds between data sets that are m neighbours apart."""
+
+    def under(self, adjacency: str) -> Self:
+        """Restate under another adjacency where a theorem allows; refuse otherwise."""
+        target = Adjacency.of(adjacency)
+        if target == self.adjacency:
+            return self
+        two = self.steps(2)
+        central = (self.adjacency, target) == (Adjacency.ADD_REMOVE, Adjacency.REPLACE)
+        if not central or not isinstance(two, type(self)):
+            raise GuaranteeError(
+                "guarantees.no_way", stated=self, has=self.adjacency.value, asked=target.value
+            )
+        return replace(two, adjacency=target)
+
+    def _values(self) -> dict[str, float]:
+        """The parameters by name."""
+        return {name: getattr(self, name) for name in _SIGNS if name in self.__dataclass_fields__}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the guarantee as JSON-ready values."""
+        stated = {"kind": self.kind, "adjacency": self.adjacency.value}
+        return parameters(**self._values()) | stated
+
+    def __repr__(self) -> str:
+        values = "".join(f"{name}={value!r}, " for name, value in self._values().items())
+        return f"{type(self).__name__}({values}adjacency={self.adjacency.value!r})"
+
+    def said(self, side: Literal["up", "down"] = "up") -> str:
+        """Return it as people write it, its numbers rounded to a side: a promise is rounded up."""
+        figures = [_figures(value, side) for value in self._values().values()]
+        numbers = f"({', '.join(figures)})" if len(figures) > 1 else "".join(figures)
+        return say(f"guarantees.said.{self.kind}", numbers=numbers)
+
+    def __str__(self) -> str:
+        return self.said()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PureDP(_Stated):
     """ε-differential privacy.
 
@@ -162,59 +200,18 @@ class PureDP(_Stated):
     epsilon: float
     kind: ClassVar[str] = "pure"
 
-    def __post_init__(self) -> None:
-        self._check_adjacency()
-        object.__setattr__(self, "epsilon", _check("epsilon", self.epsilon))
-
-    def under(self, adjacency: str) -> PureDP:
-        """Restate under another adjacency where a theorem allows; refuse otherwise."""
-        target = Adjacency.of(adjacency)
-        if target == self.adjacency:
-            return self
-        if (self.adjacency, target) != (Adjacency.ADD_REMOVE, Adjacency.REPLACE):
-            self._same_or_refuse(target)
-        return replace(self.steps(2), adjacency=target)
-
     def steps(self, m: int) -> PureDP:
         """Return what holds between data sets that are m neighbours apart."""
         return self if m == 1 else replace(self, epsilon=m * self.epsilon)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the guarantee as JSON-ready values."""
-        return parameters(epsilon=self.epsilon) | _stated(self)
 
-    def __repr__(self) -> str:
-        return f"PureDP(epsilon={self.epsilon!r}, adjacency={self.adjacency.value!r})"
-
-    def said(self, side: Literal["up", "down"] = "up") -> str:
-        """Return it as people write it, its numbers rounded to a side: a promise is rounded up."""
-        return f"{_figures(self.epsilon, side)}-DP"
-
-    def __str__(self) -> str:
-        return self.said()
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ApproxDP(_Stated):
     """(ε, δ)-differential privacy."""
 
     epsilon: float
     delta: float
     kind: ClassVar[str] = "approximate"
-
-    def __post_init__(self) -> None:
-        self._check_adjacency()
-        object.__setattr__(self, "epsilon", _check("epsilon", self.epsilon))
-        object.__setattr__(self, "delta", _check("delta", self.delta, high=1.0))
-
-    def under(self, adjacency: str) -> ApproxDP:
-        """Restate under another adjacency where a theorem allows; refuse otherwise."""
-        target = Adjacency.of(adjacency)
-        if target == self.adjacency:
-            return self
-        if (self.adjacency, target) != (Adjacency.ADD_REMOVE, Adjacency.REPLACE):
-            self._same_or_refuse(target)
-        return replace(self.steps(2), adjacency=target)
 
     def steps(self, m: int) -> ApproxDP:
         """Return what holds between data sets that are m neighbours apart."""
@@ -223,25 +220,8 @@ class ApproxDP(_Stated):
         delta = _delta_of_steps(self.epsilon, self.delta, m)
         return replace(self, epsilon=m * self.epsilon, delta=delta)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the guarantee as JSON-ready values."""
-        return parameters(epsilon=self.epsilon, delta=self.delta) | _stated(self)
 
-    def __repr__(self) -> str:
-        return (
-            f"ApproxDP(epsilon={self.epsilon!r}, delta={self.delta!r}, "
-            f"adjacency={self.adjacency.value!r})"
-        )
-
-    def said(self, side: Literal["up", "down"] = "up") -> str:
-        """Return it as people write it, its numbers rounded to a side: a promise is rounded up."""
-        return f"({_figures(self.epsilon, side)}, {_figures(self.delta, side)})-DP"
-
-    def __str__(self) -> str:
-        return self.said()
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ProbabilisticDP(_Stated):
     """(ε, δ)-probabilistic differential privacy. Not preserved by post-processing."""
 
@@ -249,84 +229,31 @@ class ProbabilisticDP(_Stated):
     delta: float
     kind: ClassVar[str] = "probabilistic"
 
-    def __post_init__(self) -> None:
-        self._check_adjacency()
-        object.__setattr__(self, "epsilon", _check("epsilon", self.epsilon))
-        object.__setattr__(self, "delta", _check("delta", self.delta, high=1.0))
-
     def as_approx(self) -> ApproxDP:
         """Return the (ε, δ)-DP that it implies with the same parameters (KSZ Cor. 3.12)."""
         return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency)
 
     def steps(self, m: int) -> ProbabilisticDP | ApproxDP:
-        """Return what holds m neighbours apart: of the (ε, δ)-DP that it implies, beyond one."""
+        """Return what holds m neighbours apart: of the (ε, δ)-DP that it implies, beyond one.
+
+        The exceptional events of two steps need not combine.
+        """
         return self if m == 1 else self.as_approx().steps(m)
 
-    def under(self, adjacency: str) -> ProbabilisticDP:
-        """Refuse any other adjacency: the exceptional events of two steps need not combine."""
-        target = Adjacency.of(adjacency)
-        if target != self.adjacency:
-            self._same_or_refuse(target)
-        return self
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the guarantee as JSON-ready values."""
-        return parameters(epsilon=self.epsilon, delta=self.delta) | _stated(self)
-
-    def __repr__(self) -> str:
-        return (
-            f"ProbabilisticDP(epsilon={self.epsilon!r}, delta={self.delta!r}, "
-            f"adjacency={self.adjacency.value!r})"
-        )
-
-    def said(self, side: Literal["up", "down"] = "up") -> str:
-        """Return it as people write it, its numbers rounded to a side: a promise is rounded up."""
-        return f"({_figures(self.epsilon, side)}, {_figures(self.delta, side)})-probabilistic DP"
-
-    def __str__(self) -> str:
-        return self.said()
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ZCDP(_Stated):
     """ρ-zero-concentrated differential privacy."""
 
     rho: float
     kind: ClassVar[str] = "concentrated"
 
-    def __post_init__(self) -> None:
-        self._check_adjacency()
-        object.__setattr__(self, "rho", _check("rho", self.rho))
-
-    def under(self, adjacency: str) -> ZCDP:
-        """Restate under another adjacency where a theorem allows; refuse otherwise."""
-        target = Adjacency.of(adjacency)
-        if target == self.adjacency:
-            return self
-        if (self.adjacency, target) != (Adjacency.ADD_REMOVE, Adjacency.REPLACE):
-            self._same_or_refuse(target)
-        return replace(self.steps(2), adjacency=target)
-
     def steps(self, m: int) -> ZCDP:
         """Return what holds between data sets that are m neighbours apart."""
         return self if m == 1 else replace(self, rho=m * m * self.rho)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the guarantee as JSON-ready values."""
-        return parameters(rho=self.rho) | _stated(self)
 
-    def __repr__(self) -> str:
-        return f"ZCDP(rho={self.rho!r}, adjacency={self.adjacency.value!r})"
-
-    def said(self, side: Literal["up", "down"] = "up") -> str:
-        """Return it as people write it, its numbers rounded to a side: a promise is rounded up."""
-        return f"{_figures(self.rho, side)}-zCDP"
-
-    def __str__(self) -> str:
-        return self.said()
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PrivacyCurve(_Stated):
     """The whole curve δ(ε) of a mechanism: for every real ε an upper bound of its δ.
 
@@ -338,22 +265,10 @@ class PrivacyCurve(_Stated):
     delta_at: Callable[[float], float]
     kind: ClassVar[str] = "curve"
 
-    def __post_init__(self) -> None:
-        self._check_adjacency()
-
     def at(self, epsilon: float) -> ApproxDP:
         """Return the point of the curve at ε."""
         delta = min(1.0, max(0.0, self.delta_at(_check("epsilon", epsilon))))
         return ApproxDP(epsilon, delta, adjacency=self.adjacency)
-
-    def under(self, adjacency: str) -> PrivacyCurve:
-        """Restate under replace by the group property, point by point; refuse any other step."""
-        target = Adjacency.of(adjacency)
-        if target == self.adjacency:
-            return self
-        if (self.adjacency, target) != (Adjacency.ADD_REMOVE, Adjacency.REPLACE):
-            self._same_or_refuse(target)
-        return replace(self.steps(2), adjacency=target)
 
     def steps(self, m: int) -> PrivacyCurve:
         """Return what holds between data sets that are m neighbours apart, point by point."""
@@ -363,10 +278,13 @@ class PrivacyCurve(_Stated):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what can be said of a function: its name and adjacency."""
-        return parameters() | _stated(self) | {"name": self.name}
+        return super(PrivacyCurve, self).to_dict() | {"name": self.name}
 
     def __repr__(self) -> str:
         return f"PrivacyCurve({self.name!r}, adjacency={self.adjacency.value!r})"
+
+    def __str__(self) -> str:
+        return repr(self)
 
 
 def _delta_of_steps(epsilon: float, delta: float, m: int) -> float:
@@ -380,7 +298,3 @@ def _delta_of_steps(epsilon: float, delta: float, m: int) -> float:
 
 
 Guarantee: TypeAlias = PureDP | ApproxDP | ProbabilisticDP | ZCDP | PrivacyCurve
-
-
-def _stated(guarantee: _Stated) -> dict[str, Any]:
-    return {"kind": guarantee.kind, "adjacency": guarantee.adjacency.value}

@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.beliefs import Prior, bounds, explain, loss_bounds
+from discreet.beliefs import Prior, bounds, explain
 from discreet.beliefs.belief import Bounds, Worst
 from discreet.beliefs.bounds import counterfactual_upper
-from discreet.beliefs.loss_bounds import epsilon_prime, loss_bound, pure_epsilon
-from discreet.composition import loss_of, zcdp_epsilon
+from discreet.composition import concentrated, loss_of, zcdp_epsilon
+from discreet.composition.curves import epsilon_prime
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.laws import Gaussian, Geometric
 from discreet.numerics import lowest
+from losses import loss_bound
 
 STEADY = settings(derandomize=True, deadline=None, max_examples=100)
 FALLING = PrivacyCurve("falling", lambda epsilon: min(1.0, 0.5 * math.exp(-3 * epsilon)))
@@ -52,7 +53,7 @@ class TestOneBound:
         assert found.epsilon_prime == epsilon_prime(epsilon, 1e-6, 0.01)
         best = loss_bound(ZCDP(0.1), 0.01)
         assert best.epsilon_prime < found.epsilon_prime
-        assert best.epsilon_prime < loss_bound(ZCDP(0.1), 0.01, papers_route=True).epsilon_prime
+        assert best.epsilon_prime < loss_of(ZCDP(0.1), method="paper").one_step(0.01).epsilon_prime
 
     @STEADY
     @given(st.floats(1e-9, 0.4))
@@ -68,15 +69,15 @@ class TestOneBound:
         stubborn = PrivacyCurve("stubborn", lambda epsilon: 0.2)
         with pytest.raises(GuaranteeError, match=r"'stubborn' never falls to delta = 0\.1"):
             loss_bound(stubborn, 0.9, delta=0.1)
-        with pytest.raises(GuaranteeError, match=r"never falls below 0\.1.*lower the confidence"):
+        with pytest.raises(GuaranteeError, match=r"never falls below 0\.1.*Lower the confidence"):
             loss_bound(stubborn, 0.1)
 
     def test_a_plan_at_one_delta(self) -> None:
         loss = loss_of((Gaussian(5.0), 3))
         found = loss_bound(loss, 0.01, delta=1e-6)
         assert found.point == (loss.epsilon(1e-6), 1e-6)
-        assert pure_epsilon(loss) == math.inf
-        assert pure_epsilon(loss_of((Geometric(0.5), 3))) == pytest.approx(1.5)
+        assert loss.pure() == math.inf
+        assert loss_of((Geometric(0.5), 3)).pure() == pytest.approx(1.5)
 
 
 class TestSolvers:
@@ -112,8 +113,8 @@ class TestSolvers:
         assert found.epsilon_prime == pytest.approx(truth, rel=1e-12)
 
     def test_concentrated_degenerates(self) -> None:
-        assert loss_bounds.by_the_papers_route(0.0, 0.01) == 0.0
-        assert loss_bounds.by_the_papers_route(math.inf, 0.01) == math.inf
+        assert concentrated.papers_route(0.0, 0.01) == 0.0
+        assert concentrated.papers_route(math.inf, 0.01) == math.inf
         with mp.workdps(30):
             # δ' = (1 + e^{-x}) e^{-(x-ρ)²/4ρ}
             x = mp.mpf(loss_bounds.on_the_loss(0.05, 1e-3))

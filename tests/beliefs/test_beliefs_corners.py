@@ -8,11 +8,12 @@ import mpmath as mp
 import pytest
 
 from discreet.beliefs import Prior, bounds, explain
-from discreet.beliefs.loss_bounds import loss_bound
 from discreet.composition import loss_of
+from discreet.composition.curves import lowest
 from discreet.guarantees import PureDP
 from discreet.laws import Laplace
 from discreet.numerics import lowest
+from losses import loss_bound
 
 
 def _theorem_1(epsilon: float, p: float, q: float) -> float:

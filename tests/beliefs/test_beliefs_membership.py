@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.beliefs import bounds, explain
-from discreet.beliefs.loss_bounds import epsilon_prime
+from discreet.composition.curves import epsilon_prime
 from discreet.guarantees import ApproxDP
 from discreet.rounding import percent
 

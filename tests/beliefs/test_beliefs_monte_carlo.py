@@ -12,9 +12,9 @@ import math
 import numpy as np
 import pytest
 
-from discreet.beliefs.loss_bounds import loss_bound
 from discreet.composition import loss_of
 from discreet.laws import Gaussian, Geometric
+from losses import loss_bound
 
 DRAWS = 100_000
 SLACK = math.sqrt(math.log(1e8) / (2 * DRAWS))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.beliefs import Prior, bounds, explain
 from discreet.beliefs.bounds import along, best_split, ratio_bounds, two_steps, worst_priors
-from discreet.beliefs.loss_bounds import best_point, epsilon_prime
+from discreet.composition.curves import best_point, epsilon_prime
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.laws import Gaussian, Geometric
 

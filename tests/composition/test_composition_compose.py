@@ -208,6 +208,6 @@ def test_bad_input_is_one_sentence_with_exit_code_two(parts, options, words):
 def test_what_is_given_by_mistake_is_named_by_its_kind_and_never_shown():
     secret = ["a row of somebody's data"]
     for take in (lambda: compose([secret]), lambda: loss_of(secret)):
-        with pytest.raises(InputError, match="a list is") as caught:
+        with pytest.raises(InputError, match="A list is neither") as caught:
             take()
         assert "somebody" not in str(caught.value)

@@ -10,12 +10,12 @@ import pytest
 from composition_truths import gaussian_delta, gaussian_tail
 
 from discreet.composition import compose, loss_of, losses_of
-from discreet.composition.categories import CategoryLoss
 from discreet.composition.gaussian import GaussianLoss
 from discreet.composition.grid import GridLoss
-from discreet.composition.ingredients import Normal
+from discreet.composition.grid.categories import CategoryLoss
+from discreet.composition.grid.ingredients import Normal
 from discreet.composition.loss import PrivacyLoss
-from discreet.errors import GuaranteeError
+from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import Adjacency
 from discreet.laws import DiscreteGaussian, Gaussian, Geometric, Laplace, RandomizedResponse
 
@@ -151,9 +151,9 @@ def test_a_long_series_is_coarser_and_no_less_safe() -> None:
 
 
 def test_plans_that_are_none() -> None:
-    with pytest.raises(GuaranteeError, match="the plan is empty"):
+    with pytest.raises(InputError, match="empty"):
         loss_of()
-    with pytest.raises(GuaranteeError, match="mixes randomized response"):
+    with pytest.raises(GuaranteeError, match="different adjacencies"):
         loss_of((RandomizedResponse(0.5), 1), (Laplace(0.5), 1))
     with pytest.raises(GuaranteeError, match="not whether someone answered"):
         loss_of((RandomizedResponse(0.5), 1), adjacency="add-remove")

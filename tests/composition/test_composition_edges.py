@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.beliefs import explain
-from discreet.composition import compose, filters, loss_of, losses_of, theorems
+from discreet.composition import compose, loss_of, losses_of, theorems
 from discreet.composition.concentrated import (
     ConcentratedLoss,
     zcdp_delta,
     zcdp_epsilon,
     zcdp_paper_epsilon,
 )
-from discreet.composition.ingredients import Normal
+from discreet.composition.grid.ingredients import Normal
+from discreet.composition.grid.transforms import transform
 from discreet.composition.loss import first_below, newton, settle
-from discreet.composition.transforms import transform
 from discreet.composition.walk import WalkLoss
-from discreet.errors import GuaranteeError, InputError
+from discreet.errors import GuaranteeError
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.laws import (
     DiscreteGaussian,
@@ -204,21 +204,7 @@ class TestCompose:
                 one = loss_of((mechanism, k))
                 assert many[k - 1].delta(1.0) >= one.delta(1.0) * (1 - 1e-9) - 1e-15
                 assert many[k - 1].delta(1.0) <= one.delta(1.0) * 1.001 + 1e-9
-        with pytest.raises(GuaranteeError, match="not a mechanism"):
-            loss_of(PureDP(1.0))
-
-
-class TestFilters:
-    def test_every_kind_of_promise(self) -> None:
-        assert filters.cost("basic", ProbabilisticDP(0.5, 0.25)) == filters.cost(
-            "basic", ApproxDP(0.5, 0.25)
-        )
-        account = filters.spend(filters.zcdp(1.0, 0.5), ZCDP(0.25))
-        assert account.left == (0.75, 0.5)
-        assert repr(account) == "Filter('zcdp', spent=(0.25, 0.0), cap=(1.0, 0.5))"
-        for cap in (-1.0, math.nan, math.inf, "1"):
-            with pytest.raises(InputError, match="cap on epsilon"):
-                filters.pure(cap)
+        assert loss_of(PureDP(1.0)).epsilon(0.0) == 1.0
 
 
 class TestExact:

@@ -160,13 +160,13 @@ def test_a_release_that_never_happened_costs_nothing():
 
 def test_local_answers_among_zcdp_are_refused():
     parts = [dp_event.ZCDpEvent(0.5, 0.0), dp_event.RandomizedResponseDpEvent(0.5, 2)]
-    with pytest.raises(GuaranteeError, match="read them apart"):
+    with pytest.raises(GuaranteeError, match="Read them apart"):
         curve_of_event(dp_event.ComposedDpEvent(parts))
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0, -0.1, math.nan])
 def test_an_answer_is_neither_always_true_nor_all_chance(noise):
-    with pytest.raises(InputError, match="noise_parameter must lie between 0 and 1"):
+    with pytest.raises(InputError, match=r"noise_parameter is .* between 0 and 1"):
         curve_of_event(dp_event.RandomizedResponseDpEvent(noise, 2))
 
 
@@ -178,11 +178,11 @@ def test_a_sample_is_a_share_of_everyone(share):
 
 
 def test_only_events_have_values():
-    with pytest.raises(InputError, match="a str is not a DpEvent"):
+    with pytest.raises(InputError, match="A str is not a DpEvent"):
         event_values("GaussianDpEvent")
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
-    with pytest.raises(InputError, match=r"install discreet\[accounting\]"):
+    with pytest.raises(InputError, match=r"Install discreet\[accounting\]"):
         dp_sgd_curve(0.1, 1.0, 10)

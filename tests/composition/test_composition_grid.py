@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 from discreet.composition import loss_of, losses_of
 from discreet.composition.gaussian import GaussianLoss
 from discreet.composition.grid import GridLoss
-from discreet.composition.ingredients import Atoms, DiscreteNormal, Normal, TwoPoints
+from discreet.composition.grid.ingredients import Atoms, DiscreteNormal, Normal, TwoPoints
 from discreet.composition.walk import WalkLoss
-from discreet.errors import GuaranteeError
+from discreet.errors import GuaranteeError, InputError
 from discreet.laws import (
     DiscreteGaussian,
     Exponential,
@@ -263,12 +263,12 @@ def test_a_long_series_is_safe_on_its_coarser_grid():
 
 
 def test_local_and_central_are_not_mixed_in_silence():
-    with pytest.raises(GuaranteeError, match="mixes"):
+    with pytest.raises(GuaranteeError, match="different adjacencies"):
         loss_of(RandomizedResponse(0.1), Laplace(0.1))
     assert loss_of(RandomizedResponse(0.1), Laplace(0.1), adjacency="replace").delta(0.0) > 0
     with pytest.raises(GuaranteeError, match="answer"):
         loss_of(RandomizedResponse(0.1), adjacency="add-remove")
-    with pytest.raises(GuaranteeError, match="empty"):
+    with pytest.raises(InputError, match="empty"):
         loss_of()
 
 

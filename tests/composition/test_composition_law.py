@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from discreet.composition import loss_of
 from discreet.composition.gaussian import GaussianLoss
 from discreet.composition.grid import GridLoss
-from discreet.composition.ingredients import Normal, TwoPoints
-from discreet.composition.law import _majorant
+from discreet.composition.grid.ingredients import Normal, TwoPoints
+from discreet.composition.grid.law import _majorant
 from discreet.composition.theorems import worst_case
 from discreet.composition.walk import WalkLoss
 from discreet.errors import GuaranteeError, InputError

@@ -83,12 +83,6 @@ def test_wide_discrete_noise_is_nearly_continuous() -> None:
     assert law.half_width(0.95) == pytest.approx(1.959963985 * 3e7, rel=1e-6)
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.1, math.nan])
-def test_a_share_of_answers_is_one(share: float) -> None:
-    with pytest.raises(InputError, match="share"):
-        RandomizedResponse(1.0).sd_of_share(100, share)
-
-
 @pytest.mark.parametrize("epsilon", [0.01, 1e-4])
 @pytest.mark.parametrize("ulps", [1, 2, 5])
 def test_a_quantile_at_the_last_doubles_below_one(epsilon: float, ulps: int) -> None:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from discreet.errors import InputError
 from discreet.laws import Gaussian, Geometric
-from discreet.laws.illustrating import illustrated
 
 FAST = settings(derandomize=True, deadline=None, max_examples=80)
 budgets = st.floats(1e-6, 50)
@@ -21,7 +20,7 @@ budgets = st.floats(1e-6, 50)
 def test_no_value_moves_away_from_zero_when_the_budget_grows(one: float, other: float) -> None:
     small, large = sorted((one, other))
     for more, less in zip(
-        illustrated(Geometric(small)), illustrated(Geometric(large)), strict=True
+        Geometric(small).illustrated(), Geometric(large).illustrated(), strict=True
     ):
         assert abs(less) <= abs(more)
         assert more == 0 or less == 0 or (more > 0) == (less > 0)
@@ -29,7 +28,7 @@ def test_no_value_moves_away_from_zero_when_the_budget_grows(one: float, other: 
 
 @pytest.mark.parametrize("law", [Geometric(0.3), Geometric(2.0, 3), Gaussian(4.0)], ids=repr)
 def test_many_values_follow_their_law(law: Geometric | Gaussian) -> None:
-    values = illustrated(law, 4000)
+    values = law.illustrated(4000)
     for x in (-6, -2, -1, 0, 1, 3, 8):
         share = sum(value <= x for value in values) / len(values)
         # the discrepancy of n golden-ratio points is below 3 log(n)/n
@@ -37,9 +36,9 @@ def test_many_values_follow_their_law(law: Geometric | Gaussian) -> None:
 
 
 def test_the_same_values_every_time() -> None:
-    assert illustrated(Geometric(1.0), 10) == illustrated(Geometric(1.0), 40)[:10]
+    assert Geometric(1.0).illustrated(10) == Geometric(1.0).illustrated(40)[:10]
     with pytest.raises(InputError, match="whole number"):
-        illustrated(Geometric(1.0), 0)
+        Geometric(1.0).illustrated(0)
 
 
 @pytest.mark.parametrize("epsilon", [1e-12, 1e-16, 1e-60, 1e-300])

@@ -102,29 +102,3 @@ def test_coin_flip_survey_is_log_three():
     survey = RandomizedResponse(math.log(3))
     assert survey.prob_true == pytest.approx(0.75)
     assert survey.guarantee() == PureDP(math.log(3), adjacency=Adjacency.LOCAL)
-
-
-def test_standard_deviation_of_an_estimated_share_by_enumeration():
-    # two answers, one of them "yes": every pair of reports with its probability
-    law = RandomizedResponse(1.0)
-    p = law.prob_true
-    estimates = {}
-    for first in (1, 0):
-        for second in (1, 0):
-            weight = (p if first else 1 - p) * ((1 - p) if second else p)
-            estimate = ((first + second) / 2 - (1 - p)) / (2 * p - 1)
-            estimates[(first, second)] = (weight, estimate)
-    mean = sum(w * e for w, e in estimates.values())
-    assert mean == pytest.approx(0.5)
-    # the binomial approximation treats people as drawn with that share: never below the fixed one
-    variance = sum(w * (e - mean) ** 2 for w, e in estimates.values())
-    assert law.sd_of_share(2, 0.5) >= math.sqrt(variance) - 1e-12
-
-
-def test_exponential_mechanism_shortfall_holds_by_enumeration():
-    law = Exponential(1.0)
-    scores = [0.0, 3.0, 5.0, 5.0, 9.0]
-    weights = [math.exp(s / law.scale) for s in scores]
-    limit = max(scores) - law.shortfall(len(scores), 0.9)
-    fails = sum(w for s, w in zip(scores, weights, strict=True) if s < limit) / sum(weights)
-    assert fails <= 0.1

@@ -23,6 +23,7 @@ from discreet.beliefs.prior import Prior
 from discreet.budgets.keeping import kept
 from discreet.budgets.limits import limits_of
 from discreet.budgets.rectangle import holds, rectangle
+from discreet.composition import loss_of
 from discreet.errors import InputError, PolicyError, ToleranceError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP
 from discreet.ledger import Amount, BrokenPromise, Charge, Foreseen, Ledger, OverBudget
@@ -645,7 +646,7 @@ def test_a_realised_total_may_be_steered_and_a_rectangle_not(T: float, tmp_path:
 
     def realised(epsilon: float, delta: float) -> bool:
         total = ApproxDP(epsilon, delta)
-        return kept(promise, limits, lambda m: (total.steps(m),)).kept
+        return kept(promise, limits, loss_of(total)).kept
 
     # What each step may spend if the realised total is what is checked.
     E = most + math.log1p(-tiny / eta) - 1e-9

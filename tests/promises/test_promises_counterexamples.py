@@ -12,7 +12,6 @@ from typing import Any
 import mpmath as mp
 import pytest
 
-from discreet.beliefs.tails import chance_of_fall, chance_of_rise
 from discreet.budgets import choose
 from discreet.composition import loss_of, zcdp_epsilon
 from discreet.composition.concentrated import ConcentratedLoss, zcdp_delta
@@ -21,7 +20,7 @@ from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, PureDP
 from discreet.laws import Gaussian, Geometric
 from discreet.promises import Counterfactual, Promise, Ratio, Surety, promise_in
 from discreet.series import horizon, plan
-from discreet.series.accumulating import Parts
+from losses import chance_of_fall, chance_of_rise
 
 
 class TestSignedGaussian:
@@ -152,8 +151,7 @@ class TestGeometric:
         mixed = _quantile(_sum([_losses(epsilon, 2)] * 7 + [_losses(epsilon, 1)]), eta)
         assert (eight, mixed) == (12, 13)
         # What is quoted for two steps is not passed by either.
-        found = Parts(((Geometric(epsilon), 8),))
-        (two,) = found.total(2)
+        two = loss_of((Geometric(epsilon), 8)).steps(2)
         for shifts in ([2] * 8, [2] * 7 + [1], [2] * 6 + [1] * 2, [1] * 8, [2] * 4 + [0] * 4):
             law = _sum(_losses(epsilon, shift) for shift in shifts)
             for x in range(1, 16):
@@ -292,7 +290,7 @@ class TestStepsAreNotMixedUp:
         assert two.delta >= 1e-4 * (1 + math.exp(0.3))
         assert ZCDP(0.01).steps(2).rho == pytest.approx(0.04)
         assert Gaussian(2.0).steps(2).rho == pytest.approx(4 * Gaussian(2.0).rho)
-        counts = Gaussian(2.0).steps(2, nonnegative=True)
+        counts = Gaussian(2.0).two_steps_nonnegative()
         assert counts.rho == pytest.approx(2 * Gaussian(2.0).rho)
         assert counts.rho >= 2 * Gaussian(2.0).rho
         assert Geometric(0.3).steps(2).guarantee().epsilon == 0.6

@@ -13,7 +13,6 @@ from reading import grade
 from tracing import untraced
 
 from discreet.beliefs import Prior, explain
-from discreet.beliefs.guesses import right_guess
 from discreet.errors import InputError
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP, amount
 from discreet.laws import Gaussian
@@ -28,6 +27,7 @@ from discreet.reports.sentences import (
 )
 from discreet.reports.worries import answer, worry
 from discreet.rounding import number
+from losses import right_guess
 from soaking import examples
 
 fixed = settings(derandomize=True, deadline=None, max_examples=examples(200))

@@ -12,7 +12,6 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from discreet.beliefs import Prior, explain
-from discreet.beliefs.guesses import right_guess
 from discreet.budgets import limits
 from discreet.budgets.rectangle import rectangle
 from discreet.errors import DiscreetError, GuaranteeError
@@ -21,6 +20,7 @@ from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.promises import Promise, promise_in
 from discreet.reports import verifier
+from losses import right_guess
 from soaking import examples
 
 fixed = settings(derandomize=True, deadline=None, max_examples=examples(150))

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.beliefs.loss_bounds import epsilon_prime
+from discreet.composition.curves import epsilon_prime
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
 from discreet.laws import Gaussian, Geometric, Laplace, RandomizedResponse
 from discreet.promises import Promise, Ratio
 from discreet.series import horizon
-from discreet.series.accumulating import bound_of
+from losses import bound_of
 
 DAILY = ZCDP(0.01)
 DAILY_NOISE = Gaussian.of_rho(0.01)
@@ -193,8 +193,8 @@ def test_long_horizons_are_found() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: horizon(DAILY), "no limit"),
-        (lambda: horizon(DAILY, posterior_limit=0.9), "give the prior"),
+        (lambda: horizon(DAILY), "No limit"),
+        (lambda: horizon(DAILY, posterior_limit=0.9), "Give the prior"),
         (lambda: horizon(DAILY, 0.5, posterior_limit=1.5), "so 1.5 % is 0.015"),
         (lambda: horizon(DAILY, 0.5, posterior_limit=math.nan), "posterior is nan"),
         (lambda: horizon(DAILY, 0.5, posterior_limit=0.4), "may not learn anything"),

@@ -18,8 +18,8 @@ from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.laws import Gaussian, Geometric
 from discreet.promises import Promise, promise_in
 from discreet.series import plan
-from discreet.series.accumulating import bound_of
 from discreet.series.planning import shown_down
+from losses import bound_of
 
 YEAR = {"difference": 0.2, "releases": 12, "about": "membership", "confidence": 0.99}
 GEOMETRIC = {"mechanism": "geometric", "strength": "exact"}
@@ -227,10 +227,10 @@ def test_a_mechanism_ignores_delta_of_each_and_says_so() -> None:
         ({"releases": 12, "ratio": 0.5}, "must be above 1"),
         ({"releases": 12, "ratio": 1}, "at 1 nothing at all may be learned"),
         ({"releases": 0, "difference": 0.2}, "whole number"),
-        ({"difference": 0.2}, "how many releases"),
+        ({"difference": 0.2}, "How many releases"),
         ({"releases": 3, "difference": 0.2, "weights": [1.0, 2.0]}, "one for each"),
         ({"difference": 0.2, "weights": [1.0, -2.0]}, "a weight is"),
-        ({"difference": 0.2, "weights": [1.0], "growth": 2.0}, "choose one"),
+        ({"difference": 0.2, "weights": [1.0], "growth": 2.0}, "Choose one"),
         ({"releases": 3, "difference": 0.2, "growth": 0.0}, "growth factor"),
         ({"releases": 300, "difference": 0.2, "growth": 2.0}, "nearer 1"),
         ({"releases": 12, "difference": 0.2, "delta_each": 0.01}, "give away 0.12"),
@@ -276,17 +276,17 @@ def test_refusals(arguments: dict[str, object], words: str) -> None:
 @pytest.mark.parametrize("mechanism", ["geometric", "gaussian", "laplace"])
 def test_few_bounds_are_asked_for(mechanism: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bisection to 4e-15 takes some fifty; a smooth bound needs far fewer, and no side is lost."""
-    from discreet.series.accumulating import Parts
+    from discreet.series import planning
 
     asked: list[float] = []
-    ask = Parts.keeps
+    ask = planning.kept
 
     def counted(*parts: Any, **how: Any) -> Any:
         found = ask(*parts, **how)
         asked.append(found.excess)
         return found
 
-    monkeypatch.setattr(Parts, "keeps", counted)
+    monkeypatch.setattr(planning, "kept", counted)
     found = plan(**YEAR, mechanism=mechanism)  # type: ignore[arg-type]
     assert len(asked) <= 30
     allowed = limits_of(found.promise).one

@@ -6,22 +6,21 @@ import math
 
 import pytest
 
+from discreet.composition import guarantee_of
 from discreet.errors import GuaranteeError, InputError, ToleranceError
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.laws import Geometric, RandomizedResponse
 from discreet.laws.registry import by_budget, kind_of
-from discreet.series import horizon, plan
-from discreet.series.accumulating import adjacency_of, bound_of, guarantee_of
-from discreet.series.planning import shown_down
-from discreet.series.releases_left import releases_left
-from discreet.series.splits import Split
+from discreet.series import Split, horizon, plan, releases_left
+from discreet.series.planning import adjacency_of, shown_down
+from losses import bound_of
 
 
 class TestPlans:
     @pytest.mark.parametrize(
         ("how", "said"),
         [
-            ({"releases": None}, "how many releases"),
+            ({"releases": None}, "How many releases"),
             ({"budget": "sigma"}, "budget is 'sigma'; it must be epsilon or rho"),
             ({"mechanism": "gaussian", "budget": "epsilon"}, "gaussian noise is rho, not epsilon"),
             ({"mechanism": "cauchy"}, "mechanism is 'cauchy'; it must be one of: .*geometric"),
@@ -82,7 +81,7 @@ class TestSplits:
     @pytest.mark.parametrize(
         ("weights", "said"),
         [
-            ([], "no weights"),
+            ([], "No weights"),
             ([1, True], "a weight is True"),
             ([1, "2"], "a weight is '2'"),
             ([1, math.nan], "a weight is nan"),

@@ -16,7 +16,6 @@ from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from discreet.beliefs import Prior
-from discreet.beliefs.guesses import right_guess
 from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
 from discreet.reports.published import deployments
@@ -24,6 +23,7 @@ from discreet.reports.worries import worry
 from discreet.web.explain.form import KINDS, ExplainForm
 from discreet.web.explain.view import explained
 from discreet.web.me import MeForm, mine
+from losses import right_guess
 
 STATES = [
     ExplainForm(),

@@ -139,9 +139,9 @@ class Promise:
         """Return ε': the privacy loss is within ±ε' but with that probability (0 for pure DP)."""
         if isinstance(self.guarantee, PureDP):
             return self.guarantee.epsilon
-        from discreet.beliefs.loss_bounds import loss_bound
+        from discreet.composition import loss_of
 
-        return float(loss_bound(self.guarantee, failure, "two").epsilon_prime)
+        return loss_of(self.guarantee).one_step(failure).epsilon_prime
 
     @property
     def always(self) -> bool:

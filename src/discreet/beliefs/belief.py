@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from discreet.beliefs.prior import Prior
+from discreet.composition.curves import Sided, Strength
 from discreet.frames import Results, html_table
 from discreet.guarantees import Adjacency, Guarantee, finite_or_null
 from discreet.words import say
@@ -27,9 +28,6 @@ __all__ = [
     "Worst",
     "assumptions_for",
 ]
-
-Strength: TypeAlias = Literal["generic", "curve", "exact"]
-Sided: TypeAlias = Literal["one", "two"]
 
 
 class _HasDict(Protocol):

@@ -50,9 +50,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from discreet.beliefs.belief import Bounds, Worst
-from discreet.beliefs.confidence import check_failure, check_sided
-from discreet.beliefs.loss_bounds import best_point
 from discreet.beliefs.prior import Prior, check_probability
+from discreet.composition.curves import best_point, check_failure, check_sided
 from discreet.guarantees import Adjacency
 from discreet.rounding import down, up
 

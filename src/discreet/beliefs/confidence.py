@@ -13,7 +13,7 @@ import math
 
 from discreet.errors import InputError
 
-__all__ = ["check_failure", "check_sided", "failure_of"]
+__all__ = ["failure_of"]
 
 
 def failure_of(confidence: float) -> float:
@@ -25,17 +25,3 @@ def failure_of(confidence: float) -> float:
     from decimal import Decimal
 
     return float(1 - Decimal(repr(float(confidence))))
-
-
-def check_failure(delta_prime: float) -> float:
-    """Return a failure probability in (0, 1]; refuse anything else."""
-    if math.isnan(delta_prime) or not 0 < delta_prime <= 1:
-        raise InputError("beliefs.failure_out_of_range", failure=delta_prime)
-    return delta_prime
-
-
-def check_sided(sided: str) -> bool:
-    """Return whether both directions count; refuse anything but "one" and "two"."""
-    if sided not in ("one", "two"):
-        raise InputError("beliefs.sided", sided=sided)
-    return sided == "two"

@@ -2,8 +2,8 @@
 
 Pure DP is K&R's Theorem 1: for every output, and any adversary whose beliefs about the others do
 not depend on this one. Everything else speaks of a strong adversary and holds with a stated
-probability: a bound on the privacy loss (`loss_bounds`) becomes bounds on the belief in membership,
-or, where the value is uncertain too, in both at once (`bounds`).
+probability: a bound on the privacy loss (`composition.loss`) becomes bounds on the belief in
+membership, or, where the value is uncertain too, in both at once (`bounds`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from discreet.beliefs.belief import (
     assumptions_for,
 )
 from discreet.beliefs.bounds import Choose, Learned, Point
-from discreet.beliefs.confidence import check_sided, failure_of
-from discreet.beliefs.loss_bounds import LossBound, epsilon_prime, loss_bound, pure_epsilon
+from discreet.beliefs.confidence import failure_of
 from discreet.beliefs.prior import Prior, Priors, listed
+from discreet.composition.curves import check_sided
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import (
     ZCDP,
@@ -40,7 +40,7 @@ from discreet.rounding import down, up
 from discreet.words import say
 
 if TYPE_CHECKING:
-    from discreet.composition.loss import PrivacyLoss
+    from discreet.composition import LossBound, PrivacyLoss
 
 __all__ = ["Explained", "explain", "posterior_of"]
 
@@ -82,15 +82,14 @@ class _Question:
         )
 
     def bound(self, failure: float) -> LossBound:
-        subject = self.guarantee if self.loss is None or self.strength == "generic" else self.loss
-        return loss_bound(
-            subject,
-            failure,
-            self.sided,
-            strength=self.strength,
-            delta=self.delta,
-            papers_route=self.papers_route,
-        )
+        from discreet.composition import loss_of  # pure DP starts without it
+
+        loss = self.loss
+        if loss is None or self.strength == "generic":
+            loss = loss_of(self.guarantee, method="paper" if self.papers_route else None)
+        if self.delta is not None and not (self.strength == "exact" and loss.exact_proved):
+            loss = loss.fixed(self.delta)
+        return loss.one_step(failure, self.sided, strength=self.strength)
 
 
 @overload
@@ -208,6 +207,8 @@ def posterior_of(guarantee: ApproxDP, prior: Prior, failure: float, sided: Sided
 
     It is the upper end of `explain(…).posterior`, for those who ask at many priors.
     """
+    from discreet.composition.curves import epsilon_prime
+
     if prior.q < 1 and guarantee.adjacency is Adjacency.ADD_REMOVE:
         point = (guarantee.epsilon, guarantee.delta)
         high = bounds.ratio_bounds(prior, point, bounds.two_steps(point), failure, sided)[1]
@@ -226,11 +227,10 @@ def _read(subject: Explained) -> tuple[Guarantee, PrivacyLoss | None]:
         return curve_of_event(subject), None
     if isinstance(carried := getattr(subject, "guarantee", None), _GUARANTEES):
         return carried, None  # what `choose` gave back
-    from discreet.composition import loss_of
-    from discreet.composition.loss import PrivacyLoss
+    from discreet.composition import PrivacyLoss, loss_of
 
     if isinstance(subject, PrivacyLoss):
-        largest = pure_epsilon(subject)
+        largest = subject.pure()
         if largest < math.inf:
             return PureDP(largest, adjacency=subject.adjacency), subject
         return subject.curve(), subject
@@ -324,8 +324,8 @@ def _failing_with(asked: _Question, failure: float, confidence: float) -> Belief
         learned = bounds.under_loss(loss, asked.prior, asked.sided)
         belief = _belief(asked, learned, bound, strong=True, epsilon_prime=loss, note=note)
     else:
-        belief = _both(asked, failure, note)
-        largest = math.inf if asked.loss is None else pure_epsilon(asked.loss)
+        belief = _both(asked, failure, bound.note)
+        largest = math.inf if asked.loss is None else asked.loss.pure()
         if largest < math.inf:
             # For every output, and against weaker adversaries too: preferred where no wider.
             certain = _pure(largest, asked, "generic")

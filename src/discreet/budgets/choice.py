@@ -111,10 +111,11 @@ def _lifted(limits: Limits) -> Limits:
 
 def _largest(promise: Promise, limits: Limits, delta: float) -> float:
     from discreet.budgets.keeping import kept, largest
+    from discreet.composition.stated import loss_of_promise
 
     def at(epsilon: float) -> Any:
         stated = ApproxDP(epsilon, delta, adjacency=promise.adjacency)
-        return kept(promise, limits, lambda m: (stated.steps(m),))
+        return kept(promise, limits, loss_of_promise(stated))
 
     start = 1.0 if math.isinf(limits.pure) else limits.pure
     try:

@@ -1,7 +1,7 @@
 """Whether a promise is kept by what is released: the losses against the limits, and how often.
 
 Notation. A and B are the limits on the losses of one step and of two (`limits`), η the failure
-probability that the promise allows, T and F the chances of a rise and a fall (`beliefs.tails`).
+probability that the promise allows, T and F the chances of a rise and a fall (`composition.tails`).
 
 - For every output: the release must be pure DP within the limits.
 - With a confidence 1 − η, for a strong adversary, whatever is true of the unit:
@@ -11,7 +11,7 @@ probability that the promise allows, T and F the chances of a rise and a fall (`
     passed with probability η, or η/2 in each direction, must be within the limit;
   - where the value is known (q = 1) the same with KSZ's two-sided bound, whose two directions
     share η (their Theorem 3.9), and the exact law may be used.
-- On average, for a guessed value: the chance that the best guess is right (`beliefs.guesses`).
+- On average, for a guessed value: the chance that the best guess is right (`composition.guesses`).
 
 `Kept.excess` is at most 0 where the promise is kept, and rises with the budget.
 """
@@ -19,30 +19,21 @@ probability that the promise allows, T and F the chances of a rise and a fall (`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
-from discreet.beliefs.belief import Strength
 from discreet.beliefs.confidence import failure_of
-from discreet.beliefs.loss_bounds import LossBound, loss_bound, method_text, pure_epsilon
 from discreet.budgets.limits import Limits
+from discreet.composition.curves import Strength
+from discreet.composition.loss import PrivacyLoss
 from discreet.errors import GuaranteeError, ToleranceError
-from discreet.guarantees import ApproxDP, Guarantee, PureDP
 from discreet.numerics import narrow
 from discreet.promises.promise import Promise, Sided
 from discreet.rounding import up
 from discreet.words import say
 
-if TYPE_CHECKING:
-    from discreet.composition.loss import PrivacyLoss
-
-__all__ = ["Kept", "OneLoss", "Subjects", "Total", "kept", "largest", "one_loss"]
-
-#: Valid accounts of one and the same thing; the best of them holds.
-Subjects: TypeAlias = "Sequence[Guarantee | PrivacyLoss]"
-#: What is released in all, seen from data sets that are m neighbours apart.
-Total: TypeAlias = Callable[[int], Subjects]
+__all__ = ["Kept", "OneLoss", "kept", "largest", "one_loss"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +53,7 @@ class Kept:
     two: float | None = None
     point: tuple[float, float] | None = None
     note: str | None = None
-    subject: Any = None
+    theorem: str | None = None
 
     @property
     def kept(self) -> bool:
@@ -73,24 +64,22 @@ class Kept:
 def kept(
     promise: Promise,
     limits: Limits,
-    total: Total,
+    loss: PrivacyLoss,
     *,
     strength: Strength | None = None,
-    papers_route: bool = False,
     hint: float | None = None,
 ) -> Kept:
-    """Say whether a total keeps a promise whose surety is settled."""
+    """Say whether what is released in all keeps a promise whose surety is settled."""
     if promise.on_average:
-        return _on_average(promise, total)
+        return _on_average(promise, loss)
     if promise.every_output:
-        return _every_output(limits, total)
+        return _every_output(limits, loss)
     if limits.one is None and limits.two is None:  # certain before, certain after
         return Kept(-math.inf, 0.0, "generic", True, say("budgets.kept.nothing_left"))
     alone = one_loss(promise, limits)
     if alone is None:
-        return _both(limits, total, failure_of(promise.confidence or 0.0), promise.sided, strength)
-    how = {"strength": alone.strength(strength), "papers_route": papers_route, "hint": hint}
-    found = _single(total(alone.steps), alone, how)
+        return _both(limits, loss, failure_of(promise.confidence or 0.0), promise.sided, strength)
+    found = _single(loss.steps(alone.steps), alone, alone.strength(strength), hint)
     return replace(found, note=found.note or alone.note(strength))
 
 
@@ -140,15 +129,13 @@ def one_loss(promise: Promise, limits: Limits) -> OneLoss | None:
     return OneLoss(far, limits.two or 0.0, each, "one", True, False, failure)
 
 
-def _single(subjects: Subjects, alone: OneLoss, how: dict[str, Any]) -> Kept:
+def _single(
+    steps: PrivacyLoss, alone: OneLoss, strength: Strength | None, hint: float | None
+) -> Kept:
     """One loss against one limit."""
-    found: LossBound | None = None
-    best = None
-    for subject in subjects:
-        bound = _bound(subject, alone.failure, alone.sided, how)
-        if bound is not None and (found is None or bound.epsilon_prime < found.epsilon_prime):
-            found, best = bound, subject
-    if found is None:
+    try:
+        found = steps.one_step(alone.failure, alone.sided, strength=strength, hint=hint)
+    except GuaranteeError:  # its δ is above what the confidence leaves
         return Kept(math.inf, alone.in_all, "generic", True, say("budgets.kept.no_bound"))
     loss = found.epsilon_prime
     return Kept(
@@ -161,103 +148,74 @@ def _single(subjects: Subjects, alone: OneLoss, how: dict[str, Any]) -> Kept:
         two=loss if alone.changed else None,
         point=found.point,
         note=found.note,
-        subject=best,
+        theorem=found.theorem,
     )
 
 
-def _bound(subject: Any, failure: float, sided: str, how: dict[str, Any]) -> LossBound | None:
-    try:
-        return loss_bound(subject, failure, sided, **how)
-    except GuaranteeError:  # its δ is above what the confidence leaves
-        return None
-
-
-def _every_output(limits: Limits, total: Total) -> Kept:
+def _every_output(limits: Limits, loss: PrivacyLoss) -> Kept:
     """Pure DP within the limits; nothing else holds for every output."""
-    losses: list[float | None] = []
-    for limit, m in zip((limits.one, limits.two), limits.steps, strict=True):
-        losses.append(None if limit is None else min(map(_pure, total(m))))
-    pairs = zip(losses, (limits.one, limits.two), strict=True)
+    near, far = (
+        None if limit is None else loss.steps(m).pure()
+        for limit, m in zip((limits.one, limits.two), limits.steps, strict=True)
+    )
     excess = max(
         (
-            -math.inf if math.isinf(limit) else loss - limit
-            for loss, limit in pairs
-            if loss is not None and limit is not None
+            -math.inf if math.isinf(limit) else found - limit
+            for found, limit in ((near, limits.one), (far, limits.two))
+            if found is not None and limit is not None
         ),
         default=-math.inf,
     )
-    method = method_text("pure")
-    one = losses[0] if losses[0] is not None else None
-    point = (min(map(_pure, total(1))), 0.0)
-    best = min(total(1), key=_pure)
-    return Kept(excess, 0.0, "generic", True, method, one, losses[1], point, None, best)
-
-
-def _pure(subject: Any) -> float:
-    """The ε of pure DP, infinite where some probability gives more away."""
-    if isinstance(subject, PureDP):
-        return subject.epsilon
-    if isinstance(subject, ApproxDP):
-        return subject.epsilon if subject.delta == 0 else math.inf
-    return pure_epsilon(subject) if hasattr(subject, "largest") else math.inf
+    method = say("budgets.kept.pure")
+    return Kept(excess, 0.0, "generic", True, method, near, far, (loss.pure(), 0.0))
 
 
 def _both(
-    limits: Limits, total: Total, failure: float, sided: str, strength: Strength | None
+    limits: Limits, loss: PrivacyLoss, failure: float, sided: str, strength: Strength | None
 ) -> Kept:
     """One step and two at once: how often either passes its limit."""
-    from discreet.beliefs.tails import chance_of_fall, chance_of_rise
-
     note = say("budgets.not_exact") if strength == "exact" else None
 
     A, B = limits.one or 0.0, limits.two or 0.0
-    near, far = total(limits.steps[0]), total(limits.steps[1])
+    near, far = loss.steps(limits.steps[0]), loss.steps(limits.steps[1])
     if math.isinf(A) and math.isinf(B):
         chance = 0.0
     else:
-        # Where no account is left, more δ was spent than the confidence or the fixed δ allows.
-        one = min((chance_of_rise(subject, A) for subject in near), default=1.0)
         # Two steps must not claim less than one, by whichever valid account of that.
-        two = min((chance_of_rise(s, B, n) for s in far for n in near), default=1.0)
-        chance = one + two
+        two = far.chance_of_rise(B, near)
+        chance = near.chance_of_rise(A) + two
         if sided == "two":
             # Of related units the truth may be further away than one step's law tells.
             wide = near if limits.steps[0] == 1 else far
-            chance += min((chance_of_fall(subject, A) for subject in wide), default=1.0) + two
+            chance += wide.chance_of_fall(A) + two
         chance = min(1.0, up(chance))
     certain = chance == 0
     excess = math.log(chance) - math.log(failure) if chance > 0 else -math.inf
     return Kept(
         excess=excess,
         failure=0.0 if certain else failure,
-        strength="curve"
-        if any(hasattr(s, "delta_at") or hasattr(s, "largest") for s in near)
-        else "generic",
+        strength=near.strength,
         survives=True,
-        method=say("budgets.kept.both"),
+        method=near.described(say("budgets.kept.both")),
         one=A,
         two=B,
         note=note,
-        subject=next(iter(near), None),
+        theorem=near.theorem,
     )
 
 
-def _on_average(promise: Promise, total: Total) -> Kept:
+def _on_average(promise: Promise, loss: PrivacyLoss) -> Kept:
     """The chance that the best guess is right, against what is tolerated of it."""
-    from discreet.beliefs.guesses import right_guess
-
-    excess, subjects = -math.inf, total(promise.related)
+    excess, related = -math.inf, loss.steps(promise.related)
     for _, part in promise.parts:
         q = _guess_before(part)
-        chance = min(right_guess(subject, q) for subject in subjects)
-        excess = max(excess, chance - part.ratio_at(1.0, q) * q)
+        excess = max(excess, related.right_guess(q) - part.ratio_at(1.0, q) * q)
     return Kept(
         excess=excess,
         failure=0.0,
-        strength="curve" if any(hasattr(s, "largest") for s in subjects) else "generic",
+        strength=related.strength,
         survives=True,
         method=say("budgets.kept.on_average"),
-        subject=subjects[0],
     )
 
 

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from discreet.budgets.keeping import Kept, kept, largest
 from discreet.budgets.limits import Limits, limits_of
+from discreet.composition.stated import loss_of_promise
 from discreet.errors import PolicyError, ToleranceError
-from discreet.guarantees import ZCDP, ApproxDP, PureDP
+from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.promises.promise import Promise
 
 __all__ = ["BoundsNothing", "holds", "on_account", "rectangle"]
@@ -88,7 +88,7 @@ def _kept_at(promise: Promise, limits: Limits, rule: str, delta: float) -> Calla
     """Return how a promise is kept by everything within (x, δ) of an account."""
     where = promise.adjacency
 
-    def total(x: float) -> Any:
+    def total(x: float) -> Guarantee:
         if rule == "pure":
             return PureDP(x, adjacency=where)
         if rule == "basic":
@@ -100,7 +100,6 @@ def _kept_at(promise: Promise, limits: Limits, rule: str, delta: float) -> Calla
         return ConcentratedLoss(x, lost=delta, adjacency=where).curve()
 
     def at(x: float) -> Kept:
-        stated = total(x)
-        return kept(promise, limits, lambda m: (stated.steps(m),))
+        return kept(promise, limits, loss_of_promise(total(x)))
 
     return at

@@ -1,6 +1,6 @@
 """Charts of a release: what noise does to one count, released values, what an account has spent.
 
-The noisy counts are an illustration (`laws.illustrating`): the same places in each law, so that a
+The noisy counts are an illustration (`laws.mechanism`): the same places in each law, so that a
 value moves and never jumps while a budget moves.
 """
 
@@ -15,7 +15,6 @@ import altair as alt
 
 from discreet.charts.style import COLOURS, FAINT, INK, Row, bare, drawn, named, rows_of, styled
 from discreet.laws.geometric import Geometric
-from discreet.laws.illustrating import illustrated
 from discreet.words import say
 
 __all__ = [
@@ -35,7 +34,7 @@ def noisy_counts_data(
     """Return what a true count could look like under each law; None stands for no noise."""
     rows: list[Row] = []
     for name, law in laws.items():
-        noise = (0,) * _SHOWN if law is None else illustrated(law, _SHOWN)
+        noise = (0,) * _SHOWN if law is None else law.illustrated(_SHOWN)
         rows += [
             {"name": name, "published": count + value, "place": place / _SHOWN}
             for place, value in enumerate(noise)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.flags import Json, described
+from discreet.laws.registry import kind_of
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -190,17 +191,10 @@ def _part(words: dict[str, Any], adjacency: str) -> Any:
 
 def _mechanism(kind: str, name: str, value: float, sensitivity: float | None) -> Any:
     """The named mechanism, from whichever of its parameters was given."""
-    from discreet.cli.mechanisms import read_mechanism
-    from discreet.errors import InputError
-    from discreet.laws import Exponential
     from discreet.laws.checks import positive
-    from discreet.laws.registry import kind_of
 
-    kind_of(kind, planned=False)  # refuses other names
+    of = kind_of(kind, planned=False)
     positive(name, value)
-    size = 1.0 if sensitivity is None else positive("sensitivity", sensitivity)
-    if kind != "exponential":
-        return read_mechanism(kind, sensitivity=size, **{name: value})
-    if name != "epsilon":
-        raise InputError("cli.noise_given_by", mechanism=kind, takes="epsilon", given=name)
-    return Exponential(value, size)
+    return of.given(
+        name, value, 1.0 if sensitivity is None else positive("sensitivity", sensitivity)
+    )

@@ -73,8 +73,8 @@ def command(
 
 def _spent(each: Any, spent: float) -> Any:
     """What was spent before, in the words of the releases; None for nothing."""
+    from discreet.composition import guarantee_of
     from discreet.guarantees import ZCDP, PureDP
-    from discreet.series.accumulating import guarantee_of
 
     if not spent:
         return None
@@ -86,9 +86,9 @@ def _spent(each: Any, spent: float) -> Any:
 
 def _left(each: Any, cap: float, cap_delta: float, spent: float) -> int | None:
     """How many releases fit under a cap that is given in the words of the releases."""
+    from discreet.composition import guarantee_of
     from discreet.guarantees import ZCDP, ApproxDP, PureDP
     from discreet.series import releases_left
-    from discreet.series.accumulating import guarantee_of
 
     stated = guarantee_of(each)
     where = stated.adjacency

@@ -7,7 +7,7 @@ from typing import Any
 from discreet.errors import InputError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, ProbabilisticDP, PureDP
 
-__all__ = ["read_mechanism", "read_subject"]
+__all__ = ["read_subject"]
 
 
 def read_subject(
@@ -32,14 +32,10 @@ def read_subject(
     if mechanism is not None:
         if probabilistic:
             raise InputError("cli.probabilistic_mechanism")
-        law = read_mechanism(
-            mechanism,
-            epsilon=epsilon,
-            rho=rho,
-            sigma=sigma,
-            scale=scale,
-            sensitivity=sensitivity,
-        )
+        from discreet.laws.registry import kind_of
+
+        word = named[0].removeprefix("--")
+        law = kind_of(mechanism).given(word, given[named[0]] or 0.0, sensitivity)
         if times == 1 and adjacency is None:
             return law, delta
         from discreet.composition import loss_of
@@ -58,31 +54,3 @@ def read_subject(
     if delta is None or delta == 0:
         return PureDP(epsilon, adjacency=where), None
     return ApproxDP(epsilon, delta, adjacency=where), None
-
-
-def read_mechanism(
-    name: str,
-    *,
-    epsilon: float | None = None,
-    rho: float | None = None,
-    sigma: float | None = None,
-    scale: float | None = None,
-    sensitivity: float = 1.0,
-) -> Any:
-    """Return the named mechanism; its noise is given in one of the words that it knows."""
-    from discreet.laws.checks import positive
-    from discreet.laws.registry import kind_of
-
-    kind = kind_of(name)
-    given = {"epsilon": epsilon, "rho": rho, "sigma": sigma, "scale": scale}
-    budget = given[kind.budget]
-    if budget is not None:
-        return kind.make(budget, sensitivity)
-    if sigma is not None and "sigma" in kind.given_by:
-        made = kind.make(1.0, sensitivity)
-        return type(made)(sigma, sensitivity)
-    if scale is not None and "scale" in kind.given_by:
-        return kind.make(sensitivity / positive("scale", scale), sensitivity)
-    takes = " or ".join((kind.budget, *kind.given_by))
-    other = [word for word, value in given.items() if value is not None]
-    raise InputError("cli.noise_given_by", mechanism=name, takes=takes, given=" and ".join(other))

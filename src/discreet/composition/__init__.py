@@ -1,32 +1,45 @@
 """Many releases, one guarantee: the theorems, the filters, and whole privacy curves.
 
-    compose([(PureDP(0.05), 365)], delta=1e-6)       one guarantee, and which theorem gave it
     loss_of((Geometric(0.05), 365))                  the privacy loss of a fixed plan
-    loss_of((Laplace(0.05), 184)).quantile(0.05)     what the loss passes with probability .05
-    losses_of(Gaussian(7.0), range(1, 3651))         the same for every length of a series
-    filters.spend(account, PureDP(0.1))              budgets chosen as one goes
+    loss_of((PureDP(0.05), 365)).epsilon(1e-6)       the same of promises, at a δ
+    loss_of(Laplace(0.05)).one_step(0.01)            what the loss passes with probability .01
+    compose([(PureDP(0.05), 365)], delta=1e-6)       one guarantee, and which theorem gave it
+    filters.cost("zcdp", PureDP(0.1))                what a release costs an account
 
-What is loaded on first use is what was asked for: Gaussian plans need no NumPy.
+`loss_of` is the one door to a plan's privacy loss: composing, plans, horizons, promises, beliefs
+and the ledger ask the `PrivacyLoss` that it returns. What is loaded on first use is what was asked
+for: Gaussian plans need no NumPy.
 """
 
 from __future__ import annotations
 
-from discreet.composition.composing import METHODS, Composition, compose
-from discreet.composition.concentrated import (
-    zcdp_curve,
-    zcdp_delta,
-    zcdp_epsilon,
-    zcdp_paper_epsilon,
-)
-from discreet.composition.loss import PrivacyLoss, Sided
-from discreet.composition.plans import loss_of, losses_of
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.composition.composing import Composition, compose
+    from discreet.composition.concentrated import (
+        zcdp_curve,
+        zcdp_delta,
+        zcdp_epsilon,
+        zcdp_paper_epsilon,
+    )
+    from discreet.composition.curves import Sided, Strength
+    from discreet.composition.loss import LossBound, PrivacyLoss
+    from discreet.composition.plans import Part, Releases, guarantee_of, loss_of, losses_of
+    from discreet.composition.theorems import METHODS
 
 __all__ = [
     "METHODS",
     "Composition",
+    "LossBound",
+    "Part",
     "PrivacyLoss",
+    "Releases",
     "Sided",
+    "Strength",
     "compose",
+    "guarantee_of",
     "loss_of",
     "losses_of",
     "zcdp_curve",
@@ -34,3 +47,19 @@ __all__ = [
     "zcdp_epsilon",
     "zcdp_paper_epsilon",
 ]
+
+_FILES = {
+    "composing": ("Composition", "compose"),
+    "concentrated": ("zcdp_curve", "zcdp_delta", "zcdp_epsilon", "zcdp_paper_epsilon"),
+    "curves": ("Sided", "Strength"),
+    "loss": ("LossBound", "PrivacyLoss"),
+    "plans": ("Part", "Releases", "guarantee_of", "loss_of", "losses_of"),
+    "theorems": ("METHODS",),
+}
+_HOME = {name: file for file, names in _FILES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -30,6 +30,7 @@ from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import Adjacency, PrivacyCurve
 from discreet.laws.checks import positive
 from discreet.reading import json_values, text_of
+from discreet.words import say
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,22 +46,18 @@ _WORDS = frozenset(
     {"value_discretization_interval", "pessimistic_estimate"}
     | {name + side for name in (_MASSES, _INFINITE) for side in ("", "_add")}
 )
-_OPTIMISTIC = (
-    "the privacy loss distribution is optimistic: its δ may lie below the truth, and nothing is "
-    "promised from that. Make it with pessimistic_estimate=True."
-)
 
 
 def curve_of_distribution(
-    distribution: Any, *, adjacency: str = "add-remove", name: str = "a privacy loss distribution"
+    distribution: Any, *, adjacency: str = "add-remove", name: str | None = None
 ) -> PrivacyCurve:
     """Return the curve of a pessimistic distribution: one of dp-accounting, or its JSON values."""
     said = distribution if isinstance(distribution, Mapping) else distribution_values(distribution)
     unknown = sorted(str(word) for word in said if word not in _WORDS)
     if unknown:
-        raise InputError(f"{unknown[0][:80]!r} is not a word of a privacy loss distribution.")
+        raise InputError("composition.distribution.unknown_word", word=unknown[0][:80])
     if said.get("pessimistic_estimate") is not True:
-        raise GuaranteeError(_OPTIMISTIC)
+        raise GuaranteeError("composition.distribution.optimistic")
     interval = positive("value_discretization_interval", said.get("value_discretization_interval"))  # type: ignore[arg-type]
     sides = [_side(said, "", interval)]
     if any(word.endswith("_add") for word in said):
@@ -70,17 +67,18 @@ def curve_of_distribution(
         found = max(_delta(*side, epsilon) for side in sides)
         return min(1.0, found * (1 + RELATIVE) + ABSOLUTE)
 
-    return PrivacyCurve(name, delta_at, adjacency=Adjacency.of(adjacency))
+    called = name or say("composition.distribution.name")
+    return PrivacyCurve(called, delta_at, adjacency=Adjacency.of(adjacency))
 
 
 def read_distribution(path: str | Path, *, adjacency: str = "add-remove") -> PrivacyCurve:
     """Return the curve of the distribution in a JSON file."""
     where = Path(path)
-    what = "the distribution"
+    what = say("composition.distribution.what")
     said = json_values(text_of(where, what, most=_LARGEST_FILE), f"{what} {where}")
     if not isinstance(said, dict):
-        raise InputError(f"{what} {where} must be a JSON object; see docs/interchange.md.")
-    return curve_of_distribution(said, adjacency=adjacency, name=f"the distribution {where.name}")
+        raise InputError("composition.distribution.not_json", where=where)
+    return curve_of_distribution(said, adjacency=adjacency, name=f"{what} {where.name}")
 
 
 def distribution_values(distribution: Any) -> dict[str, Any]:
@@ -92,15 +90,13 @@ def distribution_values(distribution: Any) -> dict[str, Any]:
     said: dict[str, Any] = {}
     for side, law in sides.items():
         if law is None or not hasattr(law, "_pessimistic_estimate"):
-            raise InputError(
-                f"a {type(distribution).__name__} is not a privacy loss distribution of "
-                "dp-accounting (dp_accounting.pld.privacy_loss_distribution)."
-            )
+            kind = type(distribution).__name__
+            raise InputError("composition.distribution.not_one", kind=kind)
         rounded_up = bool(law._pessimistic_estimate) and said.get("pessimistic_estimate", True)
         said["pessimistic_estimate"] = rounded_up
         interval = said.setdefault("value_discretization_interval", float(law._discretization))
         if interval != float(law._discretization):
-            raise InputError("adding and removing are on different intervals; make them equal.")
+            raise InputError("composition.distribution.intervals_differ")
         said[_MASSES + side] = _masses(law)
         said[_INFINITE + side] = float(law._infinity_mass)
     return said
@@ -122,7 +118,7 @@ def _side(
 
     masses, infinite = said.get(_MASSES + side), said.get(_INFINITE + side)
     if not isinstance(masses, Mapping):
-        raise InputError(f"{_MASSES + side} must map whole numbers to probabilities.")
+        raise InputError("composition.distribution.not_masses", name=_MASSES + side)
     beyond = _probability(_INFINITE + side, infinite)
     places = sorted((_place(key), _probability("a mass", mass)) for key, mass in masses.items())
     # A loss is taken a hair upward, where δ is larger.
@@ -131,14 +127,14 @@ def _side(
     total = math.fsum(weights.tolist()) + beyond
     # Composed many times, pessimistic rounding leaves a little more than 1, which is safe.
     if not 1 - _SLACK <= total <= _MOST:
-        raise InputError(f"the masses add up to {total:.9g}; those of a distribution add up to 1.")
+        raise InputError("composition.distribution.not_one_in_all", total=total)
     return losses, weights, beyond + max(0.0, 1 - total)
 
 
 def _place(key: object) -> int:
     text = str(key)
     if len(text) > 18 or not text.removeprefix("-").isdecimal() or not text.isascii():
-        raise InputError(f"{text[:40]!r} is not a whole number of intervals.")
+        raise InputError("composition.distribution.not_a_place", text=text[:40])
     return int(text)
 
 
@@ -146,7 +142,7 @@ def _probability(name: str, value: object) -> float:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     # A transform leaves values of -1e-17 where nothing is.
     if not number or math.isnan(value) or not -1e-9 <= value <= 1 + 1e-9:  # type: ignore[arg-type,operator]
-        raise InputError(f"{name} of the distribution must be a probability.")
+        raise InputError("composition.distribution.not_a_probability", name=name)
     return max(0.0, float(value))  # type: ignore[arg-type]
 
 

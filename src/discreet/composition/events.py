@@ -28,11 +28,12 @@ from discreet.composition.concentrated import ConcentratedLoss
 from discreet.composition.distributions import curve_of_distribution
 from discreet.composition.plans import loss_of
 from discreet.errors import GuaranteeError, InputError
-from discreet.guarantees import PrivacyCurve, PureDP
+from discreet.guarantees import Adjacency, PrivacyCurve
 from discreet.laws import Gaussian, Geometric, Laplace, Mechanism, RandomizedResponse
 from discreet.laws.checks import positive, whole
 from discreet.reading import json_values, text_of
 from discreet.rounding import up
+from discreet.words import say
 
 __all__ = ["curve_of_event", "dp_sgd_curve", "event_of", "event_values", "read_event"]
 
@@ -43,9 +44,7 @@ def _library() -> Any:
     try:
         from dp_accounting import dp_event
     except ImportError:
-        raise InputError(
-            "reading DpEvents needs dp-accounting; install discreet[accounting]."
-        ) from None
+        raise InputError("composition.events.needs_library") from None
     return dp_event
 
 
@@ -53,7 +52,7 @@ def dp_sgd_curve(sampling_rate: float, noise_multiplier: float, steps: int) -> P
     """Return the curve of DP-SGD: Poisson sampling, Gaussian noise, so many steps."""
     library = _library()
     if isinstance(sampling_rate, bool) or not 0 < sampling_rate <= 1:
-        raise InputError(f"sampling_rate is {sampling_rate!r}; it must lie between 0 and 1.")
+        raise InputError("composition.rate_outside", name="sampling_rate", value=sampling_rate)
     noise = library.GaussianDpEvent(positive("noise_multiplier", noise_multiplier))
     sampled = library.PoissonSampledDpEvent(float(sampling_rate), noise)
     return curve_of_event(library.SelfComposedDpEvent(sampled, whole("steps", steps)))
@@ -63,12 +62,12 @@ def curve_of_event(event: Any) -> PrivacyCurve:
     """Return the privacy curve of a dp-accounting event; refuse what no curve is known for."""
     library = _library()
     if not isinstance(event, library.DpEvent):
-        raise InputError(f"a {type(event).__name__} is not a DpEvent of dp-accounting.")
+        raise InputError("composition.events.not_an_event", kind=type(event).__name__)
     leaves = list(_leaves(event, 1, library))
     if any(isinstance(leaf, library.NonPrivateDpEvent) for leaf, _ in leaves):
-        raise GuaranteeError("the event holds a NonPrivateDpEvent; nothing can be promised of it.")
+        raise GuaranteeError("composition.events.non_private")
     if not leaves:
-        return PrivacyCurve("nothing released", lambda epsilon: 0.0)
+        return PrivacyCurve(say("composition.events.nothing"), lambda epsilon: 0.0)
     if any(isinstance(leaf, library.PoissonSampledDpEvent) for leaf, _ in leaves):
         return _sampled(leaves, library)
     rhos: list[float] = []
@@ -76,27 +75,24 @@ def curve_of_event(event: Any) -> PrivacyCurve:
     for leaf, times in leaves:
         if isinstance(leaf, library.ZCDpEvent):
             if leaf.xi:
-                raise GuaranteeError(f"{leaf!r}: only zCDP with xi = 0 is understood.")
+                raise GuaranteeError("composition.events.xi", event=leaf)
             rhos.append(times * positive("rho", leaf.rho))
         else:
             plan.append((_mechanism(leaf, library), times))
     if not rhos:
         return loss_of(*plan).curve()
-    if any(isinstance(m, RandomizedResponse) for m, _ in plan):
-        raise GuaranteeError(
-            "the event mixes randomized response (local) with add-remove zCDP; read them apart, "
-            "each into a curve of its own."
-        )
+    if any(m.guarantee().adjacency is Adjacency.LOCAL for m, _ in plan):
+        raise GuaranteeError("composition.events.mixed_with_local")
     # ρ among others: everything is read as zCDP, a pure ε as ε²/2.
-    rhos += [k * (m.rho if isinstance(m, Gaussian) else _epsilon(m) ** 2 / 2) for m, k in plan]
-    rho = math.fsum(rhos)
+    rho = math.fsum([*rhos, *(k * m.zcdp for m, k in plan)])
     return ConcentratedLoss(up(rho, 8), name=f"{rho:g}-zCDP").curve()
 
 
 def read_event(path: str | Path) -> PrivacyCurve:
     """Return the curve of the event in a JSON file."""
     where = Path(path)
-    return curve_of_event(event_of(json_values(text_of(where, "the event"), f"the event {where}")))
+    what = say("composition.events.what")
+    return curve_of_event(event_of(json_values(text_of(where, what), f"{what} {where}")))
 
 
 def event_of(values: Any, depth: int = 0) -> Any:
@@ -105,11 +101,7 @@ def event_of(values: Any, depth: int = 0) -> Any:
     name = values.get("event") if isinstance(values, Mapping) else None
     kind = getattr(library, name, None) if isinstance(name, str) and name.isidentifier() else None
     if not isinstance(kind, type) or not issubclass(kind, library.DpEvent) or depth > _DEPTH:
-        raise InputError(
-            "an event is a JSON object that names a class of dp-accounting, as "
-            '{"event": "GaussianDpEvent", "noise_multiplier": 1.0}, nested at most '
-            f"{_DEPTH} deep."
-        )
+        raise InputError("composition.events.not_json", depth=_DEPTH)
 
     def inner(value: Any) -> Any:
         if isinstance(value, list):
@@ -124,7 +116,7 @@ def event_of(values: Any, depth: int = 0) -> Any:
             raise TypeError
         return kind(**fields)
     except (TypeError, ValueError, ArithmeticError):
-        raise InputError(f"the fields of the {name} are not those that it takes.") from None
+        raise InputError("composition.events.fields", name=name) from None
 
 
 def _fits(field: str, value: Any) -> bool:
@@ -142,7 +134,7 @@ def event_values(event: Any) -> dict[str, Any]:
     """Return an event as JSON-ready values, for a file."""
     library = _library()
     if not isinstance(event, library.DpEvent):
-        raise InputError(f"a {type(event).__name__} is not a DpEvent of dp-accounting.")
+        raise InputError("composition.events.not_an_event", kind=type(event).__name__)
 
     def plain(value: Any) -> Any:
         if isinstance(value, list | tuple):
@@ -152,11 +144,6 @@ def event_values(event: Any) -> dict[str, Any]:
     fields = [field.name for field in type(event).__attrs_attrs__]
     values = {("event_" if n == "event" else n): plain(getattr(event, n)) for n in fields}
     return {"event": type(event).__name__, **values}
-
-
-def _epsilon(mechanism: Mechanism) -> float:
-    stated = mechanism.guarantee()
-    return stated.epsilon if isinstance(stated, PureDP) else math.inf
 
 
 def _leaves(event: Any, times: int, library: Any) -> Iterator[tuple[Any, int]]:
@@ -185,14 +172,11 @@ def _mechanism(leaf: Any, library: Any) -> Mechanism:
         # With probability `noise_parameter` the answer is drawn evenly from all buckets.
         other = leaf.noise_parameter / leaf.num_buckets
         if not 0 < other < 1 / leaf.num_buckets:
-            raise InputError(f"{leaf!r}: noise_parameter must lie between 0 and 1.")
+            name, value = "noise_parameter", leaf.noise_parameter
+            raise InputError("composition.rate_outside", name=name, value=value)
         epsilon = math.log((1 - leaf.noise_parameter + other) / other)
         return RandomizedResponse(up(epsilon), leaf.num_buckets)
-    raise GuaranteeError(
-        f"{type(leaf).__name__} is not understood; there are curves for Gaussian, Laplace, "
-        "discrete Laplace, randomized response and zCDP events, for Poisson sampling in front of "
-        "the first two, and for compositions of these."
-    )
+    raise GuaranteeError("composition.events.not_understood", kind=type(leaf).__name__)
 
 
 def _sampled(leaves: list[tuple[Any, int]], library: Any) -> PrivacyCurve:
@@ -204,12 +188,10 @@ def _sampled(leaves: list[tuple[Any, int]], library: Any) -> PrivacyCurve:
         if isinstance(leaf, library.PoissonSampledDpEvent):
             share, inner = leaf.sampling_probability, list(_leaves(leaf.event, 1, library))
             if not 0 < share <= 1:
-                raise InputError(f"sampling_probability is {share!r}; it must lie between 0 and 1.")
+                name = "sampling_probability"
+                raise InputError("composition.rate_outside", name=name, value=share)
             if len(inner) != 1 or inner[0][1] != 1:
-                raise GuaranteeError(
-                    "Poisson sampling is understood in front of one Gaussian or Laplace event; "
-                    "several releases from one sample are not."
-                )
+                raise GuaranteeError("composition.events.several_from_one_sample")
             noise = inner[0][0]
         mechanism = _mechanism(noise, library)
         if isinstance(mechanism, Gaussian):
@@ -217,11 +199,9 @@ def _sampled(leaves: list[tuple[Any, int]], library: Any) -> PrivacyCurve:
         elif isinstance(mechanism, Laplace):
             one = pld.from_laplace_mechanism(mechanism.scale, sampling_prob=share)
         else:
-            raise GuaranteeError(
-                f"{type(noise).__name__} together with Poisson sampling is not understood."
-            )
+            raise GuaranteeError("composition.events.not_sampled", kind=type(noise).__name__)
         many = one.self_compose(times)
         total = many if total is None else total.compose(many)
 
     count = sum(times for _, times in leaves)
-    return curve_of_distribution(total, name=f"{count} sampled releases")
+    return curve_of_distribution(total, name=say("composition.events.sampled", count=count))

@@ -17,9 +17,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from discreet.composition.loss import PrivacyLoss, Sided, newton, settle
+from discreet.composition import guesses
+from discreet.composition.curves import Sided
+from discreet.composition.loss import PrivacyLoss, newton, settle
 from discreet.guarantees import Adjacency
 from discreet.laws.normal import gap, log_density, log_tail, mills, tail
+from discreet.rounding import up
 
 __all__ = ["GaussianLoss"]
 
@@ -115,3 +118,6 @@ class GaussianLoss(PrivacyLoss):
 
     def _quantile(self, delta_prime: float, sided: Sided) -> float:
         return self._exact_epsilon(delta_prime, sided)
+
+    def _right_guess(self, kappa: float) -> float:
+        return guesses.from_normal(up(math.sqrt(2 * self.rho), 2), kappa)

@@ -1,4 +1,4 @@
-"""The privacy loss of a fixed plan: what every representation of it can answer.
+"""The privacy loss of a fixed plan: the one thing that everything about a plan is asked of.
 
 Notation. P and Q are the laws of everything the plan releases, with and without the person's
 contribution; L = log P/Q under P is the privacy loss. For the mechanisms here the loss is
@@ -13,6 +13,17 @@ gives δ(ε) = 1 − e^ε (1 − δ(−ε)).
 
 Every δ and every ε returned is never below the true one. All this holds for a plan fixed before the
 first draw; for budgets chosen as one goes there are `discreet.composition.filters`.
+
+`one_step` and `two_step` bound the loss of a unit that is one or two neighbours away, outside an
+event of a given probability. Three strengths, each tighter than the one before:
+
+- *generic*: from the promise alone, pure DP, one (ε, δ), or ρ-zCDP; survives post-processing;
+- *curve*: the best point of the whole curve δ(ε) (`curves`); survives post-processing;
+- *exact*: from the law of the privacy loss (KSZ Theorem 3.1), at its maximum over all that a unit
+  may contribute; holds for the output as released, not for every post-processing of it. Where that
+  maximum is not proved, the curve is quoted instead and the result says so.
+
+Without a choice, the strongest that survives post-processing is taken.
 """
 
 from __future__ import annotations
@@ -20,35 +31,43 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Literal, TypeAlias
 
+from discreet.composition import guesses
+from discreet.composition.curves import (
+    CurvePoint,
+    Sided,
+    Strength,
+    best_point,
+    check_failure,
+    check_sided,
+)
+from discreet.composition.tails import Bound, fall_at, least_along, rise_at
 from discreet.errors import GuaranteeError, InputError
-from discreet.guarantees import Adjacency, PrivacyCurve
+from discreet.guarantees import Adjacency, ApproxDP, PrivacyCurve
 from discreet.rounding import up
+from discreet.words import say
 
 __all__ = [
     "LeastLoss",
+    "LossBound",
     "PrivacyLoss",
-    "Sided",
+    "certain",
     "check_delta",
-    "check_sided",
     "first_below",
     "newton",
     "settle",
 ]
-
-Sided: TypeAlias = Literal["one", "two"]
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def _number(name: str, value: float) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(f"{name} is {value!r}; it must be a number.")
+        raise InputError("composition.not_a_number", name=name, value=value)
     if math.isnan(value):
-        raise InputError(f"{name} is NaN; it must be a number.")
+        raise InputError("composition.not_a_number", name=name, value="NaN")
     return float(value)
 
 
@@ -56,14 +75,8 @@ def check_delta(value: float, name: str = "delta") -> float:
     """Return the probability, or say that it must lie between 0 and 1."""
     value = _number(name, value)
     if not 0 <= value <= 1:
-        raise InputError(f"{name} is {value:g}; it must lie between 0 and 1.")
+        raise InputError("composition.outside_unit", name=name, value=value)
     return value
-
-
-def check_sided(sided: str) -> None:
-    """Refuse anything but one and two."""
-    if sided not in ("one", "two"):
-        raise InputError(f"sided is {sided!r}; it must be 'one' or 'two'.")
 
 
 def first_below(f: Callable[[float], float], target: float, low: float, high: float) -> float:
@@ -108,10 +121,39 @@ def newton(step: Callable[[float], tuple[float, float]], target: float, x: float
     return x
 
 
+@dataclass(frozen=True, slots=True)
+class LossBound:
+    """|L| ≤ ε' (or L ≤ ε') with probability at least 1 − `failure`, and where that comes from.
+
+    `point` is the (ε, δ)-DP promise that it came from, where it came from one; `theorem` names the
+    composition theorem that added the releases up, where one did.
+    """
+
+    epsilon_prime: float
+    failure: float
+    strength: Strength
+    survives: bool
+    method: str
+    point: tuple[float, float] | None = None
+    note: str | None = None
+    theorem: str | None = None
+
+
+def certain(epsilon: float, strength: Strength = "generic") -> LossBound:
+    """Return the bound of pure DP, which holds for every output."""
+    method = say("composition.bound.pure")
+    return LossBound(epsilon, 0.0, strength, True, method, (epsilon, 0.0))
+
+
 class PrivacyLoss(ABC):
     """The privacy loss of a fixed plan of releases; see the module for what it promises."""
 
     __slots__ = ()
+
+    #: How much is known: the promise alone (generic), or the law of the loss (curve).
+    strength: Strength = "curve"
+    #: Whether the δ of several steps is never below that of one, at any ε.
+    grows_with_steps: bool = False
 
     #: What is composed, in one phrase.
     name: str
@@ -134,11 +176,7 @@ class PrivacyLoss(ABC):
         """The ε of the plan as pure DP: the largest loss there is, inf if there is none."""
 
     def _exact_epsilon(self, delta_prime: float, sided: Sided) -> float:
-        raise GuaranteeError(
-            f"the exact bound for {self.name} needs the maximum over all that a person may "
-            "contribute, and that maximum is not proved; use the curve, which also survives "
-            "post-processing."
-        )
+        raise GuaranteeError("composition.exact_not_proved", name=self.name)
 
     def delta(self, epsilon: float) -> float:
         """δ(ε) of the whole plan, for any real ε; never below the truth."""
@@ -237,6 +275,125 @@ class PrivacyLoss(ABC):
         """Return the whole δ(ε) as a guarantee."""
         return PrivacyCurve(name=self.name, delta_at=self.delta, adjacency=self.adjacency)
 
+    def pure(self) -> float:
+        """Return the ε of the plan as pure DP, infinite where some probability gives all away."""
+        return self.largest() if self._at_infinity() == 0 else math.inf
+
+    def at(self, delta: float) -> ApproxDP | None:
+        """Return the point (ε, δ) of the curve; None where more δ is spent."""
+        epsilon = self.epsilon(delta)
+        return None if math.isinf(epsilon) else ApproxDP(epsilon, delta, adjacency=self.adjacency)
+
+    def fixed(self, delta: float) -> PrivacyLoss:
+        """Return the loss as one point of its curve tells it, the one at δ."""
+        from discreet.composition.stated import PointLoss
+
+        point = self.at(delta)
+        if point is None:
+            raise GuaranteeError("composition.curve_above", name=self.name, delta=delta)
+        return PointLoss(point)
+
+    def coarser(self) -> PrivacyLoss:
+        """Return the same on a coarser grid, where it is on one."""
+        return self
+
+    def steps(self, m: int) -> PrivacyLoss:
+        """Return the loss between data sets that are m neighbours apart.
+
+        By the group property, point by point, unless more is known of the plan.
+        """
+        from discreet.composition.stated import CurveLoss
+
+        return self if m == 1 else CurveLoss(self.curve().steps(m))
+
+    def one_step(
+        self,
+        failure: float,
+        sided: str = "two",
+        *,
+        strength: Strength | None = None,
+        hint: float | None = None,
+    ) -> LossBound:
+        """Return the bound on the loss that fails with at most this probability.
+
+        `hint` is an ε near the best point of the curve, where one is known.
+        """
+        check_failure(failure)
+        check_sided(sided)
+        if strength not in (None, "generic", "curve", "exact"):
+            raise InputError("composition.strength_unknown", strength=strength)
+        return self._bounded(failure, sided, strength, hint)
+
+    def two_step(
+        self, failure: float, sided: str = "two", *, strength: Strength | None = None
+    ) -> LossBound:
+        """Return the bound on the loss of a unit two steps away: a value changed for another."""
+        return self.steps(2).one_step(failure, sided, strength=strength)
+
+    def _bounded(
+        self, failure: float, sided: str, strength: Strength | None, hint: float | None
+    ) -> LossBound:
+        note = None
+        if strength == "exact":
+            if self.exact_proved:
+                bound = up(self.exact_epsilon(failure, "two" if sided == "two" else "one"))
+                return LossBound(bound, failure, "exact", False, say("composition.bound.exact"))
+            note = say("composition.bound.exact_not_proved")
+        found = self._best(failure, sided, hint)
+        largest = self.pure()
+        if largest <= found.epsilon_prime:
+            found = CurvePoint(largest, largest, 0.0)
+        if math.isinf(found.epsilon_prime):
+            raise GuaranteeError("composition.curve_too_high", failure=failure)
+        if found.delta == 0:
+            return replace(certain(found.epsilon_prime, "curve"), note=note)
+        method = say("composition.bound.curve", epsilon=found.epsilon, delta=found.delta)
+        point = (found.epsilon, found.delta)
+        return LossBound(found.epsilon_prime, failure, "curve", True, method, point, note)
+
+    def _best(self, failure: float, sided: str, hint: float | None) -> CurvePoint:
+        return best_point(self.delta, failure, sided, hint=hint)
+
+    def chance_of_rise(self, x: float, least: PrivacyLoss | None = None) -> float:
+        """Return T(x) of `tails`: a bound of how often the loss is above x.
+
+        `least` is the loss of fewer steps, whose δ must not be above the one that is used.
+        """
+        return 0.0 if math.isinf(x) else self._chance(x, rise_at, least)
+
+    def chance_of_fall(self, x: float) -> float:
+        """Return F(x): how often −loss is above x, also when the truth is two steps away."""
+        return 0.0 if math.isinf(x) else self._chance(x, fall_at, None)
+
+    def _chance(self, x: float, bound: Bound, least: PrivacyLoss | None) -> float:
+        if self.pure() <= x:
+            return 0.0
+        if least is None or least.grows_with_steps:
+            return least_along(self.delta, x, bound)
+        return least_along(lambda e: max(self.delta(e), least.delta(e)), x, bound)
+
+    def right_guess(self, kappa: float) -> float:
+        """Return how often a guess that is right with probability κ beforehand is right afterwards.
+
+        An upper bound over all strong adversaries, never below the truth; see `guesses`.
+        """
+        kappa = check_delta(kappa, "kappa")
+        return min(1.0, max(kappa, self._right_guess(kappa))) if kappa < 1 else 1.0
+
+    def _right_guess(self, kappa: float) -> float:
+        return min(
+            guesses.from_point(self.pure(), 0.0, kappa), guesses.from_curve(self.delta, kappa)
+        )
+
+    @property
+    def theorem(self) -> str | None:
+        """The composition theorem that the releases were added up by, if one was."""
+        return None
+
+    def described(self, method: str) -> str:
+        """Return the words for a bound, with the composition theorem it rests on, if any."""
+        return method
+
 
 @dataclass(frozen=True, slots=True)
 class LeastLoss(PrivacyLoss):
@@ -258,3 +415,6 @@ class LeastLoss(PrivacyLoss):
 
     def _epsilon(self, delta: float) -> float:
         return min(account.epsilon(delta) for account in self.accounts)
+
+    def _right_guess(self, kappa: float) -> float:
+        return min(account.right_guess(kappa) for account in self.accounts)

@@ -10,26 +10,43 @@
   binomial law if all are equal, for every real ε (`walk`), on a grid otherwise (`grid`).
 - paper: as KSZ print it, equal promises on the rungs (k−2ℓ)ε₀ only.
 
+- curve: the privacy loss of the mechanisms themselves; of ρ, the tight conversion.
+
 All but basic hold for a plan fixed before the first draw. Each returns the ε for a given total δ,
-rounded up, or None where the theorem does not apply.
+rounded up, or None where the theorem does not apply. `THEOREMS` lists each once: what can be asked
+for as a method, what `others` has, and what a series of releases can be added up by.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
+from discreet.composition.concentrated import ConcentratedLoss, zcdp_paper_epsilon
 from discreet.composition.loss import PrivacyLoss
+from discreet.composition.stated import CurveLoss, loss_of_promise
 from discreet.composition.walk import WalkLoss
-from discreet.guarantees import Adjacency
+from discreet.errors import GuaranteeError
+from discreet.guarantees import Adjacency, PrivacyCurve
 from discreet.rounding import down, up
+from discreet.words import say
+
+if TYPE_CHECKING:
+    from discreet.composition.plans import Releases
 
 __all__ = [
+    "IN_SERIES",
+    "METHODS",
+    "THEOREMS",
     "Promise",
+    "Theorem",
     "advanced",
     "advanced_delta",
     "basic",
+    "described",
     "given_away",
     "optimal",
     "paper",
@@ -119,17 +136,15 @@ def worst_case(
     pairs = [(epsilon, k) for epsilon, _, k in promises if epsilon > 0]
     if not pairs:
         return None
-    name = "the worst releases that keep the promises"
+    name = say("composition.worst_case")
     if len({(epsilon, delta) for epsilon, delta, _ in promises}) == 1:
         epsilon, delta, _ = promises[0]
         times = sum(k for _, k in pairs)
         known = {"exact_proved": False, "law_known": False}
         return WalkLoss(epsilon, times, delta, adjacency, name, **known)
-    from discreet.composition.grid import GridLoss
-    from discreet.composition.mixed import worst_cases
+    from discreet.composition.grid import worst_cases  # which loads NumPy
 
-    pair = (worst_cases(pairs),)
-    return GridLoss(pair, given_away(promises), adjacency, name, law_known=False)
+    return worst_cases(pairs, given_away(promises), adjacency, name)
 
 
 def optimal(promises: Sequence[Promise], delta: float) -> float | None:
@@ -145,3 +160,99 @@ def paper(promises: Sequence[Promise], delta: float) -> float | None:
     """Return the smallest rung (k−2ℓ)ε₀ that suffices; equal promises only, as KSZ print it."""
     loss = worst_case(promises)
     return loss.rung_epsilon(delta) if isinstance(loss, WalkLoss) else None
+
+
+def _advanced_account(
+    name: str, promises: Sequence[Promise], adjacency: Adjacency
+) -> PrivacyLoss | None:
+    """The theorem as a whole curve δ(ε): it is stated as ε(δ), and undone in closed form."""
+    delta_at = advanced_delta(promises, printed=name == "advanced")
+    return CurveLoss(PrivacyCurve(_short(name), delta_at, adjacency=adjacency))
+
+
+def _curve(releases: Releases, delta: float) -> float | None:
+    """Return the ε of the mechanisms' own loss, of the sum of ρ, or of a curve alone."""
+    if releases.mechanisms is not None:
+        return releases.loss().epsilon(delta)
+    rho = releases.rho
+    if rho is not None:
+        if releases.promises is not None:
+            return None
+        where = releases.adjacency
+        return ConcentratedLoss(rho, releases.lost, where, f"{rho:g}-zCDP").epsilon(delta)
+    (first, times), *more = releases.stated
+    if more or times > 1:
+        raise GuaranteeError("composition.curve_alone")
+    return loss_of_promise(first).epsilon(delta)
+
+
+def _paper(releases: Releases, delta: float) -> float | None:
+    promises, rho = releases.promises, releases.rho
+    if promises is not None:
+        return paper(promises, delta)
+    return None if rho is None or releases.lost else zcdp_paper_epsilon(rho, delta)
+
+
+def _of_promises(
+    rule: Callable[[Sequence[Promise], float], float | None], releases: Releases, delta: float
+) -> float | None:
+    promises = releases.promises
+    return None if promises is None else rule(promises, delta)
+
+
+def _no_account(promises: Sequence[Promise], adjacency: Adjacency) -> PrivacyLoss | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Theorem:
+    """A composition theorem.
+
+    `epsilon` is its ε at a total δ, None where it does not apply; `account` the privacy loss that
+    it gives a series of promises. `as_one_goes`: it holds for budgets chosen after seeing earlier
+    releases. `for_the_record`: it reproduces what was printed, and is not chosen by itself.
+    """
+
+    name: str
+    epsilon: Callable[[Releases, float], float | None]
+    account: Callable[[Sequence[Promise], Adjacency], PrivacyLoss | None] = _no_account
+    in_series: bool = True
+    as_one_goes: bool = False
+    for_the_record: bool = False
+
+    def words(self, releases: Releases) -> str:
+        """Say what the theorem is, and where it is from."""
+        if self.name in ("curve", "paper"):
+            known = releases.mechanisms if self.name == "curve" else releases.promises
+            return say(f"composition.theorem.{self.name}.{'rho' if known is None else 'known'}")
+        return say(f"composition.theorem.{self.name}.known")
+
+
+THEOREMS = {
+    theorem.name: theorem
+    for theorem in (
+        Theorem("basic", partial(_of_promises, basic), as_one_goes=True),
+        Theorem(
+            "advanced", partial(_of_promises, advanced), partial(_advanced_account, "advanced")
+        ),
+        Theorem("tanh", partial(_of_promises, tanh_form), partial(_advanced_account, "tanh")),
+        Theorem("optimal", partial(_of_promises, optimal), worst_case),
+        Theorem("curve", _curve, in_series=False),
+        Theorem("paper", _paper, for_the_record=True),
+    )
+}
+METHODS = tuple(THEOREMS)
+IN_SERIES = tuple(name for name, theorem in THEOREMS.items() if theorem.in_series)
+
+
+def _short(name: str) -> str:
+    return say(f"composition.theorem.{name}.short")
+
+
+def described(name: str, method: str) -> str:
+    """Return the words for a bound that rests on a theorem.
+
+    >>> described("basic", "pure DP")
+    'basic composition; pure DP'
+    """
+    return say("composition.by_theorem", theorem=_short(name), method=method)

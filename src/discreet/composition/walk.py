@@ -23,13 +23,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from discreet.composition.loss import PrivacyLoss, Sided, settle
+from discreet.composition import guesses
+from discreet.composition.curves import CurvePoint, Sided, best_rung, rung
+from discreet.composition.loss import PrivacyLoss, settle
 from discreet.guarantees import Adjacency
-from discreet.laws import Geometric, RandomizedResponse
 from discreet.laws.binomial import log_pmf
 from discreet.rounding import down, up
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["WalkLoss", "rung", "two_point"]
+__all__ = ["WalkLoss"]
 
 _U = 2.0**-53
 _TINY = 5e-324
@@ -195,6 +195,12 @@ class WalkLoss(PrivacyLoss):
 
         return self._first_rung(exposed, delta_prime)
 
+    def _best(self, failure: float, sided: str, hint: float | None) -> CurvePoint:
+        return best_rung(self.delta, self.step, self.times, failure, sided, hint=hint)
+
+    def _right_guess(self, kappa: float) -> float:
+        return guesses.from_curve(self.delta, kappa, self.step, self.times)
+
     def _first_rung(self, exposed: Callable[[int], float], delta_prime: float) -> float:
         """The least rung mε₀ ≥ 0 beyond which no more than δ' lies."""
         z = math.sqrt(max(0.0, -2 * math.log(2 * delta_prime))) - 0.5
@@ -226,24 +232,9 @@ def _last(holds: Callable[[int], bool], low: int, high: int, guess: float) -> in
     return low
 
 
-def rung(m: int, step: float) -> float:
-    """mε₀, not below it."""
-    value = m * step
-    return value if Fraction(value) >= m * Fraction(step) else math.nextafter(value, math.inf)
-
-
 def _above(k: int, step: float, epsilon: float) -> tuple[int, float]:
     """Return how many d have L_d > ε, and by how much the lowest of them lies above; exactly."""
     (a, b), (c, d) = epsilon.as_integer_ratio(), step.as_integer_ratio()
     # L_d > ε where (k − 2d)·bc > ad
     count = min(k + 1, max(0, -((a * d - k * b * c) // (2 * b * c))))
     return count, ((k - 2 * (count - 1)) * b * c - a * d) / (b * d)
-
-
-def two_point(mechanism: object) -> float | None:
-    """The ε₀ of a mechanism whose loss is ±ε₀ and nothing else, or None."""
-    if isinstance(mechanism, Geometric) and mechanism.sensitivity == 1:
-        return float(mechanism.epsilon)
-    if isinstance(mechanism, RandomizedResponse) and mechanism.categories == 2:
-        return float(mechanism.epsilon)
-    return None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from discreet.laws.discrete_gaussian import DiscreteGaussian
 from discreet.laws.exponential import Exponential
 from discreet.laws.gaussian import Gaussian
 from discreet.laws.geometric import Geometric
 from discreet.laws.laplace import Laplace
+from discreet.laws.mechanism import Mechanism, Noise
 from discreet.laws.randomized_response import RandomizedResponse
 from discreet.laws.registry import Kind, by_budget, kind_of, names, register
 
@@ -20,13 +19,10 @@ __all__ = [
     "Kind",
     "Laplace",
     "Mechanism",
+    "Noise",
     "RandomizedResponse",
     "by_budget",
     "kind_of",
     "names",
     "register",
 ]
-
-Mechanism: TypeAlias = (
-    Laplace | Geometric | Gaussian | DiscreteGaussian | RandomizedResponse | Exponential
-)

@@ -13,22 +13,22 @@ __all__ = ["positive", "probability", "whole"]
 def positive(name: str, value: float) -> float:
     """Return the value if it is a positive finite number, or say that it must be."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(f"{name} is {value!r}; it must be a number.")
+        raise InputError("laws.not_a_number", name=name, value=value)
     if math.isnan(value) or math.isinf(value) or value <= 0:
-        raise InputError(f"{name} is {value!r}; it must be positive and finite.")
+        raise InputError("laws.not_positive", name=name, value=value)
     return float(value)
 
 
 def probability(name: str, value: float) -> float:
     """Return the value if it lies strictly between 0 and 1, or say that it must."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < 1:
-        raise InputError(f"{name} is {value!r}; it must lie between 0 and 1.")
+        raise InputError("laws.outside_unit", name=name, value=value)
     return float(value)
 
 
-def whole(name: str, value: int, low: int = 1) -> int:
+def whole(name: str, value: float, low: int = 1) -> int:
     """Return the value as an int if it is a whole number, `low` or more, or say that it must be."""
     fits = not isinstance(value, bool) and isinstance(value, Real)
     if not fits or math.isnan(value) or math.isinf(value) or value != int(value) or value < low:
-        raise InputError(f"{name} is {value!r}; it must be a whole number, {low} or more.")
+        raise InputError("laws.not_whole", name=name, value=value, low=low)
     return int(value)

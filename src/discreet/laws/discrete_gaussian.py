@@ -17,10 +17,11 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from discreet.errors import InputError
 from discreet.laws.checks import probability
-from discreet.laws.concentrated import OfSigma
+from discreet.laws.gaussian import OfSigma
+from discreet.laws.mechanism import DiscreteNormalLoss
 from discreet.laws.registry import Kind, register
+from discreet.words import say
 
 __all__ = ["DiscreteGaussian"]
 
@@ -45,6 +46,13 @@ class DiscreteGaussian(OfSigma):
     >>> round(d.sd, 9), round(d.prob_exact, 4)
     (3.0, 0.133)
     """
+
+    whole_numbers = True
+
+    @property
+    def loss(self) -> DiscreteNormalLoss | None:
+        """A lattice of losses for sensitivity 1; zCDP alone covers a larger one."""
+        return DiscreteNormalLoss(float(self.sigma)) if self.sensitivity == 1 else None
 
     @property
     def normaliser(self) -> float:
@@ -77,10 +85,6 @@ class DiscreteGaussian(OfSigma):
         last = m + math.ceil(_REACH * self.sigma) + 2
         return math.fsum(self._weight(n) for n in range(m, last)) / self.normaliser
 
-    def cdf(self, x: float) -> float:
-        """P(N ≤ x)."""
-        return self.tail(-math.floor(x))
-
     def quantile(self, prob: float) -> int:
         """Smallest whole x with P(N ≤ x) ≥ prob."""
         prob = probability("prob", prob)
@@ -89,10 +93,6 @@ class DiscreteGaussian(OfSigma):
             middle = (low + high) // 2
             low, high = (low, middle) if self.cdf(middle) >= prob else (middle, high)
         return high
-
-    def prob_within(self, t: float) -> float:
-        """P(|N| ≤ t)."""
-        return 1 - 2 * self.tail(math.floor(t) + 1) if t >= 0 else 0.0
 
     def half_width(self, confidence: float = 0.95) -> int:
         """Smallest whole t with P(|N| ≤ t) ≥ confidence."""
@@ -103,19 +103,9 @@ class DiscreteGaussian(OfSigma):
             low, high = (low, middle) if self.tail(middle + 1) <= level else (middle, high)
         return high
 
-    def prob_crosses(self, distance: int) -> float:
-        """Probability that noise carries a count across a limit `distance` away."""
-        if distance < 1:
-            raise InputError(f"distance is {distance!r}; it must be a whole number, 1 or more.")
-        return self.tail(distance)
-
     def explain(self) -> str:
         """Say in one sentence what the noise does."""
-        return (
-            "Each count gets a random whole number added (discrete Gaussian noise): it stays exact "
-            f"{self.prob_exact:.0%} of the time and is typically off by {self.sd:.2g} "
-            "(standard deviation)."
-        )
+        return say("laws.discrete_gaussian.explain", exact=self.prob_exact, sd=self.sd)
 
 
 register(
@@ -123,8 +113,9 @@ register(
         name="discrete-gaussian",
         budget="rho",
         make=DiscreteGaussian.of_rho,
-        label="discrete Gaussian noise",
+        says="laws.discrete_gaussian.label",
         python="laws.DiscreteGaussian.of_rho({})",
-        given_by=("sigma",),
+        given_by={"sigma": DiscreteGaussian},
+        slow_below=1e-4,
     )
 )

@@ -11,28 +11,29 @@ s(log m + t) with probability at most e^{-t}, where s = 2Δ/ε (Δ/ε if monoton
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from discreet.guarantees import PureDP
-from discreet.laws.checks import positive, probability, whole
+from discreet.laws.checks import positive
+from discreet.laws.mechanism import Mechanism
 from discreet.laws.registry import Kind, register
-from discreet.rounding import up
+from discreet.words import say
 
 __all__ = ["Exponential"]
 
 
 @dataclass(frozen=True, slots=True)
-class Exponential:
+class Exponential(Mechanism):
     """A choice among candidates by a score of the given sensitivity.
 
-    >>> round(Exponential(1.0).rho, 12)
+    >>> round(Exponential(1.0).zcdp, 12)
     0.125
     """
 
     epsilon: float
     sensitivity: float = 1.0
     monotonic: bool = False
+    rho_divisor = 8
 
     def __post_init__(self) -> None:
         positive("epsilon", self.epsilon)
@@ -43,11 +44,6 @@ class Exponential:
         """s: the score difference that changes the odds of two candidates by a factor of e."""
         return (1 if self.monotonic else 2) * self.sensitivity / self.epsilon
 
-    @property
-    def rho(self) -> float:
-        """ε²/8, the ρ of its zCDP."""
-        return up(self.epsilon * self.epsilon / 8, 2)
-
     def steps(self, m: int) -> Exponential:
         """Return the same choice, seen from data sets that are m neighbours apart."""
         return Exponential(m * self.epsilon, m * self.sensitivity, self.monotonic)
@@ -56,18 +52,9 @@ class Exponential:
         """ε-DP."""
         return PureDP(self.epsilon)
 
-    def shortfall(self, candidates: int, confidence: float = 0.95) -> float:
-        """How far the chosen score may fall short of the best, at that confidence."""
-        whole("candidates", candidates)
-        doubt = 1 - probability("confidence", confidence)
-        return self.scale * (math.log(candidates) - math.log(doubt))
-
     def explain(self) -> str:
         """Say in one sentence what the choice does."""
-        return (
-            "One candidate is chosen by chance, the better ones far more likely: a score lower by "
-            f"{self.scale:.3g} makes a candidate 2.7 times less likely."
-        )
+        return say("laws.exponential.explain", scale=self.scale)
 
 
 register(
@@ -75,7 +62,7 @@ register(
         name="exponential",
         budget="epsilon",
         make=Exponential,
-        label="the exponential mechanism",
+        says="laws.exponential.label",
         python="laws.Exponential({})",
         planned=False,
     )

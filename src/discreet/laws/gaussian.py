@@ -6,22 +6,67 @@ Law (Dwork and Roth 2014, App. A; Bun and Steinke 2016, Prop. 1.6): the mechanis
 privacy loss is exactly L ~ N(ρ, 2ρ); over independent releases ρ adds. Its whole curve is
     δ(ε) = Φᶜ((ε−ρ)/√2ρ) − e^ε Φᶜ((ε+ρ)/√2ρ)          (Balle and Wang 2018, Thm 8).
 
-The law is for planning and for reading other people's releases; Discreet's own releases draw the
-discrete Gaussian.
+Both Gaussian laws, this one and the discrete one, are given by σ and private by ρ (`OfSigma`;
+Canonne, Kamath and Steinke 2020, Thm 4, for the discrete one). The law is for planning and for
+reading other people's releases; Discreet's own releases draw the discrete Gaussian.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Self
 
-from discreet.errors import InputError
-from discreet.laws.checks import probability
-from discreet.laws.concentrated import OfSigma
+from discreet.guarantees import ZCDP
+from discreet.laws.checks import positive, probability
+from discreet.laws.mechanism import Noise, NormalLoss
 from discreet.laws.normal import tail, upper_point
 from discreet.laws.registry import Kind, register
+from discreet.rounding import up
+from discreet.words import say
 
-__all__ = ["Gaussian"]
+__all__ = ["Gaussian", "OfSigma"]
+
+
+@dataclass(frozen=True, slots=True)
+class OfSigma(Noise):
+    """Noise that is given by its σ, and private by its ρ."""
+
+    sigma: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive("sigma", self.sigma)
+        positive("sensitivity", self.sensitivity)
+
+    @classmethod
+    def of_rho(cls, rho: float, sensitivity: float = 1.0) -> Self:
+        """Return the least noise that is ρ-zCDP; σ is rounded up."""
+        positive("rho", rho)
+        return cls(up(positive("sensitivity", sensitivity) / math.sqrt(2 * rho), 4), sensitivity)
+
+    @property
+    def rho(self) -> float:
+        """ρ = Δ²/2σ², to the nearest."""
+        ratio = self.sensitivity / self.sigma
+        return ratio * ratio / 2
+
+    def steps(self, m: int) -> Self:
+        """Return the same noise, seen from data sets that are m neighbours apart."""
+        return type(self)(self.sigma, float(m) * self.sensitivity)
+
+    def two_steps_nonnegative(self) -> Self:
+        """Return it two steps apart: contributions without negative values lie within √2 Δ."""
+        return type(self)(self.sigma, up(math.sqrt(2), 1) * self.sensitivity)
+
+    @property
+    def zcdp(self) -> float:
+        """ρ, to the nearest."""
+        return self.rho
+
+    def guarantee(self) -> ZCDP:
+        """ρ-zCDP, ρ rounded up."""
+        return ZCDP(up(self.rho, 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +78,18 @@ class Gaussian(OfSigma):
     """
 
     @property
+    def loss(self) -> NormalLoss:
+        """N(ρ, 2ρ)."""
+        return NormalLoss(self.rho)
+
+    @property
     def sd(self) -> float:
         """Standard deviation of the noise."""
         return self.sigma
 
-    @property
-    def prob_exact(self) -> float:
-        """Zero: a continuous value is never exact."""
-        return 0.0
-
     def tail(self, t: float) -> float:
         """P(N ≥ t), which is P(N ≤ −t), for any t."""
         return tail(t / self.sigma)
-
-    def cdf(self, x: float) -> float:
-        """P(N ≤ x)."""
-        return self.tail(-x)
 
     def quantile(self, prob: float) -> float:
         """The x with P(N ≤ x) = prob, by bisection on the tail."""
@@ -58,26 +99,13 @@ class Gaussian(OfSigma):
         side = upper_point(min(prob, 1 - prob)) * self.sigma
         return side if prob > 0.5 else -side
 
-    def prob_within(self, t: float) -> float:
-        """P(|N| ≤ t)."""
-        return math.erf(t / (self.sigma * math.sqrt(2))) if t > 0 else 0.0
-
     def half_width(self, confidence: float = 0.95) -> float:
         """The t with P(|N| ≤ t) = confidence, by bisection on the tail."""
         return upper_point((1 - probability("confidence", confidence)) / 2) * self.sigma
 
-    def prob_crosses(self, distance: float) -> float:
-        """Probability that noise carries a value across a limit `distance` away."""
-        if not distance > 0:
-            raise InputError(f"distance is {distance!r}; it must be positive.")
-        return self.tail(distance)
-
     def explain(self) -> str:
         """Say in one sentence what the noise does."""
-        return (
-            f"Each value gets Gaussian noise of standard deviation {self.sigma:.3g}: half of the "
-            f"time it is off by less than {self.half_width(0.5):.2g}."
-        )
+        return say("laws.gaussian.explain", sigma=self.sigma, half=self.half_width(0.5))
 
 
 register(
@@ -85,9 +113,10 @@ register(
         name="gaussian",
         budget="rho",
         make=Gaussian.of_rho,
-        label="Gaussian noise",
+        says="laws.gaussian.label",
         python="laws.Gaussian.of_rho({})",
-        given_by=("sigma",),
+        given_by={"sigma": Gaussian},
         loss_by_name=True,
+        usual=True,
     )
 )

@@ -15,25 +15,29 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from discreet.errors import InputError
 from discreet.guarantees import PureDP
 from discreet.laws.checks import positive, probability, whole
+from discreet.laws.mechanism import Noise, StepsLoss, TwoPoint
 from discreet.laws.registry import Kind, register
+from discreet.words import say
 
 __all__ = ["Geometric"]
 
 
 @dataclass(frozen=True, slots=True)
-class Geometric:
+class Geometric(Noise):
     """Two-sided geometric noise for integer statistics.
 
     >>> g = Geometric(1.2993)
     >>> round(g.sd, 2), round(g.prob_exact, 2)
     (1.02, 0.57)
+    >>> round(Geometric(2.1972245773).prob_crosses(1), 4)
+    0.1
     """
 
     epsilon: float
     sensitivity: int = 1
+    whole_numbers = True
 
     def __post_init__(self) -> None:
         positive("epsilon", self.epsilon)
@@ -59,6 +63,13 @@ class Geometric:
         """Return the same noise, seen from data sets that are m neighbours apart."""
         return Geometric(m * self.epsilon, m * self.sensitivity)
 
+    @property
+    def loss(self) -> TwoPoint | StepsLoss:
+        """±ε for sensitivity 1, a lattice of losses for more."""
+        if self.sensitivity == 1:
+            return TwoPoint(float(self.epsilon))
+        return StepsLoss(float(self.epsilon), int(self.sensitivity))
+
     def guarantee(self) -> PureDP:
         """ε-DP."""
         return PureDP(self.epsilon)
@@ -69,10 +80,6 @@ class Geometric:
         if m >= 1:
             return math.exp(-rate * m) / (1 + math.exp(-rate))
         return 1 - self.tail(1 - m)
-
-    def cdf(self, x: float) -> float:
-        """P(N ≤ x)."""
-        return self.tail(-math.floor(x))
 
     def quantile(self, prob: float) -> int:
         """Smallest whole x with P(N ≤ x) ≥ prob."""
@@ -88,13 +95,6 @@ class Geometric:
             x -= step
         return x
 
-    def prob_within(self, t: float) -> float:
-        """P(|N| ≤ t)."""
-        if t < 0:
-            return 0.0
-        rate = self.epsilon / self.sensitivity
-        return 1 - 2 * math.exp(-rate * (math.floor(t) + 1)) / (1 + math.exp(-rate))
-
     def half_width(self, confidence: float = 0.95) -> int:
         """Smallest whole t with P(|N| ≤ t) ≥ confidence."""
         probability("confidence", confidence)
@@ -106,25 +106,9 @@ class Geometric:
             t += step
         return t
 
-    def prob_crosses(self, distance: int) -> float:
-        """Probability that noise carries a count across a limit `distance` away (K&R Example 3).
-
-        The count crosses when the noise is at least `distance` towards the limit.
-
-        >>> round(Geometric(2.1972245773).prob_crosses(1), 4)
-        0.1
-        """
-        if distance < 1:
-            raise InputError(f"distance is {distance!r}; it must be a whole number, 1 or more.")
-        return self.tail(distance)
-
     def explain(self) -> str:
         """Say in one sentence what the noise does."""
-        return (
-            f"Each count gets a random whole number added (geometric noise): it stays exact "
-            f"{self.prob_exact:.0%} of the time and is typically off by {self.sd:.2g} "
-            "(standard deviation)."
-        )
+        return say("laws.geometric.explain", exact=self.prob_exact, sd=self.sd)
 
 
 def _step(x: int) -> int:
@@ -132,14 +116,19 @@ def _step(x: int) -> int:
     return max(1, abs(x) >> 48)
 
 
+def _of(epsilon: float, sensitivity: float) -> Geometric:
+    return Geometric(epsilon, whole("sensitivity", sensitivity))
+
+
 register(
     Kind(
         name="geometric",
         budget="epsilon",
-        make=lambda budget, sensitivity: Geometric(budget, whole("sensitivity", sensitivity)),  # type: ignore[arg-type]
-        label="geometric noise on a count",
+        make=_of,
+        says="laws.geometric.label",
         python="laws.Geometric({})",
-        given_by=("scale",),
+        given_by={"scale": lambda scale, size: _of(size / positive("scale", scale), size)},
         loss_by_name=True,
+        usual=True,
     )
 )

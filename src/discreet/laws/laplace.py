@@ -15,16 +15,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from discreet.errors import InputError
 from discreet.guarantees import PureDP
 from discreet.laws.checks import positive, probability
+from discreet.laws.mechanism import LaplaceLoss, Noise
 from discreet.laws.registry import Kind, register
+from discreet.words import say
 
 __all__ = ["Laplace"]
 
 
 @dataclass(frozen=True, slots=True)
-class Laplace:
+class Laplace(Noise):
     """Laplace noise of scale `sensitivity / epsilon`.
 
     >>> Laplace(2.0).sd == math.sqrt(2) / 2
@@ -48,14 +49,14 @@ class Laplace:
         """Standard deviation of the noise."""
         return math.sqrt(2) * self.scale
 
-    @property
-    def prob_exact(self) -> float:
-        """Zero: a continuous value is never exact."""
-        return 0.0
-
     def steps(self, m: int) -> Laplace:
         """Return the same noise, seen from data sets that are m neighbours apart."""
         return Laplace(m * self.epsilon, m * self.sensitivity)
+
+    @property
+    def loss(self) -> LaplaceLoss:
+        """Atoms at ±ε, a density between."""
+        return LaplaceLoss(float(self.epsilon))
 
     def guarantee(self) -> PureDP:
         """ε-DP."""
@@ -66,37 +67,25 @@ class Laplace:
         x = math.exp(-abs(t) / self.scale) / 2
         return x if t >= 0 else 1 - x
 
-    def cdf(self, x: float) -> float:
-        """P(N ≤ x)."""
-        return self.tail(-x)
-
     def quantile(self, prob: float) -> float:
         """The x with P(N ≤ x) = prob."""
         prob = probability("prob", prob)
         side = -self.scale * math.log(2 * min(prob, 1 - prob))
         return side if prob > 0.5 else -side
 
-    def prob_within(self, t: float) -> float:
-        """P(|N| ≤ t)."""
-        return -math.expm1(-t / self.scale) if t > 0 else 0.0
-
     def half_width(self, confidence: float = 0.95) -> float:
         """The t with P(|N| ≤ t) = confidence."""
         probability("confidence", confidence)
         return -self.scale * math.log1p(-confidence)
 
-    def prob_crosses(self, distance: float) -> float:
-        """Probability that noise carries a value across a limit `distance` away."""
-        if not distance > 0:
-            raise InputError(f"distance is {distance!r}; it must be positive.")
-        return self.tail(distance)
-
     def explain(self) -> str:
         """Say in one sentence what the noise does."""
-        return (
-            f"Each value gets Laplace noise of scale {self.scale:.3g}: half of the time it is off "
-            f"by less than {self.half_width(0.5):.2g}, and {self.sd:.2g} is the standard deviation."
-        )
+        half = self.half_width(0.5)
+        return say("laws.laplace.explain", scale=self.scale, half=half, sd=self.sd)
+
+
+def _of_scale(scale: float, sensitivity: float) -> Laplace:
+    return Laplace(sensitivity / positive("scale", scale), sensitivity)
 
 
 register(
@@ -104,9 +93,10 @@ register(
         name="laplace",
         budget="epsilon",
         make=Laplace,
-        label="Laplace noise",
+        says="laws.laplace.label",
         python="laws.Laplace({})",
-        given_by=("scale",),
+        given_by={"scale": _of_scale},
         loss_by_name=True,
+        slow_below=0.0,
     )
 )

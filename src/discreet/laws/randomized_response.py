@@ -13,16 +13,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from discreet.errors import InputError
 from discreet.guarantees import Adjacency, PureDP
 from discreet.laws.checks import positive, whole
+from discreet.laws.mechanism import CategoriesLoss, Mechanism, TwoPoint
 from discreet.laws.registry import Kind, register
+from discreet.words import say
 
 __all__ = ["RandomizedResponse"]
 
 
 @dataclass(frozen=True, slots=True)
-class RandomizedResponse:
+class RandomizedResponse(Mechanism):
     """Randomized response over `categories` answers, ε-DP for the person who answers.
 
     >>> survey = RandomizedResponse(math.log(3))
@@ -54,30 +55,23 @@ class RandomizedResponse:
         """
         return self if m == 1 else RandomizedResponse(m * self.epsilon)
 
+    @property
+    def loss(self) -> TwoPoint | CategoriesLoss:
+        """±ε, and 0 where there are more than two categories."""
+        if self.categories == 2:
+            return TwoPoint(float(self.epsilon))
+        return CategoriesLoss(float(self.epsilon), self.categories)
+
     def guarantee(self) -> PureDP:
         """ε-DP for each answer, before it leaves the person."""
         return PureDP(self.epsilon, adjacency=Adjacency.LOCAL)
 
-    def sd_of_share(self, people: int, share: float = 0.5) -> float:
-        """Standard deviation of the unbiased estimate of a category's share, of `people` answers.
-
-        If a share s holds the category, a report names it with probability s·P + (1−s)·q, where
-        P = `prob_true` and q = (1−P)/(K−1); dividing the reported share by P − q undoes that.
-        """
-        whole("people", people)
-        if not 0 <= share <= 1:
-            raise InputError(f"share is {share!r}; it must lie between 0 and 1.")
-        other = (1 - self.prob_true) / (self.categories - 1)
-        reported = share * self.prob_true + (1 - share) * other
-        return math.sqrt(reported * (1 - reported) / people) / (self.prob_true - other)
-
     def explain(self) -> str:
         """Say in one sentence what the noise does."""
-        others = f"one of the other {self.categories - 1}" if self.categories > 2 else "the other"
-        return (
-            f"Each answer is replaced by chance before it leaves the person: it is the true one "
-            f"{self.prob_true:.0%} of the time, and otherwise {others}."
-        )
+        share, others = self.prob_true, self.categories - 1
+        if others == 1:
+            return say("laws.randomized_response.explain_two", share=share)
+        return say("laws.randomized_response.explain_more", share=share, others=others)
 
 
 register(
@@ -85,7 +79,7 @@ register(
         name="randomized-response",
         budget="epsilon",
         make=lambda budget, _: RandomizedResponse(budget),
-        label="randomized yes-or-no answers",
+        says="laws.randomized_response.label",
         python="laws.RandomizedResponse({})",
         loss_by_name=True,
     )

@@ -2,18 +2,33 @@
 
 A registration says what the mechanism's budget is called, how it is made from a budget, what else
 it can be given by, and how a form calls it. Commands, pages, plans and the ledger offer what is
-registered here and nothing else; a law from outside the package registers in the same way.
+registered here and nothing else. A law from outside the package registers in the same way; where
+the entry points `discreet.mechanisms` of its package name it, it is found by its name alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal, TypeAlias
 
 from discreet.errors import InputError
+from discreet.guarantees import Adjacency
+from discreet.laws.mechanism import Mechanism
+from discreet.words import has, say
 
-__all__ = ["Kind", "by_budget", "kind_of", "names", "register"]
+__all__ = [
+    "KINDS",
+    "Budget",
+    "Kind",
+    "by_budget",
+    "kind_of",
+    "load_from_outside",
+    "names",
+    "register",
+    "usual",
+]
 
 Budget: TypeAlias = Literal["epsilon", "rho"]
 
@@ -22,34 +37,57 @@ Budget: TypeAlias = Literal["epsilon", "rho"]
 class Kind:
     """A mechanism by its name.
 
-    `make(budget, sensitivity)` has at least the noise that the budget asks for. `planned` says that
-    a series of equal releases can be planned with it. `loss_by_name` says that the name and the
-    budget fix its privacy loss, whatever the sensitivity that the budget is for.
+    `make(budget, sensitivity)` has at least the noise that the budget asks for; `given_by` has what
+    else a mechanism can be made from, such as its `sigma` or its `scale`. `planned` says that a
+    series of equal releases can be planned with it. `loss_by_name` says that the name and the
+    budget fix its privacy loss, whatever the sensitivity that the budget is for. `slow_below`: its
+    loss has no closed form, so that each bound takes a transform, and a long one below this budget.
+    `usual`: where only a budget of its kind is known, this mechanism shows how accurate it is.
     """
 
     name: str
     budget: Budget
-    make: Callable[[float, float], Any]
-    label: str
+    make: Callable[[float, float], Mechanism]
+    says: str
     python: str
-    given_by: tuple[str, ...] = ()
+    given_by: Mapping[str, Callable[[float, float], Mechanism]] = field(default_factory=dict)
     planned: bool = True
     loss_by_name: bool = False
+    slow_below: float | None = None
+    usual: bool = False
+
+    @property
+    def label(self) -> str:
+        """What a form calls it: a text of the catalogue, or `says` as it stands."""
+        return say(self.says) if has(self.says) else self.says
+
+    @property
+    def local(self) -> bool:
+        """Whether each person randomizes their own answer."""
+        return self.make(1.0, 1).guarantee().adjacency is Adjacency.LOCAL
 
     @property
     def sign(self) -> str:
         """The letter of its budget."""
         return "ε" if self.budget == "epsilon" else "ρ"
 
+    def given(self, word: str, value: float, sensitivity: float = 1) -> Mechanism:
+        """Return the mechanism made from its budget, or from something else that it is given by."""
+        makers = {self.budget: self.make, **self.given_by}
+        if word not in makers:
+            takes = " or ".join(makers)
+            raise InputError("laws.given_by", name=self.name, takes=takes, word=word)
+        return makers[word](value, sensitivity)
 
-_KINDS: dict[str, Kind] = {}
+
+KINDS: dict[str, Kind] = {}
 
 
 def register(kind: Kind) -> Kind:
     """Add a mechanism; a name is taken once."""
-    if kind.name in _KINDS:
-        raise InputError(f"a mechanism is called {kind.name!r} already; choose another name.")
-    _KINDS[kind.name] = kind
+    if kind.name in KINDS:
+        raise InputError("laws.name_taken", name=kind.name)
+    KINDS[kind.name] = kind
     return kind
 
 
@@ -61,18 +99,39 @@ def names(*, planned: bool | None = None) -> tuple[str, ...]:
     """
     import discreet.laws  # noqa: F401  (whose files register themselves)
 
-    return tuple(n for n, kind in _KINDS.items() if planned is None or kind.planned is planned)
+    return tuple(n for n, kind in KINDS.items() if planned is None or kind.planned is planned)
+
+
+def usual(budget: Budget) -> str:
+    """Return the mechanism that shows how accurate a release with such a budget is.
+
+    >>> usual("epsilon"), usual("rho")
+    ('geometric', 'gaussian')
+    """
+    return next(n for n in names(planned=True) if KINDS[n].usual and KINDS[n].budget == budget)
+
+
+@cache
+def load_from_outside() -> None:
+    """Import what installed packages name as entry points of `discreet.mechanisms`."""
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group="discreet.mechanisms"):
+        entry.load()
 
 
 def kind_of(name: str, *, planned: bool = True) -> Kind:
     """Return the mechanism of a name, or say which names there are."""
     known = names(planned=True if planned else None)
     if name not in known:
-        raise InputError(f"mechanism is {name!r}; it must be one of: {', '.join(known)}.")
-    return _KINDS[name]
+        load_from_outside()
+        known = names(planned=True if planned else None)
+    if name not in known:
+        raise InputError("laws.unknown", name=name, known=", ".join(known))
+    return KINDS[name]
 
 
-def by_budget(name: str, budget: float, sensitivity: float = 1) -> Any:
+def by_budget(name: str, budget: float, sensitivity: float = 1) -> Mechanism:
     """Return the named mechanism at a budget; the noise is never less than the budget asks for.
 
     >>> by_budget("geometric", 0.5)

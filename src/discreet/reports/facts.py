@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.beliefs import Belief, Prior
-from discreet.beliefs.guesses import right_guess
 from discreet.budgets.limits import limits_of
+from discreet.composition import loss_of
 from discreet.errors import DiscreetError, GuaranteeError
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.ledger.promises import Made, made_promises
@@ -132,7 +132,7 @@ def risk_of(
 def _joined(total: Guarantee, prior: Prior, about: str) -> float | None:
     if total.adjacency is not Adjacency.ADD_REMOVE or about != "membership":
         return None
-    return right_guess(total, prior.pq)
+    return loss_of(total).right_guess(prior.pq)
 
 
 def _tolerated(promises: Sequence[Promise], prior: Prior) -> float | None:

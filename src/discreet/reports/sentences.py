@@ -17,7 +17,7 @@ import math
 from typing import Literal, TypeAlias
 
 from discreet.beliefs.belief import AtConfidence, Belief
-from discreet.beliefs.guesses import right_guess
+from discreet.composition import loss_of
 from discreet.errors import InputError
 from discreet.guarantees import Adjacency, Guarantee, PureDP
 from discreet.rounding import number, percent
@@ -117,7 +117,7 @@ def _joining(belief: Belief) -> list[str]:
     if belief.guarantee.adjacency is not Adjacency.ADD_REMOVE or belief.prior is None:
         return []
     without = belief.prior.pq
-    joined = right_guess(belief.guarantee, without)
+    joined = loss_of(belief.guarantee).right_guess(without)
     crowd = crowd_for(without, joined)
     return [
         say(
@@ -187,7 +187,7 @@ def _technical_joining(belief: Belief) -> list[str]:
         return []
     without = belief.prior.pq
     shown = f"{without:g}"
-    joined = decimals(right_guess(belief.guarantee, without), "up")
+    joined = decimals(loss_of(belief.guarantee).right_guess(without), "up")
     out = [say("reports.technical.join", without=shown, joined=joined)]
     if isinstance(belief.guarantee, PureDP):
         from discreet.beliefs.bounds import counterfactual_upper

@@ -1,7 +1,7 @@
 """`horizon`: how many releases until a promise is no longer kept, and the belief on the way there.
 
 Notation. After k equal releases, on top of what was spent before, the privacy loss of one step is
-bounded by a and that of two by b, with the confidence of the promise (`accumulating`). Where the
+bounded by a and that of two by b, with the confidence of the promise (`composition`). Where the
 value is known (q = 1) only a counts: the posterior at the prior p is at most expit(logit p + a),
 and the difference, over all priors, at most tanh(a/4). For a value of someone who is in, b takes
 the place of a; for both at once the difference over all priors is at most tanh(max(a, b/2)/2).
@@ -24,18 +24,19 @@ from typing import Any
 from discreet.beliefs import bounds
 from discreet.beliefs.belief import Assumptions, Sided, Strength, assumptions_for
 from discreet.beliefs.confidence import failure_of
-from discreet.beliefs.guesses import right_guess
-from discreet.beliefs.loss_bounds import LossBound
 from discreet.beliefs.prior import Prior
-from discreet.budgets.keeping import Kept, OneLoss, one_loss
+from discreet.budgets.keeping import Kept, OneLoss, kept, one_loss
 from discreet.budgets.limits import Limits, limits_of
+from discreet.composition import LossBound, Part, Releases, guarantee_of
 from discreet.errors import GuaranteeError, InputError
 from discreet.frames import Tabular, columns_from, html_table
 from discreet.guarantees import Adjacency, PureDP
+from discreet.laws.checks import whole
 from discreet.promises.keys import PRIORS, promise_from, shape_keys
 from discreet.promises.promise import Promise, PromiseLike
 from discreet.rounding import decimal_up, up
-from discreet.series.accumulating import Part, Parts, adjacency_of, guarantee_of, loss_of_plan
+from discreet.series.planning import adjacency_of
+from discreet.words import say
 
 __all__ = ["Horizon", "Step", "horizon"]
 
@@ -110,10 +111,8 @@ class Horizon(Tabular):
 
     def __repr__(self) -> str:
         what = "no limit passed" if self.releases is None else f"passed at {self.releases}"
-        return (
-            f"Horizon({what}, {guarantee_of(self.each)} each, {self.strength}, "
-            f"with probability {self.holds_with:g})"
-        )
+        values = {"each": guarantee_of(self.each), "how": self.strength, "sure": self.holds_with}
+        return say("series.horizon_line", what=what, **values)
 
     def _repr_html_(self) -> str:
         rows = [("after", f"{self.series[-1].k} releases")]
@@ -170,14 +169,11 @@ def horizon(
         if part is not None:
             adjacency_of(part, asked.adjacency.value)
     one, before = _alike(each, spent)
-    parts = Parts(((one, 1),), method, strength, delta, nonnegative)
+    parts = Releases(((one, 1),), method, strength, delta, nonnegative)
     watched = _Watched.of(asked, parts, before)
     first = watched.after(1)
     if math.isinf(first.shown) and (limited is None or first.excess > 0):
-        raise GuaranteeError(
-            f"one release alone spends more delta than the confidence {watched.promise.confidence} "
-            "(or the fixed delta) leaves; lower the delta of each release, or the confidence."
-        )
+        raise GuaranteeError("series.one_spends_all", confidence=watched.promise.confidence)
     look = _Look(watched, upto, ceiling)
     steps, passed = look.at_every() if most is None else look.at_some(most)
     final, sure = watched.after(steps[-1].k), watched.promise
@@ -213,16 +209,10 @@ def _asked(promise: PromiseLike | None, keys: dict[str, Any], upto: int | None) 
     given = {key for key, value in keys.items() if value is not None}
     if promise is None and not given & shape_keys():
         if upto is None:
-            raise InputError(
-                "no limit was given; say what must not be passed, a posterior or a difference or "
-                "another promise, or how many releases to look at."
-            )
+            raise InputError("series.no_limit")
         return None
     if promise is None and "posterior" in given and not given & {*PRIORS, "prior", "unless_ratio"}:
-        raise InputError(
-            "a posterior is reached from a prior; give the prior, or a limit on the difference, "
-            "which holds for every prior."
-        )
+        raise InputError("series.no_prior")
     return promise_from(promise, keys)
 
 
@@ -252,8 +242,8 @@ def _alike(each: Part, spent: Part | None) -> tuple[Part, Part | None]:
 
 def _check_whole(**numbers: int | None) -> None:
     for name, number in numbers.items():
-        if number is not None and (isinstance(number, bool) or number < 1):
-            raise InputError(f"{name} is {number!r}; it must be a whole number, 1 or more.")
+        if number is not None:
+            whole(name, number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +254,21 @@ class _Hint:
 
 
 @lru_cache(maxsize=4096)
-def _loss(plan: Parts, alone: tuple[int, float, str], hint: _Hint) -> LossBound:
+def _loss(plan: Releases, alone: tuple[int, float, str], hint: _Hint) -> LossBound:
     """The bound on one loss; it depends on no prior and no limit, so those may be moved."""
-    return loss_of_plan(plan, *alone, hint.epsilon)
+    return _bound(plan, *alone, hint.epsilon)
+
+
+def _bound(
+    plan: Releases, m: int, failure: float, sided: str, hint: float | None = None
+) -> LossBound:
+    """Return the bound on the loss of m steps; infinite where too much δ is spent for any."""
+    loss = plan.loss(m)
+    try:
+        return loss.one_step(failure, sided, strength=plan.strength, hint=hint)
+    except GuaranteeError:
+        method = loss.described(say("composition.bound.none"))
+        return LossBound(math.inf, 0.0, "generic", True, method)
 
 
 def _pointed_to(best: dict[int, float], k: int) -> float | None:
@@ -303,21 +305,19 @@ class _Watched:
     promise: Promise
     limits: Limits
     alone: OneLoss | None
-    parts: Parts
+    parts: Releases
     spent: Part | None
     prior: Prior | None
     _best: dict[int, float] = field(default_factory=dict, compare=False)
     _seen: dict[int, _After] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, asked: Promise, parts: Parts, spent: Part | None) -> _Watched:
+    def of(cls, asked: Promise, parts: Releases, spent: Part | None) -> _Watched:
         stated = [guarantee_of(part) for part, _ in parts.parts]
         stated += [] if spent is None else [guarantee_of(spent)]
         pure = all(isinstance(g, PureDP) or getattr(g, "delta", 1.0) == 0 for g in stated)
         if asked.every_output and not (pure and parts.delta is None):
-            raise InputError(
-                "the promise is for every output, which pure DP alone keeps; give a confidence."
-            )
+            raise InputError("series.every_output_needs_pure")
         sure = asked.settled(pure=pure and parts.delta is None)
         limits = limits_of(sure)
         uncertain = not (sure.every_output or sure.on_average)
@@ -331,7 +331,7 @@ class _Watched:
             prior=None if own is None else Prior(*own),
         )
 
-    def series(self, k: int) -> Parts:
+    def series(self, k: int) -> Releases:
         """Return the plan of k releases, with what was spent before."""
         (each, _), *_rest = self.parts.parts
         before = () if self.spent is None else ((self.spent, 1),)
@@ -357,7 +357,7 @@ class _Watched:
             bound = _loss(plan, asked, near)
             if 0 < self.alone.excess(bound.epsilon_prime) < 1e-6:
                 # So near the limit, what a search leaves loose must not decide.
-                again = loss_of_plan(plan, *asked)
+                again = _bound(plan, *asked)
                 bound = min(bound, again, key=lambda one: one.epsilon_prime)
             if bound.point is not None and k:
                 self._best[k] = bound.point[0]
@@ -372,12 +372,14 @@ class _Watched:
                 bound.method,
                 bound.note or self.alone.note(wanted),
             )
-        found = plan.keeps(self.promise, self.limits)
+        total = plan.loss()
+        by_law = plan.strength if plan.by_law else None
+        found = kept(self.promise, self.limits, total, strength=by_law)
         shown, guess = self._shown(plan, found), None
         if self.promise.on_average:
-            accounts = plan.total(self.promise.related)
+            related = total.steps(self.promise.related)
             before = {part.box.q1 for _, part in self.promise.parts}
-            rates = ((min(right_guess(one, q) for one in accounts), q) for q in before)
+            rates = ((related.right_guess(q), q) for q in before)
             guess = max(rates, key=lambda pair: pair[0] - pair[1])
         return _After(
             shown,
@@ -390,7 +392,7 @@ class _Watched:
             guess,
         )
 
-    def _shown(self, plan: Parts, found: Kept) -> float:
+    def _shown(self, plan: Releases, found: Kept) -> float:
         """The larger of a and b/2, which share what may fail in a direction."""
         if self.promise.every_output or self.promise.on_average:
             halves = [found.one, None if found.two is None else found.two / 2]
@@ -402,8 +404,8 @@ class _Watched:
         near, far = self.limits.steps
         shown = math.inf
         for share in (0.5, 0.25, 0.1):  # two steps may need more where much δ is spent
-            one = loss_of_plan(plan, near, share * failure, "one").epsilon_prime
-            two = loss_of_plan(plan, far, (1 - share) * failure, "one").epsilon_prime
+            one = _bound(plan, near, share * failure, "one").epsilon_prime
+            two = _bound(plan, far, (1 - share) * failure, "one").epsilon_prime
             shown = max(one, two / 2)
             if math.isfinite(shown):
                 break

@@ -1,7 +1,7 @@
 """`plan`: from a promise over a whole series to the budget of each release.
 
 A budget x (ε or ρ, times the weights of the split) adds up to a loss that rises with x
-(`accumulating`); the plan has the largest x whose total keeps the promise (`budgets.keeping`). It
+(`composition`); the plan has the largest x whose total keeps the promise (`budgets.keeping`). It
 is found in a shrinking bracket whose lower end was seen to keep it, so that budget, put back
 through the same bound, keeps the promise.
 
@@ -15,26 +15,31 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from discreet.beliefs.belief import Assumptions, Strength, assumptions_for
-from discreet.budgets.keeping import Kept, largest
+from discreet.budgets.keeping import Kept, kept, largest
 from discreet.budgets.limits import Limits, limits_of
-from discreet.errors import InputError, ToleranceError
+from discreet.composition import Part, Releases, guarantee_of
+from discreet.composition.theorems import described
+from discreet.errors import GuaranteeError, InputError, ToleranceError
 from discreet.frames import Tabular, html_table
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP, finite_or_null, parameters
-from discreet.laws.registry import by_budget, kind_of
+from discreet.laws.mechanism import NormalLoss
+from discreet.laws.registry import Budget, by_budget, kind_of, usual
 from discreet.promises.keys import delta_in, promise_from
 from discreet.promises.promise import Promise, PromiseLike
 from discreet.rounding import decimal_down, down, up
-from discreet.series.accumulating import Part, Parts, adjacency_of
-from discreet.series.accuracy import Accuracy, accuracy_of
-from discreet.series.splits import Split
-from discreet.series.units import Accumulation, accumulation
+from discreet.series.each_release import (
+    Accumulation,
+    Accuracy,
+    Split,
+    accumulation,
+    accuracy_of,
+)
+from discreet.words import say
 
 __all__ = ["Plan", "plan", "shown_down"]
-
-Budget: TypeAlias = Literal["epsilon", "rho"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +125,9 @@ class Plan(Tabular):
         each = f"{name}={shown_down(self.budgets[0])}"
         if self.split != "equal":
             each += f" … {shown_down(self.budgets[-1])}"
-        return (
-            f"Plan({self.releases} releases, {each} each, {self.method}, {self.strength}, "
-            f"with probability {self.holds_with:g})"
-        )
+        how = f"{self.method}, {self.strength}"
+        values = {"releases": self.releases, "each": each, "how": how, "sure": self.holds_with}
+        return say("series.plan_line", **values)
 
     def _repr_html_(self) -> str:
         rows = [("promise", self.promise.sentence()), ("by", self.how)]
@@ -179,7 +183,7 @@ def plan(
     if isinstance(promise, int) and not isinstance(promise, bool):
         promise, releases = releases, promise
     if not isinstance(releases, int | None):
-        raise InputError(f"releases is {releases!r}; it must be a whole number, 1 or more.")
+        raise InputError("series.releases_not_whole", releases=releases)
     split = _split(releases, weights, growth)
     if delta_each is None and delta_total is None:
         delta_each = _delta_beside(promise, len(split.weights))
@@ -198,7 +202,7 @@ def plan(
     drawn = _Drawn(split, kind, spent, mechanism, sensitivity, asked.adjacency)
     x, found = _largest(asked, limits, drawn, method, strength, delta_total, nonnegative)
     budgets = tuple(x * w for w in split.weights)
-    shown = mechanism or ("gaussian" if kind == "rho" else "geometric")
+    shown = mechanism or usual(kind)
     first = accuracy_of(shown, budgets[0], sensitivity)
     certain = found.failure == 0 and not asked.on_average
     return Plan(
@@ -209,8 +213,7 @@ def plan(
         budgets=budgets,
         budget=kind,
         split=split.name,
-        method=method
-        or _method_name(asked, kind, found, drawn.parts(x, None, strength, delta_total)),
+        method=method or _method_name(asked, kind, found),
         how=found.method,
         strength=found.strength,
         survives_post_processing=found.survives,
@@ -229,7 +232,7 @@ def plan(
             survives=found.survives,
             on_average=asked.on_average,
         ),
-        sigma=first.sd if shown == "gaussian" else None,
+        sigma=first.sd if isinstance(by_budget(shown, 1.0).loss, NormalLoss) else None,
         note=found.note or note,
     )
 
@@ -245,16 +248,10 @@ def _delta_beside(promise: Any, releases: int) -> float | None:
 def _settled(asked: Promise, pure: bool, strength: Strength | None) -> Promise:
     """Return the promise with how surely said; refuse what no accounting can make true."""
     if asked.every_output and not pure:
-        raise InputError(
-            "the promise is for every output, which pure DP alone keeps; drop delta, plan in "
-            "epsilon with a mechanism that is pure DP, or give a confidence."
-        )
+        raise InputError("series.every_output_needs_pure")
     settled = asked.settled(pure=pure)
     if strength == "exact" and settled.every_output:
-        raise InputError(
-            "an exact bound holds with a confidence, and none was given; for every output leave "
-            "the strength out."
-        )
+        raise InputError("series.exact_needs_confidence")
     return settled
 
 
@@ -276,10 +273,10 @@ class _Drawn:
         strength: Strength | None = None,
         delta: float | None = None,
         nonnegative: bool = False,
-    ) -> Parts:
+    ) -> Releases:
         """Return the plan at a budget."""
         found = tuple((self._one(x * w), k) for w, k in self.split.counted())
-        return Parts(found, method, strength, delta, nonnegative)
+        return Releases(found, method, strength, delta, nonnegative)
 
     def _one(self, budget: float) -> Part:
         if self.mechanism is not None:
@@ -302,10 +299,7 @@ def _largest(
 ) -> tuple[float, Kept]:
     bound = min(limits.one or math.inf, limits.two or math.inf)
     if math.isinf(bound) and not promise.on_average:
-        raise ToleranceError(
-            "this promise allows every change of belief, so no budget is largest; promise "
-            "something that excludes something."
-        )
+        raise ToleranceError("series.allows_everything")
     if promise.every_output and method in (None, "basic"):
         return _pure(limits, drawn)
     last: list[float] = []
@@ -313,7 +307,9 @@ def _largest(
     def at(x: float) -> Kept:
         # The best point of the curve moves with the budget: the last one points to the next.
         hint = last[1] * x / last[0] if last else None
-        found = drawn.parts(x, method, strength, delta, nonnegative).keeps(promise, limits, hint)
+        plan = drawn.parts(x, method, strength, delta, nonnegative)
+        asked = plan.strength if plan.by_law else None
+        found = kept(promise, limits, plan.loss(), strength=asked, hint=hint)
         last[:] = [] if found.point is None else [x, found.point[0]]
         return found
 
@@ -332,7 +328,7 @@ def _pure(limits: Limits, drawn: _Drawn) -> tuple[float, Kept]:
         failure=0.0,
         strength="generic",
         survives=True,
-        method="basic composition; pure DP: for every output",
+        method=described("basic", say("composition.bound.pure")),
         one=None if limits.one is None else limits.steps[0] * whole,
         two=None if limits.two is None else limits.steps[1] * whole,
     )
@@ -341,26 +337,24 @@ def _pure(limits: Limits, drawn: _Drawn) -> tuple[float, Kept]:
 
 def _split(releases: int | None, weights: Sequence[float] | None, growth: float | None) -> Split:
     if weights is not None and growth is not None:
-        raise InputError("both weights and a growth were given; choose one way to divide.")
+        raise InputError("series.two_splits")
     if weights is not None:
         if releases is not None and releases != len(weights):
-            raise InputError(
-                f"{len(weights)} weights were given for {releases} releases; give one for each."
-            )
+            raise InputError("series.weights_differ", weights=len(weights), releases=releases)
         return Split.weighted(weights)
     if releases is None:
-        raise InputError("how many releases? Give their number, or one weight for each.")
+        raise InputError("series.no_releases")
     return Split.equal(releases) if growth is None else Split.growing(releases, growth)
 
 
 def _budget_kind(mechanism: str | None, budget: Budget | None) -> Budget:
     if budget not in (None, "epsilon", "rho"):
-        raise InputError(f"budget is {budget!r}; it must be epsilon or rho.")
+        raise InputError("series.budget_unknown", budget=budget)
     if mechanism is None:
         return budget or "epsilon"
     kind: Budget = kind_of(mechanism).budget
     if budget not in (None, kind):
-        raise InputError(f"the budget of {mechanism} noise is {kind}, not {budget}.")
+        raise InputError("series.other_budget", mechanism=mechanism, kind=kind, budget=budget)
     return kind
 
 
@@ -371,8 +365,8 @@ def _delta_each(
         return 0.0, None
     ApproxDP(0.0, delta_each)
     if delta_each > 0 and (mechanism is not None or kind == "rho"):
-        what = f"{mechanism} noise" if mechanism is not None else "zCDP"
-        return 0.0, f"delta of each release was not used: {what} brings its own curve."
+        what = "zCDP" if mechanism is None else f"{mechanism} noise"
+        return 0.0, say("series.delta_not_used", what=what)
     return delta_each, None
 
 
@@ -380,25 +374,21 @@ def _check_deltas(each: float, total: float | None, promise: Promise, releases: 
     if total is not None:
         ApproxDP(0.0, total)
         if total == 0 and each > 0:
-            raise InputError(
-                f"delta of the total is 0 and of each release {each:g}; what is given away adds "
-                "up. Give a delta of the total, or none of each."
-            )
+            raise InputError("series.delta_total_zero", each=each)
     if promise.confidence is None:
         return
     from discreet.beliefs.confidence import failure_of
 
     failure = failure_of(promise.confidence)
     if total is not None and total >= failure:
-        raise InputError(
-            f"delta of the total is {total:g}; a belief bound that fails with probability "
-            f"{failure:g} needs a smaller one. Lower it, or the confidence."
-        )
+        raise InputError("series.delta_total_large", total=total, failure=failure)
     if each * releases >= failure:
         raise InputError(
-            f"{releases} releases with delta {each:g} each give away {each * releases:g}, and the "
-            f"bound may fail with {failure:g} only; lower delta, the number of releases or the "
-            "confidence."
+            "series.delta_each_large",
+            releases=releases,
+            each=each,
+            total=each * releases,
+            failure=failure,
         )
 
 
@@ -419,11 +409,26 @@ def _total(kind: Budget, budgets: tuple[float, ...], delta: float, found: Kept) 
     return parameters(epsilon=epsilon, delta=at)
 
 
-def _method_name(promise: Promise, kind: Budget, found: Kept, parts: Parts) -> str:
+def _method_name(promise: Promise, kind: Budget, found: Kept) -> str:
     if promise.on_average:
         return "on average"
     if found.failure == 0:
         return "basic"
-    if parts.mechanisms and found.strength != "generic":
+    if found.strength != "generic":
         return found.strength
-    return "zcdp" if kind == "rho" else parts.theorem(found.subject) or "basic"
+    return "zcdp" if kind == "rho" else found.theorem or "basic"
+
+
+def adjacency_of(part: Part, asked: str | None = None) -> Adjacency:
+    """Return the adjacency of a guarantee, or the one that a mechanism's sensitivity is under.
+
+    A randomized answer protects what was answered, not whether; a guarantee says its own.
+    """
+    stated = guarantee_of(part).adjacency
+    if asked is None or Adjacency.of(asked) is stated:
+        return stated
+    if guarantee_of(part) is part or stated is not Adjacency.ADD_REMOVE:
+        raise GuaranteeError(
+            "series.other_adjacency", stated=guarantee_of(part), has=stated.value, asked=asked
+        )
+    return Adjacency.of(asked)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.beliefs import Belief, Prior, explain
-from discreet.beliefs.guesses import right_guess
+from discreet.composition import loss_of
 from discreet.errors import GuaranteeError
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.promises import CONFIDENCE, Promise, Unit
@@ -131,5 +131,5 @@ def _rows(
             prior in shown,
             membership=at(prior, 1.0) if central else None,
             value=at(1.0, prior),
-            guess=right_guess(total, prior),
+            guess=loss_of(total).right_guess(prior),
         )

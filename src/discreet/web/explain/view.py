@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from discreet.beliefs import Belief, Bounds, Prior, explain
-from discreet.beliefs.guesses import right_guess
+from discreet.composition import loss_of
 from discreet.guarantees import Adjacency, Guarantee, PureDP
 from discreet.reports.published import Deployment, deployments
 from discreet.reports.sentences import (
@@ -173,7 +173,7 @@ def _joining_rows(guarantee: Guarantee) -> list[list[str]]:
         return []
     rows = []
     for without in (0.01, 0.1, 0.3, 0.5):
-        joined = right_guess(guarantee, without)
+        joined = loss_of(guarantee).right_guess(without)
         crowd = crowd_for(without, joined)
         rows.append([plain(without, crowd), frequency(joined, "up", crowd)])
     return rows

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from starlette.responses import HTMLResponse
 
 from discreet.beliefs import Prior, explain
-from discreet.beliefs.guesses import right_guess
+from discreet.composition import loss_of
 from discreet.guarantees import Adjacency, amount
 from discreet.reports.worries import answer
 from discreet.statements.figures import crowd_for, frequency, plain
@@ -98,12 +98,12 @@ def _joining(state: MeForm) -> dict[str, Any]:
     guarantee, without = state.guarantee(), share(state.without)
     if guarantee.adjacency is not Adjacency.ADD_REMOVE:
         return nothing
-    joined = right_guess(guarantee, without)
+    joined = loss_of(guarantee).right_guess(without)
     crowd, shown = crowd_for(without, joined), icons_of(without, joined)
     name = KINDS[state.kind].python
     python = (
-        f"from discreet import {name}; from discreet.beliefs.guesses import "
-        f"right_guess; right_guess({state.python}, {without!r})"
+        f"from discreet import {name}; from discreet.composition import "
+        f"loss_of; loss_of({state.python}).right_guess({without!r})"
     )
     more = shown.after - shown.before
     return nothing | {

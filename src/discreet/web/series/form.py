@@ -69,7 +69,14 @@ class SeriesForm(Form):
     @property
     def local(self) -> bool:
         """Whether each person randomizes their own answer: then only values are protected."""
-        return self.mechanism == "randomized-response"
+        name = self.noise()
+        return name is not None and kind_of(name).local
+
+    @property
+    def slow_below(self) -> float | None:
+        """The budget below which bounds take long; None where the loss has a closed form."""
+        name = self.noise()
+        return None if name is None else kind_of(name).slow_below
 
     def noise(self) -> str | None:
         """Return the mechanism, or None where only a promise is known."""

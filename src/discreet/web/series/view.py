@@ -29,8 +29,7 @@ _SEARCHED_MOST = 10_000  # releases until a limit
 _POINTS = 60
 # Mechanisms whose privacy loss has no closed form: each bound costs a convolution, and a wide one
 # where there is much noise. So many points, and down to this budget.
-_SLOW = {"laplace": 16, "discrete-gaussian": 16}
-_SLOW_BELOW = {"laplace": 0.0, "discrete-gaussian": 1e-4}
+_SLOW_POINTS = 16
 _SLOW_PLAN_MOST = 1_000
 
 
@@ -117,8 +116,8 @@ def beliefs(state: SeriesForm) -> SeriesAnswer:
 
     shown = min(state.releases, _SHOWN_MOST)
     found: dict[str, tuple[Horizon, Horizon]] = {}
-    slow = state.budget < _SLOW_BELOW.get(state.mechanism, 0.0)
-    points = _SLOW.get(state.mechanism, _POINTS)
+    slow = state.budget < (state.slow_below or 0.0)
+    points = _POINTS if state.slow_below is None else _SLOW_POINTS
     for strength in STRENGTHS[:1] if slow else _strengths(state):
         # When the limit is passed needs no steps on the way there; the picture does.
         until = _look(state, strength, most=2, ceiling=_SEARCHED_MOST)
@@ -223,14 +222,14 @@ def budgets(state: SeriesForm) -> Budgets:
     """Return the budget of each release that keeps the limit to the end of the series."""
     flags = state.plan_flags()
     found: dict[str, Plan] = {}
-    slow = state.mechanism in _SLOW and state.releases > _SLOW_PLAN_MOST
+    slow = state.slow_below is not None and state.releases > _SLOW_PLAN_MOST
     for strength in _strengths(state):
         if slow:
             break
         one = plan(**flags, strength=strength)  # type: ignore[arg-type]
         if one.strength == strength:
             found[strength] = one
-        slow = one.budgets[0] < _SLOW_BELOW.get(state.mechanism, 0.0)
+        slow = one.budgets[0] < (state.slow_below or 0.0)
     if not found:
         found["generic"] = plan(**flags, strength="generic")
     quoted = found["curve" if "curve" in found else "generic"]

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.beliefs.tails import chance_of_fall, chance_of_rise
 from discreet.composition import loss_of
 from discreet.composition.concentrated import zcdp_curve
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.laws import Gaussian, Geometric, Laplace
+from losses import chance_of_fall, chance_of_rise
 
 stable = settings(derandomize=True, deadline=None, max_examples=100)
 Law = list[Fraction]

@@ -31,69 +31,18 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-from discreet.beliefs.loss_bounds import Subject, pure_epsilon
-from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
+from discreet.composition.curves import rung
 from discreet.numerics import lowest_between, normal_tail, upper_normal
 from discreet.rounding import up
 
-__all__ = ["gaussian_mu", "right_guess"]
+__all__ = ["from_curve", "from_normal", "from_point", "from_rho"]
 
 _U = 2.0**-53
 _TINY = 5e-324
 _FAR = 700.0  # e^s of anything larger would overflow
 
 
-def right_guess(subject: Subject, kappa: float) -> float:
-    """Return how often a guess that is right with probability κ beforehand is right afterwards.
-
-    An upper bound over all strong adversaries, never below the truth.
-
-    >>> right_guess(PureDP(math.log(2)), 0.05) < 0.1 + 1e-15
-    True
-    """
-    from discreet.composition.loss import check_delta
-
-    kappa = check_delta(kappa, "kappa")
-    return min(1.0, max(kappa, _bound(subject, kappa))) if kappa < 1 else 1.0
-
-
-def gaussian_mu(subject: Subject) -> float | None:
-    """Return μ = √2ρ of Gaussian releases, rounded up; None for anything else."""
-    from discreet.composition.gaussian import GaussianLoss
-
-    return up(math.sqrt(2 * subject.rho), 2) if isinstance(subject, GaussianLoss) else None
-
-
-def _bound(subject: Subject, kappa: float) -> float:
-    match subject:
-        case PureDP():
-            return _point(subject.epsilon, 0.0, kappa)
-        case ApproxDP() | ProbabilisticDP():
-            return _point(subject.epsilon, subject.delta, kappa)
-        case ZCDP():
-            return _concentrated(subject.rho, kappa)
-        case PrivacyCurve():
-            return _smallest(subject.delta_at, kappa)
-    from discreet.composition.concentrated import ConcentratedLoss
-    from discreet.composition.loss import LeastLoss
-    from discreet.composition.walk import WalkLoss
-
-    mu = gaussian_mu(subject)
-    if mu is not None:
-        return _gaussian(mu, kappa)
-    if isinstance(subject, LeastLoss):
-        return min(_bound(account, kappa) for account in subject.accounts)
-    if isinstance(subject, ConcentratedLoss):
-        lost, kept = subject.lost, 1 - subject.lost
-        if lost == 0 or kappa >= kept:
-            return _concentrated(subject.rho, kappa) if lost == 0 else 1.0
-        return up(lost + kept * _concentrated(subject.rho, min(1.0, up(kappa / kept))))
-    if isinstance(subject, WalkLoss):
-        return _smallest(subject.delta, kappa, subject.step, subject.times)
-    return min(_point(pure_epsilon(subject), 0.0, kappa), _smallest(subject.delta, kappa))
-
-
-def _point(epsilon: float, delta: float, kappa: float) -> float:
+def from_point(epsilon: float, delta: float, kappa: float) -> float:
     """Both terms at one (ε, δ)."""
     return min(_at(lambda _: delta, kappa, s) for s in (epsilon, -epsilon))
 
@@ -108,7 +57,7 @@ def _at(delta_at: Callable[[float], float], kappa: float, s: float) -> float:
     return up(math.exp(s) * kappa + delta) if s < _FAR else math.inf
 
 
-def _smallest(
+def from_curve(
     delta_at: Callable[[float], float], kappa: float, step: float = 0.0, times: int = 0
 ) -> float:
     """The smallest over a curve, at the rungs of a walk where it has some.
@@ -139,7 +88,6 @@ def _smallest(
 
 def _best_rung(bound: Callable[[float], float], place: float, step: float, times: int) -> float:
     """The smallest at the rungs (2n − k)ε₀ of a walk, downhill from a place in longer steps."""
-    from discreet.composition.walk import rung
 
     def at(n: int) -> float:
         m = 2 * n - times
@@ -157,7 +105,7 @@ def _best_rung(bound: Callable[[float], float], place: float, step: float, times
     return value
 
 
-def _gaussian(mu: float, kappa: float) -> float:
+def from_normal(mu: float, kappa: float) -> float:
     """Φ(Φ⁻¹(κ) + μ), rounded up."""
     level = min(kappa, 1 - kappa)
     if level == 0 or mu in (0.0, math.inf):
@@ -170,7 +118,7 @@ def _gaussian(mu: float, kappa: float) -> float:
     return value * (1 + slack) + _TINY
 
 
-def _concentrated(rho: float, kappa: float) -> float:
+def from_rho(rho: float, kappa: float) -> float:
     """The largest t that no order refuses."""
     if rho > 800 or kappa in (0.0, 1.0) or rho == 0:
         return kappa if rho < math.inf and (kappa == 0 or rho == 0) else 1.0

@@ -39,7 +39,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.composition.ingredients import (
+from discreet.composition.curves import Sided
+from discreet.composition.grid.ingredients import (
     Atoms,
     Categories,
     Complex,
@@ -49,12 +50,12 @@ from discreet.composition.ingredients import (
     Steps,
     TwoPoints,
 )
-from discreet.composition.loss import Sided, first_below
-from discreet.composition.transforms import Transform, cumulants, fast_size, transform
+from discreet.composition.grid.transforms import Transform, cumulants, fast_size, transform
+from discreet.composition.loss import first_below
 from discreet.composition.walk import WalkLoss
 
 if TYPE_CHECKING:
-    from discreet.composition.grid import GridLoss
+    from discreet.composition.grid.loss import GridLoss
 
 __all__ = ["quantile", "tail"]
 

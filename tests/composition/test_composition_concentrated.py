@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.beliefs.bounds import differences, posterior
-from discreet.beliefs.loss_bounds import best_point, by_the_papers_route, epsilon_prime, on_the_loss
+from discreet.composition.concentrated import on_the_loss
+from discreet.composition.curves import best_point, epsilon_prime
 
 fixed = settings(derandomize=True, deadline=None, max_examples=200)
 rhos = st.floats(1e-10, 1e4)

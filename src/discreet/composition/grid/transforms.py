@@ -28,7 +28,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.composition.ingredients import (
+from discreet.composition.grid.ingredients import (
     Atoms,
     Categories,
     Complex,

@@ -22,15 +22,16 @@ atoms of the mechanisms fall on grid points where a common step allows (then the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
-from discreet.composition import law
-from discreet.composition.ingredients import Ingredient, Reals
-from discreet.composition.loss import PrivacyLoss, Sided, settle
-from discreet.composition.transforms import cumulants, fast_size
+from discreet.composition.curves import Sided
+from discreet.composition.grid import law
+from discreet.composition.grid.ingredients import Ingredient, Reals
+from discreet.composition.grid.transforms import cumulants, fast_size
+from discreet.composition.loss import PrivacyLoss, settle
 from discreet.guarantees import Adjacency
 from discreet.rounding import down, up
 
@@ -57,6 +58,10 @@ class GridLoss(PrivacyLoss):
     name: str = "mixed releases"
     resolution: int = 1 << 17
     law_known: bool = True
+
+    def coarser(self) -> GridLoss:
+        """Return the same with smaller transforms: as safe, 16 times faster."""
+        return replace(self, resolution=1 << 13)
 
     def largest(self) -> float:
         """The sum of the largest losses."""

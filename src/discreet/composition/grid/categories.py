@@ -14,22 +14,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.composition.grid import GridLoss
-from discreet.composition.ingredients import Atoms, Categories, Ingredient, Reals
-from discreet.composition.loss import Sided
-from discreet.composition.walk import rung
+from discreet.composition.curves import Sided, rung
+from discreet.composition.grid.ingredients import Atoms, Categories, Ingredient, Reals
+from discreet.composition.grid.loss import GridLoss
 from discreet.errors import GuaranteeError
 
-__all__ = ["CategoryLoss", "only_categories"]
+__all__ = ["CategoryLoss"]
 
 _MOST = 4096
 _SMALLEST = 1e-280  # below, probabilities would be subnormal
-
-
-def only_categories(ingredients: tuple[Ingredient, ...]) -> bool:
-    """Whether the plan is one randomized response over many categories, repeated."""
-    first = ingredients[0]
-    return len(ingredients) == 1 and isinstance(first, Atoms) and isinstance(first.of, Categories)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +34,7 @@ class CategoryLoss(GridLoss):
     def _exact_epsilon(self, delta_prime: float, sided: Sided) -> float:
         of = _only(self.ingredients[0])
         if of.times > _MOST:
-            raise GuaranteeError(
-                f"the exact bound for {self.name} takes the maximum over all numbers of answers; "
-                f"that is done up to {_MOST}. Use the curve."
-            )
+            raise GuaranteeError("composition.exact_too_many", name=self.name, most=_MOST)
         if delta_prime < _SMALLEST:
             return self.largest()
         worst = _worst_tails(of, sided)
@@ -53,9 +43,7 @@ class CategoryLoss(GridLoss):
 
 def _only(part: Ingredient) -> Categories:
     if not isinstance(part, Atoms) or not isinstance(part.of, Categories):
-        raise GuaranteeError(
-            "this loss is not that of randomized response alone; use the curve of the whole plan."
-        )
+        raise GuaranteeError("composition.not_categories_alone")
     return part.of
 
 

@@ -1,0 +1,108 @@
+"""The grid accountant: plans of different mechanisms, composed by Fourier transforms.
+
+Its one door is `on_grid`; NumPy is loaded when this is imported, and by nothing before it.
+
+| file          | holds                                                                     |
+|---------------|---------------------------------------------------------------------------|
+| `ingredients` | the losses of each mechanism, put on a grid on the safe side              |
+| `loss`        | δ(ε) of all of them, by a tilted transform                                |
+| `transforms`  | each loss's transform in closed form, with its rounding error             |
+| `law`         | P(L > x) of all of them, by inversion                                     |
+| `categories`  | the exact bound for randomized response over many categories              |
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from discreet.composition.grid.categories import CategoryLoss
+from discreet.composition.grid.ingredients import (
+    Atoms,
+    Categories,
+    DiscreteNormal,
+    Ingredient,
+    LaplaceLosses,
+    Normal,
+    Steps,
+    TwoPoints,
+)
+from discreet.composition.grid.loss import GridLoss
+from discreet.guarantees import Adjacency, PureDP
+from discreet.laws.mechanism import (
+    CategoriesLoss,
+    DiscreteNormalLoss,
+    LaplaceLoss,
+    Mechanism,
+    NormalLoss,
+    StepsLoss,
+    TwoPoint,
+)
+from discreet.rounding import up
+
+__all__ = ["CategoryLoss", "GridLoss", "on_grid", "worst_cases"]
+
+_MOST_ATOMS = 20_000
+_SIGMAS = (0.1, 2000.0)  # of discrete Gaussian noise that a grid can hold
+
+
+def on_grid(
+    plan: Sequence[tuple[Mechanism, int]], adjacency: Adjacency, name: str
+) -> GridLoss | None:
+    """Return the loss of a plan of mechanisms, or None if one of them has no place on a grid.
+
+    Where only ε is known of a mechanism, or it has too many losses, the worst release of the same ε
+    takes its place; the law of the loss is then not known.
+    """
+    two: list[tuple[float, int]] = []
+    laplace: list[tuple[float, int]] = []
+    found: list[Ingredient] = []
+    rhos: list[float] = []
+    known = True
+    for mechanism, k in plan:
+        stated = mechanism.guarantee()
+        match mechanism.loss:
+            case TwoPoint(epsilon):
+                two.append((epsilon, k))
+            case LaplaceLoss(epsilon):
+                laplace.append((epsilon, k))
+            case NormalLoss(rho):
+                rhos.append(k * rho)
+            case StepsLoss(epsilon, sensitivity) if sensitivity <= _MOST_ATOMS:
+                found.append(Atoms(Steps(epsilon, sensitivity, k)))
+            case CategoriesLoss(epsilon, categories):
+                found.append(Atoms(Categories(epsilon, categories, k)))
+            case DiscreteNormalLoss(sigma) if _SIGMAS[0] < sigma < _SIGMAS[1]:
+                found.append(Atoms(DiscreteNormal(sigma, k)))
+            case _ if isinstance(stated, PureDP):
+                two.append((float(stated.epsilon), k))
+                known = False
+            case _:
+                return None
+    if rhos:
+        found.append(Normal(up(math.fsum(rhos), 8)))
+    if two:
+        found.append(TwoPoints(*_sorted(two)))
+    if laplace:
+        found.append(LaplaceLosses(*_sorted(laplace)))
+    match found:
+        case [Atoms(Categories())]:
+            return CategoryLoss(tuple(found), adjacency=adjacency, name=name)
+    return GridLoss(tuple(found), adjacency=adjacency, name=name, law_known=known)
+
+
+def worst_cases(
+    pairs: Iterable[tuple[float, int]], lost: float, adjacency: Adjacency, name: str
+) -> GridLoss:
+    """Return the loss of releases of which only (ε, how often) is known; δ adds up to `lost`."""
+    parts = (TwoPoints(*_sorted(pairs)),)
+    return GridLoss(parts, lost, adjacency, name, law_known=False)
+
+
+def _sorted(pairs: Iterable[tuple[float, int]]) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    """Equal ε put together and sorted, so that equal plans share their grid."""
+    totals: dict[float, int] = {}
+    for epsilon, k in pairs:
+        totals[epsilon] = totals.get(epsilon, 0) + k
+    epsilons = sorted(totals)
+    return tuple(epsilons), tuple(totals[e] for e in epsilons)

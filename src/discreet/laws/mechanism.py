@@ -1,0 +1,196 @@
+"""What a mechanism is: what it promises, how it looks from further away, and what it loses.
+
+The privacy loss of one release has one of a few known laws, which `composition` can add up:
+
+| loss                       | of                                                                 |
+|----------------------------|--------------------------------------------------------------------|
+| `TwoPoint(ε)`              | ±ε and nothing else: the worst that ε-DP allows                    |
+| `LaplaceLoss(ε)`           | Laplace noise: atoms at ±ε and a density between                   |
+| `NormalLoss(ρ)`            | Gaussian noise: N(ρ, 2ρ)                                           |
+| `StepsLoss(ε, Δ)`          | geometric noise on a statistic of sensitivity Δ > 1                |
+| `CategoriesLoss(ε, K)`     | randomized response over K > 2 categories                          |
+| `DiscreteNormalLoss(σ)`    | discrete Gaussian noise, sensitivity 1                             |
+| `None`                     | unknown: only what the mechanism promises is used                  |
+
+A mechanism from outside the package is a subclass of `Mechanism` and a call of `register`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeAlias
+
+from discreet.guarantees import ZCDP, PureDP
+from discreet.laws.checks import positive, whole
+from discreet.rounding import up
+
+__all__ = [
+    "CategoriesLoss",
+    "DiscreteNormalLoss",
+    "LaplaceLoss",
+    "Loss",
+    "Mechanism",
+    "Noise",
+    "NormalLoss",
+    "StepsLoss",
+    "TwoPoint",
+]
+
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class TwoPoint:
+    """A loss of ±ε."""
+
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLoss:
+    """The loss of Laplace noise."""
+
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True)
+class NormalLoss:
+    """A loss with the law N(ρ, 2ρ)."""
+
+    rho: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepsLoss:
+    """The loss of geometric noise: (2i − Δ)ε/Δ."""
+
+    epsilon: float
+    sensitivity: int
+
+
+@dataclass(frozen=True, slots=True)
+class CategoriesLoss:
+    """The loss of randomized response over many categories: ±ε or 0."""
+
+    epsilon: float
+    categories: int
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteNormalLoss:
+    """The loss of discrete Gaussian noise: (1 − 2n)/2σ² at noise n."""
+
+    sigma: float
+
+
+Loss: TypeAlias = (
+    TwoPoint | LaplaceLoss | NormalLoss | StepsLoss | CategoriesLoss | DiscreteNormalLoss
+)
+
+
+class Mechanism(ABC):
+    """One release; a frozen value, so that equal releases are counted together."""
+
+    __slots__ = ()
+
+    #: An ε-DP release of this kind is ε²/`rho_divisor`-zCDP (Bun and Steinke 2016, Prop. 1.4).
+    rho_divisor: ClassVar[int] = 2
+
+    @abstractmethod
+    def guarantee(self) -> PureDP | ZCDP:
+        """Return what one release promises."""
+
+    @abstractmethod
+    def steps(self, m: int) -> Self:
+        """Return the same noise, seen from data sets that are m neighbours apart."""
+
+    @abstractmethod
+    def explain(self) -> str:
+        """Say in one sentence what the noise does."""
+
+    @property
+    def sd(self) -> float | None:
+        """Standard deviation of the noise; None where nothing is added."""
+        return None
+
+    @property
+    def prob_exact(self) -> float | None:
+        """Probability that what is released is the truth; None where that is not known."""
+        return None
+
+    def half_width(self, confidence: float = 0.95) -> float | None:
+        """The t within which the noise stays at that confidence; None where nothing is added."""
+        return None
+
+    def two_steps_nonnegative(self) -> Self:
+        """Return the same noise two steps apart, where no contribution has negative values."""
+        return self.steps(2)
+
+    @property
+    def loss(self) -> Loss | None:
+        """The law of the privacy loss of one release; None if only the promise is known."""
+        return None
+
+    @property
+    def zcdp(self) -> float:
+        """A ρ for which the mechanism is ρ-zCDP."""
+        stated = self.guarantee()
+        if isinstance(stated, ZCDP):
+            return stated.rho
+        return up(stated.epsilon**2 / self.rho_divisor, 2)
+
+
+class Noise(Mechanism):
+    """Noise N that is added to a value."""
+
+    __slots__ = ()
+
+    #: Whether N is a whole number, as for counts.
+    whole_numbers: ClassVar[bool] = False
+
+    @property
+    def prob_exact(self) -> float:
+        """Probability that the released value is the true one; 0 for a continuous value."""
+        return 0.0
+
+    @abstractmethod
+    def tail(self, t: Any) -> float:
+        """P(N ≥ t), which is P(N ≤ −t), for any t (a whole one, where N is whole)."""
+
+    def cdf(self, x: float) -> float:
+        """P(N ≤ x)."""
+        return self.tail(-math.floor(x) if self.whole_numbers else -x)
+
+    def prob_within(self, t: float) -> float:
+        """P(|N| ≤ t)."""
+        return 1 - 2 * self.tail(math.floor(t) + 1 if self.whole_numbers else t) if t >= 0 else 0.0
+
+    @abstractmethod
+    def quantile(self, prob: float) -> float:
+        """The least x with P(N ≤ x) ≥ prob."""
+
+    def illustrated(self, size: int = 40) -> tuple[float, ...]:
+        """Return `size` values that stand for the noise, each at its own fixed place.
+
+        Value i is the quantile at i·φ mod 1, φ the golden ratio: a sequence spread evenly over (0,
+        1) (a Kronecker sequence; Niederreiter 1992, chapter 3). The same i is the same piece of
+        luck for every law, so that where a budget grows every value moves towards 0 and none jumps.
+        Nothing is drawn, and no secret is involved.
+
+        >>> from discreet.laws import Geometric
+        >>> Geometric(1.0).illustrated(6), Geometric(0.5).illustrated(6)
+        ((0, -1, 1, 0, -2, 0), (0, -1, 2, 0, -3, 1))
+        """
+        places = range(1, whole("size", size) + 1)
+        return tuple(self.quantile(math.fmod(i * _GOLDEN, 1.0)) for i in places)
+
+    def prob_crosses(self, distance: float) -> float:
+        """Probability that noise carries a value across a limit `distance` away (K&R Example 3).
+
+        The value crosses when the noise is at least `distance` towards the limit.
+        """
+        if self.whole_numbers:
+            return self.tail(whole("distance", distance))
+        return self.tail(positive("distance", distance))

@@ -1,0 +1,136 @@
+"""A mechanism from outside the package: a yes-or-no answer that is flipped by chance.
+
+The statistic is one bit, such as "is anyone ill?". It is released as it is with probability
+e^ε/(1 + e^ε) and flipped otherwise, which is ε-DP; its privacy loss is ±ε and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from discreet import PureDP, compose, explain, horizon, plan
+from discreet.cli import main
+from discreet.composition import loss_of
+from discreet.errors import InputError
+from discreet.laws import Geometric, Kind, Mechanism, kind_of, names, register, registry
+from discreet.laws.checks import positive
+from discreet.laws.mechanism import TwoPoint
+from discreet.noise import bernoulli, sampler, sampler_of
+
+
+@dataclass(frozen=True, slots=True)
+class FlippedBit(Mechanism):
+    """One bit, flipped with probability 1/(1 + e^ε)."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        positive("epsilon", self.epsilon)
+
+    @property
+    def loss(self) -> TwoPoint:
+        return TwoPoint(self.epsilon)
+
+    @property
+    def prob_exact(self) -> float:
+        return 1 / (1 + math.exp(-self.epsilon))
+
+    def guarantee(self) -> PureDP:
+        return PureDP(self.epsilon)
+
+    def steps(self, m: int) -> FlippedBit:
+        return FlippedBit(m * self.epsilon)
+
+    def explain(self) -> str:
+        return f"The answer is flipped {1 - self.prob_exact:.0%} of the time."
+
+
+@sampler(FlippedBit)
+def flipped(values: Sequence[int], kept: Fraction, *, progress: object = None) -> list[int]:
+    """Flip each bit unless a coin with the probability `kept` says not to."""
+    return [value if bernoulli(kept) else 1 - value for value in values]
+
+
+def registered() -> Kind:
+    return register(
+        Kind(
+            name="flipped-bit",
+            budget="epsilon",
+            make=lambda budget, sensitivity: FlippedBit(budget),
+            says="an answer that is flipped by chance",
+            python="FlippedBit({})",
+        )
+    )
+
+
+@pytest.fixture(autouse=True)
+def _known(monkeypatch: pytest.MonkeyPatch) -> None:
+    names()
+    monkeypatch.setattr(registry, "KINDS", dict(registry.KINDS))
+    registered()
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+    with pytest.raises(SystemExit) as done:
+        main([*arguments, "--json"])
+    assert not done.value.code
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_it_is_added_up_by_its_own_loss() -> None:
+    many = compose([(FlippedBit(0.05), 365)], delta=1e-6)
+    assert many.others["curve"] == loss_of((Geometric(0.05), 365)).epsilon(1e-6)  # the same law
+    assert compose([(FlippedBit(0.1), 3), (Geometric(0.2), 2)], delta=1e-6).epsilon < 0.7
+    assert explain(FlippedBit(0.5), 0.1).posterior.upper < 0.16
+    assert horizon(FlippedBit(0.1), 0.5, posterior_limit=0.9).releases == 22
+    assert loss_of(FlippedBit(0.1)).two_step(0.01).epsilon_prime == pytest.approx(0.2)
+
+
+def test_it_is_planned_for_by_its_name() -> None:
+    planned = plan(12, ratio=3, mechanism="flipped-bit", confidence=0.99, about="membership")
+    assert (
+        planned.budgets
+        == plan(12, ratio=3, mechanism="geometric", confidence=0.99, about="membership").budgets
+    )
+    assert planned.accuracy.words.startswith("The answer is flipped")
+    assert kind_of("flipped-bit").label == "an answer that is flipped by chance"
+
+
+def test_commands_know_it(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("--mechanism", "flipped-bit", "--epsilon", "0.5")
+    assert said(capsys, "explain", *given, "--prior", "0.1")["holds_with"] == 1
+    many = said(capsys, "compose", *given, "--times", "10", "--delta", "1e-6")
+    assert many["others"]["curve"] == pytest.approx(4.07, abs=1)  # type: ignore[index]
+    limits = ("--mechanism", "flipped-bit", "--releases", "12", "--ratio", "3")
+    assert said(capsys, "plan", *limits)["accuracy"]["mechanism"] == "flipped-bit"  # type: ignore[index]
+
+
+def test_its_sampler_is_found_by_its_law() -> None:
+    draw = sampler_of(FlippedBit)
+    assert draw([0, 1], Fraction(1)) == [0, 1]
+    assert draw([0, 1], Fraction(0)) == [1, 0]
+    assert 300 < sum(draw([1] * 1000, Fraction(1, 2))) < 700  # fails once in 10^36
+
+
+def test_a_name_is_taken_once() -> None:
+    with pytest.raises(InputError, match="already"):
+        registered()
+
+
+def test_an_installed_package_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.metadata
+
+    del registry.KINDS["flipped-bit"]
+    entry = EntryPoint("flipped-bit", f"{__name__}:registered", "discreet.mechanisms")
+    monkeypatch.setattr(EntryPoint, "load", lambda self: registered())
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [entry])
+    registry.load_from_outside.cache_clear()
+    assert kind_of("flipped-bit").name == "flipped-bit"
