@@ -11,21 +11,21 @@ from importlib import import_module
 __version__ = "0.2.0"
 
 _ROOMS = {
-    "auditing": "Audit audit",
-    "beliefs": "Belief Beliefs Prior explain",
-    "budgets": "Choice choose",
-    "composition": "Composition compose",
-    "errors": "DiscreetError",
-    "guarantees": "Adjacency ApproxDP PrivacyCurve ProbabilisticDP PureDP ZCDP",
-    "ledger": "Ledger",
-    "noise.context": "to_opendp",
-    "promises": "Promise",
-    "releases": "Preview Release Repeat preview release",
-    "reports": "Deployments Report Worry deployments report worry",
-    "series": "Horizon Plan horizon plan",
-    "synthetic": "Assessment Search Synthesis assess synthesize",
+    "auditing": ("Audit", "audit"),
+    "beliefs": ("Belief", "Beliefs", "Prior", "explain"),
+    "budgets": ("Choice", "choose"),
+    "composition": ("Composition", "compose"),
+    "errors": ("DiscreetError",),
+    "guarantees": ("Adjacency", "ApproxDP", "PrivacyCurve", "ProbabilisticDP", "PureDP", "ZCDP"),
+    "ledger": ("Ledger",),
+    "noise.context": ("to_opendp",),
+    "promises": ("Promise",),
+    "releases": ("Preview", "Release", "Repeat", "preview", "release"),
+    "reports": ("Deployments", "Report", "Worry", "deployments", "report", "worry"),
+    "series": ("Horizon", "Plan", "horizon", "plan"),
+    "synthetic": ("Assessment", "Search", "Synthesis", "assess", "synthesize"),
 }
-_HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = ["__version__", *sorted(_HOME)]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from discreet.beliefs import Prior, bounds, explain
 from discreet.beliefs.belief import Bounds, Worst
 from discreet.beliefs.bounds import counterfactual_upper
-from discreet.composition import concentrated, loss_of, zcdp_epsilon
+from discreet.composition import concentrated, curves, loss_of, zcdp_epsilon
 from discreet.composition.curves import epsilon_prime
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
@@ -98,10 +98,10 @@ class TestSolvers:
     def test_lowest_where_it_is_nowhere_finite(self) -> None:
         assert lowest(lambda x: math.inf) == (math.inf, math.inf)
         assert lowest(lambda x: math.inf, hint=2.0) == (math.inf, math.inf)
-        assert loss_bounds.best_point(lambda e: 1.0, 0.5).epsilon_prime == math.inf
+        assert curves.best_point(lambda e: 1.0, 0.5).epsilon_prime == math.inf
 
     def test_no_rung_is_low_enough(self) -> None:
-        found = loss_bounds.best_rung(lambda e: 0.5, 0.1, 7, 0.01)
+        found = curves.best_rung(lambda e: 0.5, 0.1, 7, 0.01)
         assert (found.epsilon_prime, found.epsilon, found.delta) == (math.inf, math.inf, 1.0)
 
     @pytest.mark.parametrize("hint", [None, 0.05, 0.4, 3.0])
@@ -109,7 +109,7 @@ class TestSolvers:
         loss = loss_of((Geometric(0.1), 25))
         every = [max(0, 25 - 2 * k) * 0.1 for k in range(14)]
         truth = min(epsilon_prime(e, loss.delta(e), 0.01) for e in every)
-        found = loss_bounds.best_rung(loss.delta, 0.1, 25, 0.01, hint=hint)
+        found = curves.best_rung(loss.delta, 0.1, 25, 0.01, hint=hint)
         assert found.epsilon_prime == pytest.approx(truth, rel=1e-12)
 
     def test_concentrated_degenerates(self) -> None:
@@ -117,7 +117,7 @@ class TestSolvers:
         assert concentrated.papers_route(math.inf, 0.01) == math.inf
         with mp.workdps(30):
             # δ' = (1 + e^{-x}) e^{-(x-ρ)²/4ρ}
-            x = mp.mpf(loss_bounds.on_the_loss(0.05, 1e-3))
+            x = mp.mpf(concentrated.on_the_loss(0.05, 1e-3))
             tail = (1 + mp.exp(-x)) * mp.exp(-((x - mp.mpf(0.05)) ** 2) / (4 * mp.mpf(0.05)))
             assert mp.mpf("1e-3") * (1 - mp.mpf("1e-10")) <= tail <= mp.mpf("1e-3")
 

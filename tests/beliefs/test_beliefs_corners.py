@@ -9,7 +9,6 @@ import pytest
 
 from discreet.beliefs import Prior, bounds, explain
 from discreet.composition import loss_of
-from discreet.composition.curves import lowest
 from discreet.guarantees import PureDP
 from discreet.laws import Laplace
 from discreet.numerics import lowest

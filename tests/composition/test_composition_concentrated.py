@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.beliefs.bounds import differences, posterior
-from discreet.composition.concentrated import on_the_loss
+from discreet.composition.concentrated import on_the_loss, papers_route
 from discreet.composition.curves import best_point, epsilon_prime
 
 fixed = settings(derandomize=True, deadline=None, max_examples=200)
@@ -37,7 +37,7 @@ def test_on_the_loss_solves_its_equation_from_above(rho: float, failure: float, 
 @fixed
 @given(st.floats(1e-4, 50), st.floats(1e-9, 0.4), sides)
 def test_the_papers_route_is_valid_and_no_tighter(rho: float, failure: float, sided: str) -> None:
-    ours = by_the_papers_route(rho, failure, sided)
+    ours = papers_route(rho, failure, sided)
     assert ours >= on_the_loss(rho, failure, sided) * (1 - 1e-12)
     # Brute force over δ in steps of log δ: the search misses nothing.
     for i in range(1, 200):
@@ -68,14 +68,14 @@ def test_the_tight_conversion_through_theorem_3_9_gives_the_same(rho: float, sid
 
 
 @pytest.mark.parametrize(("day", "belief", "rise"), [(7, 0.830, 0.377), (30, 0.963, 0.672)])
-def test_example_4_1_by_the_papers_route(day: int, belief: float, rise: float) -> None:
-    bound = by_the_papers_route(0.01 * day, 0.01)
+def test_example_4_1_papers_route(day: int, belief: float, rise: float) -> None:
+    bound = papers_route(0.01 * day, 0.01)
     assert posterior(bound, 0.5).upper == pytest.approx(belief, abs=5e-4)
     assert differences(bound, None).upper == pytest.approx(rise, abs=5e-4)
 
 
 @pytest.mark.parametrize(
-    ("route", "first_99", "first_98"), [(by_the_papers_route, 58, 202), (on_the_loss, 79, 246)]
+    ("route", "first_99", "first_98"), [(papers_route, 58, 202), (on_the_loss, 79, 246)]
 )
 def test_example_4_1_days(route, first_99: int, first_98: int) -> None:  # type: ignore[no-untyped-def]
     over = [posterior(route(0.01 * k, 0.01), 0.5).upper > 0.99 for k in (first_99 - 1, first_99)]
@@ -85,7 +85,7 @@ def test_example_4_1_days(route, first_99: int, first_98: int) -> None:  # type:
 
 
 def test_example_4_1_errata_67_percent_is_16_to_84() -> None:
-    bound = by_the_papers_route(0.3, 0.01)
+    bound = papers_route(0.3, 0.01)
     worst = 1 / (1 + math.exp(bound / 2))
     assert (round(worst, 2), round(posterior(bound, worst).upper, 2)) == (0.16, 0.84)
 

@@ -22,7 +22,7 @@ from discreet.errors import InputError
 from discreet.laws import Geometric, Kind, Mechanism, kind_of, names, register, registry
 from discreet.laws.checks import positive
 from discreet.laws.mechanism import TwoPoint
-from discreet.noise import bernoulli, sampler, sampler_of
+from discreet.noise import bernoulli, register_sampler, sampler_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,11 @@ class FlippedBit(Mechanism):
         return f"The answer is flipped {1 - self.prob_exact:.0%} of the time."
 
 
-@sampler(FlippedBit)
-def flipped(values: Sequence[int], kept: Fraction, *, progress: object = None) -> list[int]:
-    """Flip each bit unless a coin with the probability `kept` says not to."""
-    return [value if bernoulli(kept) else 1 - value for value in values]
+@register_sampler(FlippedBit)
+def flips(law: FlippedBit, size: int) -> Sequence[int]:
+    """Say of each bit whether it is flipped; the coin keeps a little less than ε allows."""
+    kept = Fraction(math.nextafter(law.prob_exact, 0.0))
+    return [0 if bernoulli(kept) else 1 for _ in range(size)]
 
 
 def registered() -> Kind:
@@ -114,10 +115,10 @@ def test_commands_know_it(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_its_sampler_is_found_by_its_law() -> None:
-    draw = sampler_of(FlippedBit)
-    assert draw([0, 1], Fraction(1)) == [0, 1]
-    assert draw([0, 1], Fraction(0)) == [1, 0]
-    assert 300 < sum(draw([1] * 1000, Fraction(1, 2))) < 700  # fails once in 10^36
+    law = FlippedBit(math.log(3))
+    drawn = sampler_of(law)(law, 1000)
+    assert set(drawn) == {0, 1}
+    assert 100 < sum(drawn) < 400  # 250 ± 11 × 13.7: fails once in 10^27
 
 
 def test_a_name_is_taken_once() -> None:

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.beliefs import Prior, pure
+from discreet.beliefs import Prior
+from discreet.beliefs import bounds as pure
 from discreet.laws import Geometric
 
 FAST = settings(derandomize=True, deadline=None, max_examples=200)

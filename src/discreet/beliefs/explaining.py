@@ -286,6 +286,8 @@ def _pure(epsilon: float, asked: _Question, strength: Strength, note: str | None
         counts_sensitive_only=asked.sensitive_only,
         mirrored=mirrored,
     )
+    from discreet.composition.loss import LossBound
+
     bound = LossBound(epsilon, 0.0, strength, True, say("beliefs.method.theorem_1"))
     loss = epsilon if mirrored else None
     return _belief(asked, learned, bound, strong=False, epsilon_prime=loss, note=note)
@@ -353,6 +355,8 @@ def _both(asked: _Question, failure: float, note: str | None) -> Belief:
     """Beliefs about membership and value at once: one step and two."""
     one, two, label = _steps(asked)
     learned = bounds.under_steps(cast("Prior", asked.prior), one, two, failure, asked.sided)
+    from discreet.composition.loss import LossBound
+
     bound = LossBound(math.nan, failure, label, True, say("beliefs.method.two_steps"))
     if asked.strength == "exact":
         note = say("beliefs.exact_for_membership")

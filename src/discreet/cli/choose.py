@@ -141,9 +141,9 @@ def _lines(choice: Choice, alternatives: dict[str, Any]) -> list[str]:
     for name, value in alternatives.items():
         if value is not None:
             central = guarantee.adjacency is Adjacency.ADD_REMOVE
-            naive = "naive ½ log r" if central else "naive log r"
-            label = {"naive": naive, "lee_clifton": "Lee and Clifton"}[name]
-            rows.append(["beside it", f"{label}: {number(value)}"])
+            which = "naive_local" if name == "naive" and not central else name
+            label = say(f"cli.choose.beside.{which}")
+            rows.append([say("cli.choose.beside_it"), f"{label}: {number(value)}"])
     for reading in choice.readings:
         if reading.reading != (choice.promise.surety and choice.promise.surety.reading):
             words = reading.reading.replace("_", " ")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origi
 import typer
 
 from discreet.errors import InputError
-from discreet.words import catalogue
+from discreet.words import catalogue, say
 
 if TYPE_CHECKING:
     from discreet.promises import Promise
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["FlagsFile", "Json", "PromiseFlags", "as_flag", "described"]
 
 Json: TypeAlias = Annotated[bool, typer.Option("--json")]
-FlagsFile: TypeAlias = Annotated[Path | None, "a file of flags"]
+FlagsFile: TypeAlias = Annotated[Path | None, "flags-file"]
 _NOT_IN_FILES = {"file", "as_json", "help"}
 _FROM_FILE = "discreet.promise"  # where the context keeps the keys of a promise from a file
 
@@ -140,7 +140,7 @@ def _annotated(one: inspect.Parameter, text: str | None, command: str) -> Any:
         get_args(one.annotation) if get_origin(one.annotation) is Annotated else [one.annotation]
     )
     info: Any
-    if said == ["a file of flags"]:
+    if said == ["flags-file"]:
         info = typer.Option(is_eager=True, callback=_flags_from(command))
     elif said:
         info = copy(said[0])
@@ -271,10 +271,10 @@ def _checked(given: Mapping[str, Any], flags: dict[str, Any], where: str) -> dic
             continue
         one = flags[key]
         if isinstance(value, list) != bool(one.multiple) or isinstance(value, Mapping):
-            wanted = "a list" if one.multiple else "one value"
+            wanted = say("cli.file_value.list" if one.multiple else "cli.file_value.one")
             raise InputError("cli.wrong_value", where=where, key=key, wanted=wanted)
         if isinstance(value, bool) != bool(one.is_flag):
-            wanted = "true or false" if one.is_flag else "a value, not true or false"
+            wanted = say("cli.file_value.switch" if one.is_flag else "cli.file_value.value")
             raise InputError("cli.wrong_value", where=where, key=key, wanted=wanted)
         if one.name in found:
             raise InputError("cli.key_twice", where=where, key=one.name)

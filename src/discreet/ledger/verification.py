@@ -235,7 +235,7 @@ class _Fold:
             self.plans[said["plan_id"]] = (name, slots)
         elif kind == "report":
             if said["reported"] not in self.outputs:
-                self.wrong("reports a release that was not stored")
+                self.wrong("report_of_nothing")
         elif kind == "commit":
             if self.reserved.get(str(release_id)) != (name, plan_id, said.get("slot")):
                 self.wrong("output_unreserved")

@@ -328,7 +328,7 @@ def _holds(e: Expression, p: float, q: float) -> bool:
         case Compare(op, left, right):
             x, y = _at(left, p, q), _at(right, p, q)
             if math.isnan(x) or math.isnan(y):
-                raise ValueError("comparison with no value")
+                raise ValueError("nan")
             return {
                 "<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y, "==": x == y, "!=": x != y
             }[op]  # fmt: skip
@@ -339,4 +339,4 @@ def _holds(e: Expression, p: float, q: float) -> bool:
         case Logical("not", (argument,)):
             return not _holds(argument, p, q)
         case _:  # pragma: no cover - the parser puts no number here
-            raise ValueError("not a truth value")
+            raise AssertionError("not a truth value")

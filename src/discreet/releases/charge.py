@@ -337,7 +337,7 @@ class Paid:
         """Return the release that the key stands for; refuse a key of something else."""
         slot, charging = self.slot, self.charging
         if slot is None:
-            raise ValueError("a charge of its own repeats nothing")
+            raise AssertionError("a charge of its own repeats nothing")
         ledger, key = charging.ledger, str(charging.key)
         if slot.entry.said.get("spec_hash") != charging.spec.hash:
             raise PolicyError(

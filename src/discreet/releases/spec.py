@@ -333,5 +333,5 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a spec, as published in `spec.schema.json`."""
     schema = Spec.model_json_schema(by_alias=True)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = "Discreet: the spec of a release"
+    schema["title"] = "Discreet: release spec"
     return schema

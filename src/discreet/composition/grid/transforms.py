@@ -108,7 +108,7 @@ def transform(parts: Iterable[Ingredient], theta: float, t: Reals) -> Transform:
             kept = product.size > _NOTHING
             alive, here, product = alive[kept], here[kept], product.at(kept)
     if product is None:
-        raise ValueError("there is nothing to transform.")
+        raise AssertionError("there is nothing to transform")
     if len(alive) == len(t):
         return product
     phi = np.zeros(len(t), dtype=np.complex128)
