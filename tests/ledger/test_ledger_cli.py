@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from discreet.cli.ledger import app
 from discreet.errors import DiscreetError
+from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 
 KEYS = {"entries", "spent", "remaining", "verified", "head"}
@@ -33,7 +34,7 @@ class Discreet:
         args = [what, "--ledger", self.url, *map(str, flags)]
         done = self.runner.invoke(app, args)
         if isinstance(done.exception, DiscreetError):
-            return done.exception.exit_code, str(done.exception)
+            return done.exception.exit_code, done.exception.on_the_command_line
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return done.exit_code, done.output
@@ -320,3 +321,30 @@ def test_errors_go_to_standard_error_with_their_exit_code(url: str) -> None:
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert "is not open" in done.stderr
+
+
+def test_a_restored_ledger_is_answered_for_on_the_command_line(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    ledger = Ledger.open(url)
+    ledger.open_account(
+        "clinic",
+        unit="person",
+        adjacency="add-remove",
+        filter="pure",
+        cap=PureDP(1.0),
+        approver="a",
+        reason="b",
+    )
+    backup = (tmp_path / "ledger.db").read_bytes()
+    ledger.charge("clinic", PureDP(0.5), purpose="table", who="tester")
+    (tmp_path / "ledger.db").write_bytes(backup)
+    cli = Discreet(url)
+    code, words = cli("charge", "--account", "clinic", "--epsilon", 0.1)
+    assert (code, "discreet ledger restore" in words) == (4, True)
+    assert cli("restore")[0] == 4  # nobody answers for it
+    code, words = cli("restore", "--approver", "head", "--reason", "the disk failed")
+    assert (code, "1 head" in words) == (0, True)
+    assert cli("charge", "--account", "clinic", "--epsilon", 0.1)[0] == 0
+    plan = ("plan", "--account", "clinic", "--epsilon", 0.1, "--releases", 2, "--key", "2027")
+    assert cli(*plan)[0] == cli(*plan)[0] == 0
+    assert sum(entry.kind == "plan" for entry in ledger.entries()) == 1

@@ -37,18 +37,21 @@ def rechained(folder: Path, change: Callable[[Any], Any]) -> None:
     """Change entries, and write the whole chain and all that names it anew."""
     path = folder / "evidence.json"
     said = json.loads(path.read_text(encoding="utf-8"))
-    before, renamed = "0" * 64, {}
+    before, own, renamed = "0" * 64, "0" * 64, {}
     for row in said["chain"]:
         if row["body"] is not None:
             body = json.loads(row["body"])
             change(body)
             body["previous"] = before
+            if "account_previous" in body:
+                body["account_previous"] = own
             row["body"] = json.dumps(
                 body, sort_keys=True, separators=(",", ":"), ensure_ascii=False
             )
             new = hashlib.sha256(row["body"].encode()).hexdigest()
             renamed[row["hash"]] = new
             row["hash"] = new
+            own = new if "account" in body else own
         before = row["hash"]
     said["head"] = before
     edited(path, lambda old: old.update(said))

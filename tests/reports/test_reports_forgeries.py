@@ -182,6 +182,22 @@ def test_an_account_told_short_is_found_in_the_ledger(approximate: Made, tmp_pat
     assert f"entry {last.seq} is the account's, and the report leaves it out" in told
 
 
+def test_an_entry_in_the_middle_passed_off_as_anothers_is_found_by_its_number(
+    approximate: Made, tmp_path: Path
+) -> None:
+    """The account's entries are numbered, and each carries the hash of the one before it."""
+    made = approximate.copied(tmp_path)
+    found = report(made.release_id, ledger=made.ledger)
+    said = json.loads((found.folder / "evidence.json").read_text(encoding="utf-8"))
+    own = [n for n, row in enumerate(said["chain"]) if '"account":' in (row["body"] or "")]
+    for place in own[:-1]:
+        copy = tmp_path / f"without-{place}"
+        shutil.copytree(found.folder, copy)
+        edited(copy / "evidence.json", lambda s, at=place: s["chain"][at].update(body=None))
+        rewritten(copy)
+        assert any("is the account's next" in line or "KeyError" in line for line in problems(copy))
+
+
 def test_later_charges_are_told_as_unproven(approximate: Made, tmp_path: Path) -> None:
     made = approximate.copied(tmp_path)
     found = report(made.release_id, ledger=made.ledger)

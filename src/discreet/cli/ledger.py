@@ -123,6 +123,24 @@ def withdraw(
 
 
 @app.command()
+@described("ledger_restore")
+def restore(
+    ledger: Url,
+    output: Path | None = None,
+    approver: str | None = None,
+    reason: str | None = None,
+    as_json: Json = False,
+) -> None:
+    """Answer for a ledger that was restored from an older copy, so that it is charged again."""
+    from discreet.ledger import Ledger
+
+    book = Ledger.open(ledger)
+    lost = book.restore(approver=approver or "", reason=reason or "", output=output)
+    lines = [say("cli.ledger.restored", lost=len(lost)), *(f"  {head}" for head in lost)]
+    emit({"lost": lost, "head": book.head}, lines, as_json)
+
+
+@app.command()
 @described("ledger_grant")
 def grant(
     ledger: Url,
@@ -204,6 +222,7 @@ def plan(
     mechanism: str | None = None,
     purpose: str = "registered plan",
     who: str | None = None,
+    key: str | None = None,
     as_json: Json = False,
 ) -> None:
     """Register a series and charge all of it now; its releases then cost nothing more."""
@@ -213,7 +232,9 @@ def plan(
     book = Ledger.open(ledger)
     part = Part(_charge(epsilon, delta_each, rho, adjacency, mechanism), releases)
     total, by = composed(book.account(account), [part], delta, method)
-    plan_id = book.register_plan(account, [part], total, method=by, purpose=purpose, who=_who(who))
+    plan_id = book.register_plan(
+        account, [part], total, method=by, purpose=purpose, who=_who(who), idempotency_key=key
+    )
     cost = book.plan(plan_id).cost
     said = say("cli.ledger.planned", plan_id=plan_id, releases=releases, cost=cost, method=by)
     _say(book, account, said, as_json, {"plan_id": plan_id, "method": by})

@@ -25,6 +25,7 @@ def command(
     plan: str | None = None,
     next_slot: Annotated[bool, typer.Option("--next")] = False,
     key: str | None = None,
+    retry: bool = False,
     as_opendp: Path | None = None,
     as_json: Json = False,
 ) -> None:
@@ -46,6 +47,7 @@ def command(
         progress=progress if sys.stderr.isatty() else None,
         plan_id=plan,
         key=key,
+        retry=retry,
     )
     said = made.to_dict()
     if isinstance(made, Preview):

@@ -1336,6 +1336,8 @@ class Chain:
         self.hidden: list[int] = []
         self.hashes: list[str] = []
         self.last: dict[str, Any] | None = None  # of the account
+        self.format, self.own = 0, "0" * 64
+        self.places: list[int] = []  # of the account's entries, a chain of their own
 
     def check(self, rows: list[dict[str, Any]]) -> Check:
         """Every entry hashes to its hash and carries the one before; what it says follows."""
@@ -1353,7 +1355,14 @@ class Chain:
                 good = good and said["seq"] == place and said["previous"] == before
                 good = good and said.get("account") in (None, self.mine)
                 yield good, f"entry {place} of the ledger ({said['kind']})"
+                self.format = said.get("to" if said["kind"] == "upgrade" else "format", self.format)
                 if said.get("account") == self.mine:
+                    self.places.append(place)
+                    if self.format >= 4:
+                        numbered = said["account_seq"] == len(self.places)
+                        linked = said["account_previous"] == self.own
+                        yield numbered and linked, f"entry {place} is the account's next"
+                    self.own = row["hash"]
                     yield from self.account.take(said)
                     self.told(place, row["hash"], said)
             before = row["hash"]
@@ -1483,7 +1492,9 @@ def check_outside(head: str | None, known: bool, chain: Chain) -> Check:
             # An entry carries the hash before it; of one that is not shown, nobody can tell.
             last = chain.hashes.index(head) + 1
             first = max((place for place in chain.hidden if place <= last), default=0)
-            if first:
+            # One of the account's carries the hash of the one before it, and so vouches for all.
+            vouched = chain.format >= 4 and any(first < place <= last for place in chain.places)
+            if first and not vouched:
                 what = f"the head vouches for entries {first + 1} to {last}"
                 yield None, f"{what}: that those before were not written anew needs the ledger"
     if known:
