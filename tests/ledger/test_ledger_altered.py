@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -253,3 +255,41 @@ def test_a_journal_mode_that_another_tool_left_on_is_set_back(tmp_path: Path) ->
     connection = sqlite3.connect(tmp_path / "ledger.db")
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     connection.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("alone")
+def test_a_charge_costs_the_same_however_long_the_chain_is(tmp_path: Path) -> None:
+    def filled(name: str, more: int) -> Ledger:
+        folder = tmp_path / name
+        folder.mkdir()
+        ledger = opened(folder, "clinic", "school")
+        ledger.charge("school", PureDP(0.001), **SAID)
+        entry = ledger.entries("school")[-1]
+        said, rows = dict(entry.said), []
+        previous = entry.hash
+        for number in range(more):  # a careless copy of one charge, hashed and linked
+            seq = entry.seq + 1 + number
+            said |= {"seq": seq, "previous": previous, "release_id": f"r{number}"}
+            body = canonical(said)
+            previous = digest(body)
+            rows.append((seq, "charge", "school", f"r{number}", body, previous))
+        with unguarded(folder) as connection:
+            connection.executemany(
+                "INSERT INTO discreet_entries (seq, kind, account, release_id, body, hash) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                rows,
+            )
+        connection.close()
+        for _ in range(20):
+            ledger.charge("clinic", PureDP(0.001), **SAID)
+        return ledger
+
+    ledgers = {"short": filled("short", 0), "long": filled("long", 20_000)}
+    taken: dict[str, list[float]] = {name: [] for name in ledgers}
+    for _ in range(15):
+        for name, ledger in ledgers.items():
+            begun = time.process_time()
+            ledger.charge("clinic", PureDP(0.001), **SAID)
+            taken[name].append(time.process_time() - begun)
+    assert median(taken["long"]) < 2 * median(taken["short"])
