@@ -199,7 +199,7 @@ def reference_pages() -> dict[str, str]:
     ]
     for name in discreet.__all__[1:]:
         value = getattr(discreet, name)
-        room = discreet._HOME[name].split(".")[1]
+        room = discreet._HOME[name].split(".")[0]
         first = _cell((value.__doc__ or "").strip().split("\n\n")[0])
         lines.append(f"| `discreet.{name}` | [{room}]({room}.md) | {first} |")
     lines += ["", "The rooms, in the order in which data flows through them:", ""]

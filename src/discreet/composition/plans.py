@@ -97,6 +97,8 @@ class Releases:
         counts: dict[Part, int] = {}
         for part in parts:
             of, times = part if isinstance(part, tuple) else (part, 1)
+            if isinstance(carried := getattr(of, "guarantee", None), _PROMISES):
+                of = carried  # of what `choose` or `compose` gave back
             guarantee_of(of)  # refuses what is no release
             counts[of] = counts.get(of, 0) + whole("times", times)
         asked = None if adjacency is None else Adjacency.of(adjacency)

@@ -8,10 +8,23 @@ with `verifier` to check it; `published` reads known deployments in the same wor
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from discreet.lazily import found_in
+
+if TYPE_CHECKING:
+    from discreet.reports.facts import Statement as Statement
+    from discreet.reports.folder import Report as Report
+    from discreet.reports.folder import report as report
+    from discreet.reports.published import Deployment as Deployment
+    from discreet.reports.published import Deployments as Deployments
+    from discreet.reports.published import deployments as deployments
+    from discreet.reports.worries import Worry as Worry
+    from discreet.reports.worries import worry as worry
 
 _HOME = {
     "Report": "folder",
+    "Deployments": "published",
     "Statement": "facts",
     "Worry": "worries",
     "deployments": "published",
