@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 
@@ -46,6 +45,7 @@ from discreet.composition.curves import (
 from discreet.composition.tails import Bound, fall_at, least_along, rise_at
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import Adjacency, ApproxDP, PrivacyCurve
+from discreet.numerics import bracket
 from discreet.rounding import up
 from discreet.words import say
 
@@ -55,12 +55,7 @@ __all__ = [
     "PrivacyLoss",
     "certain",
     "check_delta",
-    "first_below",
-    "newton",
-    "settle",
 ]
-
-_GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def _number(name: str, value: float) -> float:
@@ -77,48 +72,6 @@ def check_delta(value: float, name: str = "delta") -> float:
     if not 0 <= value <= 1:
         raise InputError("composition.outside_unit", name=name, value=value)
     return value
-
-
-def first_below(f: Callable[[float], float], target: float, low: float, high: float) -> float:
-    """Return x in (low, high] with f(x) ≤ target, within 2 ulps of the least; f is non-increasing.
-
-    f(high) ≤ target < f(low) is assumed. Plain bisection: what is returned is always an end at
-    which f was seen to be low enough.
-    """
-    for _ in range(2000):
-        middle = low + (high - low) / 2
-        if not low < middle < high or high - low <= 4e-16 * abs(high):
-            break
-        low, high = (low, middle) if f(middle) <= target else (middle, high)
-    return high
-
-
-def settle(f: Callable[[float], float], target: float, x: float) -> float:
-    """Return the given root of f = target, moved up by ulps until f ≤ target is seen to hold."""
-    step = 2e-16 * max(abs(x), 1e-300)
-    while f(x) > target:
-        x += step
-        step *= 2
-    return x
-
-
-def newton(step: Callable[[float], tuple[float, float]], target: float, x: float) -> float:
-    """Return the root of log f = log target by Newton's method from x; f must be log-concave.
-
-    `step(x)` is (log f, its derivative). A falling concave function lies below its tangents, so
-    from the second step on the iterates come down from above the root and cannot pass it.
-    """
-    log_target = math.log(target)
-    for _ in range(100):
-        value, slope = step(x)
-        move = (log_target - value) / slope
-        nearer = x + move
-        if nearer <= 0:
-            nearer = x / 2
-        if abs(nearer - x) <= 1e-15 * abs(x):
-            return nearer
-        x = nearer
-    return x
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,25 +193,14 @@ class PrivacyLoss(ABC):
         return min(self.largest(), self._quantile(delta_prime, sided))
 
     def _tail(self, x: float, sided: Sided) -> float:
-        """Markov's inequality on the curve: for any ε < x, δ(ε) ≥ (1 − e^{ε−x}) P(L > x).
+        """Markov's inequality on the curve, T(x) of `tails`.
 
         The other side weighs at most e^{-x} of the same bound, by symmetry (KSZ Thm 3.9).
         """
         if x <= 0:
             return 1.0
         sides = 1 + math.exp(-x) if sided == "two" else 1.0
-
-        def proved(share: float) -> float:
-            return up(sides * self.delta(x * share) / -math.expm1(x * (share - 1)))
-
-        low, high = 0.0, 1.0
-        best = proved(0.0)
-        for _ in range(32):  # golden section; every point visited is a valid bound
-            left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-            at_left, at_right = proved(left), proved(right)
-            best = min(best, at_left, at_right)
-            low, high = (low, right) if at_left <= at_right else (left, high)
-        return best
+        return up(sides * least_along(self.delta, x, rise_at))
 
     def _quantile(self, delta_prime: float, sided: Sided) -> float:
         high = 1.0
@@ -266,10 +208,8 @@ class PrivacyLoss(ABC):
             high *= 2
             if math.isinf(high):
                 return high
-        high = min(high, self.largest())
-        return first_below(
-            lambda x: self.tail(x, sided) if x < high else 0.0, delta_prime, 0.0, high
-        )
+        end = min(high, self.largest())
+        return bracket(lambda x: self.tail(x, sided) <= delta_prime, end, 0.0)[0]
 
     def curve(self) -> PrivacyCurve:
         """Return the whole δ(ε) as a guarantee."""

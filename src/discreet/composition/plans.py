@@ -60,6 +60,7 @@ from discreet.guarantees import (
 )
 from discreet.laws.checks import whole
 from discreet.laws.mechanism import Mechanism, NormalLoss, TwoPoint
+from discreet.numerics import double_above
 from discreet.rounding import up
 from discreet.words import say
 
@@ -179,8 +180,7 @@ class Releases:
             else:
                 divisor = part.rho_divisor if isinstance(part, Mechanism) else 2
                 total += k * Fraction(stated.epsilon) ** 2 / divisor
-        value = float(total)
-        return value if Fraction(value) >= total else math.nextafter(value, math.inf)
+        return double_above(total)
 
     def loss(self, m: int = 1) -> PlannedLoss:
         """Return the privacy loss of m steps.

@@ -26,7 +26,7 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-from discreet.composition.curves import lowest_between
+from discreet.numerics import lowest_between
 from discreet.rounding import up
 
 __all__ = ["Bound", "fall_at", "least_along", "rise_at"]

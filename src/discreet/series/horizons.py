@@ -32,6 +32,7 @@ from discreet.errors import GuaranteeError, InputError
 from discreet.frames import Tabular, columns_from, html_table
 from discreet.guarantees import Adjacency, PureDP
 from discreet.laws.checks import whole
+from discreet.numerics import last_whole
 from discreet.promises.keys import PRIORS, promise_from, shape_keys
 from discreet.promises.promise import Promise, PromiseLike
 from discreet.rounding import decimal_up, up
@@ -471,7 +472,7 @@ class _Look:
         if self._spent_already():
             return [self.watched.step(0, self.watched.after(0).shown)], 0
         around = self._around(self.ceiling if self.upto is None else self.upto)
-        passed = None if around is None else self._first(*around)
+        passed = None if around is None else 1 + last_whole(lambda k: not self._over(k), *around)
         last = self.upto or passed or min(_SHOWN, self.ceiling)
         return list(self._walk(_spread(last, most, passed))), passed
 
@@ -489,16 +490,6 @@ class _Look:
                 return None
             kept, k = k, min(2 * k, reach)
         return kept, k
-
-    def _first(self, kept: int, over: int) -> int:
-        """The first number that passes; the one before it was seen not to."""
-        while over - kept > 1:
-            middle = (kept + over) // 2
-            if self._over(middle):
-                over = middle
-            else:
-                kept = middle
-        return over
 
     def _walk(self, places: Iterable[int]) -> Iterator[Step]:
         """The beliefs after so many releases; a bound never falls."""

@@ -31,8 +31,9 @@ from discreet.composition.curves import Sided
 from discreet.composition.grid import law
 from discreet.composition.grid.ingredients import Ingredient, Reals
 from discreet.composition.grid.transforms import cumulants, fast_size
-from discreet.composition.loss import PrivacyLoss, settle
+from discreet.composition.loss import PrivacyLoss
 from discreet.guarantees import Adjacency
+from discreet.numerics import last_whole, newton, settle
 from discreet.rounding import down, up
 
 __all__ = ["GridLoss"]
@@ -126,35 +127,30 @@ def _bucket(loss: GridLoss, epsilon: float) -> int:
 def _tilt_at(loss: GridLoss, epsilon: float) -> float:
     """The tilt λ ≥ ½ under which the mean loss is ε, roughly; bounded where ε nears the largest."""
     mean, sd = _centre(loss)
-    low, high = 0.5, 0.5 + 60 / sd
-    tilt = min(high, 0.5 + max(0.0, epsilon - mean) / sd**2)
-    for _ in range(60):
+    high = 0.5 + 60 / sd
+
+    def excess(tilt: float) -> tuple[float, float]:
         _, mean, variance = cumulants(loss.ingredients, tilt)
-        if abs(mean - epsilon) < 0.01 * sd or high - low < 1e-3 * high:
-            break
-        low, high = (tilt, high) if mean < epsilon else (low, tilt)
-        nearer = tilt + (epsilon - mean) / max(variance, 1e-300)
-        tilt = nearer if low < nearer < high else (low + high) / 2
-    return tilt
+        return (mean - epsilon if abs(mean - epsilon) >= 0.01 * sd else 0.0), max(variance, 1e-300)
+
+    start = min(high, 0.5 + max(0.0, epsilon - mean) / sd**2)
+    return newton(excess, start, 0.5, high, width=1e-3)
 
 
 def _saddle_epsilon(loss: GridLoss, delta: float) -> float:
     """The ε of the saddle-point approximation to δ: where to look first."""
     sd, goal = _centre(loss)[1], math.log(delta)
-    low, high = 0.5, 0.5 + 60 / sd
-    tilt = 0.5 + min(60.0, math.sqrt(-2 * goal)) / sd / 1.2
-    mean = 0.0
-    for _ in range(40):
+
+    def missing(tilt: float) -> tuple[float, float]:
         k, mean, variance = cumulants(loss.ingredients, tilt)
         theta = tilt - 0.5
         away = math.log(1 + theta * (theta + 1) * math.sqrt(2 * math.pi * variance))
-        excess = k - theta * mean - away - goal
-        if abs(excess) < 0.02 or high - low < 1e-3 * high:
-            break
-        low, high = (tilt, high) if excess > 0 else (low, tilt)
-        nearer = tilt + excess / max(theta * variance, 1e-300)
-        tilt = nearer if low < nearer < high else (low + high) / 2
-    return max(0.0, mean)
+        value = goal - (k - theta * mean - away)
+        return (value if abs(value) >= 0.02 else 0.0), max(theta * variance, 1e-300)
+
+    start = 0.5 + min(60.0, math.sqrt(-2 * goal)) / sd / 1.2
+    tilt = newton(missing, start, 0.5, 0.5 + 60 / sd, width=1e-3)
+    return max(0.0, cumulants(loss.ingredients, tilt)[1])
 
 
 @lru_cache(maxsize=256)
@@ -267,13 +263,12 @@ class _Window:
 
     def epsilon(self, target: float) -> float:
         """An ε between `low` and `high` with δ(ε) about the target, which lies between theirs."""
-        start, stop = self._above(self.low), self._above(self.high)
-        while stop - start > 1:
-            middle = (start + stop) // 2
-            enough = self.delta((self.first + middle) * self.h) <= target
-            start, stop = (start, middle) if enough else (middle, stop)
-        # on the stretch below the lower of the points that is low enough
-        m = start if self.delta((self.first + start) * self.h) <= target else stop
+
+        def above(m: int) -> bool:
+            return self.delta((self.first + m) * self.h) > target
+
+        # on the stretch below the first of the points that is low enough
+        m = 1 + last_whole(above, self._above(self.low) - 1, self._above(self.high))
         wanted = (target - self.missed) / self.scale - float(self.d[m])
         share = wanted / float(self.q[m]) if self.q[m] > 0 else 0.0
         guess = (self.first + m) * self.h + math.log1p(-min(max(share, 0.0), 1 - 1e-12))
