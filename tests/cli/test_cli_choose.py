@@ -132,7 +132,7 @@ def test_lee_clifton_beside_it(capsys):
     ("arguments", "says"),
     [
         ([], "nothing is promised yet"),
-        (["--posterior", "0.12"], "unless_ratio"),
+        (["--posterior", "0.12"], "--unless-ratio 3"),
         (["--posterior", "0.12", "--p", "0.5"], "budget would be 0"),
         (["--ratio", "nan"], "nan"),
         (["--ratio", "1"], "above 1"),
@@ -162,7 +162,7 @@ def test_lee_clifton_beside_it(capsys):
         (["--ratio", "3", "--prior", "0.1", "--adjacency", "replace"], "prior of the value as q"),
         (["--ratio", "3", "--prior", "0.1", "--adjacency", "local"], "prior of the value as q"),
         (["--ratio", "3", "--prior", "0.1", "--q", "0.5"], "prior means p with q = 1"),
-        (["--ratio", "3", "--on-average"], "about: value"),
+        (["--ratio", "3", "--on-average"], "--about value"),
         (["--ratio", "3", "--answers", "20"], "answers goes with on_average"),
         (["--ratio", "3", "--related", "0"], "whole number"),
         (["--ratio", "3", "--sided", "three"], "one or two"),

@@ -10,11 +10,11 @@ from discreet.cli.flags import FlagsFile, Json, described
 from discreet.cli.output import emit, table
 from discreet.words import say
 
-__all__ = ["command"]
+__all__ = ["explain"]
 
 
 @described("explain")
-def command(
+def explain(
     epsilon: float | None = None,
     delta: float | None = None,
     rho: float | None = None,
