@@ -14,8 +14,8 @@ gives δ(ε) = 1 − e^ε (1 − δ(−ε)).
 Every δ and every ε returned is never below the true one. All this holds for a plan fixed before the
 first draw; for budgets chosen as one goes there are `discreet.composition.filters`.
 
-`one_step` and `two_step` bound the loss of a unit that is one or two neighbours away, outside an
-event of a given probability. Three strengths, each tighter than the one before:
+`one_step` bounds the loss outside an event of a given probability; of `steps(2)` it is that of a
+unit two neighbours away: a value changed for another. Three strengths, each tighter than the last:
 
 - *generic*: from the promise alone, pure DP, one (ε, δ), or ρ-zCDP; survives post-processing;
 - *curve*: the best point of the whole curve δ(ε) (`curves`); survives post-processing;
@@ -233,10 +233,6 @@ class PrivacyLoss(ABC):
             raise GuaranteeError("composition.curve_above", name=self.name, delta=delta)
         return PointLoss(point)
 
-    def coarser(self) -> PrivacyLoss:
-        """Return the same on a coarser grid, where it is on one."""
-        return self
-
     def steps(self, m: int) -> PrivacyLoss:
         """Return the loss between data sets that are m neighbours apart.
 
@@ -263,12 +259,6 @@ class PrivacyLoss(ABC):
         if strength not in (None, "generic", "curve", "exact"):
             raise InputError("composition.strength_unknown", strength=strength)
         return self._bounded(failure, sided, strength, hint)
-
-    def two_step(
-        self, failure: float, sided: str = "two", *, strength: Strength | None = None
-    ) -> LossBound:
-        """Return the bound on the loss of a unit two steps away: a value changed for another."""
-        return self.steps(2).one_step(failure, sided, strength=strength)
 
     def _bounded(
         self, failure: float, sided: str, strength: Strength | None, hint: float | None

@@ -64,7 +64,7 @@ from discreet.numerics import double_above
 from discreet.rounding import up
 from discreet.words import say
 
-__all__ = ["Part", "PlannedLoss", "Releases", "guarantee_of", "loss_of", "losses_of"]
+__all__ = ["Part", "PlannedLoss", "Releases", "guarantee_of", "loss_of"]
 
 Part: TypeAlias = Guarantee | Mechanism
 #: The theorem that an account comes from, None for laws and for ρ; and the account.
@@ -337,10 +337,6 @@ class PlannedLoss(PrivacyLoss):
         points = tuple((name, loss.fixed(delta)) for name, loss in self.accounts)
         return replace(self, accounts=points)
 
-    def coarser(self) -> PlannedLoss:
-        """Return the same on coarser grids."""
-        return replace(self, accounts=tuple((name, loss.coarser()) for name, loss in self.accounts))
-
     def largest(self) -> float:
         """The least of the largest."""
         return min((loss.largest() for loss in self._losses), default=math.inf)
@@ -437,12 +433,3 @@ def loss_of(
     """
     plan = Releases.of(parts, adjacency)
     return Releases(plan.parts, method, strength, delta, nonnegative, plan.asked).loss()
-
-
-def losses_of(
-    mechanism: Mechanism, times: Iterable[int], adjacency: str | None = None
-) -> list[PlannedLoss]:
-    """Return the privacy losses of `times` releases each, for a whole series of counts."""
-    losses = [loss_of((mechanism, k), adjacency=adjacency) for k in times]
-    # A long series on a coarser grid: as safe, 16 times faster.
-    return [loss.coarser() for loss in losses] if len(losses) > 32 else losses

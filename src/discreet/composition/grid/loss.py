@@ -22,7 +22,7 @@ atoms of the mechanisms fall on grid points where a common step allows (then the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -59,10 +59,6 @@ class GridLoss(PrivacyLoss):
     name: str = "mixed releases"
     resolution: int = 1 << 17
     law_known: bool = True
-
-    def coarser(self) -> GridLoss:
-        """Return the same with smaller transforms: as safe, 16 times faster."""
-        return replace(self, resolution=1 << 13)
 
     def largest(self) -> float:
         """The sum of the largest losses."""
