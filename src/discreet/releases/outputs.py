@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, InputError, InternalError
 from discreet.ledger.private import private_folder
-from discreet.releases.tables import Table
 from discreet.words import say as text
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
+    from discreet.releases.tables import Table
 
 __all__ = [
     "FILES",
