@@ -12,8 +12,8 @@ from composition_truths import gaussian_delta, gaussian_tail
 from discreet.composition import compose, loss_of
 from discreet.composition.gaussian import GaussianLoss
 from discreet.composition.grid import GridLoss
-from discreet.composition.grid.categories import CategoryLoss
 from discreet.composition.grid.ingredients import Normal
+from discreet.composition.grid.loss import CategoryLoss
 from discreet.composition.loss import PrivacyLoss
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import Adjacency

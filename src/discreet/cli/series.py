@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.flags import FlagsFile, Json, PromiseFlags, described
+from discreet.cli.flags import FlagsFile, Json, PromiseFlags, described, read_subject
 from discreet.cli.output import emit, table
 from discreet.errors import InputError
 from discreet.rounding import decimal_up
@@ -132,7 +132,6 @@ def horizon(
     as_json: Json = False,
 ) -> None:
     """How many releases until a promise is no longer kept."""
-    from discreet.cli.mechanisms import read_subject
     from discreet.series import horizon
 
     if delta_each and (mechanism is not None or epsilon is None):

@@ -30,9 +30,15 @@ import math
 from dataclasses import dataclass, replace
 
 from discreet.composition import guesses
-from discreet.composition.curves import Strength, check_failure, check_sided, epsilon_prime
+from discreet.composition.curves import (
+    Bound,
+    Strength,
+    check_failure,
+    check_sided,
+    epsilon_prime,
+    rise_at,
+)
 from discreet.composition.loss import LossBound, PrivacyLoss, check_delta
-from discreet.composition.tails import Bound, rise_at
 from discreet.guarantees import ZCDP, Adjacency, PrivacyCurve
 from discreet.numerics import lowest, newton
 from discreet.rounding import down, up

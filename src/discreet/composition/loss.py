@@ -35,14 +35,17 @@ from numbers import Real
 
 from discreet.composition import guesses
 from discreet.composition.curves import (
+    Bound,
     CurvePoint,
     Sided,
     Strength,
     best_point,
     check_failure,
     check_sided,
+    fall_at,
+    least_along,
+    rise_at,
 )
-from discreet.composition.tails import Bound, fall_at, least_along, rise_at
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import Adjacency, ApproxDP, PrivacyCurve
 from discreet.numerics import bracket
@@ -193,7 +196,7 @@ class PrivacyLoss(ABC):
         return min(self.largest(), self._quantile(delta_prime, sided))
 
     def _tail(self, x: float, sided: Sided) -> float:
-        """Markov's inequality on the curve, T(x) of `tails`.
+        """Markov's inequality on the curve, T(x) of `curves`.
 
         The other side weighs at most e^{-x} of the same bound, by symmetry (KSZ Thm 3.9).
         """
@@ -285,7 +288,7 @@ class PrivacyLoss(ABC):
         return best_point(self.delta, failure, sided, hint=hint)
 
     def chance_of_rise(self, x: float, least: PrivacyLoss | None = None) -> float:
-        """Return T(x) of `tails`: a bound of how often the loss is above x.
+        """Return T(x) of `curves`: a bound of how often the loss is above x.
 
         `least` is the loss of fewer steps, whose δ must not be above the one that is used.
         """

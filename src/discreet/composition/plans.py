@@ -42,11 +42,10 @@ from typing import TypeAlias
 
 from discreet.composition import theorems
 from discreet.composition.concentrated import ConcentratedLoss, ZCDPLoss
-from discreet.composition.curves import Sided, Strength
+from discreet.composition.curves import Bound, Sided, Strength
 from discreet.composition.gaussian import GaussianLoss
 from discreet.composition.loss import LeastLoss, LossBound, PrivacyLoss
 from discreet.composition.stated import PointLoss, loss_of_promise
-from discreet.composition.tails import Bound
 from discreet.composition.walk import WalkLoss
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import (

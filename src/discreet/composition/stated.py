@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from discreet.composition import guesses
 from discreet.composition.concentrated import ZCDPLoss
-from discreet.composition.curves import Strength, epsilon_prime
+from discreet.composition.curves import Bound, Strength, epsilon_prime
 from discreet.composition.loss import LossBound, PrivacyLoss, certain, check_delta
-from discreet.composition.tails import Bound
 from discreet.errors import GuaranteeError
 from discreet.guarantees import (
     ZCDP,

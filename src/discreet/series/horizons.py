@@ -173,12 +173,13 @@ def horizon(
     parts = Releases(((one, 1),), method, strength, delta, nonnegative)
     watched = _Watched.of(asked, parts, before)
     first = watched.after(1)
-    if math.isinf(first.shown) and (limited is None or first.excess > 0):
+    if math.isinf(first.shown) and (limited is None or first.kept.excess > 0):
         raise GuaranteeError("series.one_spends_all", confidence=watched.promise.confidence)
     look = _Look(watched, upto, ceiling)
     steps, passed = look.at_every() if most is None else look.at_some(most)
-    final, sure = watched.after(steps[-1].k), watched.promise
-    certain = final.failure == 0 and not math.isinf(final.shown) and not sure.on_average
+    last, sure = watched.after(steps[-1].k), watched.promise
+    final = last.kept
+    certain = final.failure == 0 and not math.isinf(last.shown) and not sure.on_average
     return Horizon(
         releases=passed,
         series=tuple(steps),
@@ -290,12 +291,7 @@ class _After:
     """
 
     shown: float
-    excess: float
-    failure: float
-    strength: Strength
-    survives: bool
-    method: str
-    note: str | None = None
+    kept: Kept
     guess: tuple[float, float] | None = None
 
 
@@ -363,16 +359,8 @@ class _Watched:
             if bound.point is not None and k:
                 self._best[k] = bound.point[0]
             loss = bound.epsilon_prime
-            excess = math.inf if math.isinf(loss) else self.alone.excess(loss)
-            return _After(
-                loss,
-                excess,
-                bound.failure,
-                bound.strength,
-                bound.survives,
-                bound.method,
-                bound.note or self.alone.note(wanted),
-            )
+            found = self.alone.judged(bound, wanted)
+            return _After(loss, replace(found, excess=math.inf) if math.isinf(loss) else found)
         total = plan.loss()
         by_law = plan.strength if plan.by_law else None
         found = kept(self.promise, self.limits, total, strength=by_law)
@@ -382,16 +370,7 @@ class _Watched:
             before = {part.box.q1 for _, part in self.promise.parts}
             rates = ((related.right_guess(q), q) for q in before)
             guess = max(rates, key=lambda pair: pair[0] - pair[1])
-        return _After(
-            shown,
-            found.excess,
-            found.failure,
-            found.strength,
-            found.survives,
-            found.method,
-            found.note,
-            guess,
-        )
+        return _After(shown, found, guess)
 
     def _shown(self, plan: Releases, found: Kept) -> float:
         """The larger of a and b/2, which share what may fail in a direction."""
@@ -420,15 +399,15 @@ class _Watched:
         if found.guess is not None:
             after, before = found.guess
             posterior = None if self.prior is None else after
-            return Step(k, posterior, after - before, largest, found.excess)
+            return Step(k, posterior, after - before, largest, found.kept.excess)
         if math.isinf(largest):
-            return Step(k, None if self.prior is None else 1.0, 1.0, largest, found.excess)
+            return Step(k, None if self.prior is None else 1.0, 1.0, largest, found.kept.excess)
         if about == "membership":
             posterior = None
             if self.prior is not None:
                 posterior = bounds.posterior(largest, self.prior.p).upper
             difference = bounds.differences(largest, None).upper
-            return Step(k, posterior, difference, largest, found.excess)
+            return Step(k, posterior, difference, largest, found.kept.excess)
         central = self.promise.adjacency is Adjacency.ADD_REMOVE
         # A value: one loss between two values, the two steps themselves where `alone` says so.
         across = largest if not central or self.alone is not None else 2 * largest
@@ -439,7 +418,7 @@ class _Watched:
             ratio = bounds.ratio(loss, self.prior, where)[1]
             posterior = min(1.0, up(self.prior.pq * ratio))
         difference = bounds.differences(across, None).upper
-        return Step(k, posterior, difference, largest, found.excess)
+        return Step(k, posterior, difference, largest, found.kept.excess)
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,7 +459,7 @@ class _Look:
         return self.watched.spent is not None and self._over(0)
 
     def _over(self, k: int) -> bool:
-        return self.watched.after(k).excess > 0
+        return not self.watched.after(k).kept.kept
 
     def _around(self, reach: int) -> tuple[int, int] | None:
         """Two numbers of releases, the first seen to keep the promise and the second to pass."""
