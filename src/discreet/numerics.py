@@ -134,24 +134,29 @@ def newton(
     low: float = 0.0,
     high: float = math.inf,
     *,
+    target: float = 0.0,
     near: float = 1e-12,
     width: float = 0.0,
 ) -> float:
-    """Return the root of a rising function by Newton's method, kept inside a bracket.
+    """Return where a monotone function is `target` by Newton's method, kept inside a bracket.
 
-    `at(x)` is the function and its slope; a function of 0 ends the search. It ends as well where a
-    step is at most `near` of the place, or the bracket within `width` of its upper end.
+    `at(x)` is the function and its slope (0 is taken for rising). The search ends where a step is
+    at most `near` of the place, or the bracket within `width` of its upper end.
     """
     for _ in range(200):
         value, slope = at(x)
-        low, high = (x, high) if value < 0 else (low, x)
-        nearer = x - value / slope if slope > 0 else math.nan
-        if abs(nearer - x) <= near * abs(x):
+        move = (target - value) / slope if slope else math.copysign(math.inf, target - value)
+        nearer = x + move
+        if abs(move) <= near * abs(x):
             return nearer
+        if move > 0:
+            low = x
+        else:
+            high = x
         if high - low < width * high:
             return x
         if not low < nearer < high:
-            nearer = 2 * low if math.isinf(high) else (low + high) / 2
+            nearer = 2 * low if high == math.inf else (low + high) / 2
         x = nearer
     return x
 

@@ -15,7 +15,6 @@ over contributions is at the full sensitivity. The same holds for one side.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from discreet.composition import guesses
@@ -60,17 +59,6 @@ def _raised(log_value: float, a: float) -> float:
     return max(_TINY, math.exp(log_value) * (1 + slack))
 
 
-def _root(log_f: Callable[[float], tuple[float, float]], target: float, start: float) -> float:
-    """Return where log f, falling and concave, is log target: its tangents lie above it."""
-    log_target = math.log(target)
-
-    def missing(x: float) -> tuple[float, float]:
-        value, slope = log_f(x)
-        return log_target - value, -slope
-
-    return newton(missing, start, near=1e-15)
-
-
 @dataclass(frozen=True, slots=True)
 class GaussianLoss(PrivacyLoss):
     """The loss of Gaussian releases whose ρ add up to `rho`.
@@ -109,7 +97,9 @@ class GaussianLoss(PrivacyLoss):
         if self._delta(0.0) <= delta:
             return 0.0
         start = self.rho + math.sqrt(-4 * self.rho * math.log(delta))
-        return settle(self._delta, delta, _root(self._log_delta, delta, start))
+        # log δ is concave: from the second step on Newton's method comes down to the root.
+        root = newton(self._log_delta, start, target=math.log(delta), near=1e-15)
+        return settle(self._delta, delta, root)
 
     def _log_tail(self, x: float, sided: Sided) -> tuple[float, float]:
         """log P(|L| > x) and its derivative."""
@@ -133,7 +123,8 @@ class GaussianLoss(PrivacyLoss):
         if self.tail(0.0, sided) <= delta_prime:
             return 0.0
         start = self.rho + math.sqrt(2 * self.rho) * (1 + math.sqrt(-2 * math.log(delta_prime)))
-        root = _root(lambda x: self._log_tail(x, sided), delta_prime, start)
+        goal = math.log(delta_prime)
+        root = newton(lambda x: self._log_tail(x, sided), start, target=goal, near=1e-15)
         return settle(lambda x: self.tail(x, sided), delta_prime, root)
 
     def _quantile(self, delta_prime: float, sided: Sided) -> float:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.beliefs import bounds
 from discreet.beliefs.belief import Assumptions, Sided, Strength, assumptions_for
@@ -283,8 +283,7 @@ def _pointed_to(best: dict[int, float], k: int) -> float | None:
     return best[one] * math.pow(k / one, min(2.0, max(0.0, power)))
 
 
-@dataclass(frozen=True, slots=True)
-class _After:
+class _After(NamedTuple):
     """What is known after k releases: `shown` bounds the loss that the belief is shown from.
 
     `guess` is how often the best guess is right, and how often it was beforehand.
