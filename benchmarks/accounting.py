@@ -50,9 +50,10 @@ def _warm(work: Callable[[], Any]) -> Prepared:
 
 def forget() -> None:
     """Empty our caches: every turn starts from nothing."""
-    from discreet.composition import grid, walk
+    from discreet.composition import walk
+    from discreet.composition.grid import loss
 
-    for cached in (grid._window, grid._step, grid._centre, walk._table):
+    for cached in (loss._window, loss._step, loss._centre, walk._table):
         cached.cache_clear()
 
 

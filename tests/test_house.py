@@ -170,9 +170,9 @@ ALLOWED = {
     "discreet.cli._app": "the documentation lists every option",
     "discreet.cli.compose._listed": "a parser that hostile text is given to",
     "discreet.cli.compose._part": "a parser that hostile text is given to",
-    "discreet.composition.grid._centre": "a benchmark empties a cache between runs",
-    "discreet.composition.grid._step": "a benchmark empties a cache between runs",
-    "discreet.composition.grid._window": "a benchmark empties a cache between runs",
+    "discreet.composition.grid.loss._centre": "a benchmark empties a cache between runs",
+    "discreet.composition.grid.loss._step": "a benchmark empties a cache between runs",
+    "discreet.composition.grid.loss._window": "a benchmark empties a cache between runs",
     "discreet.composition.walk._table": "a benchmark empties a cache between runs",
 }
 

@@ -1,11 +1,21 @@
-"""Numerical methods that several rooms need: roots, minima, normal tails, floats beside exact ones.
+"""Numerical methods that several rooms need: roots, minima, tails of laws, floats beside exact.
 
 Root finding returns both ends of a bracket, so that the caller takes the safe one. Nothing here
-knows of privacy, and nothing needs NumPy or SciPy.
+knows of privacy, and nothing but the binomial law needs NumPy, which is loaded on first use.
 
 Normal law. φ is the standard normal density, Φᶜ(x) = P(Z > x), R(x) = Φᶜ(x)/φ(x) Mills's ratio,
-with R(x) = 1/(x + c(x)), c(x) = 1/(x + 2/(x + 3/(x + …))) (Laplace's continued fraction). Relative
-errors stay below 1e-13 for x ≥ −30.
+with R(x) = 1/(x + c(x)), c(x) = 1/(x + 2/(x + 3/(x + …))) (Laplace's continued fraction), so that
+1 − x R(x) = c/(x + c) keeps its digits. Relative errors stay below 1e-13 for x ≥ −30.
+
+Binomial law. The log Γ form loses digits in proportion to n log n (nine of them at n = 10⁶). The
+saddle-point form (Loader 2000, "Fast and accurate computation of binomial probabilities") keeps
+them:
+
+    P(x) = √(n/2πx(n−x)) exp(S(n) − S(x) − S(n−x) − D(x, np) − D(n−x, nq)),
+    S(m) = log m! − log(√2πm (m/e)^m),   D(x, m) = x log(x/m) + m − x ≥ 0.
+
+D is computed from (x−m)/(x+m) where x is near m, S from its asymptotic series with the first
+sixteen values tabulated.
 """
 
 from __future__ import annotations
@@ -14,22 +24,33 @@ import math
 from collections.abc import Callable
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "bracket",
+    "double_above",
     "exact",
     "float_down",
     "float_up",
     "incomplete_beta",
+    "last_whole",
     "log_beta_term",
+    "log_binomial",
+    "log_normal_density",
     "log_normal_tail",
     "lowest",
     "lowest_between",
     "mills",
+    "mills_fall",
     "narrow",
+    "newton",
     "normal_tail",
     "root_down",
+    "settle",
     "upper_normal",
 ]
 
@@ -40,6 +61,11 @@ _NEAR = 2e-8  # where a smooth function is flat to the last digit
 _FAR = 1e12
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 _SWITCH = 4.0
+_EXACT = 16
+_STIRLING = [0.0] + [
+    math.lgamma(m + 1) - (0.5 * math.log(2 * math.pi * m) + m * math.log(m) - m)
+    for m in range(1, _EXACT)
+]
 _ROOT = Context(prec=40, rounding=ROUND_FLOOR, Emax=9_999, Emin=-9_999)
 
 
@@ -72,6 +98,76 @@ def bracket(
             break
         kept, broken = (middle, broken) if holds(middle) else (kept, middle)
     return kept, broken
+
+
+def last_whole(
+    holds: Callable[[int], bool], low: int, high: int, guess: float | None = None
+) -> int:
+    """Return the greatest n in [low, high) at which a condition holds that, once false, stays so.
+
+    It is taken to hold at `low` and to fail at `high`. From a guess, steps that double until they
+    pass the place; then halves.
+
+    >>> last_whole(lambda n: n * n <= 200, 0, 1000, guess=20)
+    14
+    """
+    if guess is not None:
+        n, stride = min(max(int(guess), low), high - 1), 1
+        rising = n == low or holds(n)
+        low, high = (n, high) if rising else (low, n)
+        while high - low > 1:
+            n = min(low + stride, high - 1) if rising else max(high - stride, low + 1)
+            stride *= 2
+            held = holds(n)
+            low, high = (n, high) if held else (low, n)
+            if held != rising:
+                break
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def newton(
+    at: Callable[[float], tuple[float, float]],
+    x: float,
+    low: float = 0.0,
+    high: float = math.inf,
+    *,
+    target: float = 0.0,
+    near: float = 1e-12,
+    width: float = 0.0,
+) -> float:
+    """Return where a monotone function is `target` by Newton's method, kept inside a bracket.
+
+    `at(x)` is the function and its slope (0 is taken for rising). The search ends where a step is
+    at most `near` of the place, or the bracket within `width` of its upper end.
+    """
+    for _ in range(200):
+        value, slope = at(x)
+        move = (target - value) / slope if slope else math.copysign(math.inf, target - value)
+        nearer = x + move
+        if abs(move) <= near * abs(x):
+            return nearer
+        if move > 0:
+            low = x
+        else:
+            high = x
+        if high - low < width * high:
+            return x
+        if not low < nearer < high:
+            nearer = 2 * low if high == math.inf else (low + high) / 2
+        x = nearer
+    return x
+
+
+def settle(f: Callable[[float], float], target: float, x: float) -> float:
+    """Return the given root of f = target, moved up by ulps until f ≤ target is seen to hold."""
+    step = 2e-16 * max(abs(x), 1e-300)
+    while f(x) > target:
+        x += step
+        step *= 2
+    return x
 
 
 def narrow(
@@ -253,18 +349,32 @@ def normal_tail(x: float) -> float:
     return 0.5 * math.erfc(x / math.sqrt(2))
 
 
-def _log_density(x: float) -> float:
+def log_normal_density(x: float) -> float:
+    """log φ(x)."""
     return -0.5 * x * x - _HALF_LOG_2PI
+
+
+def _fraction(x: float) -> float:
+    """c(x) for x ≥ 4, from the inside out; the levels left out weigh less than one ulp."""
+    c = 0.0
+    for n in range(80 if x < 8 else 24, 0, -1):
+        c = n / (x + c)
+    return c
 
 
 def mills(x: float) -> float:
     """R(x) = Φᶜ(x)/φ(x); it overflows only below x = −37."""
     if x < _SWITCH:
-        return normal_tail(x) * math.exp(-_log_density(x))
-    c = 0.0
-    for n in range(80 if x < 8 else 24, 0, -1):  # the levels left out weigh less than one ulp
-        c = n / (x + c)
-    return 1 / (x + c)
+        return normal_tail(x) * math.exp(-log_normal_density(x))
+    return 1 / (x + _fraction(x))
+
+
+def mills_fall(x: float) -> float:
+    """1 − x R(x) = −R'(x): positive, falling, about 1/x² for large x."""
+    if x < _SWITCH:
+        return 1 - x * mills(x)
+    c = _fraction(x)
+    return c / (x + c)
 
 
 def log_normal_tail(x: float) -> float:
@@ -273,7 +383,7 @@ def log_normal_tail(x: float) -> float:
         return math.log1p(-normal_tail(-x))
     if x < _SWITCH:
         return math.log(normal_tail(x))
-    return _log_density(x) + math.log(mills(x))
+    return log_normal_density(x) + math.log(mills(x))
 
 
 def upper_normal(level: float) -> float:
@@ -329,12 +439,73 @@ def incomplete_beta(p: float, a: float, b: float) -> float:
     return min(1.0, max(0.0, front / fraction))
 
 
+# The binomial law
+
+
+def _stirling_error(np: Any, m: NDArray[np.float64]) -> NDArray[np.float64]:
+    """S(m); S(0) is set to 0, since its factor is left out there."""
+    small = m < _EXACT
+    some = bool(small.any())
+    safe = np.where(small, _EXACT, m) if some else m
+    inverse = 1 / (safe * safe)
+    series: NDArray[np.float64] = (
+        1 / 12
+        - inverse * (1 / 360 - inverse * (1 / 1260 - inverse * (1 / 1680 - inverse * (1 / 1188))))
+    ) / safe
+    if some:
+        series[small] = np.asarray(_STIRLING)[m[small].astype(np.int64)]
+    return series
+
+
+def _deviance(np: Any, x: NDArray[np.float64], m: float) -> NDArray[np.float64]:
+    """D(x, m) = x log(x/m) + m − x, by its series in v = (x−m)/(x+m) where |v| < 0.1."""
+    away = x - m
+    v = away / (x + m)
+    square = v * v
+    series = square * (1 / 17)
+    for odd in range(15, 1, -2):
+        series += 1 / odd
+        series *= square
+    deviance: NDArray[np.float64] = away * v + 2 * x * v * series
+    far = square >= 0.01
+    if far.any():
+        y = x[far]
+        logs = np.log(np.where(y > 0, y, m) / m)
+        deviance[far] = y * logs + (m - y)
+    return deviance
+
+
+def log_binomial(n: int, x: NDArray[np.float64], q: float, p: float) -> NDArray[np.float64]:
+    """log P(X = x) for X ~ Bin(n, q), p = 1 − q given apart so that it may be exact; 0 < q < 1."""
+    import numpy as np
+
+    rest = n - x
+    inside = (x > 0) & (rest > 0)
+    spread = np.where(inside, x * (rest / n), 1.0)
+    exponent = (
+        _stirling_error(np, np.array([float(n)]))
+        - _stirling_error(np, x)
+        - _stirling_error(np, rest)
+        - _deviance(np, x, n * q)
+        - _deviance(np, rest, n * p)
+    )
+    body = exponent - 0.5 * np.log(2 * math.pi * spread)
+    log_p, log_q = (math.log1p(-q) if q < 0.5 else math.log(p)), math.log(q)
+    return np.where(inside, body, np.where(x > 0, n * log_q, n * log_p))
+
+
 # Floats beside exact numbers
 
 
 def exact(x: float) -> Decimal:
     """Return the decimal that x prints as: `exact(0.1) * 10 == 1`."""
     return Decimal(repr(float(x)))
+
+
+def double_above(x: Fraction) -> float:
+    """Return the nearest double that is not below x."""
+    nearest = float(x)
+    return nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf)
 
 
 def float_up(x: Decimal | Fraction) -> float:

@@ -167,9 +167,9 @@ def test_local_and_replace_speak_of_values() -> None:
 
 @pytest.mark.slow
 def test_dp_sgd_is_read_on_the_curve_level() -> None:
-    from discreet.composition.events import dp_sgd_curve
-
-    belief = explain(dp_sgd_curve(0.01, 1.0, 200), 0.5)
+    events = import_module("dp_accounting.dp_event")
+    sampled = events.PoissonSampledDpEvent(0.01, events.GaussianDpEvent(1.0))
+    belief = explain(events.SelfComposedDpEvent(sampled, 200), 0.5)
     assert belief.strength == "curve"
     assert belief.posterior is not None
     assert 0.5 < belief.posterior.upper < 0.95

@@ -49,8 +49,8 @@ def test_no_prior_is_worse_than_the_worst(p: float, epsilon: float) -> None:
     assert bounds.ratios(epsilon, p).upper <= bounds.ratios(epsilon, None).upper * slack
     over_all = bounds.differences(epsilon, None)
     assert bounds.differences(epsilon, p).upper <= over_all.upper * slack
-    assert bounds.difference_either(epsilon, p) <= over_all.upper * slack
-    assert bounds.ratio_either(epsilon, p) <= bounds.worst_ratio_not_in(epsilon).value * slack
+    assert -bounds.differences(epsilon, p).lower <= over_all.upper * slack
+    assert bounds.ratios(epsilon, 1 - p).upper <= bounds.worst_ratio_not_in(epsilon).value * slack
 
 
 @fixed

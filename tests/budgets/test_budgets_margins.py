@@ -22,7 +22,6 @@ from discreet.beliefs.one_prior import (
     range_for_ratio,
 )
 from discreet.budgets.limits import limits_of
-from discreet.budgets.tradeoff import trade_off
 from discreet.guarantees import Adjacency
 from discreet.promises import (
     Box,
@@ -251,10 +250,3 @@ class TestPassedOn:
     def test_one_group_alone_is_no_question_of_equity(self) -> None:
         alone = choose(Groups((("a", Ratio(2)),)))
         assert not any("equity" in warning for warning in alone.warnings)
-
-    def test_a_trade_off_goes_on_after_what_bounds_nothing(self) -> None:
-        free, bold = Posterior(1.0, Box(0.1, 0.5, 1, 1)), Ratio(6)
-        rows = trade_off({"free": free, "bold": bold}, distances=[2])
-        assert [row.name for row in rows] == ["free", "bold"]
-        assert [row.tolerance for row in rows] == [free, bold]
-        assert rows[1] == trade_off({"bold": bold}, distances=[2], sensitivity=1)[0]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from discreet import Prior, choose
 from discreet.budgets import lee_clifton, naive
 from discreet.budgets.choice import Binding, Certificate
-from discreet.budgets.tradeoff import distance_across, trade_off
 from discreet.errors import InputError
+from discreet.laws.mechanism import distance_across
 from discreet.promises import (
     Box,
     Difference,
@@ -185,47 +185,7 @@ class TestAlternatives:
         assert choose(both).naive == naive(2)
 
 
-class TestTradeOff:
-    def test_rows_are_the_choices_and_the_law(self) -> None:
-        tolerances = {"strict": Ratio(2), "bold": Ratio(6)}
-        rows = trade_off(tolerances, distances=[1, 4], confidence=0.9, sensitivity=2)
-        assert [row.name for row in rows] == ["strict", "bold"]
-        for row in rows:
-            assert row.tolerance is tolerances[row.name]
-            assert row.epsilon == choose(row.tolerance, sensitivity=2).epsilon
-            with mp.workdps(30):
-                # P(N = n) = (1−x)/(1+x) x^|n| with x = e^{-ε/Δ}
-                x = mp.e ** (-mp.mpf(row.epsilon) / 2)
-                atom = (1 - x) / (1 + x)
-                assert row.prob_exact == pytest.approx(float(atom), rel=1e-12)
-                assert row.sd == pytest.approx(float(mp.sqrt(2 * x) / (1 - x)), rel=1e-12)
-                for gap, chance in row.crosses:
-                    assert chance == pytest.approx(float(x**gap / (1 + x)), rel=1e-12)
-                inside = [atom * (1 + 2 * sum(x**n for n in range(1, w + 1))) for w in range(200)]
-                assert row.half_width == next(w for w, mass in enumerate(inside) if mass >= 0.9)
-            said = row.to_dict()
-            assert said == {
-                "name": row.name,
-                "epsilon": row.epsilon,
-                "sd": row.sd,
-                "prob_exact": row.prob_exact,
-                "half_width": row.half_width,
-                "crosses": {"1": row.crosses[0][1], "4": row.crosses[1][1]},
-            }
-
-    def test_adjacency_is_passed_on(self) -> None:
-        tolerance = Ratio(3, priors(p=1))
-        (row,) = trade_off({"it": tolerance}, adjacency="replace")
-        assert row.epsilon == choose(tolerance, adjacency="replace").epsilon
-        assert row.epsilon != trade_off({"it": tolerance})[0].epsilon
-
-    def test_what_bounds_nothing_costs_nothing(self) -> None:
-        free = Posterior(1.0, Box(0.1, 0.5, 1, 1))
-        (row,) = trade_off({"free": free}, distances=[3])
-        assert (row.sd, row.prob_exact, row.half_width) == (0.0, 1.0, 0)
-        assert row.crosses == ((3, 0.0),)
-        assert row.to_dict()["epsilon"] is None
-
+class TestDistanceAcross:
     @pytest.mark.parametrize(
         ("count", "limit", "far"), [(25, 24, 1), (24, 24, 1), (20, 24, 5), (30, 24, 6)]
     )

@@ -132,7 +132,7 @@ def test_lee_clifton_beside_it(capsys):
     ("arguments", "says"),
     [
         ([], "nothing is promised yet"),
-        (["--posterior", "0.12"], "--unless-ratio"),
+        (["--posterior", "0.12"], "--unless-ratio 3"),
         (["--posterior", "0.12", "--p", "0.5"], "budget would be 0"),
         (["--ratio", "nan"], "nan"),
         (["--ratio", "1"], "above 1"),

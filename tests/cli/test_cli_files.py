@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import typer
 import yaml
 from typer.testing import CliRunner
 
+from discreet.cli import loaded
 from discreet.errors import InputError
 
 QUESTIONS: dict[str, dict[str, Any]] = {
@@ -23,7 +23,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 
 def run(name: str, *arguments: str) -> Any:
     app = typer.Typer()
-    app.command()(importlib.import_module(f"discreet.cli.{name}").command)
+    app.command()(loaded(name))
     return CliRunner().invoke(app, list(arguments))
 
 

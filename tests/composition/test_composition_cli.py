@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from discreet.cli.compose import command
+from discreet.cli.compose import compose as command
 from discreet.errors import InputError
 
 app = typer.Typer()

@@ -9,11 +9,11 @@ import mpmath as mp
 import pytest
 from composition_truths import gaussian_delta, gaussian_tail
 
-from discreet.composition import compose, loss_of, losses_of
+from discreet.composition import compose, loss_of
 from discreet.composition.gaussian import GaussianLoss
 from discreet.composition.grid import GridLoss
-from discreet.composition.grid.categories import CategoryLoss
 from discreet.composition.grid.ingredients import Normal
+from discreet.composition.grid.loss import CategoryLoss
 from discreet.composition.loss import PrivacyLoss
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import Adjacency
@@ -135,19 +135,6 @@ def test_a_lattice_too_long_to_sum() -> None:
         x = rho + away * math.sqrt(2 * rho)
         truth = float(gaussian_tail(rho, x, "one"))
         assert truth * (1 - 1e-4) <= loss.tail(x, "one") <= truth * 1.01
-
-
-def test_a_long_series_is_coarser_and_no_less_safe() -> None:
-    counts = list(range(1, 34))
-    series = losses_of(Laplace(0.2), counts)
-    for k in (1, 20, 33):
-        fine, coarse = loss_of((Laplace(0.2), k)), series[k - 1]
-        for epsilon in (0.1, 0.19 * k):
-            assert fine.delta(epsilon) * (1 - 1e-6) <= coarse.delta(epsilon)
-            assert coarse.delta(epsilon) <= fine.delta(epsilon) * (1 + 1e-4) + 1e-12
-    assert [loss.largest() for loss in losses_of(Gaussian(3.0), [1, 2])] == [math.inf, math.inf]
-    assert losses_of(Laplace(0.2), []) == []
-    assert losses_of(Laplace(0.2), [1, 3]) == [loss_of((Laplace(0.2), k)) for k in (1, 3)]
 
 
 def test_plans_that_are_none() -> None:

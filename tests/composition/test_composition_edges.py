@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.beliefs import explain
-from discreet.composition import compose, loss_of, losses_of, theorems
+from discreet.composition import compose, loss_of, theorems
 from discreet.composition.concentrated import (
     ConcentratedLoss,
     zcdp_delta,
@@ -20,7 +20,6 @@ from discreet.composition.concentrated import (
 )
 from discreet.composition.grid.ingredients import Normal
 from discreet.composition.grid.transforms import transform
-from discreet.composition.loss import first_below, newton, settle
 from discreet.composition.walk import WalkLoss
 from discreet.errors import GuaranteeError
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
@@ -94,35 +93,9 @@ class TestEveryLoss:
                 assert loss.delta(epsilon * (1 - 1e-6)) >= delta * (1 - 1e-6)
 
 
-class TestSolvers:
-    @STEADY
-    @given(st.floats(-5, 5), st.floats(0.01, 3))
-    def test_first_below(self, root: float, slope: float) -> None:
-        def falling(x: float) -> float:
-            return -slope * (x - root)
-
-        found = first_below(falling, 0.0, -10.0, 10.0)
-        assert falling(found) <= 0
-        assert found - root <= 1e-14 * max(1, abs(root))
-
-    def test_settle_goes_up_until_it_holds(self) -> None:
-        assert settle(lambda x: 1 / x, 0.5, 2.0) == 2.0
-        found = settle(lambda x: 1 / x, 0.5, 1.9)
-        assert 2.0 <= found < 2.2
-
-    def test_newton_stays_positive(self) -> None:
-        """From far right of the root of a steep function the first step would pass 0."""
-        found = newton(lambda x: (-(x**4), -4 * x**3), math.exp(-16), 0.5)
-        assert found == pytest.approx(2.0, rel=1e-12)
-        found = newton(
-            lambda x: (-x + 100 * (1 - math.exp(x / 100)), -1.0 - math.exp(x / 100)),
-            math.exp(-1e-3),
-            400.0,
-        )
-        assert 0 < found < 1e-3
-
+class TestTransforms:
     def test_there_must_be_something_to_transform(self) -> None:
-        with pytest.raises(ValueError, match="nothing to transform"):
+        with pytest.raises(AssertionError, match="nothing to transform"):
             transform((), 1.0, np.zeros(3))
         many = transform([Normal(0.5)] * 16, 1.0, np.linspace(0, 40, 50))
         one = transform([Normal(8.0)], 1.0, np.linspace(0, 40, 50))
@@ -196,14 +169,7 @@ class TestCompose:
         assert theorems.optimal([(0.0, 1e-3, 2)], 1e-2) == 0.0
         assert theorems.optimal([(0.0, 1e-3, 2)], 1e-3) is None
 
-    def test_plans(self) -> None:
-        assert losses_of(Gaussian(2.0), []) == []
-        for mechanism in (Gaussian(2.0), Geometric(0.5), Laplace(0.5)):
-            many = losses_of(mechanism, range(1, 41))
-            for k in (1, 40):
-                one = loss_of((mechanism, k))
-                assert many[k - 1].delta(1.0) >= one.delta(1.0) * (1 - 1e-9) - 1e-15
-                assert many[k - 1].delta(1.0) <= one.delta(1.0) * 1.001 + 1e-9
+    def test_pure_dp_at_no_delta(self) -> None:
         assert loss_of(PureDP(1.0)).epsilon(0.0) == 1.0
 
 

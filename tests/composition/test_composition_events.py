@@ -11,11 +11,15 @@ import pytest
 dp_event = import_module("dp_accounting.dp_event")
 
 from discreet.composition import loss_of, zcdp_epsilon  # noqa: E402
-from discreet.composition.events import curve_of_event, dp_sgd_curve, event_values  # noqa: E402
+from discreet.composition.events import curve_of_event, event_values  # noqa: E402
 from discreet.errors import GuaranteeError, InputError  # noqa: E402
 from discreet.laws import Gaussian, Geometric, Laplace, RandomizedResponse  # noqa: E402
 
 Many = dp_event.SelfComposedDpEvent
+
+
+def dp_sgd(rate, noise, steps):
+    return Many(dp_event.PoissonSampledDpEvent(rate, dp_event.GaussianDpEvent(noise)), steps)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +67,8 @@ def test_zcdp_events_are_read_by_the_tight_conversion():
 def test_dp_sgd_lies_between_no_sampling_and_its_own_rdp_bound():
     import dp_accounting
 
-    curve = dp_sgd_curve(0.01, 1.0, 1000)
-    event = Many(dp_event.PoissonSampledDpEvent(0.01, dp_event.GaussianDpEvent(1.0)), 1000)
+    event = dp_sgd(0.01, 1.0, 1000)
+    curve = curve_of_event(event)
     accountant = dp_accounting.rdp.RdpAccountant()
     accountant.compose(event)
     for epsilon in (1.0, 2.0, 4.0):
@@ -72,7 +76,7 @@ def test_dp_sgd_lies_between_no_sampling_and_its_own_rdp_bound():
         assert 0 < delta <= accountant.get_delta(epsilon)
         assert delta < loss_of((Gaussian(1.0), 1000)).delta(epsilon)
     # sampling everyone is no sampling
-    full, plain = dp_sgd_curve(1.0, 20.0, 30), loss_of((Gaussian(20.0), 30))
+    full, plain = curve_of_event(dp_sgd(1.0, 20.0, 30)), loss_of((Gaussian(20.0), 30))
     for epsilon in (0.2, 0.8):
         assert plain.delta(epsilon) <= full.at(epsilon).delta <= plain.delta(epsilon) * 1.01 + 1e-9
 
@@ -115,12 +119,10 @@ def test_bad_events_are_refused(event):
         curve_of_event(event)
 
 
-@pytest.mark.parametrize(
-    "arguments", [(0.0, 1.0, 10), (1.5, 1.0, 10), (0.1, 0.0, 10), (0.1, 1.0, 0)]
-)
-def test_bad_dp_sgd_is_refused(arguments):
+@pytest.mark.parametrize(("rate", "noise"), [(0.0, 1.0), (1.5, 1.0), (0.1, 0.0)])
+def test_bad_dp_sgd_is_refused(rate, noise):
     with pytest.raises(InputError):
-        dp_sgd_curve(*arguments)
+        curve_of_event(dp_sgd(rate, noise, 10))
 
 
 def test_gaussian_noise_among_zcdp_enters_with_its_rho():
@@ -183,6 +185,7 @@ def test_only_events_have_values():
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch):
+    event = dp_sgd(0.1, 1.0, 10)
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
     with pytest.raises(InputError, match=r"Install discreet\[accounting\]"):
-        dp_sgd_curve(0.1, 1.0, 10)
+        curve_of_event(event)

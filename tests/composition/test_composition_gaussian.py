@@ -11,7 +11,7 @@ from composition_truths import gaussian_delta, gaussian_tail
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from discreet.composition import loss_of, losses_of
+from discreet.composition import loss_of
 from discreet.composition.gaussian import GaussianLoss
 from discreet.laws import Gaussian
 
@@ -70,7 +70,10 @@ def _first(series, limit):
 def test_days_until_a_belief_passes_for_the_exact_law():
     # KSZ Example 4.1 with the exact law, p = 1/2, δ' = .01: > .99 on day 112, difference > .98
     # on day 326, .727 on day 7
-    series = [loss.exact_epsilon(0.01) for loss in losses_of(Gaussian.of_rho(0.01), range(1, 327))]
+    series = [
+        loss.exact_epsilon(0.01)
+        for loss in (loss_of((Gaussian.of_rho(0.01), k)) for k in range(1, 327))
+    ]
     assert _first(series, math.log(99)) == 112
     assert _first([math.tanh(e / 4) for e in series], 0.98) == 326
     assert 1 / (1 + math.exp(-series[6])) == pytest.approx(0.727, abs=5e-4)

@@ -11,7 +11,7 @@ from composition_truths import atoms_delta, two_point
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.composition import loss_of, losses_of
+from discreet.composition import loss_of
 from discreet.composition.walk import WalkLoss
 from discreet.errors import GuaranteeError, InputError
 from discreet.laws import Geometric, Laplace, RandomizedResponse
@@ -109,7 +109,10 @@ def test_exact_epsilon_is_the_least_over_all_contributions(step, k, delta, sided
 
 def test_fewer_releases_can_be_worse_on_the_lattice_but_horizons_are_monotone():
     # k = 187 alone would pass where 186 fails; with the maximum it never does.
-    series = [x.exact_epsilon(0.05, "one") for x in losses_of(Geometric(0.05), range(150, 230))]
+    series = [
+        x.exact_epsilon(0.05, "one")
+        for x in (loss_of((Geometric(0.05), k)) for k in range(150, 230))
+    ]
     assert series == sorted(series)
     alone = WalkLoss(0.05, 187).tail(27 * 0.05, "one")
     before = WalkLoss(0.05, 186).tail(27 * 0.05, "one")
@@ -119,7 +122,10 @@ def test_fewer_releases_can_be_worse_on_the_lattice_but_horizons_are_monotone():
 @pytest.mark.parametrize(("sided", "day"), [("two", 174), ("one", 186)])
 def test_figure_3_with_the_exact_law(sided, day):
     limit = math.log(4)  # logit .8
-    series = [x.exact_epsilon(0.05, sided) for x in losses_of(Geometric(0.05), range(1, day + 1))]
+    series = [
+        x.exact_epsilon(0.05, sided)
+        for x in (loss_of((Geometric(0.05), k)) for k in range(1, day + 1))
+    ]
     assert next(k for k, e in enumerate(series, 1) if e > limit) == day
 
 

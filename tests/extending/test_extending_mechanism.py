@@ -92,7 +92,7 @@ def test_it_is_added_up_by_its_own_loss() -> None:
     assert compose([(FlippedBit(0.1), 3), (Geometric(0.2), 2)], delta=1e-6).epsilon < 0.7
     assert explain(FlippedBit(0.5), 0.1).posterior.upper < 0.16
     assert horizon(FlippedBit(0.1), 0.5, posterior_limit=0.9).releases == 22
-    assert loss_of(FlippedBit(0.1)).two_step(0.01).epsilon_prime == pytest.approx(0.2)
+    assert loss_of(FlippedBit(0.1)).steps(2).one_step(0.01).epsilon_prime == pytest.approx(0.2)
 
 
 def test_it_is_planned_for_by_its_name() -> None:

@@ -79,3 +79,43 @@ def test_a_square_root_from_below(x: str) -> None:
     root = numerics.root_down(Decimal(x))
     assert Fraction(repr(root)) ** 2 <= Fraction(x)
     assert Fraction(repr(math.nextafter(root, 1e9))) ** 2 > Fraction(x)
+
+
+@STEADY
+@given(
+    st.integers(-1000, 1000), st.integers(-1000, 1000), st.one_of(st.none(), st.floats(-2e3, 2e3))
+)
+def test_the_last_whole_number_at_which_a_condition_holds(a, b, guess) -> None:
+    last, low = max(a, b), min(a, b)
+    tried: list[int] = []
+
+    def holds(n: int) -> bool:
+        tried.append(n)
+        return n <= last
+
+    assert numerics.last_whole(holds, low, last + 50, guess) == last
+    assert all(low <= n < last + 50 for n in tried)
+
+
+def test_newton_stays_inside_its_bracket() -> None:
+    """From far right of the root of a steep function the first step would pass 0."""
+    found = numerics.newton(lambda x: (x**4 - 16, 4 * x**3), 0.5, near=1e-15)
+    assert found == pytest.approx(2.0, rel=1e-12)
+    found = numerics.newton(
+        lambda x: (x - 100 * (1 - math.exp(x / 100)) - 1e-3, 1 + math.exp(x / 100)), 400.0
+    )
+    assert 0 < found < 1e-3
+    flat = numerics.newton(lambda x: (x - 3, 0.0), 1.0, near=1e-9, width=1e-9)
+    assert flat == pytest.approx(3.0, rel=1e-8)
+
+
+def test_settle_goes_up_until_it_holds() -> None:
+    assert numerics.settle(lambda x: 1 / x, 0.5, 2.0) == 2.0
+    assert 2.0 <= numerics.settle(lambda x: 1 / x, 0.5, 1.9) < 2.2
+
+
+@STEADY
+@given(st.fractions(min_value=0, max_value=10**6))
+def test_a_double_above_is_the_nearest_or_the_next(x: Fraction) -> None:
+    found = numerics.double_above(x)
+    assert Fraction(math.nextafter(found, -math.inf)) < x <= Fraction(found)

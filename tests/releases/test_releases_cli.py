@@ -14,7 +14,6 @@ import typer
 import yaml
 from typer.testing import CliRunner, Result
 
-from discreet.cli import init as init_command
 from discreet.cli import release as release_command
 from discreet.errors import BudgetExceeded, InputError, PolicyError
 from discreet.guarantees import PureDP
@@ -63,49 +62,49 @@ def test_the_example_is_the_same_every_time(tmp_path: Path) -> None:
 
 def test_a_dry_run_and_then_the_release(clinic: Path) -> None:
     spec = str(clinic / "release.yaml")
-    dry = _run(release_command.command, spec, "--dry-run", "--json")
+    dry = _run(release_command.release, spec, "--dry-run", "--json")
     assert dry.exit_code == 0, dry.output
     said = json.loads(dry.stdout)
     assert said["spent"]["epsilon"] == pytest.approx(1.29928298)
     assert said["release_id"] is None
     assert said["files"] == []
 
-    plain = _run(release_command.command, spec, "--dry-run")
+    plain = _run(release_command.release, spec, "--dry-run")
     assert "Would spend epsilon 1.29929" in plain.stdout  # 1.299283, rounded up
     assert "off by at most" in plain.stdout
 
-    made = _run(release_command.command, spec, "--json")
+    made = _run(release_command.release, spec, "--json")
     assert made.exit_code == 0, made.output
     said = json.loads(made.stdout)
     assert {"release_id", "spent", "remaining", "files", "statement"} <= set(said)
     assert all(Path(path).is_absolute() and Path(path).is_file() for path in said["files"])
     assert said["statement"].endswith("statement.md")
 
-    refused = _run(release_command.command, spec)
+    refused = _run(release_command.release, spec)
     assert isinstance(refused.exception, PolicyError)
-    again = _run(release_command.command, spec, "--yes")
+    again = _run(release_command.release, spec, "--yes")
     assert isinstance(again.exception, BudgetExceeded)
 
 
 def test_a_plan_and_next_come_together(clinic: Path) -> None:
     for flags in (["--plan", "x"], ["--next"]):
-        ran = _run(release_command.command, str(clinic / "release.yaml"), *flags)
+        ran = _run(release_command.release, str(clinic / "release.yaml"), *flags)
         assert isinstance(ran.exception, InputError)
 
 
 def test_init_writes_a_spec_that_can_be_read_and_leaves_files_alone(tmp_path: Path) -> None:
     path = tmp_path / "release.yaml"
-    ran = _run(init_command.command, str(path), "--json")
+    ran = _run(release_command.init, str(path), "--json")
     assert json.loads(ran.stdout) == {"file": str(path)}
     spec = load(path)
     assert [entry.name for entry in spec.named()] == ["count_rows_1", "sum_amount_2"]
-    again = _run(init_command.command, str(path))
+    again = _run(release_command.init, str(path))
     assert isinstance(again.exception, InputError)
-    assert path.read_text() == init_command.TEMPLATE
+    assert path.read_text() == release_command.TEMPLATE
 
 
 def test_every_statistic_that_init_comments_out_can_be_read(tmp_path: Path) -> None:
-    lines = init_command.TEMPLATE.splitlines()
+    lines = release_command.TEMPLATE.splitlines()
     text = "\n".join(line.replace("# - {", "  - {") for line in lines)
     (tmp_path / "release.yaml").write_text(text.replace("# series:", "series:"))
     assert len(load(tmp_path / "release.yaml").named()) == 7

@@ -290,7 +290,7 @@ def test_a_dry_run_holds_the_tolerance_against_the_whole_account(
 
 def _cli(*arguments: object) -> Any:
     app = typer.Typer()
-    app.command()(release_command.command)
+    app.command()(release_command.release)
     return CliRunner().invoke(app, [str(a) for a in arguments])
 
 

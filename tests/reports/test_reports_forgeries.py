@@ -295,7 +295,7 @@ def test_a_ledger_that_cannot_be_read_is_a_problem(found: Report, place: str) ->
 def test_the_command_says_what_the_script_says(found: Report, made: Made) -> None:
     import typer
 
-    from discreet.cli.verify import command
+    from discreet.cli.reports import verify as command
 
     app = typer.Typer(add_completion=False)
     app.command()(command)

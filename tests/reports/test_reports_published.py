@@ -10,7 +10,7 @@ import typer
 from tracing import untraced
 from typer.testing import CliRunner
 
-from discreet.cli.deployments import command
+from discreet.cli.reports import deployments as command
 from discreet.errors import InputError
 from discreet.reports.published import deployments
 

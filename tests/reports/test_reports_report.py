@@ -270,7 +270,7 @@ def test_a_series_is_told_where_it_stands(concentrated: Made) -> None:
 def test_the_command(pure: Made) -> None:
     import typer
 
-    from discreet.cli.report import command
+    from discreet.cli.reports import report as command
 
     app = typer.Typer(add_completion=False)
     app.command()(command)

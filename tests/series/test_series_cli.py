@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from discreet.cli import loaded
 from discreet.errors import DiscreetError
 
 YEAR = "--releases 12 --difference .2 --about membership --confidence .99"
@@ -19,7 +19,7 @@ YEAR = "--releases 12 --difference .2 --about membership --confidence .99"
 
 def run(name: str, *arguments: str) -> Any:
     app = typer.Typer()
-    app.command()(importlib.import_module(f"discreet.cli.{name}").command)
+    app.command()(loaded(name))
     return CliRunner().invoke(app, list(arguments))
 
 
@@ -250,7 +250,7 @@ def test_bad_input_is_one_sentence_and_exit_2(name: str, line: str) -> None:
 
 def test_pure_explain_starts_without_numpy() -> None:
     code = (
-        "import sys; from discreet.cli.explain import command; "
+        "import sys; from discreet.cli.explain import explain as command; "
         "command(epsilon=1.0, prior=0.5, as_json=True); "
         "sys.exit('numpy' in sys.modules)"
     )

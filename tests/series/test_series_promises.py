@@ -221,7 +221,7 @@ class TestOnAverage:
             ({"posterior": 0.12, "p": 0.05, "about": "membership"}, "about: value"),
             ({"posterior": 0.12, "prior": 0.05}, "about: value"),
             ({"posterior": 0.12, "p": 0.5, "q": 0.05}, "about: value"),
-            ({"ratio": 2, "about": "value"}, "fix it with q"),
+            ({"ratio": 2, "about": "value"}, "Fix it with q"),
             ({"ratio": 2}, "about: value"),
             ({"counterfactual": 3}, "about: value"),
         ],

@@ -711,59 +711,59 @@ def test_a_crash_may_lose_the_file_never_the_charge(tmp_path):
 # -- command line
 
 
-def run(module, *arguments):
+def run(command, *arguments):
     import typer
 
     app = typer.Typer()
-    app.command()(module.command)
+    app.command()(command)
     return CliRunner().invoke(app, [str(a) for a in arguments])
 
 
 def test_command_synthesize(tmp_path):
-    from discreet.cli import synthesize as module
+    from discreet.cli.synthetic import synthesize as command
 
     path = folder_of(tmp_path, n=400)
-    dry = run(module, path, "--dry-run")
+    dry = run(command, path, "--dry-run")
     assert dry.exit_code == 0
     assert "Not drawn" in dry.stdout
-    done = run(module, path, "--yes", "--json")
+    done = run(command, path, "--yes", "--json")
     assert done.exit_code == 0, done.output
     payload = json.loads(done.stdout)
     assert {"epsilon", "risk", "acceptable", "utility"} <= set(payload)
     assert len(payload["release_id"]) == 26
-    readable = run(module, path, "--yes")
+    readable = run(command, path, "--yes")
     assert "Release" in readable.stdout
     assert "statement.md" in readable.stdout
 
 
 def test_command_assess(tmp_path):
-    from discreet.cli import assess as module
+    from discreet.cli.synthetic import assess as command
 
     path = folder_of(tmp_path)
     made = synthesize(path)
     folder = tmp_path / "out" / made.release_id
-    one = run(module, path, "--candidate", folder, "--region", "RR <= 1e12", "--json")
+    one = run(command, path, "--candidate", folder, "--region", "RR <= 1e12", "--json")
     assert one.exit_code == 0, one.output
     payload = json.loads(one.stdout)
     assert {"epsilon", "risk", "acceptable", "utility"} <= set(payload)
-    bad = run(module, path, "--candidate", folder, "--relative", "1.0")
+    bad = run(command, path, "--candidate", folder, "--relative", "1.0")
     assert bad.exit_code == 1
     assert "Not acceptable" in bad.stdout
     assert "Confidential" in bad.stdout
     some = run(
-        module, path, "--epsilon", 1, "--epsilon", 0.1, "--region", REGION, "--candidates", 2,
+        command, path, "--epsilon", 1, "--epsilon", 0.1, "--region", REGION, "--candidates", 2,
         "--prior", 0.5, "--known", "sex", "--json",
     )  # fmt: skip
     assert some.exit_code == 0, some.output
     assert json.loads(some.stdout)["epsilon"] == 1.0
     (tmp_path / "region.txt").write_text(REGION.replace("; ", "\n"))
-    kept = run(module, path, "--epsilon", 1, "--region-file", tmp_path / "region.txt")
+    kept = run(command, path, "--epsilon", 1, "--region-file", tmp_path / "region.txt")
     assert kept.exit_code == 0, kept.output
-    span = run(module, path, "--epsilon", 1, "--absolute", 0.75, "--priors", 0.1, 0.5)
+    span = run(command, path, "--epsilon", 1, "--absolute", 0.75, "--priors", 0.1, 0.5)
     assert span.exit_code == 0, span.output
     assert "Largest acceptable" in span.stdout
     wrote = run(
-        module, path, "--epsilon", 1, "--region", REGION, "--candidates", 2, "--no-guarantee",
+        command, path, "--epsilon", 1, "--region", REGION, "--candidates", 2, "--no-guarantee",
         "--yes", "--json",
     )  # fmt: skip
     assert wrote.exit_code == 0, wrote.output
@@ -775,5 +775,5 @@ def test_command_assess(tmp_path):
         ["--prior", 0.5, "--priors", 0.1, 0.2],
         ["--region-file", tmp_path / "absent.txt"],
     ):
-        refused = run(module, path, "--epsilon", 1, *arguments)
+        refused = run(command, path, "--epsilon", 1, *arguments)
         assert isinstance(refused.exception, InputError)

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.budgets import choose
-from discreet.budgets.tradeoff import distance_across
 from discreet.errors import DiscreetError
 from discreet.laws import Geometric
+from discreet.laws.mechanism import distance_across
 from discreet.web.cost import CostForm, answer
 from discreet.web.forms import Filled
 from discreet.web.sentences import Asked, Condition

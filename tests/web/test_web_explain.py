@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from discreet.beliefs import Prior
+from discreet.cli import loaded
 from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
 from discreet.reports.published import deployments
@@ -43,7 +43,7 @@ def ids(state: ExplainForm) -> str:
 
 def command(*arguments: str) -> dict[str, Any]:
     app = typer.Typer()
-    app.command()(importlib.import_module("discreet.cli.explain").command)
+    app.command()(loaded("explain"))
     result = CliRunner().invoke(app, [*arguments, "--json"])
     assert result.exception is None, result.exception
     found: dict[str, Any] = json.loads(result.stdout)

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.cli.init import TEMPLATE
+from discreet.cli.release import TEMPLATE
 from discreet.errors import DiscreetError, SpecError
 from discreet.releases import load
 from discreet.web.release.drafts import missing, start

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import importlib
 import json
 import math
 from pathlib import Path
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
+from discreet.cli import loaded
 from discreet.errors import DiscreetError
 from discreet.web.forms import percentage, share
 from discreet.web.series.form import MECHANISMS, SeriesForm
@@ -39,7 +39,7 @@ def ids(state: SeriesForm) -> str:
 
 def command(name: str, *arguments: str) -> dict[str, Any]:
     app = typer.Typer()
-    app.command()(importlib.import_module(f"discreet.cli.{name}").command)
+    app.command()(loaded(name))
     result = CliRunner().invoke(app, [*arguments, "--json"])
     assert result.exception is None, result.exception
     found: dict[str, Any] = json.loads(result.stdout)

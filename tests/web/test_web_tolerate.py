@@ -88,7 +88,7 @@ def test_the_page_says_what_python_says(asked: Asked) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "epsilon"])
 @pytest.mark.parametrize("worry", WORRIES)
 def test_the_file_is_one_that_the_command_line_accepts(client: Any, kind: str, worry: str) -> None:
-    from discreet.cli.choose import command
+    from discreet.cli.choose import choose as command
 
     asked = Asked((Condition(kind, worry), Condition("ratio", fold=4.0)))
     state = asked.to_query()

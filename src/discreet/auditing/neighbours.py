@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.auditing.path import key_calls
-from discreet.releases.engines.base import Bins, Column, Labels, Number, Steps
+from discreet.releases.engines.base import Column
 from discreet.releases.planning import Plan
 
 __all__ = ["Neighbours", "Pair", "neighbours"]
@@ -231,26 +231,6 @@ def _maker(plan: Plan, columns: Mapping[str, Column]) -> _Maker:
             if measure.field is None:
                 continue
             name = measure.field.column
-            ends = _ends(measure.field)
-            strong.setdefault(name, ends[0])
-            weak.setdefault(name, ends[1])
-            beyond.setdefault(name, ends[2])
+            for values, end in zip((strong, weak, beyond), measure.field.ends, strict=True):
+                values.setdefault(name, end)
     return _Maker(plan, columns, keys, private, strong, weak, beyond)
-
-
-def _ends(field: Number | Bins | Labels | Steps) -> tuple[Any, Any, Any]:
-    """Return the value that weighs most, a value that weighs little, and one far outside."""
-    if isinstance(field, Labels):
-        return field.labels[0], field.labels[-1], "not a label"
-    if isinstance(field, Bins):
-        low, high = field.edges[0], field.edges[-1]
-        middle = (field.edges[-2] + high) / 2
-        return middle, (low + field.edges[1]) / 2, high + 9 * (high - low)
-    if isinstance(field, Steps):
-        return field.cap, field.start, field.cap * 10
-    step = float(field.resolution)
-    width = (field.high - field.low) * step
-    few = min(3, field.high - field.low)
-    if abs(field.high) >= abs(field.low):
-        return field.high * step, (field.low + few) * step, field.high * step + 9 * width
-    return field.low * step, (field.high - few) * step, field.low * step - 9 * width

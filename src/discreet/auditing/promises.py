@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 from discreet.composition.concentrated import zcdp_delta
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PrivacyCurve, PureDP
-from discreet.laws.binomial import log_pmf
+from discreet.numerics import bracket, log_binomial
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _log_tail(hits: int, trials: int, q: float) -> float:
     """log P(X ≥ hits) for X ~ Bin(trials, q)."""
     import numpy as np
 
-    logs = log_pmf(trials, np.arange(hits, trials + 1, dtype=np.float64), q, 1 - q)
+    logs = log_binomial(trials, np.arange(hits, trials + 1, dtype=np.float64), q, 1 - q)
     top = float(logs.max())
     return top + math.log(float(np.exp(logs - top).sum()))
 
@@ -205,13 +205,8 @@ def at_least(hits: int, trials: int, alpha: float) -> float:
     level = math.log(alpha) - _MARGIN
     if hits == trials:
         return math.exp(level / trials) * (1 - 1e-15)
-    low, high = 0.0, hits / trials
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (low, middle) if _log_tail(hits, trials, middle) > level else (middle, high)
-    return low
+    most = hits / trials
+    return bracket(lambda q: _log_tail(hits, trials, q) <= level, 0.0, most, halvings=_HALVINGS)[0]
 
 
 def at_most(hits: int, trials: int, alpha: float) -> float:

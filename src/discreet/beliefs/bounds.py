@@ -62,12 +62,10 @@ __all__ = [
     "along",
     "best_split",
     "counterfactual_upper",
-    "difference_either",
     "differences",
     "posterior",
     "ratio",
     "ratio_bounds",
-    "ratio_either",
     "ratios",
     "two_steps",
     "under_loss",
@@ -299,17 +297,6 @@ def worst_ratio_not_in(epsilon_prime: float) -> Worst:
 def worst_difference_not_in(epsilon_prime: float) -> Worst:
     """Return where p − X is largest: at p = 1/(1 + e^{-ε'/2}), where it is tanh(ε'/4)."""
     return Worst(1 / (1 + math.exp(-epsilon_prime / 2)), min(1.0, up(math.tanh(epsilon_prime / 4))))
-
-
-def ratio_either(epsilon_prime: float, p: float) -> float:
-    """Return the largest of X/p and (1 − X)/(1 − p), for 0 < p < 1 (KSZ Figure 6)."""
-    return max(ratios(epsilon_prime, p).upper, ratios(epsilon_prime, 1 - p).upper)
-
-
-def difference_either(epsilon_prime: float, p: float) -> float:
-    """Return the largest of X − p and p − X (KSZ Figure 7)."""
-    bounds = differences(epsilon_prime, p)
-    return max(bounds.upper, -bounds.lower)
 
 
 # Membership and value at once

@@ -1,7 +1,8 @@
 """Whether a promise is kept by what is released: the losses against the limits, and how often.
 
 Notation. A and B are the limits on the losses of one step and of two (`limits`), η the failure
-probability that the promise allows, T and F the chances of a rise and a fall (`composition.tails`).
+probability that the promise allows, T and F the chances of a rise and a fall, as in
+`composition.curves`.
 
 - For every output: the release must be pure DP within the limits.
 - With a confidence 1 − η, for a strong adversary, whatever is true of the unit:
@@ -20,13 +21,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from discreet.beliefs.confidence import failure_of
 from discreet.budgets.limits import Limits
 from discreet.composition.curves import Strength
-from discreet.composition.loss import PrivacyLoss
+from discreet.composition.loss import LossBound, PrivacyLoss
 from discreet.errors import GuaranteeError, ToleranceError
 from discreet.numerics import narrow
 from discreet.promises.promise import Promise, Sided
@@ -79,8 +80,13 @@ def kept(
     alone = one_loss(promise, limits)
     if alone is None:
         return _both(limits, loss, failure_of(promise.confidence or 0.0), promise.sided, strength)
-    found = _single(loss.steps(alone.steps), alone, alone.strength(strength), hint)
-    return replace(found, note=found.note or alone.note(strength))
+    steps, allowed = loss.steps(alone.steps), alone.strength(strength)
+    try:
+        found = steps.one_step(alone.failure, alone.sided, strength=allowed, hint=hint)
+    except GuaranteeError:  # its δ is above what the confidence leaves
+        method, note = say("budgets.kept.no_bound"), alone.note(strength)
+        return Kept(math.inf, alone.in_all, "generic", True, method, note=note)
+    return alone.judged(found, strength)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,22 @@ class OneLoss:
         """Return by how much a loss passes the limit."""
         return -math.inf if math.isinf(self.limit) else loss - self.limit
 
+    def judged(self, found: LossBound, asked: Strength | None) -> Kept:
+        """Say whether a bound on the loss stays within the limit, and what it rests on."""
+        loss = found.epsilon_prime
+        return Kept(
+            excess=self.excess(loss),
+            failure=0.0 if found.failure == 0 else self.in_all,
+            strength=found.strength,
+            survives=found.survives,
+            method=found.method,
+            one=None if self.changed else loss,
+            two=loss if self.changed else None,
+            point=found.point,
+            note=found.note or self.note(asked),
+            theorem=found.theorem,
+        )
+
 
 def one_loss(promise: Promise, limits: Limits) -> OneLoss | None:
     """Return the one loss that counts under a confidence; None where two of them do."""
@@ -127,29 +149,6 @@ def one_loss(promise: Promise, limits: Limits) -> OneLoss | None:
     if limits.one is not None:
         return OneLoss(near, limits.one, each, "one", False, False, failure)
     return OneLoss(far, limits.two or 0.0, each, "one", True, False, failure)
-
-
-def _single(
-    steps: PrivacyLoss, alone: OneLoss, strength: Strength | None, hint: float | None
-) -> Kept:
-    """One loss against one limit."""
-    try:
-        found = steps.one_step(alone.failure, alone.sided, strength=strength, hint=hint)
-    except GuaranteeError:  # its δ is above what the confidence leaves
-        return Kept(math.inf, alone.in_all, "generic", True, say("budgets.kept.no_bound"))
-    loss = found.epsilon_prime
-    return Kept(
-        excess=alone.excess(loss),
-        failure=0.0 if found.failure == 0 else alone.in_all,
-        strength=found.strength,
-        survives=found.survives,
-        method=found.method,
-        one=None if alone.changed else loss,
-        two=loss if alone.changed else None,
-        point=found.point,
-        note=found.note,
-        theorem=found.theorem,
-    )
 
 
 def _every_output(limits: Limits, loss: PrivacyLoss) -> Kept:

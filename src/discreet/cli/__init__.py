@@ -1,8 +1,8 @@
 """The command line: a thin shell, no formula lives here.
 
 Commands are loaded by name when they are asked for, so that `discreet choose` and `--help` start
-without NumPy, engines or plotting. A command's code is `discreet.cli.<name>`: a function `command`,
-or a Typer `app` for a group of them.
+without NumPy, engines or plotting. A command is the function of its name in the file of that name,
+or in the one that `_FILES` gives; a group of them is a Typer `app`.
 
 Exit codes: 0 done; 1 a check did not pass; 2 bad usage or input; 3 over budget; 4 refused by
 policy; 5 a fault of ours; 128 + n stopped by signal n.
@@ -27,11 +27,27 @@ from discreet.cli.signals import Stopped, unwinding
 from discreet.errors import DiscreetError, InternalError
 from discreet.words import catalogue, say
 
-__all__ = ["main"]
+__all__ = ["loaded", "main"]
 
 _WrongUsage: Any = typer.BadParameter.__mro__[2]  # ClickException, which Typer does not export
 _TEXTS = catalogue().entry("commands")
 _COMMANDS: dict[str, str] = _TEXTS["does"]  # with the line that `discreet --help` shows
+_FILES = {
+    "assess": "synthetic",
+    "deployments": "reports",
+    "horizon": "series",
+    "init": "release",
+    "plan": "series",
+    "report": "reports",
+    "synthesize": "synthetic",
+    "verify": "reports",
+}
+
+
+def loaded(name: str) -> Any:
+    """Return the function of a command, or the `app` of a group of them."""
+    module = import_module(f"discreet.cli.{_FILES.get(name, name)}")
+    return getattr(module, "app", None) or getattr(module, name)
 
 
 class _Lazy(TyperGroup):
@@ -43,11 +59,11 @@ class _Lazy(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in _COMMANDS:
             return None
-        module = import_module(f"discreet.cli.{cmd_name}")
-        app = getattr(module, "app", None)
-        if app is None:
-            app = typer.Typer(add_completion=False, rich_markup_mode=None)
-            app.command(cmd_name)(module.command)
+        app = loaded(cmd_name)
+        if not isinstance(app, typer.Typer):
+            single = typer.Typer(add_completion=False, rich_markup_mode=None)
+            single.command(cmd_name)(app)
+            app = single
         command = get_command(app)
         command.name = cmd_name
         return command

@@ -12,11 +12,11 @@ from discreet.cli.flags import Json, described
 from discreet.cli.output import emit, progress, table
 from discreet.words import say
 
-__all__ = ["command"]
+__all__ = ["audit"]
 
 
 @described("audit")
-def command(
+def audit(
     file: Path,
     epsilon: float = 2.0,
     trials: int = 2000,

@@ -16,11 +16,11 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.budgets import Choice
 
-__all__ = ["command"]
+__all__ = ["choose"]
 
 
 @described("choose")
-def command(
+def choose(
     promise: PromiseFlags,
     file: FlagsFile = None,
     delta: Annotated[float | None, typer.Option(metavar="D")] = None,

@@ -12,13 +12,13 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.composition import Composition
 
-__all__ = ["command"]
+__all__ = ["compose"]
 
 _WORDS = ("epsilon", "delta", "rho", "sigma", "scale", "times", "mechanism", "sensitivity")
 
 
 @described("compose")
-def command(
+def compose(
     epsilon: float | None = None,
     delta_each: float | None = None,
     rho: float | None = None,

@@ -6,15 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.flags import FlagsFile, Json, described
+from discreet.cli.flags import FlagsFile, Json, described, read_subject
 from discreet.cli.output import emit, table
 from discreet.words import say
 
-__all__ = ["command"]
+__all__ = ["explain"]
 
 
 @described("explain")
-def command(
+def explain(
     epsilon: float | None = None,
     delta: float | None = None,
     rho: float | None = None,
@@ -40,7 +40,6 @@ def command(
 ) -> None:
     """From a guarantee and a prior to what an adversary may come to believe."""
     from discreet.beliefs import Prior, explain
-    from discreet.cli.mechanisms import read_subject
     from discreet.errors import InputError
     from discreet.reports.sentences import sentence
 

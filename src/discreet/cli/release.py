@@ -1,4 +1,4 @@
-"""`discreet release FILE`: the whole way for one spec."""
+"""`discreet init` and `discreet release FILE`: the whole way for one spec."""
 
 from __future__ import annotations
 
@@ -12,13 +12,31 @@ from discreet.cli.flags import Json, described
 from discreet.cli.output import amounts, beside, emit, progress, table
 from discreet.errors import InputError
 from discreet.rounding import number
-from discreet.words import say
+from discreet.statements.presenter import accuracy_lines
+from discreet.words import catalogue, say
 
-__all__ = ["accuracy_lines", "command"]
+__all__ = ["TEMPLATE", "init", "release"]
+
+TEMPLATE = (catalogue().folder / "release.yaml").read_text(encoding="utf-8")
+
+
+@described("init")
+def init(
+    file: Annotated[Path, typer.Argument()] = Path("release.yaml"), as_json: Json = False
+) -> None:
+    """Write a commented spec to start from; an existing file is left alone."""
+    try:
+        with file.open("x", encoding="utf-8") as out:
+            out.write(TEMPLATE)
+    except FileExistsError:
+        raise InputError("cli.file_exists", file=file) from None
+    except OSError as error:
+        raise InputError("cli.file_unwritable", file=file, why=error.strerror) from None
+    emit({"file": str(file.resolve())}, [say("cli.init.wrote", file=file)], as_json)
 
 
 @described("release")
-def command(
+def release(
     file: Path,
     dry_run: bool = False,
     yes: bool = False,
@@ -108,26 +126,6 @@ def _price(call: dict[str, Any]) -> str:
     return f"{name} {number(call[name], 'up')}"
 
 
-def accuracy_lines(said: dict[str, Any]) -> list[str]:
-    """Return how accurate each statistic of a plan will be, a line for each."""
-    return [_accuracy(row) for row in said["accuracy"]]
-
-
-def _accuracy(row: dict[str, Any]) -> str:
-    named = {"statistic": row["statistic"], "sure": row["interval"]}
-    if "half_width" in row:
-        return say("cli.release.accuracy", off=row["half_width"], **named)
-    if "score_within" in row:
-        return say("cli.release.score", within=row["score_within"], **named)
-    found = [
-        say("cli.release.in_group", **size)
-        if "half_width" in size
-        else say("cli.release.of_ranks", **size)
-        for size in row["assumed"]
-    ]
-    return say("cli.release.assumed", off="; ".join(found), **named)
-
-
 def _preview_lines(said: dict[str, Any]) -> list[str]:
     spent, left = amounts(said["spent"], "up"), _left(said["remaining"])
     if said["remaining"] is not None and not said["remaining"].get("unbounded"):
@@ -137,7 +135,7 @@ def _preview_lines(said: dict[str, Any]) -> list[str]:
         say("cli.release.would_spend", spent=spent, left=left),
         *_call_lines(said),
         "Accuracy:",
-        *accuracy_lines(said),
+        *(f"  {line}" for line in accuracy_lines(said)),
         f"Mechanism: {said['mechanism']}",
         # Why it would be refused is the message of the exit code, on standard error.
         *(note for note in said["notes"] if refused is None or refused not in note),
@@ -149,7 +147,7 @@ def _release_lines(said: dict[str, Any]) -> list[str]:
     return [
         say("cli.release.made", release_id=said["release_id"]),
         say("cli.release.spent", spent=spent, left=left),
-        *accuracy_lines(said),
+        *(f"  {line}" for line in accuracy_lines(said)),
         f"Ledger head: {said['head']}",
         *(f"  {path}" for path in said["files"]),
     ]

@@ -13,11 +13,11 @@ from discreet.cli.output import emit
 from discreet.lazily import missing
 from discreet.words import say
 
-__all__ = ["command"]
+__all__ = ["serve"]
 
 
 @described("serve")
-def command(
+def serve(
     port: Annotated[int, typer.Option(metavar="N")] = 8765,
     browser: Annotated[bool, typer.Option("--browser/--no-browser")] = True,
     folder: Annotated[Path, typer.Option(metavar="DIR")] = Path(),

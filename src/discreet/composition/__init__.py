@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from discreet.composition.curves import Sided, Strength
     from discreet.composition.loss import LossBound, PrivacyLoss
-    from discreet.composition.plans import Part, Releases, guarantee_of, loss_of, losses_of
+    from discreet.composition.plans import Part, Releases, guarantee_of, loss_of
     from discreet.composition.theorems import METHODS
 
 __all__ = [
@@ -41,7 +41,6 @@ __all__ = [
     "compose",
     "guarantee_of",
     "loss_of",
-    "losses_of",
     "zcdp_curve",
     "zcdp_delta",
     "zcdp_epsilon",
@@ -53,7 +52,7 @@ _FILES = {
     "concentrated": ("zcdp_curve", "zcdp_delta", "zcdp_epsilon", "zcdp_paper_epsilon"),
     "curves": ("Sided", "Strength"),
     "loss": ("LossBound", "PrivacyLoss"),
-    "plans": ("Part", "Releases", "guarantee_of", "loss_of", "losses_of"),
+    "plans": ("Part", "Releases", "guarantee_of", "loss_of"),
     "theorems": ("METHODS",),
 }
 _HOME = {name: file for file, names in _FILES.items() for name in names}

@@ -27,14 +27,20 @@ minimised over δ; it is looser.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from discreet.composition import guesses
-from discreet.composition.curves import Strength, check_failure, check_sided, epsilon_prime, lowest
+from discreet.composition.curves import (
+    Bound,
+    Strength,
+    check_failure,
+    check_sided,
+    epsilon_prime,
+    rise_at,
+)
 from discreet.composition.loss import LossBound, PrivacyLoss, check_delta
-from discreet.composition.tails import Bound, rise_at
 from discreet.guarantees import ZCDP, Adjacency, PrivacyCurve
+from discreet.numerics import lowest, newton
 from discreet.rounding import down, up
 from discreet.words import say
 
@@ -57,21 +63,6 @@ def _check(rho: float) -> float:
     return ZCDP(rho).rho
 
 
-def _root(rising: Callable[[float], float], slope: Callable[[float], float], t: float) -> float:
-    """The root of a rising function by Newton's method kept inside a bracket."""
-    low, high = 0.0, math.inf
-    for _ in range(200):
-        value = rising(t)
-        low, high = (t, high) if value < 0 else (low, t)
-        nearer = t - value / slope(t)
-        if not low < nearer < high:
-            nearer = 2 * low if math.isinf(high) else (low + high) / 2
-        if abs(nearer - t) <= 1e-12 * t:
-            return nearer
-        t = nearer
-    return t
-
-
 def zcdp_delta(rho: float, epsilon: float) -> float:
     """Return the δ that the tight conversion proves at ε for ρ-zCDP; rounded up.
 
@@ -82,11 +73,11 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
         return 1.0 if epsilon < 0 else 0.0
     rho = max(rho, _LEAST)
 
-    def stationary(t: float) -> float:
-        return (1 + 2 * t) * rho - math.log1p(1 / t) - epsilon
+    def stationary(t: float) -> tuple[float, float]:
+        return (1 + 2 * t) * rho - math.log1p(1 / t) - epsilon, 2 * rho + 1 / (t * (1 + t))
 
     start = (epsilon - rho) / (2 * rho) if epsilon > rho else math.exp(max(epsilon - rho, -600.0))
-    t = _root(stationary, lambda x: 2 * rho + 1 / (x * (1 + x)), start)
+    t = newton(stationary, start)
     rise, fall = t * (1 + t) * rho, t * epsilon + t * math.log1p(1 / t) + math.log1p(t)
     exponent = rise - fall + 2e-15 * (1 + rise + fall)
     return min(1.0, max(_TINY, math.exp(min(0.0, exponent))))
@@ -103,11 +94,11 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     if delta == 0:
         return math.inf
     rho, size = max(rho, _LEAST), -math.log(delta)
-    t = _root(
-        lambda x: rho * x * x + math.log1p(x) - size,
-        lambda x: 2 * rho * x + 1 / (1 + x),
-        math.sqrt(size / rho),
-    )
+
+    def stationary(t: float) -> tuple[float, float]:
+        return rho * t * t + math.log1p(t) - size, 2 * rho * t + 1 / (1 + t)
+
+    t = newton(stationary, math.sqrt(size / rho))
     kept = t * math.log1p(1 / t) + math.log1p(t)
     value = (1 + t) * rho + (size - kept) / t
     return max(0.0, value + 2e-15 * ((1 + t) * rho + (size + kept) / t))
@@ -139,18 +130,14 @@ def on_the_loss(rho: float, delta_prime: float, sided: str = "two") -> float:
     bound = rho + 2 * math.sqrt(rho * size)
     if not two:
         return up(bound)
-    # Newton's method on x − ρ − 2√(ρ(size + log(1 + e^-x))), rising and concave: from the left, as
-    # the one-sided bound is, it climbs to the root.
-    for _ in range(100):
-        small = math.exp(-bound)
+
+    def missing(x: float) -> tuple[float, float]:
+        small = math.exp(-x)
         root = math.sqrt(rho * (size + math.log1p(small)))
-        if root == 0:  # δ' is 1 and e^-ρ too small for a number: the bound is ρ itself
-            break
-        step = (rho + 2 * root - bound) / (1 + rho * small / (1 + small) / root)
-        bound += step
-        if step <= 2e-16 * bound:
-            break
-    return up(bound)
+        # The root is 0 where δ' is 1 and e^-ρ too small for a number: the bound is ρ itself.
+        return x - rho - 2 * root, 1 + (rho * small / (1 + small) / root if root else 0.0)
+
+    return up(newton(missing, bound, near=2e-16))
 
 
 def papers_route(rho: float, delta_prime: float, sided: str = "two") -> float:

@@ -1,4 +1,4 @@
-"""How large the privacy loss may be: from (ε, δ), and from the best point of a whole curve δ(E).
+"""How large the privacy loss may be, and how often it passes a limit: from (ε, δ) or a whole curve.
 
 Notation. L = log P(y)/Q(y) is the privacy loss of an output y, P and Q the laws of the release on
 two neighbouring data sets; ε' bounds |L| (two-sided) or L (one-sided: only increases of belief
@@ -16,6 +16,24 @@ lines P(S) − xQ(S)), so the set
 is an interval for every t: ε'(E) falls and then rises, and Brent's search finds its minimum.
 Whatever point the search ends at is a valid bound, so stopping early costs tightness only, never
 safety. Only E with δ(E) < δ' are of use; to the left of them ε' is infinite.
+
+Tails. P1, P2 and Q are the laws of the release with the unit in and sensitive, in and not
+sensitive, and absent. One step lies between Q and either of the others, two steps between P1 and
+P2; m steps are m neighbours apart. (ε, δ) is any point of the curve of the step in question.
+
+Rises. With S = {P1 > e^x Q}: P1(S) ≤ e^ε Q(S) + δ and P1(S) ≥ e^x Q(S) give Q(S) ≤ δ/(e^x − e^ε).
+Every law that is within (ε, δ) of Q, and so P1 and P2 alike, has there at most
+    T(x) = δ/(1 − e^{ε−x}),                        smallest over the curve.
+For two steps the same holds between P1 and P2, and under Q, as long as the δ of two steps is at
+least that of one at the same ε.
+
+Falls. With S' = {Q > e^x P1}: Q(S') ≤ δ/(1 − e^{ε−x}); under P2, which is two steps away from P1
+and one from Q, P2(S') ≤ e^ε Q(S') + δ, so
+    F(x) = δ (e^x(1 + e^ε) − e^ε)/(e^x − e^ε),     smallest over the curve.
+
+With t = e^{-x} and z = e^ε, T ≤ c is δ(z) ≤ c(1 − zt), convex against a line, so the points that
+give T ≤ c are an interval: T falls and then rises along the curve, and so does F. Whatever point a
+search ends at is valid. Everything is rounded up.
 """
 
 from __future__ import annotations
@@ -27,9 +45,11 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from discreet.errors import InputError
+from discreet.numerics import double_above, lowest, lowest_between
 from discreet.rounding import up
 
 __all__ = [
+    "Bound",
     "CurvePoint",
     "Sided",
     "Strength",
@@ -38,17 +58,16 @@ __all__ = [
     "check_failure",
     "check_sided",
     "epsilon_prime",
-    "lowest",
-    "lowest_between",
+    "fall_at",
+    "least_along",
+    "rise_at",
     "rung",
 ]
 
 Sided: TypeAlias = Literal["one", "two"]
 Strength: TypeAlias = Literal["generic", "curve", "exact"]
-
-_GOLDEN = (math.sqrt(5) - 1) / 2
-_NEAR = 2e-8  # where a smooth bound is flat to the last digit
-_FAR = 1e12  # beyond it a loss of any use to anybody is long passed
+#: How often a limit x is passed, from ε, δ and x.
+Bound: TypeAlias = Callable[[float, float, float], float]
 
 
 def check_failure(delta_prime: float) -> float:
@@ -158,129 +177,39 @@ def best_rung(
 
 def rung(m: int, step: float) -> float:
     """mε₀, not below it."""
-    value = m * step
-    return value if Fraction(value) >= m * Fraction(step) else math.nextafter(value, math.inf)
+    return double_above(m * Fraction(step))
 
 
-def lowest(
-    bound: Callable[[float], float], *, hint: float | None = None, tolerance: float = 1e-9
-) -> tuple[float, float]:
-    """Return where a bound that falls and then rises is smallest on [0, ∞), and its value there.
-
-    The bound may be infinite at the left, and is at least its argument (as ε' is at least ε): no
-    point beyond a value already found can be better. Returns `(inf, inf)` if it is nowhere finite.
-    `hint` is a place near the lowest point; from there fewer evaluations are needed.
-    """
-    if hint is not None and hint > 0:
-        value = bound(hint)
-        if value < math.inf:
-            vertex = _vertex(bound, hint, value)
-            if vertex is not None:
-                return vertex
-            left, right = _around(bound, hint, value)
-            return _brent(bound, left, right, hint, value, max(tolerance, _NEAR))
-    low, place = 0.0, 0.0
-    value = bound(0.0)
-    step = 1.0
-    while math.isinf(value) and step <= _FAR:
-        value = bound(step)
-        low, place, step = (step, place, 2 * step) if math.isinf(value) else (low, step, step)
-    if math.isinf(value):
-        return math.inf, math.inf
-    return _brent(bound, low, max(value, place), place, value, tolerance)
+def rise_at(epsilon: float, delta: float, x: float) -> float:
+    """T(x) from one point (ε, δ)."""
+    if delta == 0:
+        return 0.0 if epsilon <= x else 1.0
+    return up(delta / -math.expm1(epsilon - x)) if epsilon < x else 1.0
 
 
-def lowest_between(
-    bound: Callable[[float], float], low: float, high: float, tolerance: float = 1e-9
-) -> tuple[float, float]:
-    """Return where a bound that falls and then rises is smallest on [low, high], and its value."""
-    start = high - _GOLDEN * (high - low)
-    return _brent(bound, low, high, start, bound(start), tolerance)
+def fall_at(epsilon: float, delta: float, x: float) -> float:
+    """F(x) from one point (ε, δ)."""
+    if delta == 0:
+        return 0.0 if epsilon <= x else 1.0
+    if epsilon >= x or epsilon > 700:
+        return 1.0
+    # e^x(1 + z) − z over e^x − z, both divided by e^x
+    near = math.exp(epsilon - x)
+    return up(delta * (1 + math.exp(epsilon) - near) / -math.expm1(epsilon - x))
 
 
-def _vertex(
-    bound: Callable[[float], float], hint: float, value: float
-) -> tuple[float, float] | None:
-    """Return the lowest point near a good hint by one parabola; None if the hint is not near.
+def least_along(delta_at: Callable[[float], float], x: float, bound: Bound) -> float:
+    """The least bound over the curve to the left of x."""
+    if x <= 0:
+        return 1.0
 
-    Within a thousandth of the lowest point of a smooth bound, the value at the vertex is off by
-    some 1e-12 of it, and on the safe side as every value of a bound is.
-    """
-    width = 1e-3 * hint
-    left, right = bound(hint - width), bound(hint + width)
-    bend = left - 2 * value + right
-    if not 0 < bend < math.inf:
-        return None
-    shift = (left - right) / (2 * bend)
-    if not abs(shift) < 1:
-        return None
-    place = hint + shift * width
-    lowest_value = bound(place)
-    return (place, lowest_value) if lowest_value <= min(left, value, right) else None
+    def at(epsilon: float) -> float:
+        return min(1.0, bound(epsilon, min(1.0, max(0.0, delta_at(epsilon))), x))
 
+    # On a logarithmic scale the smallest values, which matter, do not drown.
+    def logarithm(epsilon: float) -> float:
+        value = at(epsilon)
+        return math.log(value) if value > 0 else -1e6
 
-def _around(bound: Callable[[float], float], hint: float, value: float) -> tuple[float, float]:
-    """Return ends at which the bound is above its value at the hint."""
-    width = 0.002 * hint
-    left, right = max(0.0, hint - width), hint + width
-    while left > 0 and bound(left) < value:
-        width *= 4
-        left = max(0.0, left - width)
-    width = 0.002 * hint
-    while right < value and bound(right) < value:
-        width *= 4
-        right += width
-    return left, right
-
-
-def _brent(
-    bound: Callable[[float], float],
-    low: float,
-    high: float,
-    place: float,
-    value: float,
-    tolerance: float,
-) -> tuple[float, float]:
-    """Brent's search (1973, ch. 5): a parabola where it helps, a golden section where not."""
-    best, value_best = place, value
-    x = place if low < place < high else high - _GOLDEN * (high - low)
-    f_x = value if x == place else bound(x)
-    w = v = x
-    f_w = f_v = f_x
-    step = before = 0.0
-    for _ in range(200):
-        middle, close = (low + high) / 2, tolerance * abs(x) + 1e-300
-        if abs(x - middle) <= 2 * close - (high - low) / 2:
-            break
-        parabola = False
-        if abs(before) > close and math.isfinite(f_v) and math.isfinite(f_w):
-            r, q = (x - w) * (f_x - f_v), (x - v) * (f_x - f_w)
-            p, q = (x - v) * q - (x - w) * r, 2 * (q - r)
-            p, q = (-p, q) if q > 0 else (p, -q)
-            if abs(p) < abs(q * before / 2) and q * (low - x) < p < q * (high - x):
-                before, step, parabola = step, p / q, True
-                if min(x + step - low, high - x - step) < 2 * close:
-                    step = math.copysign(close, middle - x)
-        if not parabola:
-            before = (high - x) if x < middle else (low - x)
-            step = (1 - _GOLDEN) * before
-        u = x + (step if abs(step) >= close else math.copysign(close, step))
-        f_u = bound(u)
-        if math.isinf(f_u) and math.isinf(f_x):  # both are left of what is finite
-            low, x, f_x = max(x, u), max(x, u), f_u
-            x = low + _GOLDEN * (high - low)
-            f_x = bound(x)
-            w = v = x
-            f_w = f_v = f_x
-        elif f_u <= f_x:
-            low, high = (low, x) if u < x else (x, high)
-            v, f_v, w, f_w, x, f_x = w, f_w, x, f_x, u, f_u
-        else:
-            low, high = (u, high) if u < x else (low, u)
-            if f_u <= f_w or w == x:
-                v, f_v, w, f_w = w, f_w, u, f_u
-            elif f_u <= f_v or v in (x, w):
-                v, f_v = u, f_u
-        if f_x < value_best:
-            best, value_best = x, f_x
-    return best, value_best
+    place, value = lowest_between(logarithm, 0.0, x)
+    return 0.0 if value <= -1e6 else min(1.0, at(place), at(0.0))

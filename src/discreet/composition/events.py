@@ -35,7 +35,7 @@ from discreet.reading import json_values, text_of
 from discreet.rounding import up
 from discreet.words import say
 
-__all__ = ["curve_of_event", "dp_sgd_curve", "event_of", "event_values", "read_event"]
+__all__ = ["curve_of_event", "event_of", "event_values", "read_event"]
 
 _DEPTH = 50
 
@@ -46,16 +46,6 @@ def _library() -> Any:
     except ImportError:
         raise InputError("composition.events.needs_library") from None
     return dp_event
-
-
-def dp_sgd_curve(sampling_rate: float, noise_multiplier: float, steps: int) -> PrivacyCurve:
-    """Return the curve of DP-SGD: Poisson sampling, Gaussian noise, so many steps."""
-    library = _library()
-    if isinstance(sampling_rate, bool) or not 0 < sampling_rate <= 1:
-        raise InputError("composition.rate_outside", name="sampling_rate", value=sampling_rate)
-    noise = library.GaussianDpEvent(positive("noise_multiplier", noise_multiplier))
-    sampled = library.PoissonSampledDpEvent(float(sampling_rate), noise)
-    return curve_of_event(library.SelfComposedDpEvent(sampled, whole("steps", steps)))
 
 
 def curve_of_event(event: Any) -> PrivacyCurve:

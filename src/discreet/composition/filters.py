@@ -24,16 +24,13 @@ from typing import Literal, TypeAlias
 from discreet.errors import GuaranteeError
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, ProbabilisticDP, PureDP
 from discreet.laws.mechanism import Mechanism
+from discreet.numerics import exact
 
 __all__ = ["Cost", "Rule", "cost"]
 
 Rule: TypeAlias = Literal["pure", "basic", "zcdp"]
 #: (ε or ρ, δ), exact.
 Cost: TypeAlias = tuple[Fraction, Fraction]
-
-
-def _exact(value: float) -> Fraction:
-    return Fraction(repr(float(value)))
 
 
 def cost(rule: Rule, of: Guarantee | Mechanism) -> Cost:
@@ -46,10 +43,10 @@ def cost(rule: Rule, of: Guarantee | Mechanism) -> Cost:
     if isinstance(stated, ProbabilisticDP):
         stated = stated.as_approx()
     if isinstance(stated, ZCDP) and rule == "zcdp":
-        return _exact(stated.rho), Fraction(0)
+        return Fraction(exact(stated.rho)), Fraction(0)
     if isinstance(stated, PureDP | ApproxDP):
-        epsilon = _exact(stated.epsilon)
-        delta = _exact(stated.delta) if isinstance(stated, ApproxDP) else Fraction(0)
+        epsilon = Fraction(exact(stated.epsilon))
+        delta = Fraction(exact(stated.delta)) if isinstance(stated, ApproxDP) else Fraction(0)
         if rule == "zcdp":
             return epsilon**2 / (of.rho_divisor if isinstance(of, Mechanism) else 2), delta
         if rule == "basic" or delta == 0:

@@ -1,6 +1,6 @@
 """Gaussian releases: the loss of the whole plan is one normal law, L ~ N(ρ, 2ρ), ρ = Σ Δ²/2σ².
 
-Notation. s = √2ρ, a = (ε−ρ)/s, b = (ε+ρ)/s = a + s; φ, Φᶜ, R as in `discreet.laws.normal`.
+Notation. s = √2ρ, a = (ε−ρ)/s, b = (ε+ρ)/s = a + s; φ, Φᶜ, R as in `discreet.numerics`.
 
 Curve (Balle and Wang 2018, Thm 8). Since e^ε φ(b) = φ(a),
     δ(ε) = Φᶜ(a) − e^ε Φᶜ(b) = φ(a) (R(a) − R(b)),
@@ -19,9 +19,17 @@ from dataclasses import dataclass
 
 from discreet.composition import guesses
 from discreet.composition.curves import Sided
-from discreet.composition.loss import PrivacyLoss, newton, settle
+from discreet.composition.loss import PrivacyLoss
 from discreet.guarantees import Adjacency
-from discreet.laws.normal import gap, log_density, log_tail, mills, tail
+from discreet.numerics import (
+    log_normal_density,
+    log_normal_tail,
+    mills,
+    mills_fall,
+    newton,
+    normal_tail,
+    settle,
+)
 from discreet.rounding import up
 
 __all__ = ["GaussianLoss"]
@@ -41,7 +49,7 @@ def _fall(a: float, s: float) -> float:
     centre, half = a + s / 2, s / 2
     total = 0.0
     for node, weight in zip(_NODES, _WEIGHTS, strict=True):
-        total += weight * (gap(centre - half * node) + gap(centre + half * node))
+        total += weight * (mills_fall(centre - half * node) + mills_fall(centre + half * node))
     return total * half
 
 
@@ -75,11 +83,11 @@ class GaussianLoss(PrivacyLoss):
         a = (epsilon - self.rho) / s
         below = mills(a + s)
         if a < -2 and s > 0.5:
-            density = math.exp(log_density(a))
-            value = tail(a) - density * below
+            density = math.exp(log_normal_density(a))
+            value = normal_tail(a) - density * below
             return math.log(value), -density * below / value
         fall = _fall(a, s)
-        return log_density(a) + math.log(fall), -below / fall
+        return log_normal_density(a) + math.log(fall), -below / fall
 
     def _delta(self, epsilon: float) -> float:
         a = (epsilon - self.rho) / math.sqrt(2 * self.rho)
@@ -89,17 +97,19 @@ class GaussianLoss(PrivacyLoss):
         if self._delta(0.0) <= delta:
             return 0.0
         start = self.rho + math.sqrt(-4 * self.rho * math.log(delta))
-        return settle(self._delta, delta, newton(self._log_delta, delta, start))
+        # log δ is concave: from the second step on Newton's method comes down to the root.
+        root = newton(self._log_delta, start, target=math.log(delta), near=1e-15)
+        return settle(self._delta, delta, root)
 
     def _log_tail(self, x: float, sided: Sided) -> tuple[float, float]:
         """log P(|L| > x) and its derivative."""
         s = math.sqrt(2 * self.rho)
         a, b = (x - self.rho) / s, (x + self.rho) / s
-        value, density = log_tail(a), log_density(a)
+        value, density = log_normal_tail(a), log_normal_density(a)
         if sided == "one":
             return value, -math.exp(density - value) / s
         # Φᶜ(b)/Φᶜ(a), and φ(b)/φ(a) = e^{-x}: the lower side against the upper.
-        lower = math.exp(log_tail(b) - value)
+        lower = math.exp(log_normal_tail(b) - value)
         return value + math.log1p(lower), -math.exp(density - value) * (1 + math.exp(-x)) / (
             s * (1 + lower)
         )
@@ -113,7 +123,8 @@ class GaussianLoss(PrivacyLoss):
         if self.tail(0.0, sided) <= delta_prime:
             return 0.0
         start = self.rho + math.sqrt(2 * self.rho) * (1 + math.sqrt(-2 * math.log(delta_prime)))
-        root = newton(lambda x: self._log_tail(x, sided), delta_prime, start)
+        goal = math.log(delta_prime)
+        root = newton(lambda x: self._log_tail(x, sided), start, target=goal, near=1e-15)
         return settle(lambda x: self.tail(x, sided), delta_prime, root)
 
     def _quantile(self, delta_prime: float, sided: Sided) -> float:

@@ -14,8 +14,8 @@ gives δ(ε) = 1 − e^ε (1 − δ(−ε)).
 Every δ and every ε returned is never below the true one. All this holds for a plan fixed before the
 first draw; for budgets chosen as one goes there are `discreet.composition.filters`.
 
-`one_step` and `two_step` bound the loss of a unit that is one or two neighbours away, outside an
-event of a given probability. Three strengths, each tighter than the one before:
+`one_step` bounds the loss outside an event of a given probability; of `steps(2)` it is that of a
+unit two neighbours away: a value changed for another. Three strengths, each tighter than the last:
 
 - *generic*: from the promise alone, pure DP, one (ε, δ), or ρ-zCDP; survives post-processing;
 - *curve*: the best point of the whole curve δ(ε) (`curves`); survives post-processing;
@@ -30,22 +30,25 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 
 from discreet.composition import guesses
 from discreet.composition.curves import (
+    Bound,
     CurvePoint,
     Sided,
     Strength,
     best_point,
     check_failure,
     check_sided,
+    fall_at,
+    least_along,
+    rise_at,
 )
-from discreet.composition.tails import Bound, fall_at, least_along, rise_at
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import Adjacency, ApproxDP, PrivacyCurve
+from discreet.numerics import bracket
 from discreet.rounding import up
 from discreet.words import say
 
@@ -55,12 +58,7 @@ __all__ = [
     "PrivacyLoss",
     "certain",
     "check_delta",
-    "first_below",
-    "newton",
-    "settle",
 ]
-
-_GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def _number(name: str, value: float) -> float:
@@ -77,48 +75,6 @@ def check_delta(value: float, name: str = "delta") -> float:
     if not 0 <= value <= 1:
         raise InputError("composition.outside_unit", name=name, value=value)
     return value
-
-
-def first_below(f: Callable[[float], float], target: float, low: float, high: float) -> float:
-    """Return x in (low, high] with f(x) ≤ target, within 2 ulps of the least; f is non-increasing.
-
-    f(high) ≤ target < f(low) is assumed. Plain bisection: what is returned is always an end at
-    which f was seen to be low enough.
-    """
-    for _ in range(2000):
-        middle = low + (high - low) / 2
-        if not low < middle < high or high - low <= 4e-16 * abs(high):
-            break
-        low, high = (low, middle) if f(middle) <= target else (middle, high)
-    return high
-
-
-def settle(f: Callable[[float], float], target: float, x: float) -> float:
-    """Return the given root of f = target, moved up by ulps until f ≤ target is seen to hold."""
-    step = 2e-16 * max(abs(x), 1e-300)
-    while f(x) > target:
-        x += step
-        step *= 2
-    return x
-
-
-def newton(step: Callable[[float], tuple[float, float]], target: float, x: float) -> float:
-    """Return the root of log f = log target by Newton's method from x; f must be log-concave.
-
-    `step(x)` is (log f, its derivative). A falling concave function lies below its tangents, so
-    from the second step on the iterates come down from above the root and cannot pass it.
-    """
-    log_target = math.log(target)
-    for _ in range(100):
-        value, slope = step(x)
-        move = (log_target - value) / slope
-        nearer = x + move
-        if nearer <= 0:
-            nearer = x / 2
-        if abs(nearer - x) <= 1e-15 * abs(x):
-            return nearer
-        x = nearer
-    return x
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,25 +196,14 @@ class PrivacyLoss(ABC):
         return min(self.largest(), self._quantile(delta_prime, sided))
 
     def _tail(self, x: float, sided: Sided) -> float:
-        """Markov's inequality on the curve: for any ε < x, δ(ε) ≥ (1 − e^{ε−x}) P(L > x).
+        """Markov's inequality on the curve, T(x) of `curves`.
 
         The other side weighs at most e^{-x} of the same bound, by symmetry (KSZ Thm 3.9).
         """
         if x <= 0:
             return 1.0
         sides = 1 + math.exp(-x) if sided == "two" else 1.0
-
-        def proved(share: float) -> float:
-            return up(sides * self.delta(x * share) / -math.expm1(x * (share - 1)))
-
-        low, high = 0.0, 1.0
-        best = proved(0.0)
-        for _ in range(32):  # golden section; every point visited is a valid bound
-            left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-            at_left, at_right = proved(left), proved(right)
-            best = min(best, at_left, at_right)
-            low, high = (low, right) if at_left <= at_right else (left, high)
-        return best
+        return up(sides * least_along(self.delta, x, rise_at))
 
     def _quantile(self, delta_prime: float, sided: Sided) -> float:
         high = 1.0
@@ -266,10 +211,8 @@ class PrivacyLoss(ABC):
             high *= 2
             if math.isinf(high):
                 return high
-        high = min(high, self.largest())
-        return first_below(
-            lambda x: self.tail(x, sided) if x < high else 0.0, delta_prime, 0.0, high
-        )
+        end = min(high, self.largest())
+        return bracket(lambda x: self.tail(x, sided) <= delta_prime, end, 0.0)[0]
 
     def curve(self) -> PrivacyCurve:
         """Return the whole δ(ε) as a guarantee."""
@@ -292,10 +235,6 @@ class PrivacyLoss(ABC):
         if point is None:
             raise GuaranteeError("composition.curve_above", name=self.name, delta=delta)
         return PointLoss(point)
-
-    def coarser(self) -> PrivacyLoss:
-        """Return the same on a coarser grid, where it is on one."""
-        return self
 
     def steps(self, m: int) -> PrivacyLoss:
         """Return the loss between data sets that are m neighbours apart.
@@ -324,12 +263,6 @@ class PrivacyLoss(ABC):
             raise InputError("composition.strength_unknown", strength=strength)
         return self._bounded(failure, sided, strength, hint)
 
-    def two_step(
-        self, failure: float, sided: str = "two", *, strength: Strength | None = None
-    ) -> LossBound:
-        """Return the bound on the loss of a unit two steps away: a value changed for another."""
-        return self.steps(2).one_step(failure, sided, strength=strength)
-
     def _bounded(
         self, failure: float, sided: str, strength: Strength | None, hint: float | None
     ) -> LossBound:
@@ -355,7 +288,7 @@ class PrivacyLoss(ABC):
         return best_point(self.delta, failure, sided, hint=hint)
 
     def chance_of_rise(self, x: float, least: PrivacyLoss | None = None) -> float:
-        """Return T(x) of `tails`: a bound of how often the loss is above x.
+        """Return T(x) of `curves`: a bound of how often the loss is above x.
 
         `least` is the loss of fewer steps, whose δ must not be above the one that is used.
         """

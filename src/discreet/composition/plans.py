@@ -42,11 +42,10 @@ from typing import TypeAlias
 
 from discreet.composition import theorems
 from discreet.composition.concentrated import ConcentratedLoss, ZCDPLoss
-from discreet.composition.curves import Sided, Strength
+from discreet.composition.curves import Bound, Sided, Strength
 from discreet.composition.gaussian import GaussianLoss
 from discreet.composition.loss import LeastLoss, LossBound, PrivacyLoss
 from discreet.composition.stated import PointLoss, loss_of_promise
-from discreet.composition.tails import Bound
 from discreet.composition.walk import WalkLoss
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import (
@@ -60,10 +59,11 @@ from discreet.guarantees import (
 )
 from discreet.laws.checks import whole
 from discreet.laws.mechanism import Mechanism, NormalLoss, TwoPoint
+from discreet.numerics import double_above
 from discreet.rounding import up
 from discreet.words import say
 
-__all__ = ["Part", "PlannedLoss", "Releases", "guarantee_of", "loss_of", "losses_of"]
+__all__ = ["Part", "PlannedLoss", "Releases", "guarantee_of", "loss_of"]
 
 Part: TypeAlias = Guarantee | Mechanism
 #: The theorem that an account comes from, None for laws and for ρ; and the account.
@@ -181,8 +181,7 @@ class Releases:
             else:
                 divisor = part.rho_divisor if isinstance(part, Mechanism) else 2
                 total += k * Fraction(stated.epsilon) ** 2 / divisor
-        value = float(total)
-        return value if Fraction(value) >= total else math.nextafter(value, math.inf)
+        return double_above(total)
 
     def loss(self, m: int = 1) -> PlannedLoss:
         """Return the privacy loss of m steps.
@@ -339,10 +338,6 @@ class PlannedLoss(PrivacyLoss):
         points = tuple((name, loss.fixed(delta)) for name, loss in self.accounts)
         return replace(self, accounts=points)
 
-    def coarser(self) -> PlannedLoss:
-        """Return the same on coarser grids."""
-        return replace(self, accounts=tuple((name, loss.coarser()) for name, loss in self.accounts))
-
     def largest(self) -> float:
         """The least of the largest."""
         return min((loss.largest() for loss in self._losses), default=math.inf)
@@ -439,12 +434,3 @@ def loss_of(
     """
     plan = Releases.of(parts, adjacency)
     return Releases(plan.parts, method, strength, delta, nonnegative, plan.asked).loss()
-
-
-def losses_of(
-    mechanism: Mechanism, times: Iterable[int], adjacency: str | None = None
-) -> list[PlannedLoss]:
-    """Return the privacy losses of `times` releases each, for a whole series of counts."""
-    losses = [loss_of((mechanism, k), adjacency=adjacency) for k in times]
-    # A long series on a coarser grid: as safe, 16 times faster.
-    return [loss.coarser() for loss in losses] if len(losses) > 32 else losses

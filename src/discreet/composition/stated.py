@@ -7,15 +7,8 @@ from dataclasses import dataclass
 
 from discreet.composition import guesses
 from discreet.composition.concentrated import ZCDPLoss
-from discreet.composition.curves import Strength, epsilon_prime
-from discreet.composition.loss import (
-    LossBound,
-    PrivacyLoss,
-    certain,
-    check_delta,
-    first_below,
-)
-from discreet.composition.tails import Bound
+from discreet.composition.curves import Bound, Strength, epsilon_prime
+from discreet.composition.loss import LossBound, PrivacyLoss, certain, check_delta
 from discreet.errors import GuaranteeError
 from discreet.guarantees import (
     ZCDP,
@@ -26,6 +19,7 @@ from discreet.guarantees import (
     ProbabilisticDP,
     PureDP,
 )
+from discreet.numerics import bracket
 from discreet.words import say
 
 __all__ = ["CurveLoss", "PointLoss", "loss_of_promise"]
@@ -147,7 +141,7 @@ class CurveLoss(PrivacyLoss):
                 return math.inf
         if self.stated.delta_at(low) <= delta:
             return low
-        return first_below(self.stated.delta_at, delta, low, high)
+        return bracket(lambda e: self.stated.delta_at(e) <= delta, high, low)[0]
 
     def curve(self) -> PrivacyCurve:
         """Return the curve itself."""

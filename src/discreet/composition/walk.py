@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING
 
 from discreet.composition import guesses
 from discreet.composition.curves import CurvePoint, Sided, best_rung, rung
-from discreet.composition.loss import PrivacyLoss, settle
+from discreet.composition.loss import PrivacyLoss
 from discreet.guarantees import Adjacency
-from discreet.laws.binomial import log_pmf
+from discreet.numerics import last_whole, log_binomial, settle
 from discreet.rounding import down, up
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _table(k: int, epsilon: float, depth: float) -> tuple[int, int, NDArray[np.f
     first, last = max(0, mode - reach), min(k, mode + reach)
     d = np.arange(first, last + 1, dtype=np.float64)
     if q > 1e-290:
-        logs = log_pmf(k, d, q, 1 / (1 + math.exp(-epsilon)))
+        logs = log_binomial(k, d, q, 1 / (1 + math.exp(-epsilon)))
     else:  # only d near 0 counts, where log Γ loses nothing
         logs = np.array([_plain_log(k, x, epsilon) for x in range(first, last + 1)])
     return first, mode, logs + _U * (64 + 8 * np.abs(logs) + 8 * np.abs(d - k * q))
@@ -144,7 +144,7 @@ class WalkLoss(PrivacyLoss):
         z = math.sqrt(max(0.0, -2 * math.log(max(target, _TINY))))
         last = self.times // 2 + 2
         guess = (self.times - self._about(0.85 * z) / self.step) / 2 + 1
-        return _last(lambda count: self._sum(count, "curve") <= target, 1, last, guess)
+        return last_whole(lambda count: self._sum(count, "curve") <= target, 1, last, guess)
 
     def _about(self, z: float) -> float:
         """The loss z standard deviations above its mean: where to look first."""
@@ -205,31 +205,8 @@ class WalkLoss(PrivacyLoss):
         """The least rung mε₀ ≥ 0 beyond which no more than δ' lies."""
         z = math.sqrt(max(0.0, -2 * math.log(2 * delta_prime))) - 0.5
         guess = self._about(z) / self.step
-        passed = _last(lambda m: exposed(m) > delta_prime, -1, self.times, guess)
+        passed = last_whole(lambda m: exposed(m) > delta_prime, -1, self.times, guess)
         return rung(passed + 1, self.step)
-
-
-def _last(holds: Callable[[int], bool], low: int, high: int, guess: float) -> int:
-    """The greatest n in [low, high) at which a condition holds that, once false, stays false.
-
-    It is taken to hold at `low` and to fail at `high`; steps that double away from a guess, then
-    halves.
-    """
-    n, stride = min(max(int(guess), low), high - 1), 1
-    rising = n == low or holds(n)
-    low, high = (n, high) if rising else (low, n)
-    while high - low > 1:
-        n = min(low + stride, high - 1) if rising else max(high - stride, low + 1)
-        stride *= 2
-        if holds(n) == rising:
-            low, high = (n, high) if rising else (low, n)
-            continue
-        low, high = (low, n) if rising else (n, high)
-        break
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
 
 
 def _above(k: int, step: float, epsilon: float) -> tuple[int, float]:

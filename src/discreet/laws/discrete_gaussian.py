@@ -21,6 +21,7 @@ from discreet.laws.checks import probability
 from discreet.laws.gaussian import OfSigma
 from discreet.laws.mechanism import DiscreteNormalLoss
 from discreet.laws.registry import Kind, register
+from discreet.numerics import last_whole, normal_tail
 from discreet.words import say
 
 __all__ = ["DiscreteGaussian"]
@@ -81,27 +82,21 @@ class DiscreteGaussian(OfSigma):
         if m <= 0:
             return 1 - self.tail(1 - m)
         if self.sigma > _MOST:
-            return 0.5 * math.erfc((m - 0.5) / (self.sigma * math.sqrt(2)))
+            return normal_tail((m - 0.5) / self.sigma)
         last = m + math.ceil(_REACH * self.sigma) + 2
         return math.fsum(self._weight(n) for n in range(m, last)) / self.normaliser
 
     def quantile(self, prob: float) -> int:
         """Smallest whole x with P(N ≤ x) ≥ prob."""
         prob = probability("prob", prob)
-        low, high = -math.ceil(40 * self.sigma) - 1, math.ceil(40 * self.sigma) + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.cdf(middle) >= prob else (middle, high)
-        return high
+        far = math.ceil(40 * self.sigma) + 1
+        return 1 + last_whole(lambda x: self.cdf(x) < prob, -far, far)
 
     def half_width(self, confidence: float = 0.95) -> int:
         """Smallest whole t with P(|N| ≤ t) ≥ confidence."""
         level = (1 - probability("confidence", confidence)) / 2
-        low, high = -1, math.ceil(40 * self.sigma) + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.tail(middle + 1) <= level else (middle, high)
-        return high
+        far = math.ceil(40 * self.sigma) + 1
+        return 1 + last_whole(lambda t: self.tail(t + 1) > level, -1, far)
 
     def explain(self) -> str:
         """Say in one sentence what the noise does."""

@@ -20,8 +20,8 @@ from typing import Self
 from discreet.guarantees import ZCDP
 from discreet.laws.checks import positive, probability
 from discreet.laws.mechanism import Noise, NormalLoss
-from discreet.laws.normal import tail, upper_point
 from discreet.laws.registry import Kind, register
+from discreet.numerics import normal_tail, upper_normal
 from discreet.rounding import up
 from discreet.words import say
 
@@ -89,19 +89,19 @@ class Gaussian(OfSigma):
 
     def tail(self, t: float) -> float:
         """P(N ≥ t), which is P(N ≤ −t), for any t."""
-        return tail(t / self.sigma)
+        return normal_tail(t / self.sigma)
 
     def quantile(self, prob: float) -> float:
         """The x with P(N ≤ x) = prob, by bisection on the tail."""
         prob = probability("prob", prob)
         if prob == 0.5:
             return 0.0
-        side = upper_point(min(prob, 1 - prob)) * self.sigma
+        side = upper_normal(min(prob, 1 - prob)) * self.sigma
         return side if prob > 0.5 else -side
 
     def half_width(self, confidence: float = 0.95) -> float:
         """The t with P(|N| ≤ t) = confidence, by bisection on the tail."""
-        return upper_point((1 - probability("confidence", confidence)) / 2) * self.sigma
+        return upper_normal((1 - probability("confidence", confidence)) / 2) * self.sigma
 
     def explain(self) -> str:
         """Say in one sentence what the noise does."""

@@ -36,6 +36,7 @@ __all__ = [
     "NormalLoss",
     "StepsLoss",
     "TwoPoint",
+    "distance_across",
 ]
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
@@ -194,3 +195,14 @@ class Noise(Mechanism):
         if self.whole_numbers:
             return self.tail(whole("distance", distance))
         return self.tail(positive("distance", distance))
+
+
+def distance_across(count: int, limit: int) -> int:
+    """Return how far noise must carry a true count to publish it on the other side of a limit.
+
+    A count is on one side where it is above the limit, on the other where it is at it or below.
+
+    >>> [distance_across(count, 24) for count in (25, 24, 20)]
+    [1, 1, 5]
+    """
+    return count - limit if count > limit else limit - count + 1

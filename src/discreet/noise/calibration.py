@@ -24,6 +24,7 @@ import math
 from fractions import Fraction
 
 from discreet.errors import InputError
+from discreet.numerics import double_above
 
 __all__ = ["WIDEST", "gaussian_scale", "keep_probability", "laplace_scale", "selection_scale"]
 
@@ -45,10 +46,9 @@ def _budget(name: str, value: float) -> Fraction:
 def _ceiling(exact: Fraction) -> float:
     """Return the least float at or above a positive rational."""
     try:
-        nearest = exact.numerator / exact.denominator
+        return double_above(exact)
     except OverflowError:
         raise InputError("noise.scale_overflow") from None
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
 def laplace_scale(l1: int | Fraction, epsilon: float) -> float:

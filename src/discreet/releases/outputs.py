@@ -22,13 +22,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, InputError, InternalError
-from discreet.ledger import Ledger
 from discreet.ledger.private import private_folder
-from discreet.releases.tables import Table
 from discreet.words import say as text
+
+if TYPE_CHECKING:
+    from discreet.ledger import Ledger
+    from discreet.releases.tables import Table
 
 __all__ = [
     "FILES",

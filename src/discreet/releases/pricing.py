@@ -28,6 +28,7 @@ from discreet.laws.discrete_gaussian import DiscreteGaussian
 from discreet.laws.gaussian import Gaussian
 from discreet.laws.geometric import Geometric
 from discreet.noise.calibration import gaussian_scale, laplace_scale
+from discreet.numerics import bracket, float_up
 from discreet.releases.statistics.base import Part, Within
 from discreet.rounding import down
 from discreet.words import say
@@ -239,12 +240,7 @@ def _through_rho(
 
 def _largest_rho(epsilon: float, delta: float) -> float:
     """Return a ρ whose tight conversion stays within (ε, δ), below the largest by 1e-12."""
-    low, high = 0.0, epsilon
-    for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if zcdp_delta(middle, epsilon) <= delta else (low, middle)
+    low, _ = bracket(lambda rho: zcdp_delta(rho, epsilon) <= delta, 0.0, epsilon, halvings=200)
     if low == 0:
         raise SpecError("releases.price.no_gaussian", epsilon=epsilon, delta=delta)
     return down(low)
@@ -258,7 +254,7 @@ def _spread(calls: Sequence[Priced]) -> float:
 def _epsilon_charge(calls: Sequence[Priced], spent: float, adjacency: Adjacency) -> Guarantee:
     delta = sum((_exact(c.asked.threshold.delta) for c in calls if c.asked.threshold), Fraction(0))
     if delta:
-        return ApproxDP(spent, _above(delta), adjacency=adjacency)
+        return ApproxDP(spent, float_up(delta), adjacency=adjacency)
     return PureDP(spent, adjacency=adjacency)
 
 
@@ -269,7 +265,9 @@ def _rho_charges(
     keys = [call for call in calls if call.asked.threshold]
     if not keys:
         return (ZCDP(spent, adjacency=adjacency),)
-    rest = _above(sum((_exact(c.rho or 0.0) for c in calls if not c.asked.threshold), Fraction(0)))
+    rest = float_up(
+        sum((_exact(c.rho or 0.0) for c in calls if not c.asked.threshold), Fraction(0))
+    )
     found: list[Guarantee] = [
         ApproxDP(call.epsilon or 0.0, call.asked.threshold.delta, adjacency=adjacency)
         for call in keys
@@ -292,14 +290,7 @@ def _split(
     for a in asked:
         exact = needs[id(a)] if a.within else (total - bought) * a.weight / weights
         calls.append(_priced(a, _below(exact), currency, mechanism))
-    return tuple(calls), budget if weights else _above(bought)
-
-
-def _above(exact: Fraction) -> float:
-    nearest = exact.numerator / exact.denominator
-    while Fraction(repr(nearest)) < exact:
-        nearest = math.nextafter(nearest, math.inf)
-    return nearest
+    return tuple(calls), budget if weights else float_up(bought)
 
 
 def _priced(asked: Asked, amount: float, currency: Currency, mechanism: str) -> Priced:
@@ -336,10 +327,7 @@ def _least(enough: Callable[[float], bool], asked: Asked) -> float:
         high *= 2
         if high > 1e9:
             raise SpecError("releases.price.no_accuracy", statistic=asked.statistic)
-    low = high / 2
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+    high, _ = bracket(enough, high, high / 2, relative=1e-9)
     # To ten digits upward: a price that a person can read, and past any later rounding down.
     return float(f"{high * (1 + 1e-9):.10g}")
 

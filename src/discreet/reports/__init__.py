@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.reports.worries import worry as worry
 
 _HOME = {
+    "Deployments": "published",
     "Report": "folder",
     "Deployments": "published",
     "Statement": "facts",

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.beliefs import bounds
 from discreet.beliefs.belief import Assumptions, Sided, Strength, assumptions_for
@@ -32,6 +32,7 @@ from discreet.errors import GuaranteeError, InputError
 from discreet.frames import Tabular, columns_from, html_table
 from discreet.guarantees import Adjacency, PureDP
 from discreet.laws.checks import whole
+from discreet.numerics import last_whole
 from discreet.promises.keys import PRIORS, promise_from, shape_keys
 from discreet.promises.promise import Promise, PromiseLike
 from discreet.rounding import decimal_up, up
@@ -172,12 +173,13 @@ def horizon(
     parts = Releases(((one, 1),), method, strength, delta, nonnegative)
     watched = _Watched.of(asked, parts, before)
     first = watched.after(1)
-    if math.isinf(first.shown) and (limited is None or first.excess > 0):
+    if math.isinf(first.shown) and (limited is None or first.kept.excess > 0):
         raise GuaranteeError("series.one_spends_all", confidence=watched.promise.confidence)
     look = _Look(watched, upto, ceiling)
     steps, passed = look.at_every() if most is None else look.at_some(most)
-    final, sure = watched.after(steps[-1].k), watched.promise
-    certain = final.failure == 0 and not math.isinf(final.shown) and not sure.on_average
+    last, sure = watched.after(steps[-1].k), watched.promise
+    final = last.kept
+    certain = final.failure == 0 and not math.isinf(last.shown) and not sure.on_average
     return Horizon(
         releases=passed,
         series=tuple(steps),
@@ -281,20 +283,14 @@ def _pointed_to(best: dict[int, float], k: int) -> float | None:
     return best[one] * math.pow(k / one, min(2.0, max(0.0, power)))
 
 
-@dataclass(frozen=True, slots=True)
-class _After:
+class _After(NamedTuple):
     """What is known after k releases: `shown` bounds the loss that the belief is shown from.
 
     `guess` is how often the best guess is right, and how often it was beforehand.
     """
 
     shown: float
-    excess: float
-    failure: float
-    strength: Strength
-    survives: bool
-    method: str
-    note: str | None = None
+    kept: Kept
     guess: tuple[float, float] | None = None
 
 
@@ -362,16 +358,8 @@ class _Watched:
             if bound.point is not None and k:
                 self._best[k] = bound.point[0]
             loss = bound.epsilon_prime
-            excess = math.inf if math.isinf(loss) else self.alone.excess(loss)
-            return _After(
-                loss,
-                excess,
-                bound.failure,
-                bound.strength,
-                bound.survives,
-                bound.method,
-                bound.note or self.alone.note(wanted),
-            )
+            found = self.alone.judged(bound, wanted)
+            return _After(loss, replace(found, excess=math.inf) if math.isinf(loss) else found)
         total = plan.loss()
         by_law = plan.strength if plan.by_law else None
         found = kept(self.promise, self.limits, total, strength=by_law)
@@ -381,16 +369,7 @@ class _Watched:
             before = {part.box.q1 for _, part in self.promise.parts}
             rates = ((related.right_guess(q), q) for q in before)
             guess = max(rates, key=lambda pair: pair[0] - pair[1])
-        return _After(
-            shown,
-            found.excess,
-            found.failure,
-            found.strength,
-            found.survives,
-            found.method,
-            found.note,
-            guess,
-        )
+        return _After(shown, found, guess)
 
     def _shown(self, plan: Releases, found: Kept) -> float:
         """The larger of a and b/2, which share what may fail in a direction."""
@@ -419,15 +398,15 @@ class _Watched:
         if found.guess is not None:
             after, before = found.guess
             posterior = None if self.prior is None else after
-            return Step(k, posterior, after - before, largest, found.excess)
+            return Step(k, posterior, after - before, largest, found.kept.excess)
         if math.isinf(largest):
-            return Step(k, None if self.prior is None else 1.0, 1.0, largest, found.excess)
+            return Step(k, None if self.prior is None else 1.0, 1.0, largest, found.kept.excess)
         if about == "membership":
             posterior = None
             if self.prior is not None:
                 posterior = bounds.posterior(largest, self.prior.p).upper
             difference = bounds.differences(largest, None).upper
-            return Step(k, posterior, difference, largest, found.excess)
+            return Step(k, posterior, difference, largest, found.kept.excess)
         central = self.promise.adjacency is Adjacency.ADD_REMOVE
         # A value: one loss between two values, the two steps themselves where `alone` says so.
         across = largest if not central or self.alone is not None else 2 * largest
@@ -438,7 +417,7 @@ class _Watched:
             ratio = bounds.ratio(loss, self.prior, where)[1]
             posterior = min(1.0, up(self.prior.pq * ratio))
         difference = bounds.differences(across, None).upper
-        return Step(k, posterior, difference, largest, found.excess)
+        return Step(k, posterior, difference, largest, found.kept.excess)
 
 
 @dataclass(frozen=True, slots=True)
@@ -471,7 +450,7 @@ class _Look:
         if self._spent_already():
             return [self.watched.step(0, self.watched.after(0).shown)], 0
         around = self._around(self.ceiling if self.upto is None else self.upto)
-        passed = None if around is None else self._first(*around)
+        passed = None if around is None else 1 + last_whole(lambda k: not self._over(k), *around)
         last = self.upto or passed or min(_SHOWN, self.ceiling)
         return list(self._walk(_spread(last, most, passed))), passed
 
@@ -479,7 +458,7 @@ class _Look:
         return self.watched.spent is not None and self._over(0)
 
     def _over(self, k: int) -> bool:
-        return self.watched.after(k).excess > 0
+        return not self.watched.after(k).kept.kept
 
     def _around(self, reach: int) -> tuple[int, int] | None:
         """Two numbers of releases, the first seen to keep the promise and the second to pass."""
@@ -489,16 +468,6 @@ class _Look:
                 return None
             kept, k = k, min(2 * k, reach)
         return kept, k
-
-    def _first(self, kept: int, over: int) -> int:
-        """The first number that passes; the one before it was seen not to."""
-        while over - kept > 1:
-            middle = (kept + over) // 2
-            if self._over(middle):
-                over = middle
-            else:
-                kept = middle
-        return over
 
     def _walk(self, places: Iterable[int]) -> Iterator[Step]:
         """The beliefs after so many releases; a bound never falls."""

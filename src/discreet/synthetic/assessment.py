@@ -31,6 +31,7 @@ import numpy as np
 from discreet.errors import InputError
 from discreet.frames import Tabular, columns_from, html_grid
 from discreet.guarantees import PureDP, finite_or_null, parameters
+from discreet.numerics import double_above
 from discreet.releases.engines import opened
 from discreet.synthetic import files
 from discreet.synthetic.cells import Cells, Distances, distances
@@ -487,9 +488,7 @@ def _chosen(
 
 def _all_of(epsilons: Sequence[float], candidates: int) -> float:
     """Return the ε of all candidates together: the exact sum, rounded up to a float."""
-    exact = sum(map(Fraction, epsilons)) * candidates
-    total = float(exact)
-    return total if Fraction(total) >= exact else math.nextafter(total, math.inf)
+    return double_above(sum(map(Fraction, epsilons), Fraction(0)) * candidates)
 
 
 def _searched(

@@ -27,9 +27,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from discreet.errors import PolicyError, SpecError
+from discreet.errors import PolicyError
 from discreet.releases.keys import public_keys, refuse_unit_column
-from discreet.releases.models import Keys, NamesOrOne, key_text
+from discreet.releases.models import Keys, NamesOrOne, key_text, refusal
 from discreet.releases.spec import Budget, InFolder, Protect, Publication, written
 from discreet.synthetic.cells import Cells
 from discreet.words import say
@@ -128,21 +128,11 @@ def _validated(mapping: dict[str, Any], folder: Path) -> SyntheticSpec:
     try:
         spec = SyntheticSpec.model_validate(mapping)
     except ValidationError as error:
-        raise SpecError(_sentence(error)) from None
+        raise refusal(
+            error, unknown="synthetic.spec.unknown_key", missing="synthetic.spec.missing_key"
+        ) from None
     spec._folder = folder.resolve()
     return spec
-
-
-def _sentence(error: ValidationError) -> str:
-    """Say the first fault in one sentence: where, what, and the rule."""
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(map(str, first["loc"])) or say("synthetic.spec.whole_spec")
-    if first["type"] == "extra_forbidden":
-        return say("synthetic.spec.unknown_key", where=where)
-    if first["type"] == "missing":
-        return say("synthetic.spec.missing_key", where=where)
-    message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
-    return f"{where}: {message[:1].lower()}{message[1:]}."
 
 
 def json_schema() -> dict[str, Any]:

@@ -36,6 +36,9 @@ class _Filling(Formatter):
     def __init__(self, plural: Callable[[int], int]) -> None:
         self._plural = plural
 
+    def parse(self, format_string: str) -> Any:
+        return _pieces(format_string)
+
     def format_field(self, value: Any, format_spec: str) -> Any:
         if "|" not in format_spec:
             return super().format_field(value, format_spec)
@@ -44,8 +47,16 @@ class _Filling(Formatter):
         return form.replace("#", f"{value:,}")
 
 
+@cache
+def _pieces(text: str) -> tuple[tuple[str, str | None, str | None, str | None], ...]:
+    """Return a format string in pieces; the texts are few, and each is filled often."""
+    return tuple(Formatter().parse(text))
+
+
 def fill(text: str, plural: Callable[[int], int], /, **values: Any) -> str:
     """Return a text with its values filled in."""
+    if "{" not in text and "}" not in text:
+        return text
     return _Filling(plural).vformat(text, (), values)
 
 
@@ -73,13 +84,7 @@ class Catalogue:
 
     def entry(self, name: str) -> Any:
         """Return what stands under a dotted name: a text, a list or a table of them."""
-        room, *steps = name.split(".")
-        place: Any = _read(self.folder / f"{room}.toml")
-        if place is None:
-            place, steps = _read(self.folder / "general.toml"), [room, *steps]
-        for step in steps:
-            place = place[step]
-        return place
+        return _entry(self.folder, name)
 
     def has(self, name: str) -> bool:
         """Return whether there is anything under a dotted name."""
@@ -109,6 +114,17 @@ def _rule(condition: str) -> Callable[[int], int]:
 
 
 @cache
+def _entry(folder: Path, name: str) -> Any:
+    room, *steps = name.split(".")
+    place: Any = _read(folder / f"{room}.toml")
+    if place is None:
+        place, steps = _read(folder / "general.toml"), [room, *steps]
+    for step in steps:
+        place = place[step]
+    return place
+
+
+@cache
 def _read(path: Path) -> Mapping[str, Any] | None:
     import tomllib
 
@@ -133,13 +149,18 @@ def catalogue(language: str | None = None) -> Catalogue:
 
     As with gettext, a language of the environment that has no texts is answered in English.
     """
-    known = languages()
-    if language is None:
-        wished = os.environ.get("DISCREET_LANGUAGE", "en")
-        language = wished if wished in known else "en"
+    wished = os.environ.get("DISCREET_LANGUAGE", "en") if language is None else language
+    return _catalogue(_TEXTS, wished, language is None)
+
+
+@cache
+def _catalogue(folder: Path, language: str, or_english: bool) -> Catalogue:
+    known = _languages(folder)
     if language not in known:
-        raise ValueError(f"language is {language!r}; there are texts in: {', '.join(known)}.")
-    return Catalogue(language, _TEXTS / language)
+        if not or_english:
+            raise ValueError(f"language is {language!r}; there are texts in: {', '.join(known)}.")
+        language = "en"
+    return Catalogue(language, folder / language)
 
 
 def say(name: str, /, **values: Any) -> str:

@@ -5,10 +5,9 @@ Its one door is `on_grid`; NumPy is loaded when this is imported, and by nothing
 | file          | holds                                                                     |
 |---------------|---------------------------------------------------------------------------|
 | `ingredients` | the losses of each mechanism, put on a grid on the safe side              |
-| `loss`        | δ(ε) of all of them, by a tilted transform                                |
+| `loss`        | δ(ε) of all of them, by a tilted transform; the exact one of categories   |
 | `transforms`  | each loss's transform in closed form, with its rounding error             |
 | `law`         | P(L > x) of all of them, by inversion                                     |
-| `categories`  | the exact bound for randomized response over many categories              |
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from discreet.composition.grid.categories import CategoryLoss
 from discreet.composition.grid.ingredients import (
     Atoms,
     Categories,
@@ -27,7 +25,7 @@ from discreet.composition.grid.ingredients import (
     Steps,
     TwoPoints,
 )
-from discreet.composition.grid.loss import GridLoss
+from discreet.composition.grid.loss import CategoryLoss, GridLoss
 from discreet.guarantees import Adjacency, PureDP
 from discreet.laws.mechanism import (
     CategoriesLoss,

@@ -51,8 +51,8 @@ from discreet.composition.grid.ingredients import (
     TwoPoints,
 )
 from discreet.composition.grid.transforms import Transform, cumulants, fast_size, transform
-from discreet.composition.loss import first_below
 from discreet.composition.walk import WalkLoss
+from discreet.numerics import bracket, last_whole, newton
 
 if TYPE_CHECKING:
     from discreet.composition.grid.loss import GridLoss
@@ -95,12 +95,10 @@ def quantile(loss: GridLoss, delta_prime: float, sided: Sided) -> float:
     high, stride = low + 1, 1
     while not below(end(high)):
         low, high, stride = high, high + stride, 2 * stride
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if below(end(middle)) else (middle, high)
+    low = last_whole(lambda bucket: not below(end(bucket)), low, high)
     if low == floor and below(0.0):
         return 0.0
-    return first_below(lambda x: 0.0 if below(x) else 1.0, 0.5, end(low), min(largest, end(high)))
+    return bracket(below, min(largest, end(low + 1)), end(low))[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,20 +177,10 @@ def _most(loss: GridLoss) -> float:
     return most
 
 
-def _solved(loss: GridLoss, excess: Callable[[float], tuple[float, float, bool]]) -> float:
-    """The θ at which a falling function is 0: Newton's method in a bracket, until near enough."""
-    low, high = 0.0, _most(loss)
-    theta = min(high, 1 / (2 * _frame(loss)[1]))
-    for _ in range(60):
-        value, slope, enough = excess(theta)
-        if enough:
-            break
-        low, high = (theta, high) if value > 0 else (low, theta)
-        if high - low < 1e-3 * high:
-            break
-        nearer = theta - value / slope if slope < 0 else low
-        theta = nearer if low < nearer < high else (low + high) / 2
-    return theta
+def _solved(loss: GridLoss, missing: Callable[[float], tuple[float, float]]) -> float:
+    """The θ at which a rising function is 0, or near enough."""
+    most = _most(loss)
+    return newton(missing, min(most, 1 / (2 * _frame(loss)[1])), 0.0, most, width=1e-3)
 
 
 def _saddle(loss: GridLoss, x: float) -> float:
@@ -201,11 +189,11 @@ def _saddle(loss: GridLoss, x: float) -> float:
     if x <= mean:
         return 0.0
 
-    def excess(theta: float) -> tuple[float, float, bool]:
+    def missing(theta: float) -> tuple[float, float]:
         _, mean, variance = cumulants(loss.ingredients, theta + 0.5)
-        return x - mean, -variance, abs(x - mean) < 0.05 * unit
+        return (mean - x if abs(mean - x) >= 0.05 * unit else 0.0), variance
 
-    return _solved(loss, excess)
+    return _solved(loss, missing)
 
 
 def _log_tail(loss: GridLoss, theta: float) -> tuple[float, float, float]:
@@ -219,11 +207,11 @@ def _guess(loss: GridLoss, delta_prime: float) -> float:
     """Where T is about δ'."""
     goal = math.log(delta_prime)
 
-    def excess(theta: float) -> tuple[float, float, bool]:
+    def missing(theta: float) -> tuple[float, float]:
         value, _, variance = _log_tail(loss, theta)
-        return value - goal, -theta * variance, abs(value - goal) < 0.05
+        return (goal - value if abs(goal - value) >= 0.05 else 0.0), theta * variance
 
-    return _log_tail(loss, _solved(loss, excess))[1] if delta_prime < 0.4 else _frame(loss)[0]
+    return _log_tail(loss, _solved(loss, missing))[1] if delta_prime < 0.4 else _frame(loss)[0]
 
 
 def _period(loss: GridLoss, theta: float, x: float, goal: float) -> float:

@@ -17,30 +17,40 @@ P_θ there:
 
 The step is chosen so that the grid's own variance moves ε by about 4e-8 at most, and so that the
 atoms of the mechanisms fall on grid points where a common step allows (then they cost nothing).
+
+k equal randomized responses over K > 2 categories have an exact bound as well. Each answer has loss
++ε, −ε or 0 (another category), so after j answers that the change touches the loss is S_j ε, S_j a
+lazy walk, and a change may touch any j ≤ k of the answers. max over j ≤ k of P(|S_j| > m) is taken
+by computing every one of them: j convolutions with three positive numbers, sums of positive terms,
+raised by their rounding error.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from discreet.composition.curves import Sided
+from discreet.composition.curves import Sided, rung
 from discreet.composition.grid import law
-from discreet.composition.grid.ingredients import Ingredient, Reals
+from discreet.composition.grid.ingredients import Atoms, Categories, Ingredient, Reals
 from discreet.composition.grid.transforms import cumulants, fast_size
-from discreet.composition.loss import PrivacyLoss, settle
+from discreet.composition.loss import PrivacyLoss
+from discreet.errors import GuaranteeError
 from discreet.guarantees import Adjacency
+from discreet.numerics import last_whole, newton, settle
 from discreet.rounding import down, up
 
-__all__ = ["GridLoss"]
+__all__ = ["CategoryLoss", "GridLoss"]
 
 _U = 2.0**-53
 _TINY = 5e-324
 _CHUNK = 8192  # frequencies at a time: what is worked on stays in the cache
 _MOVES = 4e-8  # how far the grid may move ε, where `resolution` allows
+_MOST = 4096
+_SMALLEST = 1e-280  # below, probabilities would be subnormal
 _LEAST = 1e-100  # below, squares of the losses would underflow
 
 
@@ -58,10 +68,6 @@ class GridLoss(PrivacyLoss):
     name: str = "mixed releases"
     resolution: int = 1 << 17
     law_known: bool = True
-
-    def coarser(self) -> GridLoss:
-        """Return the same with smaller transforms: as safe, 16 times faster."""
-        return replace(self, resolution=1 << 13)
 
     def largest(self) -> float:
         """The sum of the largest losses."""
@@ -126,35 +132,30 @@ def _bucket(loss: GridLoss, epsilon: float) -> int:
 def _tilt_at(loss: GridLoss, epsilon: float) -> float:
     """The tilt λ ≥ ½ under which the mean loss is ε, roughly; bounded where ε nears the largest."""
     mean, sd = _centre(loss)
-    low, high = 0.5, 0.5 + 60 / sd
-    tilt = min(high, 0.5 + max(0.0, epsilon - mean) / sd**2)
-    for _ in range(60):
+    high = 0.5 + 60 / sd
+
+    def excess(tilt: float) -> tuple[float, float]:
         _, mean, variance = cumulants(loss.ingredients, tilt)
-        if abs(mean - epsilon) < 0.01 * sd or high - low < 1e-3 * high:
-            break
-        low, high = (tilt, high) if mean < epsilon else (low, tilt)
-        nearer = tilt + (epsilon - mean) / max(variance, 1e-300)
-        tilt = nearer if low < nearer < high else (low + high) / 2
-    return tilt
+        return (mean - epsilon if abs(mean - epsilon) >= 0.01 * sd else 0.0), max(variance, 1e-300)
+
+    start = min(high, 0.5 + max(0.0, epsilon - mean) / sd**2)
+    return newton(excess, start, 0.5, high, width=1e-3)
 
 
 def _saddle_epsilon(loss: GridLoss, delta: float) -> float:
     """The ε of the saddle-point approximation to δ: where to look first."""
     sd, goal = _centre(loss)[1], math.log(delta)
-    low, high = 0.5, 0.5 + 60 / sd
-    tilt = 0.5 + min(60.0, math.sqrt(-2 * goal)) / sd / 1.2
-    mean = 0.0
-    for _ in range(40):
+
+    def missing(tilt: float) -> tuple[float, float]:
         k, mean, variance = cumulants(loss.ingredients, tilt)
         theta = tilt - 0.5
         away = math.log(1 + theta * (theta + 1) * math.sqrt(2 * math.pi * variance))
-        excess = k - theta * mean - away - goal
-        if abs(excess) < 0.02 or high - low < 1e-3 * high:
-            break
-        low, high = (tilt, high) if excess > 0 else (low, tilt)
-        nearer = tilt + excess / max(theta * variance, 1e-300)
-        tilt = nearer if low < nearer < high else (low + high) / 2
-    return max(0.0, mean)
+        value = goal - (k - theta * mean - away)
+        return (value if abs(value) >= 0.02 else 0.0), max(theta * variance, 1e-300)
+
+    start = 0.5 + min(60.0, math.sqrt(-2 * goal)) / sd / 1.2
+    tilt = newton(missing, start, 0.5, 0.5 + 60 / sd, width=1e-3)
+    return max(0.0, cumulants(loss.ingredients, tilt)[1])
 
 
 @lru_cache(maxsize=256)
@@ -267,13 +268,12 @@ class _Window:
 
     def epsilon(self, target: float) -> float:
         """An ε between `low` and `high` with δ(ε) about the target, which lies between theirs."""
-        start, stop = self._above(self.low), self._above(self.high)
-        while stop - start > 1:
-            middle = (start + stop) // 2
-            enough = self.delta((self.first + middle) * self.h) <= target
-            start, stop = (start, middle) if enough else (middle, stop)
-        # on the stretch below the lower of the points that is low enough
-        m = start if self.delta((self.first + start) * self.h) <= target else stop
+
+        def above(m: int) -> bool:
+            return self.delta((self.first + m) * self.h) > target
+
+        # on the stretch below the first of the points that is low enough
+        m = 1 + last_whole(above, self._above(self.low) - 1, self._above(self.high))
         wanted = (target - self.missed) / self.scale - float(self.d[m])
         share = wanted / float(self.q[m]) if self.q[m] > 0 else 0.0
         guess = (self.first + m) * self.h + math.log1p(-min(max(share, 0.0), 1 - 1e-12))
@@ -345,3 +345,45 @@ def _window(loss: GridLoss, bucket: int) -> _Window:
     exact = abs(k) + theta * centre
     scale = math.exp(k - theta * centre) * (1 + _U * (4 * len(p) + 64 + 8 * exact + 8 * releases))
     return _Window(low, high, h, first, d, q, scale, missed)
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryLoss(GridLoss):
+    """The loss of equal randomized responses over K > 2 categories."""
+
+    exact_proved = True
+
+    def _exact_epsilon(self, delta_prime: float, sided: Sided) -> float:
+        of = _only(self.ingredients[0])
+        if of.times > _MOST:
+            raise GuaranteeError("composition.exact_too_many", name=self.name, most=_MOST)
+        if delta_prime < _SMALLEST:
+            return self.largest()
+        worst = _worst_tails(of, sided)
+        return rung(int(np.argmax(worst <= delta_prime)), of.epsilon)
+
+
+def _only(part: Ingredient) -> Categories:
+    if not isinstance(part, Atoms) or not isinstance(part.of, Categories):
+        raise GuaranteeError("composition.not_categories_alone")
+    return part.of
+
+
+@lru_cache(maxsize=16)
+def _worst_tails(of: Categories, sided: Sided) -> Reals:
+    """max over j ≤ k of P(|S_j| > m), or P(S_j > m), for m = 0 … k; never below."""
+    down, stay, up = of.law()[1].tolist()
+    k = of.times
+    law = np.zeros(2 * k + 1)
+    law[k] = 1.0
+    worst = np.zeros(k + 1)
+    for _ in range(k):
+        moved = stay * law
+        moved[1:] += up * law[:-1]
+        moved[:-1] += down * law[1:]
+        law = moved
+        above = np.append(np.cumsum(law[:k:-1])[::-1], 0.0)  # P(S > m), m = 0 … k
+        if sided == "two":
+            above += np.append(np.cumsum(law[:k])[::-1], 0.0)
+        np.maximum(worst, above, out=worst)
+    return worst * (1 + 2.0**-53 * (16 * k + 64))

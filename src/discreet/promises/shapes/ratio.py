@@ -96,12 +96,12 @@ def _fall_at(ratio: float, p: float, box: Box) -> Solved:
     if ratio > _PLENTY:  # D is at most u²
         return fallen(math.log(_PLENTY) / 2, math.inf, p, q, box)
     guess = 2 * more / (2 * A + B + math.sqrt((2 * A + B) ** 2 + 4 * A * more))
-    exact_p, exact_q, exact_r = Fraction(p), Fraction(q), Fraction(ratio)
+    exact_p, exact_q = Fraction(p), Fraction(q)
+    linear, square, most = 1 - exact_p, exact_p * (1 - exact_q), Fraction(ratio) - exact_p * exact_q
 
     def keeps(v: float) -> bool:
         u = 1 + Fraction(v)
-        D = exact_p * exact_q + u * u * (1 - exact_q) * exact_p + u * (1 - exact_p)
-        return exact_r >= D
+        return most >= u * (linear + u * square)
 
     # From the guess, one v that is seen to keep the promise and one that is seen to break it.
     low = high = guess

@@ -58,6 +58,17 @@ class Number:
         return self.high - self.low + 1
 
     @property
+    def ends(self) -> tuple[float, float, float]:
+        """The value that weighs most, one that weighs little, and one far outside."""
+        step, width = float(self.resolution), self.high - self.low
+        few = min(3, width)
+        if abs(self.high) >= abs(self.low):
+            most, little, away = self.high, self.low + few, 9 * width
+        else:
+            most, little, away = self.low, self.high - few, -9 * width
+        return most * step, little * step, most * step + away * step
+
+    @property
     def script(self) -> str:
         """The field in a script for OpenDP (`noise.standalone`)."""
         return f"multiple({self.column!a}, {self.low}, {self.high}, {float(self.resolution)!r})"
@@ -74,6 +85,13 @@ class Bins:
     def size(self) -> int:
         """How many places there are."""
         return len(self.edges) - 1
+
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """The value that weighs most, one that weighs little, and one far outside."""
+        low, high = self.edges[0], self.edges[-1]
+        most, little = (self.edges[-2] + high) / 2, (low + self.edges[1]) / 2
+        return most, little, high + 9 * (high - low)
 
     @property
     def script(self) -> str:
@@ -94,6 +112,11 @@ class Labels:
         return len(self.labels)
 
     @property
+    def ends(self) -> tuple[str, str, str]:
+        """The value that weighs most, one that weighs little, and one far outside."""
+        return self.labels[0], self.labels[-1], "not a label"
+
+    @property
     def script(self) -> str:
         """The field in a script for OpenDP (`noise.standalone`)."""
         return f"label({self.column!a}, {list(self.labels)!a})"
@@ -112,6 +135,11 @@ class Steps:
     step: float
     size: int
     cap: float
+
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """The value that weighs most, one that weighs little, and one far outside."""
+        return self.cap, self.start, self.cap * 10
 
     @property
     def script(self) -> str:

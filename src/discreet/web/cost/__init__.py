@@ -132,7 +132,7 @@ def _budget(name: str, condition: Condition, asked: Asked) -> float:
 
 def _rows(laws: list[Geometric | None], budgets: list[float], form: CostForm) -> list[list[str]]:
     """The table: a line a measure, a column a tolerance."""
-    from discreet.budgets.tradeoff import distance_across
+    from discreet.laws.mechanism import distance_across
 
     def line(name: str, cell: Callable[[Geometric], str], exact: str) -> list[str]:
         return [name, *(exact if law is None else cell(law) for law in laws)]
@@ -169,7 +169,7 @@ def _shown(form: CostForm) -> str:
 
 
 def _how(epsilon: float, form: CostForm) -> dict[str, How]:
-    from discreet.budgets.tradeoff import distance_across
+    from discreet.laws.mechanism import distance_across
 
     number = budget_text(epsilon) if math.isfinite(epsilon) else "float('inf')"
     law = f"from discreet.laws import Geometric; Geometric({number}, {form.rows})"

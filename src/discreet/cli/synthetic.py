@@ -1,22 +1,77 @@
-"""`discreet assess`: the record-level risk of a candidate file, or of a list of budgets."""
+"""`discreet synthesize` and `discreet assess`: synthetic files, and the risk of their records."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from discreet.cli.flags import Json, described
-from discreet.cli.output import emit, table
+from discreet.cli.output import amounts, emit, table
 from discreet.errors import InputError
+from discreet.rounding import number, percent
 from discreet.words import say
 
-__all__ = ["command"]
+__all__ = ["assess", "synthesize"]
+
+
+@described("synthesize")
+def synthesize(spec: str, dry_run: bool = False, yes: bool = False, as_json: Json = False) -> None:
+    """Draw a differentially private synthetic file, charged before anything is drawn."""
+    from discreet.synthetic import synthesize
+
+    def confirmed(notice: str) -> bool:
+        question = say("cli.go_on", notice=notice)
+        return yes or (sys.stdin.isatty() and typer.confirm(question, err=True))
+
+    made = synthesize(
+        spec,
+        dry_run=dry_run,
+        confirm=confirmed,
+        say=lambda notice: typer.echo(notice, err=True),
+    )
+    payload = made.to_dict()
+    emit(payload, _made_lines(payload), as_json)
+
+
+def _made_lines(made: dict[str, Any]) -> list[str]:
+    law, blur = made["synthesizer"], made["utility"]["prior_share"]
+    rows = [
+        ["epsilon", number(made["epsilon"], "up", 6)],
+        [say("cli.synthesize.left"), _left(made["remaining"])],
+        ["synthetic records", f"{law['n_synthetic']} × {law['copies']}"],
+        ["possible cells", str(law["cells"])],
+        [say("cli.synthesize.weight"), f"{made['utility']['alpha']:.6g}"],
+        [
+            say("cli.synthesize.blur"),
+            say("cli.synthesize.size_unknown") if blur is None else f"{blur:.1%}",
+        ],
+    ]
+    said = [
+        say("cli.from_to", before=f"{row['prior']:.0%}", after=percent(row["posterior"], "up", 1))
+        for row in made["risk"]["worst_case"]
+    ]
+    first = (
+        say("cli.synthesize.not_drawn")
+        if made["release_id"] is None
+        else f"Release {made['release_id']}"
+    )
+    files = [f"  {path}" for path in made["files"]]
+    return [first, *table(rows), say("cli.synthesize.worst_case"), *said, *files, *made["notes"]]
+
+
+def _left(remaining: dict[str, Any] | None) -> str:
+    if remaining is None:
+        return "not open"
+    if remaining.get("unbounded"):
+        return "no cap"
+    return amounts(remaining, "down")
 
 
 @described("assess")
-def command(
+def assess(
     spec: str,
     candidate: str | None = None,
     epsilon: list[float] | None = None,
@@ -61,7 +116,7 @@ def command(
     payload = found.to_dict(most) if isinstance(found, Assessment) else found.to_dict()
     if isinstance(found, Synthesis) and found.judged is not None:
         payload["risk"] = found.judged.to_dict()["risk"]
-    emit(payload, _lines(payload), as_json)
+    emit(payload, _risk_lines(payload), as_json)
     if payload["acceptable"] is False:
         raise typer.Exit(1)
 
@@ -84,7 +139,7 @@ def _region(
     return Region.thresholds(absolute=absolute, relative=relative) if thresholds else None
 
 
-def _lines(found: dict[str, Any]) -> list[str]:
+def _risk_lines(found: dict[str, Any]) -> list[str]:
     verdict = {True: "Acceptable.", False: "Not acceptable.", None: "No region given."}
     lines = [verdict[found["acceptable"]]]
     risk = found["risk"]

@@ -1,18 +1,117 @@
-"""`discreet horizon`: releases until a belief bound is passed."""
+"""`discreet plan` and `discreet horizon`: promises over a series of releases."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from discreet.cli.flags import FlagsFile, Json, PromiseFlags, described
+import typer
+
+from discreet.cli.flags import FlagsFile, Json, PromiseFlags, described, read_subject
 from discreet.cli.output import emit, table
+from discreet.errors import InputError
+from discreet.rounding import decimal_up
 from discreet.words import say
 
-__all__ = ["command"]
+__all__ = ["horizon", "plan"]
+
+
+@described("plan")
+def plan(
+    promise: PromiseFlags,
+    releases: int | None = None,
+    delta_total: Annotated[float | None, typer.Option("--delta-total", "--delta")] = None,
+    delta_each: float | None = None,
+    mechanism: str | None = None,
+    budget: str | None = None,
+    sensitivity: float = 1.0,
+    strength: str | None = None,
+    method: str | None = None,
+    weight: list[float] | None = None,
+    growth: float | None = None,
+    nonnegative: bool = False,
+    period: str = "period",
+    people: int | None = None,
+    file: FlagsFile = None,
+    as_json: Json = False,
+) -> None:
+    """The largest budget for each of several releases that keeps a promise over all of them."""
+    from discreet.series import advice_on_delta, plan
+
+    found = plan(
+        None,
+        releases,
+        delta_total=delta_total,
+        delta_each=delta_each,
+        mechanism=mechanism,
+        budget=budget,  # type: ignore[arg-type]
+        sensitivity=sensitivity,
+        strength=strength,  # type: ignore[arg-type]
+        method=method,
+        weights=weight or None,
+        growth=growth,
+        nonnegative=nonnegative,
+        period=period,
+        **promise.all_keys,
+    )
+    payload = found.to_dict()
+    lines = _plan_lines(found)
+    if people is not None:
+        promised = delta_total or (delta_each or 0.0) * found.releases
+        advice = advice_on_delta(people, promised)
+        payload["delta_advice"] = advice.to_dict()
+        lines += ["", *advice.sentences]
+    emit(payload, lines, as_json)
+
+
+def _plan_lines(found: Any) -> list[str]:
+    from discreet.series.planning import shown_down
+
+    name = "epsilon" if found.budget == "epsilon" else "rho"
+    head = [[name, shown_down(found.budgets[0])]]
+    if found.split != "equal":
+        head = [[f"{name}, first release", shown_down(found.budgets[0])]]
+        head.append([f"{name}, last release", shown_down(found.budgets[-1])])
+    if found.per_release["delta"]:
+        head.append(["delta", f"{found.per_release['delta']:g}"])
+    if found.sigma is not None:
+        head.append(["sigma", f"{decimal_up(found.sigma, 4):.4f}"])  # never less noise than planned
+    total = [
+        [f"total {key}", f"{value:.6g}"]
+        for key, value in found.total.items()
+        if value and key in ("epsilon", "delta", "rho")
+    ]
+    return [
+        found.promise.sentence(),
+        "",
+        say("cli.plan.may_spend", releases=found.releases),
+        *table(head),
+        "",
+        *table(
+            [
+                *total,
+                ["method", found.method],
+                ["by", found.how],
+                ["strength", found.strength],
+                [
+                    "holds",
+                    "on average"
+                    if found.promise.on_average
+                    else f"with probability {found.holds_with:g}",
+                ],
+                ["accuracy", found.accuracy.words],
+                ["post-processing", found.assumptions.post_processing],
+                ["adversary", found.assumptions.adversary],
+            ]
+        ),
+        "",
+        found.accumulation.accumulates,
+        found.accumulation.does_not_accumulate,
+        *([f"Note: {found.note}"] if found.note else []),
+    ]
 
 
 @described("horizon")
-def command(
+def horizon(
     promise: PromiseFlags,
     epsilon: float | None = None,
     delta_each: float = 0.0,
@@ -33,8 +132,6 @@ def command(
     as_json: Json = False,
 ) -> None:
     """How many releases until a promise is no longer kept."""
-    from discreet.cli.mechanisms import read_subject
-    from discreet.errors import InputError
     from discreet.series import horizon
 
     if delta_each and (mechanism is not None or epsilon is None):
@@ -63,7 +160,7 @@ def command(
         nonnegative=nonnegative,
         **keys,
     )
-    payload, lines = found.to_dict(), _lines(found)
+    payload, lines = found.to_dict(), _horizon_lines(found)
     if cap is not None:
         payload["left_under_cap"] = left
         fit = "any" if left is None else "some"
@@ -98,7 +195,7 @@ def _left(each: Any, cap: float, cap_delta: float, spent: float) -> int | None:
     return releases_left(limit, stated, PureDP(spent, adjacency=where))
 
 
-def _lines(found: Any) -> list[str]:
+def _horizon_lines(found: Any) -> list[str]:
     if found.releases is None:
         head = say("cli.horizon.not_passed", releases=found.searched)
     elif found.releases == 0:
@@ -135,7 +232,5 @@ def _some(count: int, most: int = 12) -> list[int]:
 
 
 def _row(step: Any) -> list[str]:
-    from discreet.rounding import decimal_up
-
     posterior = "" if step.posterior is None else f"{decimal_up(step.posterior, 4):.4f}"
     return [f"{step.k:,}", posterior, f"{decimal_up(step.difference, 4):.4f}"]

@@ -1,0 +1,77 @@
+"""`discreet report`, `verify` and `deployments`: what is published beside a release."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import typer
+
+from discreet.cli.flags import Json, described
+from discreet.cli.output import emit, table
+from discreet.words import say
+
+__all__ = ["deployments", "report", "verify"]
+
+
+@described("report")
+def report(
+    release_id: str,
+    ledger: str | None = None,
+    output: str | None = None,
+    note: str | None = None,
+    as_json: Json = False,
+) -> None:
+    """Write the report of a release: HTML, Markdown, JSON, registry YAML and a verifier."""
+    from discreet.reports.folder import report
+
+    made = report(release_id, ledger=ledger, output=output, note=note)
+    if made.entry is None:
+        recorded = say("reports.folder.not_recorded", manifest=made.manifest)
+    else:
+        recorded = say("reports.folder.recorded", entry=made.entry)
+    lines = [
+        say("reports.folder.written", release_id=release_id, page=made.html),
+        *(f"  {path}" for path in made.files),
+        recorded,
+        say("reports.folder.check", script=made.folder / "verify.py"),
+    ]
+    emit(made.to_dict(), lines, as_json)
+
+
+@described("verify")
+def verify(
+    folder: Path, head: str | None = None, ledger: str | None = None, as_json: Json = False
+) -> None:
+    """Check a report folder; exit 1 on a problem or a broken promise."""
+    from discreet.reports.stored import ledger_rows
+    from discreet.reports.verifier import examined, lines_of
+
+    rows = None if ledger is None else partial(ledger_rows, ledger)
+    found = examined(folder, head, rows)
+    answer = found.answer()
+    emit(answer, lines_of(found), as_json)
+    if not answer["verified"] or answer["promise_kept"] is False:
+        raise typer.Exit(1)
+
+
+@described("deployments")
+def deployments(prior: float = 0.5, confidence: float = 0.99, as_json: Json = False) -> None:
+    """Published budgets, each with its unit and source, read as beliefs for a prior."""
+    from discreet.reports.published import deployments
+    from discreet.statements.figures import frequency
+
+    found = deployments(prior, confidence=confidence)
+    caution = say("reports.deployment.caution")
+    rows = []
+    for one in found:
+        said = one.to_dict()
+        names = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+        budget = ", ".join(f"{sign} {said[key]:g}" for key, sign in names.items() if said[key])
+        after = "no bound" if said["posterior"] is None else frequency(said["posterior"], "up")
+        rows.append([one.name, str(one.year), one.unit, budget, after])
+    header = ["deployment", "year", "for", "budget", f"from {prior:.4g} to at most"]
+    sources = list(dict.fromkeys(one.source for one in found))
+    lines = [*table(rows, header), "", caution, "", *(f"  {source}" for source in sources)]
+    payload = {"prior": prior, "confidence": confidence, **found.to_dict(), "caution": caution}
+    emit(payload, lines, as_json)
