@@ -117,6 +117,8 @@ def _accuracy(row: dict[str, Any]) -> str:
         return say("cli.release.accuracy", off=row["half_width"], **named)
     if "score_within" in row:
         return say("cli.release.score", within=row["score_within"], **named)
+    if "ranks" in row:
+        return say("cli.release.ranks", off=row["ranks"], **named)
     found = [
         say("cli.release.in_group", **size)
         if "half_width" in size
