@@ -18,6 +18,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.errors import DataError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import load, release
@@ -232,10 +233,17 @@ def test_an_account_of_another_unit_is_refused_by_name(client: Any, spec: dict[s
     assert "never changes" in page
 
 
-def test_a_charge_stays_when_the_data_fail(client: Any, spec: dict[str, Any]) -> None:
+def test_a_charge_stays_when_the_data_fail(
+    client: Any, spec: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.releases.engines.sql import SQLEngine
+
+    def failing(*_: object) -> None:
+        raise DataError("engines.duckdb.schema_fault", doing="read the rows")
+
     ledger = opened(client)
-    token = asked(client, spec | {"nulls": "refuse"})
-    (client.folder / "visits.csv").write_text("person,county,cost\n,north,1\n", encoding="utf-8")
+    token = asked(client, spec)
+    monkeypatch.setattr(SQLEngine, "measure", failing)
     answer = client.post(f"/release/make/{token}")
     assert answer.status_code == 422
     assert "stays spent" in answer.text

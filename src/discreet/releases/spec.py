@@ -28,7 +28,7 @@ from discreet.promises import Promise, Unit, promise_in
 from discreet.promises.keys import OF_WHOM
 from discreet.reading import text_of, yaml_values
 from discreet.releases.contributions import Contribution
-from discreet.releases.models import Closed, NamesOrOne, as_tuple, refusal
+from discreet.releases.models import Closed, NamesOrOne, as_tuple, only_drop, refusal
 from discreet.releases.statistics import KINDS, Statistic
 from discreet.releases.statistics.base import Registered, default_name
 from discreet.words import say
@@ -234,7 +234,7 @@ class Spec(InFolder):
     series: Series | None = None
     statistics: Annotated[tuple[Registered, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
     mechanism: Literal["auto", "geometric", "gaussian"] = "auto"
-    nulls: Literal["drop", "refuse"] = "drop"
+    nulls: Annotated[Literal["drop"], BeforeValidator(only_drop)] = "drop"
     interval: float = Field(default=0.95, gt=0, lt=1)
     ledger: str = Field(min_length=1)
     output: str = Field(min_length=1)

@@ -29,7 +29,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from discreet.errors import PolicyError, SpecError
 from discreet.releases.keys import public_keys, refuse_unit_column
-from discreet.releases.models import Keys, NamesOrOne, key_text
+from discreet.releases.models import Keys, NamesOrOne, key_text, only_drop
 from discreet.releases.spec import Budget, InFolder, Protect, Publication, written
 from discreet.synthetic.cells import Cells
 from discreet.words import say
@@ -75,7 +75,7 @@ class SyntheticSpec(InFolder):
     n_synthetic: int = Field(ge=1, description=say("synthetic.spec.n_synthetic"))
     copies: int = Field(default=1, ge=1, le=1000)
     n: int | None = Field(default=None, ge=1, description=say("synthetic.spec.n"))
-    nulls: Literal["drop", "refuse"] = "drop"
+    nulls: Annotated[Literal["drop"], BeforeValidator(only_drop)] = "drop"
     ledger: str = Field(min_length=1)
     output: str = Field(min_length=1)
     publication: Publication | None = None

@@ -2,14 +2,16 @@
 
 Quantile at α = a/b of n values: the score of the multiple c is
     u(c) = −max(0, b·#(y < c) − a·n, a·n − b·#(y ≤ c)),
-b times the number of ranks by which c misses the share α. It is 0 if and only if c is an α-quantile,
-however many values tie; since every value is clipped and rounded to a multiple, one always is.
+b times the number of ranks by which c misses the share α. It is 0 if and only if c is an
+α-quantile, however many values tie; since every value is clipped and rounded to a multiple, one
+always is.
 
-Sensitivity. Write n = L + E + G for the values below, at and above c. The second and third terms are
+Sensitivity. Write n = L + E + G for the values below, at and above c. The second and the third term
+are
     (b−a)·L − a·E − a·G     and     a·G − (b−a)·L − (b−a)·E,
-so a row that is added or removed moves each of them by at most max(a, b−a), and the largest of three
-numbers moves by no more than they do: r rows move u(c) by at most max(a, b−a)·r. Replacing r rows by
-s others moves each term by at most (b−a)·s + a·r, or with r and s exchanged, so by at most
+so a row that is added or removed moves each of them by at most max(a, b−a), and the largest of
+three numbers moves by no more than they do: r rows move u(c) by at most max(a, b−a)·r. Replacing r
+rows by s others moves each term by at most (b−a)·s + a·r, or with r and s exchanged, so by at most
 b·max(r, s). Where there are groups the old rows may lie in others than the new ones: a group then
 moves by max(a, b−a)·(r + s) at most, and the sum over all groups by 2·max(a, b−a) times the rows.
 
