@@ -26,6 +26,7 @@ def command(
     next_slot: Annotated[bool, typer.Option("--next")] = False,
     key: str | None = None,
     as_opendp: Path | None = None,
+    keys_from: Path | None = None,
     as_json: Json = False,
 ) -> None:
     """Make the release that FILE describes: charge it, draw it once, store it."""
@@ -36,7 +37,7 @@ def command(
     if key is not None and plan is None:
         raise InputError("cli.key_without_plan")
     if as_opendp is not None:
-        _write_script(file, as_opendp, as_json)
+        _write_script(file, as_opendp, keys_from, as_json)
         return
     made = release(
         file,
@@ -46,6 +47,7 @@ def command(
         progress=progress if sys.stderr.isatty() else None,
         plan_id=plan,
         key=key,
+        keys_from=keys_from,
     )
     said = made.to_dict()
     if isinstance(made, Preview):
@@ -58,10 +60,11 @@ def command(
         emit(said, _release_lines(said), as_json)
 
 
-def _write_script(file: Path, path: Path, as_json: bool) -> None:
+def _write_script(file: Path, path: Path, keys_from: Path | None, as_json: bool) -> None:
+    from discreet.releases import load
     from discreet.releases.script import opendp_script, write_script
 
-    write_script(opendp_script(file), path)
+    write_script(opendp_script(load(file, keys_from=keys_from)), path)
     where = str(path.resolve())
     lines = [say("cli.release.script", file=where)]
     emit({"release_id": None, "dry_run": True, "files": [where]}, lines, as_json)

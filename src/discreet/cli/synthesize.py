@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -16,7 +17,13 @@ __all__ = ["command"]
 
 
 @described("synthesize")
-def command(spec: str, dry_run: bool = False, yes: bool = False, as_json: Json = False) -> None:
+def command(
+    spec: str,
+    dry_run: bool = False,
+    yes: bool = False,
+    keys_from: Path | None = None,
+    as_json: Json = False,
+) -> None:
     """Draw a differentially private synthetic file, charged before anything is drawn."""
     from discreet.synthetic import synthesize
 
@@ -29,6 +36,7 @@ def command(spec: str, dry_run: bool = False, yes: bool = False, as_json: Json =
         dry_run=dry_run,
         confirm=confirmed,
         say=lambda notice: typer.echo(notice, err=True),
+        keys_from=keys_from,
     )
     payload = made.to_dict()
     emit(payload, _lines(payload), as_json)

@@ -118,19 +118,17 @@ class SyntheticSpec(InFolder):
 
 
 def load(
-    source: str | Path | Mapping[str, Any], *, folder: str | Path | None = None
+    source: str | Path | Mapping[str, Any],
+    *,
+    folder: str | Path | None = None,
+    keys_from: str | Path | None = None,
 ) -> SyntheticSpec:
     """Read a spec from a YAML file or a mapping; refuse with one sentence what breaks a rule."""
-    return _validated(*written(source, folder, say("synthetic.spec.needs")))
-
-
-def _validated(mapping: dict[str, Any], folder: Path) -> SyntheticSpec:
+    mapping, place = written(source, folder, say("synthetic.spec.needs"))
     try:
-        spec = SyntheticSpec.model_validate(mapping)
+        return SyntheticSpec.model_validate(mapping).placed(place, keys_from)
     except ValidationError as error:
         raise SpecError(_sentence(error)) from None
-    spec._folder = folder.resolve()
-    return spec
 
 
 def _sentence(error: ValidationError) -> str:
