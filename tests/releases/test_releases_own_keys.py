@@ -148,3 +148,26 @@ def test_keys_from_another_folder_on_the_command_line(
     assert isinstance(refused.exception, PolicyError)
     allowed = runner.invoke(app, [str(spec), "--dry-run", "--keys-from", str(elsewhere)])
     assert allowed.exit_code == 0, allowed.output
+
+
+def test_another_account_on_the_same_source_is_named(folder: Path) -> None:
+    """By the file and the column of the unit, under whatever path; other files are not named."""
+    ledger = Ledger.open(f"sqlite:///{folder / 'ledger.db'}")
+    how: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    ledger.open_account("others", cap=PureDP(10.0), approver="a", reason="r", **how)
+    shutil.copy(folder / "data.csv", folder / "copy.csv")
+    spec = _spec("county", ["north"])
+    said: list[str] = []
+    release(spec, folder=folder, say=said.append)
+    assert said == []
+    (entry,) = [one for one in ledger.entries("people") if one.kind == "reserve"]
+    assert str(entry.said["source_hash"]).isalnum()
+    assert "data.csv" not in str(entry.said)
+    again = spec | {"account": "others", "source": "./out/../data.csv"}
+    shown = release(again, folder=folder, dry_run=True)
+    assert any("also charged to 'people'" in note for note in shown.notes)  # type: ignore[union-attr]
+    release(again, folder=folder, say=said.append)
+    assert len(said) == 1
+    assert "also charged to 'people'" in said[0]
+    release(again | {"source": "copy.csv"}, folder=folder, say=said.append)
+    assert len(said) == 1

@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -133,3 +134,38 @@ def test_a_broken_parquet_file_is_refused_without_a_word_of_it(
     with pytest.raises(DiscreetError) as told:
         release(asked, folder=tmp_path)
     assert SECRET not in "".join(traceback.format_exception(told.value))
+
+
+@pytest.mark.usefixtures("opened")
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize("kind", ["mixed and used", "mixed and not used", "twice", "twice, mixed"])
+def test_no_frame_gives_its_secret_away(
+    kind: str, dry_run: bool, spec: dict[str, Any], tmp_path: Path
+) -> None:
+    frame = pd.DataFrame({"person": ["a", "b"], "county": ["north", "south"], "cost": [1, 2]})
+    mixed = pd.Series([1, SECRET], dtype=object)
+    frame["cost" if kind == "mixed and used" else "other"] = mixed
+    if kind.startswith("twice"):
+        frame = pd.concat([frame, mixed.rename("cost")], axis=1)
+        frame["cost"] = frame["cost"].astype(object) if "mixed" in kind else frame["cost"]
+    asked = {name: value for name, value in _spec(spec).items() if name != "source"}
+    hunt = Hunt(tmp_path)
+    told = hunt.told(lambda: _released(asked, tmp_path, data=frame, dry_run=dry_run))
+    assert hunt.found(told) == []
+    assert ("DataError" in told) == (kind != "mixed and not used")
+
+
+@pytest.mark.usefixtures("opened")
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+def test_a_file_without_a_header_does_not_tell_its_first_person(
+    sign: str, dry_run: bool, spec: dict[str, Any], tmp_path: Path
+) -> None:
+    rows = [(SECRET, "north", "3"), ("b", "south", "4")]
+    content = "".join(sign.join(row) + "\n" for row in rows)
+    (tmp_path / "data.csv").write_text(content, encoding="utf-8")
+    asked = _spec(spec) | {"source": "data.csv"}
+    hunt = Hunt(tmp_path)
+    told = hunt.told(lambda: _released(asked, tmp_path, dry_run=dry_run))
+    assert hunt.found(told) == []
+    assert "DataError" in told

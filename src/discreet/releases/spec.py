@@ -42,6 +42,7 @@ __all__ = [
     "Spec",
     "json_schema",
     "load",
+    "without_password",
     "written",
 ]
 
@@ -213,14 +214,14 @@ class InFolder(Closed):
         A password in a URL is left out: the hash is published, and must not help to guess one.
         """
         said = {
-            name: _without_password(value) if name in ("ledger", "source") else value
+            name: without_password(value) if name in ("ledger", "source") else value
             for name, value in self.to_dict().items()
         }
         text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _without_password(url: Any) -> Any:
+def without_password(url: Any) -> Any:
     """Return a URL without its user and any password; anything else as it is."""
     if not isinstance(url, str) or "://" not in url:
         return url
