@@ -347,7 +347,9 @@ class Ledger:
             "who": line("who", who, 200),
         }
         hashes = {"spec_hash": spec_hash, "source_hash": source_hash}
-        return said | {n: line(n, digest, 200) for n, digest in hashes.items() if digest}
+        return said | {
+            name: line(name, digest, 200) for name, digest in hashes.items() if digest is not None
+        }
 
     def _charged(
         self,
