@@ -76,13 +76,17 @@ class Adjacency(Named):
 def _check(name: str, value: float, *, low: float = 0.0, high: float = math.inf) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputError("guarantees.not_a_number", name=name, value=value)
+    try:
+        value = float(value)
+    except OverflowError:
+        raise InputError("guarantees.too_large", name=name) from None
     if math.isnan(value):
         raise InputError("guarantees.nan", name=name, low=low)
     if not low <= value <= high:
         if math.isinf(high):
             raise InputError("guarantees.below", name=name, value=value, low=low)
         raise InputError("guarantees.outside", name=name, value=value, low=low, high=high)
-    return float(value)
+    return value
 
 
 def finite_or_null(value: float | None) -> float | None:

@@ -271,25 +271,6 @@ def test_decimals_dates_moments_and_truth_values_can_be_keys(opened: Opened) -> 
     assert _counted(engine, "price", ["1.50", "1.5", "0.01"]) == [1, 0, 1]
 
 
-def test_missing_values_are_found(opened: Opened) -> None:
-    table = pa.table(
-        {
-            "whole": ["a", "b"],
-            "holes": ["a", None],
-            "number": [1.0, 2.0],
-            "nan": [1.0, math.nan],
-            "text": ["1", "one"],
-            "null": pa.array([1, None], pa.int64()),
-        }
-    )
-    engine = opened(table)
-    assert engine.missing({"whole", "text"}, {"number"}) is None
-    for column in ("holes", "nan", "null"):
-        assert engine.missing({"whole", column}, ()) == column
-    for column in ("nan", "text", "null"):
-        assert engine.missing({"whole"}, {"number", column}) == column
-
-
 def test_an_empty_table_has_empty_cells(opened: Opened) -> None:
     table = pa.table(
         {"p": pa.array([], pa.string()), "k": pa.array([], pa.string()), "cost": pa.array([], "f8")}
@@ -300,7 +281,6 @@ def test_an_empty_table_has_empty_cells(opened: Opened) -> None:
     wanted = {"n": [0, 0], "s": [0, 0], "t": [[0, 0], [0, 0]]}
     assert engine.measure(Query(("p",), cells, _bounds(2), measures)) == wanted
     assert engine.measure(Query((), None, ONE, measures[:2])) == {"n": [0], "s": [0]}
-    assert engine.missing({"p", "k"}, {"cost"}) is None
     assert len(engine.find_keys(("p",), ("k",), _bounds(2)).units) == 0
 
 

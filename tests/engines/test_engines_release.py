@@ -58,7 +58,6 @@ def _spec(source: str) -> dict[str, Any]:
             {"sum": "cost", "bounds": [0, 20], "resolution": 1, **counties},
             {"quantile": "cost", "at": 0.5, "bounds": [0, 20], "resolution": 10},
         ],
-        "nulls": "refuse",
         "ledger": "sqlite:///ledger.db",
         "output": "out",
     }

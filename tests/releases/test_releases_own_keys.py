@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+import yaml
+from typer.testing import CliRunner
 
+from discreet.cli import release as release_command
 from discreet.errors import PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
@@ -99,3 +103,71 @@ def test_a_public_list_is_read(folder: Path) -> None:
     (folder / "counties.csv").write_text("county\nnorth\nsouth\nwest\n")
     made = release(_spec("county", "counties.csv"), folder=folder)
     assert len(made.table) == 3  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("how", ["absolute", "upward", "a link", "a linked folder"])
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_no_file_outside_the_folder_of_the_spec_is_a_list_of_keys(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, how: str, dry_run: bool
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "passwd").write_text("county\nanna\nberta\n", encoding="utf-8")
+    name = str(elsewhere / "passwd")
+    if how == "upward":
+        name = os.path.relpath(elsewhere / "passwd", folder)
+    elif how == "a link":
+        (folder / "keys.csv").symlink_to(elsewhere / "passwd")
+        name = "keys.csv"
+    elif how == "a linked folder":
+        (folder / "keys").symlink_to(elsewhere)
+        name = "keys/passwd"
+    spec = _spec("county", name)
+    assert "not below the folder of the spec" in _refused(spec, folder, dry_run=dry_run)
+    synthetic = {k: v for k, v in spec.items() if k != "statistics"} | {
+        "columns": ["county"],
+        "keys": {"county": name},
+        "n_synthetic": 3,
+    }
+    with pytest.raises(PolicyError, match="not below the folder"):
+        synthesize(synthetic, folder=folder, dry_run=dry_run)
+    # Said by whoever runs it, and not by the spec:
+    assert release(spec, folder=folder, dry_run=True, keys_from=elsewhere)
+    assert synthesize(synthetic, folder=folder, dry_run=True, keys_from=elsewhere)
+
+
+def test_keys_from_another_folder_on_the_command_line(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "keys.csv").write_text("county\nnorth\n", encoding="utf-8")
+    spec = folder / "spec.yaml"
+    spec.write_text(yaml.safe_dump(_spec("county", str(elsewhere / "keys.csv"))), encoding="utf-8")
+    app, runner = typer.Typer(), CliRunner()
+    app.command()(release_command.command)
+    refused = runner.invoke(app, [str(spec), "--dry-run"])
+    assert isinstance(refused.exception, PolicyError)
+    allowed = runner.invoke(app, [str(spec), "--dry-run", "--keys-from", str(elsewhere)])
+    assert allowed.exit_code == 0, allowed.output
+
+
+def test_another_account_on_the_same_source_is_named(folder: Path) -> None:
+    """By the file and the column of the unit, under whatever path; other files are not named."""
+    ledger = Ledger.open(f"sqlite:///{folder / 'ledger.db'}")
+    how: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    ledger.open_account("others", cap=PureDP(10.0), approver="a", reason="r", **how)
+    shutil.copy(folder / "data.csv", folder / "copy.csv")
+    spec = _spec("county", ["north"])
+    said: list[str] = []
+    release(spec, folder=folder, say=said.append)
+    assert said == []
+    (entry,) = [one for one in ledger.entries("people") if one.kind == "reserve"]
+    assert str(entry.said["source_hash"]).isalnum()
+    assert "data.csv" not in str(entry.said)
+    again = spec | {"account": "others", "source": "./out/../data.csv"}
+    shown = release(again, folder=folder, dry_run=True)
+    assert any("also charged to 'people'" in note for note in shown.notes)  # type: ignore[union-attr]
+    release(again, folder=folder, say=said.append)
+    assert len(said) == 1
+    assert "also charged to 'people'" in said[0]
+    release(again | {"source": "copy.csv"}, folder=folder, say=said.append)
+    assert len(said) == 1

@@ -6,6 +6,7 @@ import math
 import random
 import statistics as plain
 from fractions import Fraction
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from discreet.errors import SpecError
 from discreet.releases.contributions import Contribution
 from discreet.releases.spec import load
 from discreet.releases.statistics import Statistic
-from discreet.releases.statistics.base import Noisy
+from discreet.releases.statistics.base import Noisy, Part
 from discreet.releases.tables import decimal_text
 
 ONE = Contribution()
@@ -151,9 +152,64 @@ def _quantile_scores(at: float, counts: list[int]) -> list[int]:
 
 def test_the_best_score_is_the_quantile() -> None:
     counts = [0, 5, 0, 1, 4, 0]
+    # Five of ten lie at 1: 1, 2 and 3 are medians, each as good as the others.
+    assert _quantile_scores(0.5, counts) == [-10, 0, 0, 0, -2, -10]
+    assert _quantile_scores(0.9, counts)[4] == 0
+
+
+def test_a_median_among_ties_is_the_median() -> None:
+    """6,400 zeros and 3,600 hundreds: the median is 0, and nothing else is near."""
+    counts = [6_400, *[0] * 99, 3_600]
     scores = _quantile_scores(0.5, counts)
-    assert scores.index(max(scores)) == 2
-    assert _quantile_scores(0.9, counts)[4] == max(_quantile_scores(0.9, counts))
+    assert scores[0] == 0
+    assert max(scores[1:]) == -2 * 1_400  # 1,400 ranks off
+
+
+def _ranks_off(values: tuple[int, ...], c: int, share: Fraction) -> Fraction:
+    """How many ranks c is from the share, by definition: over all ranks that c may take."""
+    below, upto = sum(v < c for v in values), sum(v <= c for v in values)
+    target = share * len(values)
+    if below <= target <= upto:
+        return Fraction(0)
+    return min(abs(target - below), abs(target - upto))
+
+
+@pytest.mark.parametrize("at", [0.5, 0.25, 0.9, 1 / 3])
+def test_scores_are_ranks_on_all_small_data_and_move_by_no_more_than_is_said(at: float) -> None:
+    """All data of up to five values among four: every row added, every pair of rows replaced."""
+    share, candidates = Fraction(repr(at)), range(4)
+    a, b = share.as_integer_ratio()
+
+    def scores(values: tuple[int, ...]) -> list[int]:
+        return _quantile_scores(at, [values.count(c) for c in candidates])
+
+    def moved(x: tuple[int, ...], y: tuple[int, ...]) -> int:
+        return max(abs(p - q) for p, q in zip(scores(x), scores(y), strict=True))
+
+    added = replaced = 0
+    for size in range(5):
+        for values in combinations_with_replacement(candidates, size):
+            assert [-b * _ranks_off(values, c, share) for c in candidates] == scores(values)
+            assert max(scores(values)) == 0
+            for rows in combinations_with_replacement(candidates, 2):
+                added = max(added, moved(values, (*values, rows[0])))
+                assert moved(values, (*values, *rows)) <= 2 * max(a, b - a)
+                replaced = max(replaced, moved((*values, rows[0]), (*values, rows[1])))
+                for others in product(candidates, repeat=2):  # two rows against none, one or two
+                    for k in range(3):
+                        assert moved((*values, *rows), (*values, *others[:k])) <= 2 * b
+    assert (added, replaced) == (max(a, b - a), b)
+    assert _choice(at).l1 == 2 * max(a, b - a)
+    assert _choice(at, adjacency="replace").l1 == 2 * b
+    # With groups the rows taken away may lie elsewhere than those that come.
+    assert _choice(at, adjacency="replace", by=["g"], keys={"g": ["x"]}).l1 == 4 * max(a, b - a)
+
+
+def _choice(at: float, adjacency: str = "add-remove", **keys: Any) -> Part:
+    asked = _statistic(quantile="x", at=at, bounds=[0, 3], resolution=1, **keys)
+    grouped = bool(keys)
+    (part,) = asked.parts(Contribution.of(1, 1, 1, adjacency=adjacency, grouped=grouped))
+    return part
 
 
 @settings(derandomize=True, deadline=None, max_examples=200)

@@ -104,7 +104,7 @@ def specs(draw: st.DrawFn) -> dict[str, Any]:
         spec["tolerance"] = draw(tolerances)
     else:
         spec["budget"] = draw(st.sampled_from([{"epsilon": 0.1, "delta": 1e-9}, {"rho": 2}]))
-    more = {"interval": 0.9, "series": {"releases": 12}, "nulls": "refuse", "sensitive": "x = 1"}
+    more = {"interval": 0.9, "series": {"releases": 12}, "nulls": "drop", "sensitive": "x = 1"}
     for name in draw(st.sets(st.sampled_from(sorted(more)))):
         spec[name] = more[name]
     if draw(st.booleans()):

@@ -134,7 +134,7 @@ def test_from_a_sentence_to_a_downloaded_statement(
         page.fill(f"[name='{field}']", typed)
     page.press("[name='statistics.1.by']", "Tab")
     page.fill("[name='statistics.1.keys.county']", "north, south")
-    page.get_by_text("Mechanism, nulls, intervals").click()
+    page.get_by_text("Mechanism, intervals").click()
     page.fill("[name='ledger']", f"sqlite:///{named}.db")
     page.wait_for_selector("#approver")
     expect(page.locator("#spec")).to_have_value(re.compile(f"sqlite:///{named}.db"))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -147,10 +147,6 @@ class Replay:
     def columns(self) -> Mapping[str, Column]:
         """The columns and their types."""
         return self._engine.columns  # type: ignore[no-any-return]
-
-    def missing(self, texts: Collection[str], numbers: Collection[str]) -> str | None:
-        """Say nothing of nulls: the audit puts them there itself."""
-        return None
 
     def _once(self, question: Any, ask: Any) -> Any:
         if question not in self._known:

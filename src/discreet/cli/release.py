@@ -45,6 +45,7 @@ def release(
     key: str | None = None,
     retry: bool = False,
     as_opendp: Path | None = None,
+    keys_from: Path | None = None,
     as_json: Json = False,
 ) -> None:
     """Make the release that FILE describes: charge it, draw it once, store it."""
@@ -55,7 +56,7 @@ def release(
     if key is not None and plan is None:
         raise InputError("cli.key_without_plan")
     if as_opendp is not None:
-        _write_script(file, as_opendp, as_json)
+        _write_script(file, as_opendp, keys_from, as_json)
         return
     made = release(
         file,
@@ -66,6 +67,7 @@ def release(
         plan_id=plan,
         key=key,
         retry=retry,
+        keys_from=keys_from,
     )
     said = made.to_dict()
     if isinstance(made, Preview):
@@ -78,10 +80,11 @@ def release(
         emit(said, _release_lines(said), as_json)
 
 
-def _write_script(file: Path, path: Path, as_json: bool) -> None:
+def _write_script(file: Path, path: Path, keys_from: Path | None, as_json: bool) -> None:
+    from discreet.releases import load
     from discreet.releases.script import opendp_script, write_script
 
-    write_script(opendp_script(file), path)
+    write_script(opendp_script(load(file, keys_from=keys_from)), path)
     where = str(path.resolve())
     lines = [say("cli.release.script", file=where)]
     emit({"release_id": None, "dry_run": True, "files": [where]}, lines, as_json)

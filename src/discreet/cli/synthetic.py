@@ -18,7 +18,13 @@ __all__ = ["assess", "synthesize"]
 
 
 @described("synthesize")
-def synthesize(spec: str, dry_run: bool = False, yes: bool = False, as_json: Json = False) -> None:
+def synthesize(
+    spec: str,
+    dry_run: bool = False,
+    yes: bool = False,
+    keys_from: Path | None = None,
+    as_json: Json = False,
+) -> None:
     """Draw a differentially private synthetic file, charged before anything is drawn."""
     from discreet.synthetic import synthesize
 
@@ -31,6 +37,7 @@ def synthesize(spec: str, dry_run: bool = False, yes: bool = False, as_json: Jso
         dry_run=dry_run,
         confirm=confirmed,
         say=lambda notice: typer.echo(notice, err=True),
+        keys_from=keys_from,
     )
     payload = made.to_dict()
     emit(payload, _made_lines(payload), as_json)

@@ -79,6 +79,10 @@ def _name(account: str | Account) -> str:
     return account.name if isinstance(account, Account) else account
 
 
+_LATEST = 20
+"""How many entries of an account are looked at for what it was charged for."""
+
+
 class Ledger:
     """An append-only, hash-chained ledger of privacy budget."""
 
@@ -293,6 +297,7 @@ class Ledger:
         unit: str | None = None,
         guaranteed: bool = True,
         output: str | Path | None = None,
+        source_hash: str | None = None,
     ) -> Entry:
         """Charge a release before anything is drawn; durable when this returns.
 
@@ -303,7 +308,7 @@ class Ledger:
         the chain.
         """
         wanted = Wanted(_name(account), charges(charge), unit, promise, plan_id)
-        said = self._said(purpose, who, release_id, spec_hash)
+        said = self._said(purpose, who, release_id, spec_hash, source_hash)
         if plan_id is not None:
             return self._taken(wanted, said, output).entry
         if not guaranteed:
@@ -330,16 +335,21 @@ class Ledger:
 
     @staticmethod
     def _said(
-        purpose: str, who: str, release_id: str | None, spec_hash: str | None
+        purpose: str,
+        who: str,
+        release_id: str | None,
+        spec_hash: str | None,
+        source_hash: str | None = None,
     ) -> dict[str, Any]:
         said: dict[str, Any] = {
             "release_id": new_id() if release_id is None else checked_id(release_id),
             "purpose": line("purpose", purpose),
             "who": line("who", who, 200),
         }
-        return (
-            said if spec_hash is None else said | {"spec_hash": line("spec_hash", spec_hash, 200)}
-        )
+        hashes = {"spec_hash": spec_hash, "source_hash": source_hash}
+        return said | {
+            name: line(name, digest, 200) for name, digest in hashes.items() if digest is not None
+        }
 
     def _charged(
         self,
@@ -447,6 +457,7 @@ class Ledger:
         retry: bool = False,
         release_id: str | None = None,
         output: str | Path | None = None,
+        source_hash: str | None = None,
     ) -> Slot:
         """Take the next release of a plan, at no further cost; durable when this returns.
 
@@ -465,7 +476,8 @@ class Ledger:
             key=idempotency_key,
             retry=retry,
         )
-        return self._taken(wanted, self._said(purpose, who, release_id, spec_hash), output)
+        said = self._said(purpose, who, release_id, spec_hash, source_hash)
+        return self._taken(wanted, said, output)
 
     def _taken(
         self, wanted: Wanted, said: dict[str, Any], output: str | Path | None = None
@@ -523,6 +535,23 @@ class Ledger:
             return self._store.runs(chain.connection, _name(account), spec_hash)
 
         return self._read(count, 0)
+
+    def charged_for(self, source_hash: str, *, beside: str) -> list[str]:
+        """Return the other accounts whose latest entries charged for the same source and unit."""
+
+        def read(chain: Chain) -> list[str]:
+            store, connection = chain.store, chain.connection
+            return [
+                name
+                for name in store.accounts(connection)
+                if name != beside
+                and any(
+                    entry.said.get("source_hash") == source_hash
+                    for entry in store.newest(connection, _LATEST, name)
+                )
+            ]
+
+        return self._read(read, [])
 
     def unfinished(self, account: str | Account, *, latest: int | None = None) -> list[Entry]:
         """Return the reservations and slots without a stored output: spent, and not published.

@@ -245,6 +245,15 @@ class Store:
             query = query.where(_entries.c.account == account)
         return [Entry.read(*row) for row in connection.execute(query)][::-1]
 
+    def accounts(self, connection: Connection) -> Iterator[str]:
+        """Yield the names of all accounts, each found by the index: entries are not read."""
+        last: str | None = ""
+        while last is not None:
+            query = select(func.min(_entries.c.account)).where(_entries.c.account > last)
+            last = connection.scalar(query)
+            if last is not None:
+                yield last
+
     def numbered(self, connection: Connection, numbers: Iterable[int]) -> dict[int, Entry]:
         """Return the entries that have these numbers."""
         query = self._rows().where(_entries.c.seq.in_(set(numbers)))

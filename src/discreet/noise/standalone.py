@@ -282,10 +282,10 @@ def unbiased(given: Sequence[int], keep: Fraction) -> list[Fraction]:
 
 
 def ranks(tallied: Sequence[int], at: Fraction) -> list[int]:
-    """The scores of a quantile: how far each value is from having a share `at` below it."""
+    """The scores of a quantile: how many ranks each value is from a share `at`, 0 if it is one."""
     a, b, total, below, scores = at.numerator, at.denominator, sum(tallied), 0, []
     for count in tallied:
-        scores.append(-abs((b - a) * below - a * (total - below - count)))
+        scores.append(-max(0, b * below - a * total, a * total - b * (below + count)))
         below += count
     return scores
 

@@ -14,6 +14,7 @@ files are all charged here:
 from __future__ import annotations
 
 import getpass
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -34,6 +35,8 @@ from discreet.ledger.plans import LostSlot
 from discreet.ledger.promises import register
 from discreet.promises import Promise, delta_in
 from discreet.releases import outputs
+from discreet.releases.engines import file_of
+from discreet.releases.spec import without_password
 from discreet.rounding import percent
 from discreet.statements import learned
 from discreet.words import say as text
@@ -141,6 +144,7 @@ class Charging:
                 notes.append(str(refusal))
             return Outlook(None, None, promises, None, None, tuple(notes))
         again = self._again()
+        notes += self._same_source()
         notes += [] if again is None else [again]
         try:
             foreseen = self.ledger.check(
@@ -163,6 +167,22 @@ class Charging:
         """Say that the spec was released before, if it was and this is not a slot of a plan."""
         runs = self.ledger.runs(self.spec.account, self.spec.hash) if self.plan_id is None else 0
         return text("charge.again", runs=runs, account=self.spec.account) if runs else None
+
+    def _source_hash(self) -> str | None:
+        """Return what tells the source and its units from others, in this ledger alone."""
+        source = self.spec.source
+        if source is None:
+            return None
+        file = file_of(source)
+        where = without_password(source) if file is None else str(self.spec.path(file))
+        told = json.dumps([self.ledger.id, where, sorted(self.spec.protect.column)])
+        return hashlib.sha256(told.encode()).hexdigest()
+
+    def _same_source(self) -> list[str]:
+        """Say which other accounts were charged for the same source and unit, if any were."""
+        digest = self._source_hash()
+        found = [] if digest is None else self.ledger.charged_for(digest, beside=self.spec.account)
+        return [text("charge.same_source", accounts=", ".join(map(repr, found)))] if found else []
 
     def _if_opened(self) -> tuple[Standing, ...]:
         """Return where the spec's promise would stand on an account that is opened for it."""
@@ -233,7 +253,10 @@ class Charging:
             "unit": spec.protect.unit,
             "release_id": release_id,
             "output": spec.path(spec.output),
+            "source_hash": self._source_hash(),
         }
+        for note in self._same_source():
+            say(note)
         if self.plan_id is not None:
             slot = self._slot(said, say)
             return slot, slot.entry

@@ -14,9 +14,8 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Protocol, TypeAlias
 
-from discreet.errors import DataError
 from discreet.noise import add_noise, noisy_max
-from discreet.releases.engines.base import Engine, KeySet, Labels, Query
+from discreet.releases.engines.base import Engine, KeySet, Query
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
 from discreet.releases.statistics.base import Noisy, Result
@@ -55,7 +54,6 @@ def draw(
 ) -> Table:
     """Measure what a plan asks, add noise, and read the answers."""
     tell = _teller(progress)
-    _refuse_nulls(plan, engine)
     found: dict[tuple[str, ...], KeySet] = {}
     drawn: dict[str, Result] = {}
     for group in passes(plan.statistics):
@@ -109,20 +107,6 @@ def query_of(
         measures=tuple(m for planned in group for m in planned.statistic.measures()),
         priority=priority,
     )
-
-
-def _refuse_nulls(plan: Plan, engine: Engine) -> None:
-    if plan.spec.nulls != "refuse":
-        return
-    texts, numbers = list(plan.spec.protect.column), []
-    for planned in plan.statistics:
-        texts += planned.by
-        fields = [m.field for m in planned.statistic.measures() if m.field is not None]
-        texts += [field.column for field in fields if isinstance(field, Labels)]
-        numbers += [field.column for field in fields if not isinstance(field, Labels)]
-    missing = engine.missing(set(texts), set(numbers))
-    if missing is not None:
-        raise DataError("releases.draw.nulls", column=missing)
 
 
 def _found(plan: Plan, engine: Engine, planned: Planned, tell: _Tell) -> KeySet:

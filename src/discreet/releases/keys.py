@@ -2,7 +2,8 @@
 
 Keys are published, so they must not come from the protected data: the source itself (by whatever
 path or link), a copy of it, and the column that names a person or a household are refused as keys
-before anything is read.
+before anything is read. A file of keys lies below the spec's folder, or below one that was named
+beside the spec: a spec alone publishes no other file.
 
 A file of keys is CSV in UTF-8 with a header; it must have a column of the same name as the column
 of the data, or only one column. Every key is a text, compared exactly: no blank is stripped and no
@@ -29,8 +30,10 @@ MOST_CELLS = 5_000_000
 
 
 def public_keys(spec: InFolder, name: str, column: str) -> tuple[str, ...]:
-    """Return the keys of a column from a file beside the spec; refuse the protected source."""
+    """Return the keys of a column from a file; refuse the protected source, and files elsewhere."""
     path = spec.path(name)
+    if not spec.may_have_keys(path):
+        raise PolicyError("releases.keys.outside", column=column, file=name)
     source = _source(spec)
     if source is not None and _same(path, source):
         raise PolicyError("releases.keys.from_source", column=column, file=name)

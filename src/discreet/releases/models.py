@@ -26,6 +26,7 @@ __all__ = [
     "as_tuple",
     "distinct_keys",
     "key_text",
+    "only_drop",
     "refusal",
 ]
 
@@ -54,6 +55,13 @@ def key_text(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, date)):
         raise SpecError("releases.spec.key_type", key=value, type=type(value).__name__)
     return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def only_drop(nulls: object) -> object:
+    """Refuse `nulls: refuse`, which old specs may have: one row would decide what is published."""
+    if nulls == "refuse":
+        raise SpecError("releases.spec.nulls_refuse")
+    return nulls
 
 
 def distinct_keys(value: object) -> object:

@@ -161,6 +161,7 @@ def release(
     plan_id: str | None = None,
     key: str | None = None,
     retry: bool = False,
+    keys_from: str | Path | None = None,
 ) -> Release | Preview | Repeat:
     """Make the release that a spec describes; with `dry_run`, say what it would cost.
 
@@ -169,9 +170,10 @@ def release(
     `confirm`, True or a function that is asked, allows it; without it such a run is refused.
     `plan_id` takes the next slot of a registered plan instead of a new charge; a `key` ties that
     slot to an occasion ("2026-11"): the same key again finds the stored release. If its release was
-    lost, `retry` takes another slot for the key.
+    lost, `retry` takes another slot for the key. Files of keys lie below the spec's folder, or
+    below `keys_from`.
     """
-    asked = spec if isinstance(spec, Spec) else load(spec, folder=folder)
+    asked = spec if isinstance(spec, Spec) else load(spec, folder=folder, keys_from=keys_from)
     engine = opened(asked.source, asked.path, data, asked.to_dict(), schema_only=dry_run)
     try:
         ledger = Ledger.open(asked.ledger_url)
@@ -217,10 +219,18 @@ def preview(
     plan_id: str | None = None,
     key: str | None = None,
     retry: bool = False,
+    keys_from: str | Path | None = None,
 ) -> Preview:
     """Say what a release would cost, what would be left, and how accurate it would be."""
     found = release(
-        spec, data=data, folder=folder, dry_run=True, plan_id=plan_id, key=key, retry=retry
+        spec,
+        data=data,
+        folder=folder,
+        dry_run=True,
+        plan_id=plan_id,
+        key=key,
+        retry=retry,
+        keys_from=keys_from,
     )
     if not isinstance(found, Preview):
         raise TypeError("a dry run gives a preview")

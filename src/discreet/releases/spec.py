@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
@@ -28,7 +28,7 @@ from discreet.promises import Promise, Unit, promise_in
 from discreet.promises.keys import OF_WHOM
 from discreet.reading import text_of, yaml_values
 from discreet.releases.contributions import Contribution
-from discreet.releases.models import Closed, NamesOrOne, as_tuple, refusal
+from discreet.releases.models import Closed, NamesOrOne, as_tuple, only_drop, refusal
 from discreet.releases.statistics import KINDS, Statistic
 from discreet.releases.statistics.base import Registered, default_name
 from discreet.words import say
@@ -42,6 +42,7 @@ __all__ = [
     "Spec",
     "json_schema",
     "load",
+    "without_password",
     "written",
 ]
 
@@ -137,6 +138,13 @@ class InFolder(Closed):
         publication: Publication | None
         about: Publication | None
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
+    _keys_from: Path | None = PrivateAttr(default=None)
+
+    def placed(self, folder: Path, keys_from: str | Path | None) -> Self:
+        """Put the spec in its folder; files of keys may also come from `keys_from`."""
+        self._folder = folder.resolve()
+        self._keys_from = None if keys_from is None else Path(keys_from).resolve()
+        return self
 
     @property
     def folder(self) -> Path:
@@ -146,6 +154,11 @@ class InFolder(Closed):
     def path(self, name: str) -> Path:
         """Return a path of the spec as an absolute one."""
         return (self._folder / name).resolve()
+
+    def may_have_keys(self, path: Path) -> bool:
+        """Whether a resolved path is below a folder that keys may be read from."""
+        allowed = (self._folder, self._keys_from)
+        return any(path.is_relative_to(folder) for folder in allowed if folder is not None)
 
     @property
     def promise_keys(self) -> dict[str, Any] | None:
@@ -201,14 +214,14 @@ class InFolder(Closed):
         A password in a URL is left out: the hash is published, and must not help to guess one.
         """
         said = {
-            name: _without_password(value) if name in ("ledger", "source") else value
+            name: without_password(value) if name in ("ledger", "source") else value
             for name, value in self.to_dict().items()
         }
         text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _without_password(url: Any) -> Any:
+def without_password(url: Any) -> Any:
     """Return a URL without its user and any password; anything else as it is."""
     if not isinstance(url, str) or "://" not in url:
         return url
@@ -234,7 +247,7 @@ class Spec(InFolder):
     series: Series | None = None
     statistics: Annotated[tuple[Registered, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
     mechanism: Literal["auto", "geometric", "gaussian"] = "auto"
-    nulls: Literal["drop", "refuse"] = "drop"
+    nulls: Annotated[Literal["drop"], BeforeValidator(only_drop)] = "drop"
     interval: float = Field(default=0.95, gt=0, lt=1)
     ledger: str = Field(min_length=1)
     output: str = Field(min_length=1)
@@ -265,9 +278,18 @@ class Spec(InFolder):
         return yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
 
 
-def load(source: str | Path | Mapping[str, Any], *, folder: str | Path | None = None) -> Spec:
-    """Read a spec from a YAML file or a mapping; refuse with one sentence what breaks a rule."""
-    return _validated(*written(source, folder, "account and source"))
+def load(
+    source: str | Path | Mapping[str, Any],
+    *,
+    folder: str | Path | None = None,
+    keys_from: str | Path | None = None,
+) -> Spec:
+    """Read a spec from a YAML file or a mapping; refuse with one sentence what breaks a rule.
+
+    Keys are published, so a file of them must lie below the spec's folder, or below `keys_from`.
+    """
+    mapping, place = written(source, folder, "account and source")
+    return _validated(mapping).placed(place, keys_from)
 
 
 def written(
@@ -286,7 +308,7 @@ def written(
     return mapping, Path(folder) if folder else path.resolve().parent
 
 
-def _validated(mapping: dict[str, Any], folder: Path) -> Spec:
+def _validated(mapping: dict[str, Any]) -> Spec:
     entries = mapping.get("statistics")
     listed = entries if isinstance(entries, list) else []
     for where in (mapping, *listed):
@@ -309,7 +331,6 @@ def _validated(mapping: dict[str, Any], folder: Path) -> Spec:
         missing = [column for column in entry.grouped_by if column not in entry.public_keys]
         if missing and entry.paid_keys is None:
             raise PolicyError("releases.keys.unpaid", statistic=entry.name, column=missing[0])
-    spec._folder = folder.resolve()
     return spec
 
 

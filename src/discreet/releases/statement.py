@@ -9,6 +9,7 @@ from typing import Any
 from discreet.guarantees import amount
 from discreet.rounding import number
 from discreet.statements import gaussian_lines, learned_lines, promise_lines
+from discreet.statements.tables import flat
 from discreet.words import say
 
 __all__ = ["statement"]
@@ -19,12 +20,12 @@ def _say(name: str, **values: Any) -> str:
 
 
 def statement(said: Mapping[str, Any]) -> str:
-    """Return the statement of a release as Markdown."""
-    unit, subject, plan = said["unit"], said["unit_name"], said["plan"]
+    """Return the statement of a release as Markdown; what people wrote stays a text in it."""
+    unit, subject, plan = said["unit"], flat(said["unit_name"]), said["plan"]
     promised = [part for line in promise_lines(said["promises"]) for part in (line, "")]
     total = partial(amount, nothing=_say("nothing"))
     lines = [
-        _say("title", purpose=said["purpose"]),
+        _say("title", purpose=flat(said["purpose"])),
         "",
         *promised,
         _say("learned"),
@@ -38,7 +39,7 @@ def statement(said: Mapping[str, Any]) -> str:
         _say("made", release=said["release_id"], at=said["made"]),
         _say("unit", unit=subject, columns=_columns(unit), neighbours=_neighbours(unit)),
         _say("this", amount=total(said["spent"], "up")),
-        _say("so_far", account=said["account"], amount=total(said["account_spent"], "up")),
+        _say("so_far", account=flat(said["account"]), amount=total(said["account_spent"], "up")),
         _say("remaining", amount=_remaining(said)),
         *_sensitive(said),
         _say("head", head=said["head"]),
@@ -70,13 +71,13 @@ def _sentence(words: str) -> str:
 
 def _columns(unit: Mapping[str, Any]) -> str:
     names = unit.get("column") or []
-    return f" ({', '.join(names)})" if names else ""
+    return f" ({flat(', '.join(names))})" if names else ""
 
 
 def _sensitive(said: Mapping[str, Any]) -> list[str]:
     """Return a line for the set S of the papers, as the spec words it, if it does."""
     words = said["spec"].get("sensitive")
-    return [] if words is None else [_say("sensitive", words=" ".join(words.split()))]
+    return [] if words is None else [_say("sensitive", words=flat(words))]
 
 
 def _neighbours(unit: Mapping[str, Any]) -> str:
@@ -104,7 +105,8 @@ def _call(call: Mapping[str, Any]) -> str:
 
     gaussian = call["mechanism"] in ("gaussian", "exponential")
     sensitivity = f"L2 {call['l2']:.4g}" if gaussian else f"L1 {call['l1']:.4g}"
+    name = f"{flat(call['statistic'])} | {flat(call['part'])}"
     return (
-        f"| {call['statistic']} | {call['part']} | {call['mechanism']} | {sensitivity} | "
+        f"| {name} | {call['mechanism']} | {sensitivity} | "
         f"{call['scale']:.4g} | {price(call['epsilon'])} | {price(call['rho'])} |"
     )

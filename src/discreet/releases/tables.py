@@ -3,6 +3,10 @@
 `statistic, group…, value, interval_low, interval_high`. A value is an exact fraction; a count or a
 sum prints as the decimal that it is, a quotient to a few digits beyond its resolution, an interval
 rounded outward.
+
+In CSV no text is a formula: a spreadsheet would compute one. A text that begins like a formula and
+is no number gets an apostrophe before it, and so does a text that begins with one: a program takes
+one apostrophe away and has the text. Parquet and JSON have every text as it is.
 """
 
 from __future__ import annotations
@@ -18,7 +22,17 @@ from typing import Any
 from discreet.frames import Tabular
 from discreet.releases.statistics.base import Answer, Result
 
-__all__ = ["NUMBERS", "RESERVED", "STATISTIC", "VALUES", "Table", "decimal_text", "table_of"]
+__all__ = [
+    "NUMBERS",
+    "RESERVED",
+    "STATISTIC",
+    "VALUES",
+    "Table",
+    "csv_of",
+    "decimal_text",
+    "harmless",
+    "table_of",
+]
 
 _DIGITS = 6
 
@@ -83,6 +97,38 @@ RESERVED = (STATISTIC, *VALUES)
 """Names that no group may have: the groups' columns stand between them."""
 
 
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+
+
+def csv_of(columns: Mapping[str, Sequence[str | None]], end: str = "\n") -> str:
+    """Return columns as CSV in which no text is a formula; numbers stay as they are."""
+    out = io.StringIO()
+    safe = {
+        harmless(name): v if name in VALUES else [*map(harmless, v)] for name, v in columns.items()
+    }
+    # The writer quotes a text with a line end in it only where it is its own.
+    ends = any("\r" in text for v in safe.values() for text in v if text)
+    writer = csv.writer(
+        out, lineterminator=end, quoting=csv.QUOTE_ALL if ends else csv.QUOTE_MINIMAL
+    )
+    writer.writerow(safe)
+    writer.writerows(zip(*safe.values(), strict=True))
+    return out.getvalue()
+
+
+def harmless(text: str | None) -> str | None:
+    """Return a text that no spreadsheet computes; a number is no formula."""
+    if not text or text.startswith(("'", "\t", "\r")):
+        return f"'{text}" if text else text
+    if not text.lstrip().startswith(_FORMULA):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class Table(Tabular):
     """The released table, column by column, values as printed."""
@@ -97,12 +143,8 @@ class Table(Tabular):
         return zip(*self.columns.values(), strict=True)
 
     def to_csv(self) -> str:
-        """Return the table as CSV."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(self.rows())
-        return out.getvalue()
+        """Return the table as CSV, in which no text is a formula."""
+        return csv_of(self.columns)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns: texts, and values as numbers."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _HOME = {
     "Deployments": "published",
     "Report": "folder",
-    "Deployments": "published",
     "Statement": "facts",
     "Worry": "worries",
     "deployments": "published",

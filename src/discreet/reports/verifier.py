@@ -1030,7 +1030,8 @@ def check_promises(
 
 def flat(text: str) -> str:
     """A text as Markdown has it."""
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    whole = re.sub(r"([\\\[\]|])", r"\\\1", " ".join(text.split())).replace("<", "&lt;")
+    return whole.replace("://", ":\\//").replace("www.", "www\\.")
 
 
 def plain(page: str) -> str:

@@ -77,8 +77,8 @@ def _more(name: str, statement: Statement, shown: dict[str, str]) -> list[str]:
             return [] if facts["accuracy"] else [say("statements.accuracy.blur")]
         case "biases":
             unknown = say("statements.bias.size_unknown")
-            return [f"- {bias['text']} {unknown}" for bias in facts["biases"]]
-    return [f"- **{entry['name']}.** {entry['text']}" for entry in facts["not_covered"]]
+            return [f"- {flat(bias['text'])} {unknown}" for bias in facts["biases"]]
+    return [f"- **{flat(one['name'])}.** {flat(one['text'])}" for one in facts["not_covered"]]
 
 
 def _risk(statement: Statement, shown: dict[str, str]) -> list[str]:
@@ -94,7 +94,8 @@ def _risk(statement: Statement, shown: dict[str, str]) -> list[str]:
     lines.append("")
     joining = joining_table(risk["beliefs"])
     if joining is not None:
-        lines += [say("statements.joining", unit=statement.subject), "", *joining.markdown(), ""]
+        lead = flat(say("statements.joining", unit=statement.subject))
+        lines += [lead, "", *joining.markdown(), ""]
     by = say("reports.technical.by", method=risk["method"], strength=risk["strength"])
     return [*lines, by]
 

@@ -133,6 +133,8 @@ def _accuracy(row: Mapping[str, Any]) -> str:
         return say("presenter.accuracy.half_width", width=row["half_width"], **values)
     if "score_within" in row:
         return say("presenter.accuracy.score", width=row["score_within"], **values)
+    if "ranks" in row:
+        return say("presenter.accuracy.off_ranks", ranks=row["ranks"], **values)
     found = [
         say("presenter.accuracy.group", width=size["half_width"], rows=size["rows"])
         if "half_width" in size

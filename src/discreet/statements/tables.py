@@ -7,6 +7,7 @@ Figures are rounded outward.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -70,8 +71,12 @@ class Table:
 
 
 def flat(text: object) -> str:
-    """Return a text that people gave so that it cannot break out of its line or its cell."""
-    return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
+    """Return a text that people gave so that it stays in its line or its cell, and stays a text.
+
+    No HTML, link or remote image comes of it, nor of an address that a reader would make a link.
+    """
+    whole = re.sub(r"([\\\[\]|])", r"\\\1", " ".join(str(text).split())).replace("<", "&lt;")
+    return whole.replace("://", ":\\//").replace("www.", "www\\.")
 
 
 # -- what was promised, and what may be learned
@@ -263,6 +268,8 @@ def _accuracy(row: Facts) -> str:
     if "score_within" in row:
         score, candidates = number(row["score_within"], "up"), f"{row['candidates']:,}"
         return say("statements.accuracy.score", score=score, candidates=candidates)
+    if "ranks" in row:
+        return say("statements.accuracy.ranks", ranks=number(row["ranks"], "up"))
     found = []
     for size in row.get("assumed", ()):
         if "half_width" in size:

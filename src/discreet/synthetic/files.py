@@ -61,10 +61,6 @@ def check_columns(engine: Engine, spec: SyntheticSpec) -> None:
 
 def original_counts(engine: Engine, spec: SyntheticSpec, cells: Cells) -> NDArray[np.int64]:
     """Count the records of every cell, each unit bounded to what the spec allows it."""
-    if spec.nulls == "refuse":
-        column = engine.missing((*spec.columns, *spec.protect.column), ())
-        if column is not None:
-            raise DataError("synthetic.missing_values", column=column)
     protect = spec.protect
     unit = () if protect.unit == "record" else protect.column
     return _measured(engine, cells, unit, (protect.rows, protect.groups, protect.rows_per_group))

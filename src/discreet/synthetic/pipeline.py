@@ -120,14 +120,16 @@ def synthesize(
     confirm: Confirm | None = None,
     say: Say | None = None,
     who: str | None = None,
+    keys_from: str | Path | None = None,
 ) -> Synthesis:
     """Draw a synthetic file from a spec, charged to its account before anything is read.
 
     `data` is a pandas, Polars or Arrow table to use instead of the spec's source. `dry_run` spends
     nothing and reads the schema only. `confirm` is asked before a second run of the same spec,
-    which is a new, charged file; without it such a run is refused.
+    which is a new, charged file; without it such a run is refused. Files of keys lie below the
+    spec's folder, or below `keys_from`.
     """
-    asked = loaded(spec, folder)
+    asked = loaded(spec, folder, keys_from)
     from discreet.ledger import Ledger
     from discreet.releases.allowance import allowance, as_pure
 
@@ -199,11 +201,15 @@ def published(
 
 
 def loaded(
-    spec: SyntheticSpec | str | Path | Mapping[str, Any], folder: str | Path | None = None
+    spec: SyntheticSpec | str | Path | Mapping[str, Any],
+    folder: str | Path | None = None,
+    keys_from: str | Path | None = None,
 ) -> SyntheticSpec:
     """Return the spec itself, or read it from a file or a mapping."""
     try:
         from discreet.synthetic.spec import SyntheticSpec, load
     except ModuleNotFoundError as fault:
         raise missing("A spec", fault) from None
-    return spec if isinstance(spec, SyntheticSpec) else load(spec, folder=folder)
+    if isinstance(spec, SyntheticSpec):
+        return spec
+    return load(spec, folder=folder, keys_from=keys_from)

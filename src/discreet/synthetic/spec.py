@@ -29,7 +29,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from discreet.errors import PolicyError
 from discreet.releases.keys import public_keys, refuse_unit_column
-from discreet.releases.models import Keys, NamesOrOne, key_text, refusal
+from discreet.releases.models import Keys, NamesOrOne, key_text, only_drop, refusal
 from discreet.releases.spec import Budget, InFolder, Protect, Publication, written
 from discreet.synthetic.cells import Cells
 from discreet.words import say
@@ -75,7 +75,7 @@ class SyntheticSpec(InFolder):
     n_synthetic: int = Field(ge=1, description=say("synthetic.spec.n_synthetic"))
     copies: int = Field(default=1, ge=1, le=1000)
     n: int | None = Field(default=None, ge=1, description=say("synthetic.spec.n"))
-    nulls: Literal["drop", "refuse"] = "drop"
+    nulls: Annotated[Literal["drop"], BeforeValidator(only_drop)] = "drop"
     ledger: str = Field(min_length=1)
     output: str = Field(min_length=1)
     publication: Publication | None = None
@@ -118,21 +118,19 @@ class SyntheticSpec(InFolder):
 
 
 def load(
-    source: str | Path | Mapping[str, Any], *, folder: str | Path | None = None
+    source: str | Path | Mapping[str, Any],
+    *,
+    folder: str | Path | None = None,
+    keys_from: str | Path | None = None,
 ) -> SyntheticSpec:
     """Read a spec from a YAML file or a mapping; refuse with one sentence what breaks a rule."""
-    return _validated(*written(source, folder, say("synthetic.spec.needs")))
-
-
-def _validated(mapping: dict[str, Any], folder: Path) -> SyntheticSpec:
+    mapping, place = written(source, folder, say("synthetic.spec.needs"))
     try:
-        spec = SyntheticSpec.model_validate(mapping)
+        return SyntheticSpec.model_validate(mapping).placed(place, keys_from)
     except ValidationError as error:
         raise refusal(
             error, unknown="synthetic.spec.unknown_key", missing="synthetic.spec.missing_key"
         ) from None
-    spec._folder = folder.resolve()
-    return spec
 
 
 def json_schema() -> dict[str, Any]:

@@ -9,6 +9,7 @@ from discreet.ledger.promises import Made
 from discreet.promises import Unit
 from discreet.rounding import number
 from discreet.statements import PRIORS, learned, learned_lines, promise_lines
+from discreet.statements.tables import flat
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.law import Synthesizer
 from discreet.synthetic.records import worst_case
@@ -96,16 +97,16 @@ def statement(
     guaranteed: bool = True,
 ) -> str:
     """Return the statement that goes with the file, in Markdown."""
-    one = str(standing.unit)
+    one = flat(standing.unit)
     copies = "" if law.copies == 1 else say("synthetic.statement.copies", copies=law.copies)
     lines = [
-        say("synthetic.statement.title", purpose=spec.purpose),
+        say("synthetic.statement.title", purpose=flat(spec.purpose)),
         say(
             "synthetic.statement.records",
             records=law.n_synthetic,
             copies=copies,
             cells=cells.size,
-            columns=", ".join(cells.columns),
+            columns=flat(", ".join(cells.columns)),
             alpha=float(law.alpha),
         ),
     ]

@@ -15,7 +15,7 @@ A row whose field is nothing adds nothing to that measure.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, Protocol, TypeAlias
@@ -217,15 +217,14 @@ class Found:
 class Engine(Protocol):
     """Where the rows are.
 
-    What it cannot do it refuses in a clear sentence, and never does by halves.
+    What it cannot do it refuses in a clear sentence, by the schema alone: no value of a row may
+    decide whether an answer comes. What a row has and no field can take is nothing, and what is too
+    large is clipped; so a row changes what it adds itself, and sensitivities hold.
     """
 
     @property
     def columns(self) -> Mapping[str, Column]:
         """The columns and their types, read from the schema alone."""
-
-    def missing(self, texts: Collection[str], numbers: Collection[str]) -> str | None:
-        """Return a column with a null, or of the numbers with something that is none; or None."""
 
     def measure(self, query: Query) -> dict[str, list[int] | list[list[int]]]:
         """Bound, aggregate, and return every measure by name."""

@@ -1,7 +1,11 @@
 """DuckDB: CSV, Parquet, a DuckDB file, or Arrow in memory.
 
 A CSV file is read as text, all of it: types that an engine guesses from data would depend on the
-data. Every fault of the engine is told in words of ours: its own messages quote values.
+data. A line that cannot be read is left out, so that no line decides whether a release is made.
+Every fault of the engine is told in words of ours: its own messages quote values.
+
+Once the source is open the engine is locked: it reads that file, spills to its own folder, and
+nothing else. A view in a DuckDB file that reads another file is refused.
 """
 
 from __future__ import annotations
@@ -12,11 +16,12 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from discreet.errors import DataError, InputError, SpecError
+from discreet.errors import DataError, InputError, PolicyError, SpecError
 
 try:
     import duckdb
@@ -38,7 +43,8 @@ __all__ = ["DuckDB"]
 LARGE, ONE_UNIT_IN, MOST_SHARE = 1_000_000, 128, 0.3
 # Units that are whole numbers in a range of at most so many bits are counted in an array, with no
 # hashing: 2^23 places take about 80 MB a thread, and the count a third of the time.
-_ARRAY_BITS, _USUAL_BITS = 23, 12
+_ARRAY_BITS = 23
+_LONGEST_HEADER = 2**20
 
 
 @contextmanager
@@ -46,6 +52,8 @@ def _in_our_words(doing: str) -> Iterator[None]:
     """Tell a fault of the engine without its message, which may quote data."""
     try:
         yield
+    except duckdb.PermissionException:
+        raise PolicyError("engines.duckdb.outside") from None
     except duckdb.Error as fault:
         raise DataError("engines.duckdb.fault", doing=doing, kind=type(fault).__name__) from None
     except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeDecodeError):
@@ -64,7 +72,8 @@ def _kind(dtype: pa.DataType) -> Column:
         return "text"
     if types.is_boolean(dtype):
         return "truth"
-    return "moment" if types.is_temporal(dtype) else "other"
+    moment = types.is_date(dtype) or types.is_time(dtype) or types.is_timestamp(dtype)
+    return "moment" if moment else "other"
 
 
 def _quoted(text: str) -> str:
@@ -76,8 +85,13 @@ class DuckDB(SQLEngine):
 
     nested_units = True
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, spill: Path) -> None:
-        self._connection = connection
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        counting: duckdb.DuckDBPyConnection,
+        spill: Path,
+    ) -> None:
+        self._connection, self._counting = connection, counting
         # Also if a signal cuts in before anyone can close it.
         self._remove = weakref.finalize(self, shutil.rmtree, spill, ignore_errors=True)
         with self._in_our_words(say("engines.doing.columns")):
@@ -88,17 +102,18 @@ class DuckDB(SQLEngine):
     @classmethod
     def open(cls, source: str, path_of: Callable[[str], Path]) -> DuckDB:
         """Open a source by its name in the spec; `path_of` makes a path of the spec absolute."""
-        return cls._opened(_relation(source, path_of(file_of(source) or source)))
+        path = path_of(file_of(source) or source)
+        return cls._opened(_relation(source, path), path)
 
     @classmethod
     def of(
         cls, data: Any, mentioned: Mapping[str, Any] | None = None, *, schema_only: bool = False
     ) -> DuckDB:
         """Open data in memory, through Arrow: the columns that are mentioned in a spec, or all."""
-        return cls._opened(None, arrow_table(data, mentioned, schema_only=schema_only))
+        return cls._opened(arrow_table(data, mentioned, schema_only=schema_only))
 
     @classmethod
-    def _opened(cls, relation: str | None, table: pa.Table | None = None) -> DuckDB:
+    def _opened(cls, given: str | pa.Table, path: Path | None = None) -> DuckDB:
         # What does not fit in memory is spilled to a private folder, removed when it is closed.
         spill = Path(tempfile.mkdtemp(prefix="discreet-"))
         try:
@@ -107,26 +122,34 @@ class DuckDB(SQLEngine):
                     "temp_directory": str(spill),
                     "preserve_insertion_order": "false",
                     "autoinstall_known_extensions": "false",
+                    "autoload_known_extensions": "false",
                 }
             )
+            counting = connection.cursor()
             with _in_our_words(say("engines.doing.open")):
                 # A moment with an offset is the same key on every machine.
                 connection.execute("set TimeZone = 'UTC'")
-                if relation is None:
-                    connection.register(SOURCE, table)
-                elif relation.startswith("attach "):
-                    attach, selected = relation.split(";", 1)
+                counting.execute(f"set perfect_ht_threshold = {_ARRAY_BITS}")
+                if isinstance(given, pa.Table):
+                    connection.register(SOURCE, given)
+                    counting.register(SOURCE, given)
+                    _lock(connection, None)
+                elif given.startswith("attach "):
+                    attach, selected = given.split(";", 1)
                     connection.execute(attach)
+                    _lock(connection, None)
                     connection.execute(f"create view {SOURCE} as {selected}")
                 else:
-                    connection.execute(f"create view {SOURCE} as {relation}")
-            return cls(connection, spill)
+                    _lock(connection, path)
+                    connection.execute(f"create view {SOURCE} as {given}")
+            return cls(connection, counting, spill)
         except BaseException:
             shutil.rmtree(spill, ignore_errors=True)
             raise
 
     def close(self) -> None:
         """Let go of the data, and remove what was spilled."""
+        self._counting.close()
         self._connection.close()
         self._remove()
 
@@ -166,9 +189,10 @@ class DuckDB(SQLEngine):
         """
         unit = query.unit
         above = expressions.units_above(self._source, unit, query.contribution.untouched)
-        self._connection.execute(f"set perfect_ht_threshold = {_ARRAY_BITS}")
-        many = self._stored(above)
-        self._connection.execute(f"set perfect_ht_threshold = {_USUAL_BITS}")
+        name = self._name("_stored")
+        with self._in_our_words(say("engines.doing.read_rows")):
+            self._counting.execute(f"create table {name} as {self._sql(above)}")
+        many = ibis.table(above.schema(), name=name)
         theirs = self._source.semi_join(many, list(unit))
         theirs = self._stored(theirs.select(*expressions.columns_of(query)))
         everyone = expressions.with_unit(self._source, unit)
@@ -196,6 +220,14 @@ class DuckDB(SQLEngine):
 
     def _fetch(self, sql: str) -> Answer:
         return self._arrow(sql).to_pydict()  # type: ignore[no-any-return]
+
+
+def _lock(connection: duckdb.DuckDBPyConnection, path: Path | None) -> None:
+    """Let the engine read one file, or none, beside what is attached; no setting changes after."""
+    if path is not None:
+        connection.execute(f"set allowed_paths = [{_quoted(str(path))}]")
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
 
 
 def _readable(schema: pa.Schema) -> pa.Schema:
@@ -231,19 +263,48 @@ def _require_file(source: str, path: Path) -> None:
 
 
 def _csv(path: Path) -> str:
-    """Read a CSV as text: the header names the columns, and nothing is guessed from the rows."""
+    """Read a CSV as text: the header names the columns, and nothing is guessed from the rows.
+
+    No line of the file but the header is looked at before the charge; afterwards a line that cannot
+    be read is left out. No name in the header is told: a file without one begins with a person.
+    """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            header = next(csv.reader(lines), [])
+        line = _first_line(path)
+        header = next(csv.reader(StringIO(line.decode("utf-8-sig"), newline=""), strict=True), [])
     except OSError as error:
         raise DataError("engines.duckdb.unreadable", reason=error.strerror) from None
     except (UnicodeDecodeError, csv.Error):
         raise DataError("engines.duckdb.header_csv") from None
-    if not header or len(set(header)) != len(header) or "" in header:
+    if not header:
+        raise DataError("engines.duckdb.header_empty")
+    if len(header) == 1:
+        parted = next((what for sign, what in _OTHER_SIGNS.items() if sign in header[0]), None)
+        if parted is not None:
+            raise DataError("engines.duckdb.separator", sign=say(f"engines.signs.{parted}"))
+    # The engine does not tell names apart by case.
+    if len({name.lower() for name in header}) != len(header) or "" in header:
         raise DataError("engines.duckdb.header_names")
     columns = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in header)
     return (
         f"select * from read_csv({_quoted(str(path))}, auto_detect=false, header=true, "  # noqa: S608
-        "delim=',', quote='\"', escape='\"', nullstr='', "
+        "delim=',', quote='\"', escape='\"', nullstr='', ignore_errors=true, strict_mode=false, "
         f"columns={{{columns}}})"
     )
+
+
+_OTHER_SIGNS = {";": "semicolon", "\t": "tab", "|": "bar"}
+
+
+def _first_line(path: Path) -> bytes:
+    """Return the first line of a file, line ends in quotation marks apart."""
+    found, quoted = bytearray(), False
+    with path.open("rb") as file:
+        while chunk := file.read(4096):
+            for byte in chunk:
+                if byte in b"\r\n" and not quoted:
+                    return bytes(found)
+                quoted ^= byte == ord('"')
+                found.append(byte)
+            if len(found) > _LONGEST_HEADER:
+                raise csv.Error
+    return bytes(found)

@@ -15,7 +15,8 @@ without blanks around it, it is written so (case does not matter):
     [+][-] digits [. [digits]] [e [+|-] digits]     or .digits, or inf, infinity, nan
 
 where digits may be parted by single underscores. It is the nearest double; beyond the largest it is
-infinite, and too near to zero it is zero. Anything else is nothing.
+infinite, and too near to zero it is zero. Anything else is nothing, and so is a text of more than a
+thousand characters: engines fail on some that are longer, and no row may make one fail.
 
 Keys. A key is a text; a column of the data may be a number. A column of whole numbers is compared
 as whole numbers and one of floats as floats, each against the one spelling that a number has;
@@ -49,6 +50,7 @@ __all__ = [
     "BLANKS",
     "CODE",
     "INFINITE",
+    "LONGEST",
     "NUMERAL",
     "Dialect",
     "Reading",
@@ -56,7 +58,6 @@ __all__ = [
     "comparable",
     "fields_of",
     "grouped_first",
-    "has_null",
     "joinable",
     "kept_rows",
     "key_column",
@@ -81,6 +82,8 @@ Value: TypeAlias = Any
 
 BLANKS = " \t\n\v\f\r"
 _DIGITS = "[0-9]+(_[0-9]+)*"
+LONGEST = 1000
+"""The most characters of a text that is a number."""
 _BEFORE, _AFTER = f"^[{BLANKS}]*[+]?-?", f"[{BLANKS}]*$"
 NUMERAL = rf"{_BEFORE}({_DIGITS}([.]({_DIGITS})?)?|[.]{_DIGITS})([eE][+-]?{_DIGITS})?{_AFTER}"
 INFINITE = rf"{_BEFORE}[iI][nN][fF]([iI][nN][iI][tT][yY])?{_AFTER}"
@@ -95,7 +98,9 @@ class Dialect:
 
     def number(self, value: Value, kind: Column) -> Value:
         """Return a column of numbers or texts as a float, null for a text that is none."""
-        return value.try_cast("float64") if kind == "text" else value.cast("float64")
+        if kind != "text":
+            return value.cast("float64")
+        return ibis.ifelse(value.length() <= LONGEST, value.try_cast("float64"), None)
 
     def ratio(self, x: Value, step: float, low: int, high: int) -> Value:
         """Return x/step as a float; what lies outside low … high may be moved, staying outside."""
@@ -493,9 +498,3 @@ def units_above(source: Table, unit: Sequence[str], most: int) -> Table:
     rows = with_unit(source, unit)
     sizes = rows.group_by(list(unit)).agg(_n=rows.count())
     return sizes.filter(sizes["_n"] > most).select(*unit)
-
-
-def has_null(source: Table, column: str, reading: Reading, numeric: bool) -> Table:
-    """Return one row: whether a column has a null (for a number, or something that is none)."""
-    there = _number(source, column, reading)[1] if numeric else present(source[column])
-    return source.agg(_any=(~there).any())

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.errors import DataError, SpecError
 
@@ -37,9 +38,44 @@ def arrow_table(
         if counted[name] > 1:
             raise DataError("data.column_twice", column=name)
     found = taken(used)
+    for place, (name, column) in enumerate(zip(found.column_names, found.columns, strict=True)):
+        limits = _limits(column.type)
+        if limits is not None:
+            found = found.set_column(place, name, _within(column, *limits))
     if found.num_columns:
         return found
     return pa.table({_NO_COLUMN: pa.nulls(found.num_rows, pa.bool_())})
+
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_DAY = 86_400
+
+
+def _limits(dtype: pa.DataType) -> tuple[int, int] | None:
+    """Return the least and the greatest moment or span that the engine can take.
+
+    It counts microseconds in 64 bits, and fails on what is beyond; a value of a row must not.
+    """
+    if pa.types.is_date(dtype):
+        most = 10**8 if pa.types.is_date32(dtype) else _DAY * 10**11
+        return -most, most
+    if pa.types.is_time(dtype):
+        return 0, _DAY * _PER_SECOND[dtype.unit] - 1
+    if pa.types.is_timestamp(dtype) or pa.types.is_duration(dtype):
+        most = 9_200_000_000_000 * min(_PER_SECOND[dtype.unit], 10**6)
+        return -most, most
+    return None
+
+
+def _within(column: pa.ChunkedArray, least: int, most: int) -> pa.ChunkedArray:
+    """Return a column clipped to its limits."""
+    whole = pa.int32() if column.type.bit_width == 32 else pa.int64()
+    low, high = pa.scalar(least, whole), pa.scalar(most, whole)
+    chunks = []
+    for chunk in column.chunks:
+        below = pc.min_element_wise(chunk.view(whole), high, skip_nulls=False)
+        chunks.append(pc.max_element_wise(below, low, skip_nulls=False).view(column.type))
+    return pa.chunked_array(chunks, column.type)
 
 
 Taken = Callable[[Sequence[str]], pa.Table]

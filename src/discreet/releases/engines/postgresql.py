@@ -33,6 +33,7 @@ from discreet.releases.engines.base import Column
 from discreet.releases.engines.expressions import (
     BLANKS,
     INFINITE,
+    LONGEST,
     NUMERAL,
     Dialect,
     Value,
@@ -98,6 +99,7 @@ create function pg_temp.numeral(t text) returns float8 language sql immutable as
     else pg_temp.float_of(t::numeric) end $$;
 create function pg_temp.number_of(t text) returns float8 language sql immutable as $$
   select case
+    when length(t) > {LONGEST} then null
     when t ~ {_string(NUMERAL)} then pg_temp.numeral(translate(t, {_string("_+" + BLANKS)}, ''))
     when t ~ {_string(INFINITE)} then case when t ~ '-' then '-inf'::float8 else 'inf'::float8 end
     end $$;

@@ -49,6 +49,7 @@ from discreet.releases.engines.bounding import PRIORITY
 from discreet.releases.engines.expressions import (
     BLANKS,
     INFINITE,
+    LONGEST,
     NUMERAL,
     Dialect,
     Value,
@@ -73,8 +74,9 @@ register_pickle_by_value(workers)
 _PREFIX = "spark://"
 # Tables of keys up to this size are sent to every executor, so that rows stay where they are.
 _SMALL = 2_000_000
-# A sum of whole numbers below 2^30 passes 2^63 with 2^33 rows, which Spark would refuse.
-_NARROW = 2**30
+# A sum of whole numbers below 2^20 passes 2^63, which Spark would refuse, with 2^43 rows. Wider
+# ones are added up as decimals of thirty digits: 2^62 a row, 10^11 rows.
+_NARROW = 2**20
 
 _SESSION = {
     "spark.sql.ansi.enabled": "true",
@@ -84,6 +86,9 @@ _SESSION = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
+    # By the usual setting a date before 1582 fails the query.
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.session.timeZone": "UTC",
 }
 _STARTED = {
@@ -128,7 +133,8 @@ class _Spoken(Dialect):
             return value.cast("float64")
         written = value.re_search(NUMERAL) | value.re_search(INFINITE)
         plain = value.translate("_+" + BLANKS, "").try_cast("float64")
-        return ibis.ifelse(written, plain, ibis.null("float64"))
+        short = value.length() <= LONGEST
+        return ibis.ifelse(short, ibis.ifelse(written, plain, None), ibis.null("float64"))
 
     def text(self, value: Value) -> Value:
         # A moment with an offset is told in UTC, as the other engines tell it.

@@ -8,7 +8,7 @@ own (`_keep`, `_give`) until it is closed, and answers with small tables of whol
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any, ClassVar, TypeAlias
@@ -106,15 +106,6 @@ class SQLEngine(ABC):
     def columns(self) -> Mapping[str, Column]:
         """The columns and their types, read from the schema alone."""
         return self._columns
-
-    def missing(self, texts: Collection[str], numbers: Collection[str]) -> str | None:
-        """Return a column with a null, or of the numbers with something that is none; or None."""
-        for columns, numeric in ((texts, False), (numbers, True)):
-            for column in sorted(columns):
-                expression = expressions.has_null(self._source, column, self._reading, numeric)
-                if self._answer(expression, say("engines.doing.missing"))["_any"][0]:
-                    return column
-        return None
 
     def measure(self, query: Query) -> dict[str, list[int] | list[list[int]]]:
         """Bound, aggregate, and return every measure by name."""

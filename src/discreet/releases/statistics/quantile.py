@@ -1,10 +1,22 @@
 """A quantile, chosen among the multiples of the resolution within the bounds.
 
-Quantile at α = a/b: the score of the multiple j is
-    u_j = −|(b−a)·#(y < j) − a·#(y > j)|       (Smith 2011),
-which is highest where a share α lies below. A row changes it by at most max(a, b−a), up or down, so
-a selection loses twice that. One choice a group: a unit with r_g rows in group g loses
-2·max(a, b−a)·r_g/s there, and the sum over its groups is bounded as the rows are.
+Quantile at α = a/b of n values: the score of the multiple c is
+    u(c) = −max(0, b·#(y < c) − a·n, a·n − b·#(y ≤ c)),
+b times the number of ranks by which c misses the share α. It is 0 if and only if c is an
+α-quantile, however many values tie; since every value is clipped and rounded to a multiple, one
+always is.
+
+Sensitivity. Write n = L + E + G for the values below, at and above c. The second and the third term
+are
+    (b−a)·L − a·E − a·G     and     a·G − (b−a)·L − (b−a)·E,
+so a row that is added or removed moves each of them by at most max(a, b−a), and the largest of
+three numbers moves by no more than they do: r rows move u(c) by at most max(a, b−a)·r. Replacing r
+rows by s others moves each term by at most (b−a)·s + a·r, or with r and s exchanged, so by at most
+b·max(r, s). Where there are groups the old rows may lie in others than the new ones: a group then
+moves by max(a, b−a)·(r + s) at most, and the sum over all groups by 2·max(a, b−a) times the rows.
+
+Scores rise and fall, so a selection loses twice what a score moves: with r_g rows in group g,
+2·max(a, b−a)·r_g/s there, and the sum over the groups is bounded as the rows are.
 """
 
 from __future__ import annotations
@@ -16,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import field_validator
 
 from discreet.errors import SpecError
+from discreet.guarantees import Adjacency
 from discreet.noise.standalone import ranks
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Measure, Number, Tally
@@ -61,10 +74,12 @@ class Quantile(Bounded):
         """α = a/b."""
         return decimal(self.at)
 
-    @property
-    def size(self) -> int:
-        """The most that one row changes a score: max(a, b−a)."""
-        return max(self.share.numerator, self.share.denominator - self.share.numerator)
+    def size(self, adjacency: Adjacency) -> int:
+        """The most that each row of a unit moves a score, by what a neighbour is."""
+        a, b = self.share.as_integer_ratio()
+        if adjacency is not Adjacency.REPLACE:
+            return max(a, b - a)
+        return 2 * max(a, b - a) if self.by else b
 
     def check_multiples(self, number: Number) -> None:
         """Refuse more multiples than one is chosen among."""
@@ -82,10 +97,9 @@ class Quantile(Bounded):
 
     def parts(self, contribution: Contribution) -> tuple[Part, ...]:
         """One choice in each group, which the rows of a unit fill one after the other."""
-        replaced = contribution.l1() // contribution.total
         full, rest = divmod(contribution.total, contribution.rows_per_group)
         deep = [contribution.rows_per_group] * full + ([rest] if rest else [])
-        changes = [replaced * self.size * rows for rows in deep]
+        changes = [self.size(contribution.adjacency) * rows for rows in deep]
         return (Part.of_choice("choice", changes, self.number.resolution, monotone=False),)
 
     def scores(self, part: str, measured: Measured) -> list[list[int]]:
@@ -98,10 +112,14 @@ class Quantile(Bounded):
         return [[Answer((), (low + j) * step, None, None)] for j in noisy["choice"].values]
 
     def accuracy(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
-        """The share of rows by which the rank may be off: a score counts b times a row."""
+        """By how many ranks more than the best candidate the value may miss the share.
+
+        The best one misses it by none. A score counts b times a rank; as a share of the rows it is
+        told for assumed sizes alone, for the size of a group is not public.
+        """
         off = calls["choice"].score_within(self.number.size, interval) / self.share.denominator
         sizes = [{"rows": n, "rank_share": min(1.0, off / n)} for n in SIZES]
-        return {"candidates": self.number.size, "assumed": sizes}
+        return {"candidates": self.number.size, "ranks": off, "assumed": sizes}
 
     def explain(self) -> str:
         """Say which quantile it is."""

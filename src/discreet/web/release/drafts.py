@@ -69,7 +69,6 @@ def start(source: str, promise: Mapping[str, Any] | None = None) -> dict[str, An
         **(promise or _FIRST),
         "statistics": [{"count": "rows"}],
         "mechanism": "auto",
-        "nulls": "drop",
         "interval": 0.95,
         "ledger": "sqlite:///ledger.db",
         "output": "out/",

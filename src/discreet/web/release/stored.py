@@ -3,28 +3,25 @@
 The files are compared with the hash that the ledger committed before anything of them is shown or
 sent. Report and registry record are rendered from them on request.
 
-A text that begins with = + - @ or a tab is a formula to a spreadsheet, and a key that was found in
-the data may be anyone's text. `table.csv` stays the exact bytes that were committed, for programs;
-beside it the page offers a copy for spreadsheets in which such texts begin with an apostrophe.
+`table.csv` is the exact bytes that were committed; beside it the page offers a copy in the encoding
+and with the line ends that spreadsheets expect. No text of either is a formula.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError, InputError
-from discreet.releases.tables import VALUES
+from discreet.releases.tables import VALUES, csv_of, harmless
 from discreet.web.release.confirming import spec_name
 from discreet.web.release.spec_form import written
 from discreet.web.workfolder import Workfolder
 from discreet.words import say
 
-__all__ = ["DOWNLOADS", "Made", "download", "find_made", "for_spreadsheets"]
+__all__ = ["DOWNLOADS", "Made", "download", "find_made"]
 
 SHOWN = 200
 _SPREADSHEET = "table-for-spreadsheets.csv"
@@ -80,7 +77,7 @@ class Made:
         """Whether a spreadsheet would read a text of the table as a formula."""
         table: Mapping[str, list[Any]] = self.said.get("table") or {}
         texts = [v for name, values in table.items() if name not in VALUES for v in values]
-        return any(_harmless(text) != text for text in (*table, *texts))
+        return any(harmless(text) != text for text in (*table, *texts))
 
 
 def find_made(folder: Workfolder, release_id: str) -> Made:
@@ -126,7 +123,7 @@ def download(made: Made, name: str) -> bytes:
     if name == "spec.yaml":
         return made.spec.encode()
     if name == _SPREADSHEET:
-        return for_spreadsheets(made.said["table"]).encode("utf-8-sig")
+        return csv_of(made.said["table"], "\r\n").encode("utf-8-sig")
     if name in _REPORT:
         from discreet.reports import report
 
@@ -135,27 +132,3 @@ def download(made: Made, name: str) -> bytes:
     if name not in _STORED:
         raise InputError("web.made.no_file", name=name[:80])
     return (made.folder / name).read_bytes()
-
-
-def for_spreadsheets(table: Mapping[str, list[Any]]) -> str:
-    """Return a table as CSV in which no text is a formula; numbers stay as they are."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([_harmless(name) for name in table])
-    columns = [
-        values if name in VALUES else [_harmless(v) for v in values]
-        for name, values in table.items()
-    ]
-    writer.writerows(zip(*columns, strict=True))
-    return out.getvalue()
-
-
-def _harmless(text: Any) -> Any:
-    """Put an apostrophe before a text that a spreadsheet would compute; a number is no formula."""
-    if not isinstance(text, str) or not text.lstrip().startswith(("=", "+", "-", "@")):
-        return text
-    try:
-        float(text)
-    except ValueError:
-        return f"'{text}"
-    return text

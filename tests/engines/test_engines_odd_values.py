@@ -1,0 +1,263 @@
+"""No value of a row decides whether an answer comes: engines clip it, or leave it out.
+
+Two tables that differ in one row with an odd value are measured alike; what differs is no more than
+that row may add. So sensitivities hold, whatever the value is.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from discreet.errors import DataError, PolicyError
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines import opened as opened_source
+from discreet.releases.engines.base import (
+    Bins,
+    Counting,
+    Engine,
+    KeySet,
+    Labels,
+    Number,
+    Query,
+    Steps,
+    Summing,
+    Tally,
+)
+from discreet.releases.engines.duckdb import DuckDB
+
+ONE = Contribution()
+FIELD = Number("x", -4, 4, Fraction(1, 2))
+MEASURES = (
+    Counting("rows"),
+    Counting("values", FIELD),
+    Summing("sum", FIELD),
+    Summing("squares", FIELD, 0, 2),
+)
+TALLIES = (
+    Tally("bins", Bins("x", (-1.0, 0.0, 1.0))),
+    Tally("steps", Steps("x", 0.0, 0.1, 11, 1.0)),
+)
+
+TEXTS = [
+    "1" * 140_000,
+    "1" * 990 + "e9999",
+    "0." + "0" * 900 + "1e-9999",
+    "1_" * 60_000 + "1",
+    "-" * 5_000,
+    "1e99999999999",
+    "-1e-99999999999",
+    "inf",
+    "-Infinity",
+    "NaN",
+    "",
+    "1e308",
+    "+-" * 9,
+    "9" * 400,
+]
+NUMBERS: list[tuple[Any, pa.DataType]] = [
+    *((x, pa.float64()) for x in (math.inf, -math.inf, math.nan, 1e308, -1e308, 5e-324, -0.0)),
+    *((x, pa.int64()) for x in (2**63 - 1, -(2**63))),
+    (3.4e38, pa.float32()),
+    (Decimal("9" * 38), pa.decimal128(38, 0)),
+    (Decimal("-0." + "9" * 38), pa.decimal128(38, 38)),
+    (None, pa.float64()),
+]
+
+
+def _measured(engine: Engine) -> list[Any]:
+    by = KeySet(("k",), (("a",), ("b",)))
+    found = [engine.measure(Query((), None, ONE, MEASURES))]
+    found += [engine.measure(Query(("p",), by, ONE, (*MEASURES, tally))) for tally in TALLIES]
+    engine.close()
+    return found
+
+
+def _moved(opened: Any, odd: Any, dtype: pa.DataType, plain: Any) -> None:
+    def table(rows: int) -> pa.Table:
+        columns = {"p": ["a", "b", "c"], "k": ["a", "b", "a"]}
+        data: dict[str, Any] = {name: values[:rows] for name, values in columns.items()}
+        return pa.table(data | {"x": pa.array([plain, plain, odd][:rows], dtype)})
+
+    less, more = (_measured(opened(table(rows))) for rows in (2, 3))
+    for before, after in zip(less, more, strict=True):
+        for name, most in (("rows", 1), ("values", 1), ("sum", 4), ("squares", 16)):
+            moved = [abs(x - y) for x, y in zip(before[name], after[name], strict=True)]
+            assert sum(moved) <= most, name
+        for name in {"bins", "steps"} & set(before):
+            cells = zip(before[name], after[name], strict=True)
+            pairs = [pair for x, y in cells for pair in zip(x, y, strict=True)]
+            assert sum(abs(x - y) for x, y in pairs) <= 1
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: f"{text[:12]}…{len(text)}")
+def test_no_text_stops_a_column_of_numbers(opened: Any, text: str) -> None:
+    _moved(opened, text, pa.string(), "1")
+
+
+@pytest.mark.parametrize(("odd", "dtype"), NUMBERS, ids=lambda value: str(value)[:14])
+def test_no_number_stops_a_column_of_numbers(opened: Any, odd: Any, dtype: pa.DataType) -> None:
+    plain = Decimal(0) if pa.types.is_decimal(dtype) else 0
+    _moved(opened, odd, dtype, plain)
+
+
+MOMENTS = [
+    *(pa.timestamp(unit) for unit in ("s", "ms", "us", "ns")),
+    *(pa.timestamp(unit, "UTC") for unit in ("s", "ms", "us", "ns")),
+    pa.date32(),
+    pa.date64(),
+    pa.time32("s"),
+    pa.time32("ms"),
+    pa.time64("us"),
+    pa.time64("ns"),
+    pa.duration("s"),
+    pa.duration("ns"),
+]
+
+
+@pytest.mark.parametrize("dtype", MOMENTS, ids=str)
+@pytest.mark.parametrize("place", ["least", "most"])
+def test_no_moment_in_memory_stops_units_groups_and_keys(dtype: pa.DataType, place: str) -> None:
+    """Out of all ranges, it is clipped. A span of time is no group, and may name a unit."""
+    bits = dtype.bit_width - 1
+    ends = {"least": (-(2**bits), -(2**bits) + 1), "most": (2**bits - 1, 2**bits - 2)}[place]
+    whole = pa.array([0, *ends], pa.int32() if bits == 31 else pa.int64())
+    engine = DuckDB.of(pa.table({"t": whole.view(dtype), "p": ["a", "b", "c"]}))
+    assert engine.measure(Query(("t",), None, ONE, (Counting("n"),)))["n"] in ([1], [2])
+    if not pa.types.is_duration(dtype):
+        cells = KeySet(("t",), (("x",),))
+        assert engine.measure(Query(("p",), cells, ONE, (Counting("n"),))) == {"n": [0]}
+        assert sum(engine.find_keys(("p",), ("t",), ONE).units) == 3
+    engine.close()
+
+
+def _csv(folder: Path, content: bytes) -> DuckDB:
+    (folder / "data.csv").write_bytes(content)
+    return opened_source("data.csv", lambda name: (folder / name).resolve())  # type: ignore[return-value]
+
+
+HEADER = b"id,x,note\n"
+LINES = {
+    "too short": b"b\n",
+    "too long": b"b,1,n,more,and more\n",
+    "not UTF-8": b"b\xff,1,n\n",
+    "not UTF-8 where nothing is used": b"b,1,\xff\xfe\n",
+    "three megabytes": b"b," + b"1" * 3_000_000 + b",n\n",
+    "a quotation mark inside": b'b,1"2,n\n',
+    "text after a quotation": b'b,"1"2,n\n',
+    "a NUL": b"b,1\0,n\n",
+    "empty": b"\n",
+}
+
+
+@pytest.mark.parametrize("where", [1, 15_000])
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+def test_no_line_of_a_csv_stops_a_release_or_touches_others(
+    line: bytes, where: int, tmp_path: Path
+) -> None:
+    """Near the header or far below it, in a column that is used or not: it counts once or not."""
+    others = [b"u%d,1,n\n" % row for row in range(20_000)]
+    engine = _csv(tmp_path, HEADER + b"".join([*others[:where], line, *others[where:]]))
+    assert dict(engine.columns) == {"id": "text", "x": "text", "note": "text"}
+    found = engine.measure(Query(("id",), None, ONE, (Counting("n"), Summing("s", FIELD))))
+    assert 0 <= found["n"][0] - 20_000 <= 1  # type: ignore[operator]
+    assert abs(found["s"][0] - 2 * 20_000) <= 4  # type: ignore[operator]
+
+
+def test_a_header_is_read_and_no_line_below_it(tmp_path: Path) -> None:
+    for rows in (b"\xff\xfe", b'"', b"a,b,c,d,e", b"\0" * 100):
+        for end in (b"\n", b"\r\n"):
+            engine = _csv(tmp_path, b"\xef\xbb\xbfid,x" + end + rows)
+            assert list(engine.columns) == ["id", "x"]
+            engine.close()
+
+
+SECRET = "zebra7351"  # noqa: S105
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (f"{SECRET};north;3\n", "separated by semicolons"),
+        (f"{SECRET}\tnorth\t3\n", "separated by tabs"),
+        (f"{SECRET}|north|3\n", "separated by vertical bars"),
+        (f"{SECRET},{SECRET},3\n", "a name of its own"),
+        (f"{SECRET},{SECRET.upper()},3\n", "upper and lower case"),
+        (f"{SECRET},,3\n", "a name of its own"),
+        (f'{SECRET},"3', "header line"),
+        ("", "no header line"),
+    ],
+)
+def test_no_header_is_quoted(content: str, why: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=why) as told:
+        _csv(tmp_path, content.encode())
+    assert SECRET not in str(told.value).lower()
+
+
+def test_a_view_that_reads_another_file_is_refused(tmp_path: Path) -> None:
+    import duckdb
+
+    (tmp_path / "other.csv").write_text(f"id\n{SECRET}\n", encoding="utf-8")
+    with duckdb.connect(tmp_path / "f.db") as made:
+        made.execute("create table t as select 1 as id, interval 1 day as lasted")
+        made.execute(
+            f"create view inside as from t; create view other as from '{tmp_path}/other.csv'"
+        )
+
+    def engine(table: str) -> Engine:
+        return opened_source(f"duckdb:///f.db?table={table}", lambda name: tmp_path / name)
+
+    for table in ("t", "inside"):
+        found = engine(table)
+        assert dict(found.columns) == {"id": "integer", "lasted": "other"}
+        found.close()
+    with pytest.raises(PolicyError, match="reads another file"):
+        engine("other")
+
+
+@pytest.mark.parametrize(
+    "statement", ["from '{}'", "attach '{}'", "set threads = 1", "load httpfs"]
+)
+def test_an_open_engine_is_locked(statement: str, tmp_path: Path) -> None:
+    import duckdb
+
+    other = tmp_path / "other.csv"
+    other.write_text("id\n1\n", encoding="utf-8")
+    for engine in (_csv(tmp_path, b"id,x\na,1\n"), DuckDB.of(pa.table({"id": [1]}))):
+        with pytest.raises(duckdb.Error, match=r"(?i)permission|locked"):
+            engine._connection.execute(statement.format(other))
+        engine.close()
+
+
+def test_what_does_not_fit_in_memory_is_still_spilled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two million texts of forty characters are sorted in 60 MB."""
+    import duckdb
+
+    real = duckdb.connect
+    monkeypatch.setattr(
+        duckdb,
+        "connect",
+        lambda config: real(config=config | {"memory_limit": "60MB", "threads": "1"}),
+    )
+    with real() as made:
+        made.execute(
+            f"copy (select i % 900_000 || repeat('x', 40) as id, 1 as x "  # noqa: S608
+            f"from range(2_000_000) t(i)) to '{tmp_path}/data.parquet'"
+        )
+    engine = opened_source("data.parquet", lambda name: tmp_path / name)
+    assert engine.measure(Query(("id",), None, ONE, (Counting("n"),))) == {"n": [900_000]}
+    engine.close()
+
+
+def test_labels_of_an_odd_text(opened: Any) -> None:
+    table = pa.table({"x": ["a", "b" * 100_000, "\x01", None]})
+    query = Query((), None, ONE, (Tally("t", Labels("x", ("a", "c"))),))
+    assert opened(table).measure(query) == {"t": [[1, 0]]}
