@@ -23,6 +23,7 @@ from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import DiscreetError, InputError
 from discreet.promises import delta_in
+from discreet.rounding import percent
 from discreet.statements.presenter import (
     accuracy_lines,
     amount_text,
@@ -471,13 +472,21 @@ def _opening(
         facts=[
             (say("presenter.account.is"), standing_facts(account)[0][1]),
             (say("presenter.account.composition"), account.filter.value),
-            (say("web.open.first_spends"), amount_text(found.said["spent"], "up")),
+            (say("web.open.first_spends"), _used(found, bool(promises))),
             (say("web.open.approver"), asked.approver),
             (say("web.open.reason"), asked.reason),
         ],
         learned=learned_facts(None if most is None else most.to_dict()),
         how_learned=HOW_LEARNED,
     )
+
+
+def _used(found: Look, of_promise: bool) -> str:
+    """Return what the release would spend: as a share of the promise, or as an amount."""
+    standing = next(iter(found.preview.promises), None) if of_promise else None
+    if standing is None:
+        return amount_text(found.said["spent"], "up")
+    return say("web.open.share", share=percent(standing.share_used, "up"))
 
 
 # -- the explicit yes

@@ -21,10 +21,53 @@ export function announce(text) {
   }, 400);
 }
 
+// Keep the state in the address. Changes in quick succession are one step for Back, and the menu
+// leads to each screen as this tab left it.
+const MOVE = 1000;
+const here = () => window.location.pathname + window.location.search;
+let address = here();
+let changed = null;
+export function remember(link) {
+  if (link !== address) {
+    const way = changed === null || performance.now() - changed < MOVE ? "replaceState" : "pushState";
+    window.history[way](null, "", link);
+    address = here();
+  }
+  changed = performance.now();
+  keep(link);
+}
+window.addEventListener("popstate", () => {
+  // What is shown is made by the server: it makes the earlier state again.
+  if (here() !== address) window.location.replace(window.location.href);
+});
+
+function keep(link) {
+  const path = link.split("?")[0];
+  for (const way of document.querySelectorAll("nav a")) {
+    if (way.pathname !== path) continue;
+    way.href = link;
+    try {
+      window.sessionStorage.setItem(path, link);
+    } catch {
+      // Nothing can be kept here: the menu leads to each screen as it begins.
+    }
+  }
+}
+for (const way of document.querySelectorAll("nav a")) {
+  try {
+    const kept = window.sessionStorage.getItem(way.pathname);
+    if (kept && kept.startsWith(`${way.pathname}?`)) way.href = kept;
+  } catch {
+    break;
+  }
+}
+const first = document.getElementById("state-link");
+if (first) keep(first.getAttribute("href"));
+
 // Show the state in the address, the link and the download.
 export function state(link, yaml) {
   if (link) {
-    window.history.replaceState(null, "", link);
+    remember(link);
     const copy = document.getElementById("state-link");
     if (copy) copy.href = link;
   }
