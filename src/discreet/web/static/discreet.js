@@ -13,12 +13,29 @@ export function say(name, values = {}) {
 
 // Say something to a screen reader, when its reader has a moment.
 let announced = 0;
-export function announce(text) {
+export function announce(text, answers = true) {
+  if (answers) foot(text);
   window.clearTimeout(announced);
   // A drag changes many times a second; only where it comes to rest is spoken.
   announced = window.setTimeout(() => {
     document.getElementById("announcer").textContent = text;
   }, 400);
+}
+
+// On a phone, tell the answer at the foot of the screen while it is not in sight.
+const bar = document.getElementById("bar");
+const answering = document.querySelector("form ~ #results, form #results, .columns > #results");
+let seen = true;
+function foot(text) {
+  if (!bar || !answering) return;
+  bar.textContent = text;
+  bar.hidden = seen || !text || answering.hidden;
+}
+if (bar && answering) {
+  new IntersectionObserver(([entry]) => {
+    seen = entry.isIntersecting;
+    foot(bar.textContent);
+  }, { rootMargin: "0px 0px -80px 0px" }).observe(answering);
 }
 
 // Keep the state in the address. Changes in quick succession are one step for Back, and the menu
@@ -83,7 +100,7 @@ document.addEventListener("click", async (event) => {
     await navigator.clipboard.writeText(copy.href);
     const before = copy.textContent;
     copy.textContent = say("copied");
-    announce(say("link_copied"));
+    announce(say("link_copied"), false);
     window.setTimeout(() => { copy.textContent = before; }, 1600);
   } catch {
     window.location.href = copy.href;
@@ -194,6 +211,7 @@ export function live(form, url, render, options = {}) {
         const told = whole && mark(form, error.fields);
         problem.textContent = told ? say("see_fields") : error.message;
         stale(results, true, whole);
+        if (whole) foot("");
       }
     } finally {
       window.clearTimeout(fade);
