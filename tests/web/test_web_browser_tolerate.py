@@ -221,3 +221,62 @@ def test_a_step_of_a_drag_is_answered_at_once(page_at: Callable[..., Any]) -> No
         until(page, f"window.took.length >= {step}")
     page.mouse.up()
     assert statistics.median(page.evaluate("window.took")) < 2_000
+
+
+def test_a_drag_goes_on_beyond_the_axis(page_at: Callable[..., Any]) -> None:
+    page = settled(page_at("/tolerate?kind=posterior&worry=in&before=5&after=12"))
+    reach = float(page.locator("[name=upto]").input_value())
+    handle = page.get_by_role("slider", name="Belief after, at most")
+    handle.scroll_into_view_if_needed()
+    box = handle.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    top = page.locator("#tolerated").bounding_box()["y"]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, top - 5, steps=8)  # above the chart, and held there
+    until(page, f"+document.querySelector('[name=upto]').value > {reach}")
+    until(page, f"+document.querySelector('[name=after]').value > {150 * 4 * reach}")
+    page.mouse.up()
+    settled(page)
+    after = float(at_rest(page, "after", "12"))
+    assert after > 400 * reach  # farther than the axis reached at first
+    assert handle.get_attribute("aria-valuetext") == f"at most {after:g} in 100"
+
+
+def test_back_undoes_one_change_and_forward_brings_it_again(page_at: Callable[..., Any]) -> None:
+    page = settled(page_at("/tolerate"))
+    page.wait_for_timeout(1100)
+    first = page.locator("[name=after]").input_value()
+    page.fill("[name=after]", "15")
+    until(page, "location.search.includes('after=15')")
+    page.wait_for_timeout(1100)
+    page.fill("[name=after]", "33")
+    until(page, "location.search.includes('after=33')")
+    page.go_back()
+    settled(page)
+    assert page.locator("[name=after]").input_value() == "15"
+    page.go_back()
+    settled(page)
+    assert page.locator("[name=after]").input_value() == first
+    page.go_forward()
+    settled(page)
+    assert page.locator("[name=after]").input_value() == "15"
+
+
+def test_the_menu_leads_to_each_screen_as_it_was_left(page_at: Callable[..., Any]) -> None:
+    page = settled(page_at("/tolerate"))
+    page.fill("[name=after]", "20")
+    until(page, "location.search.includes('after=20')")
+    page.get_by_role("navigation").get_by_text("Explain").click()
+    page.wait_for_selector("#headline")
+    page.fill("[name=before]", "44")
+    until(page, "location.search.includes('before=44')")
+    page.get_by_role("navigation").get_by_text("Tolerate").click()
+    settled(page)
+    assert page.locator("[name=after]").input_value() == "20"
+    page.get_by_role("navigation").get_by_text("Explain").click()
+    page.wait_for_selector("#headline")
+    assert page.locator("[name=before]").input_value() == "44"
+    page.locator(".name a").click()  # the name of the page begins anew
+    settled(page)
+    assert page.locator("[name=after]").input_value() != "20"

@@ -113,9 +113,9 @@ def test_the_link_from_tolerate_brings_the_sentences(client: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "word"),
     [
-        ({"count": "-1"}, "the true count"),
-        ({"count": "1.5"}, "the true count"),
-        ({"count": "9" * 30}, "the true count"),
+        ({"count": "-1"}, "the hypothetical count"),
+        ({"count": "1.5"}, "the hypothetical count"),
+        ({"count": "9" * 30}, "the hypothetical count"),
         ({"count": "5", "limit": "x"}, "the limit"),
         ({"count": "5", "rows": "0"}, "moves a count"),
         ({"kind": "epsilon", "epsilon": "0"}, "the budget epsilon"),
@@ -162,3 +162,10 @@ def test_no_state_breaks_the_answer(given: dict[str, str]) -> None:
         json.dumps(answer(form.state).model_dump(), allow_nan=False)
     except DiscreetError as error:
         assert len(str(error)) > 10
+
+
+def test_the_count_is_asked_for_as_an_invented_one(client: Any) -> None:
+    page = client.get("/cost", headers={"Accept": "text/html"}).text
+    assert "A hypothetical count of" in page
+    assert "Invent the count" in page
+    assert "true count" not in page

@@ -102,7 +102,7 @@ def test_the_picture_is_the_bound() -> None:
     assert answer.icons is not None
     kinds = [row["kind"] for row in answer.icons["datasets"]["figures"]]
     assert kinds.count("before") == 30
-    assert kinds.count("before") + kinds.count("more, at most") >= 100 * answer.posterior_upper
+    assert kinds.count("before") + kinds.count("more") >= 100 * answer.posterior_upper
 
 
 def test_every_published_deployment_opens(client: Any) -> None:
@@ -205,3 +205,39 @@ def test_any_state_is_answered_or_refused(state: dict[str, Any]) -> None:
             assert getattr(error, "exit_code", 2) == 2
         else:
             json.dumps(found.model_dump(), allow_nan=False)
+
+
+@pytest.mark.parametrize("extra", [{}, {"every": "true"}, {"value": 10}, {"before": 100}])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace", "local"])
+def test_the_dot_is_where_the_headline_says(
+    client: Any, adjacency: str, extra: dict[str, Any]
+) -> None:
+    state = {"kind": "approximate", "epsilon": 1.5, "delta": 1e-6, "adjacency": adjacency} | extra
+    said = client.get("/api/explain", params=state).json()
+    spots = said["curve"]["datasets"]["marked"]
+    assert len(spots) <= 1
+    if "every" in extra:
+        assert not spots
+    for spot in spots:
+        assert spot["upper"] == pytest.approx(said["posterior_upper"], abs=1e-9)
+    assert spots or extra
+
+
+@pytest.mark.parametrize("path", ["/api/explain", "/api/explain/me"])
+def test_what_is_as_good_as_certain_needs_no_crowd(client: Any, path: str) -> None:
+    said = client.get(path, params={"epsilon": 30})
+    assert said.status_code == 200
+    assert "1,000,000 in 1,000,000" not in said.text
+    assert "100 in 100" in said.text
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "local"])
+def test_where_everyone_is_in_nobody_is_asked_about_being_in(client: Any, adjacency: str) -> None:
+    html = {"Accept": "text/html"}
+    page = client.get("/explain/me", params={"adjacency": adjacency}, headers=html).text
+    assert "that I am in the data" not in page
+    said = client.get("/api/explain/me", params={"adjacency": adjacency}).json()
+    assert "is in the data" not in said["text"]
+    asked = client.get("/explain", params={"adjacency": adjacency}, headers=html).text
+    assert '<span data-neighbours="add-remove" hidden>' in asked
+    assert "Everyone is known to be in the data." in asked

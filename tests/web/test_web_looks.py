@@ -136,3 +136,46 @@ def test_it_is_accessible_and_fits(
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     assert page.evaluate("document.documentElement.scrollWidth") <= 794
     shoot(page, f"{name}-print")
+
+
+@pytest.mark.parametrize("path", ["/tolerate", "/cost"])
+def test_on_a_phone_the_answer_is_in_sight_where_one_types(
+    page_at: Callable[..., Any], shoot: Callable[[Any, str], None], path: str
+) -> None:
+    page = page_at(path, 375)
+    until(page, "document.querySelectorAll('.chart svg').length > 0")
+    page.evaluate("window.scrollTo(0, 0)")
+    bar = page.locator("#bar")
+    bar.wait_for(state="visible")
+    before = bar.inner_text()
+    box = bar.bounding_box()
+    assert box["y"] + box["height"] <= 900
+    assert box["height"] >= 24
+    page.locator(".sentence input").first.fill("7")
+    until(page, f"document.getElementById('bar').textContent !== {before!r}")
+    shoot(page, f"bar-{path[1:]}-375")
+    bar.click()
+    until(page, "document.getElementById('bar').hidden")  # the answer itself is there
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.evaluate("window.scrollTo(0, 0)")
+    assert bar.is_hidden()
+
+
+def test_forced_colours_show_the_current_screen(page_at: Callable[..., Any]) -> None:
+    page = page_at("/cost", forced_colors="active")
+    styles = "getComputedStyle(document.querySelector('nav a{}')).borderBottom{}"
+    assert page.evaluate(styles.format("[aria-current]", "Width")) == "3px"
+    assert page.evaluate(styles.format("[aria-current]", "Style")) == "solid"
+    assert page.evaluate(styles.format(":not([aria-current])", "Width")) == "0px"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_out_of_date_can_still_be_read(
+    page_at: Callable[..., Any], accessible: Callable[..., None], scheme: str
+) -> None:
+    page = page_at("/tolerate", scheme=scheme)
+    until(page, "document.querySelectorAll('.chart svg').length > 0")
+    page.evaluate(
+        "document.querySelectorAll('#results, #profile').forEach(p => p.classList.add('stale'))"
+    )
+    accessible(page, colours=True)

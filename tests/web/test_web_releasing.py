@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import re
 import subprocess
 import sys
 import threading
+import zipfile
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -73,6 +75,19 @@ def made(client: Any, spec: dict[str, Any], **fields: str) -> str:
     return str(answer.headers["location"])
 
 
+def opened_on_the_page(client: Any, spec: dict[str, Any], **terms: str) -> Any:
+    """Ask to open an account, and say yes to what is shown; return the last answer."""
+    fields = {"spec": written(spec), "approver": "A", "reason": "B"} | terms
+    shown = client.post("/release/open", data=fields)
+    assert shown.status_code == 200
+    assert not (client.folder / "ledger.db").exists()
+    kept = re.findall(r'<textarea name="([^"]*)" hidden>([^<]*)</textarea>', shown.text)
+    head = re.findall(r'name="head" value="([^"]*)"', shown.text)
+    assert len(head) == 1, shown.text
+    answers = {name: html.unescape(value) for name, value in kept}
+    return client.post("/release/open", data=answers | {"head": head[0], "confirmed": "yes"})
+
+
 def charges(ledger: Ledger) -> int:
     return sum(entry.kind == "reserve" for entry in ledger.entries())
 
@@ -87,8 +102,7 @@ def test_the_whole_way_without_a_script(client: Any, spec: dict[str, Any]) -> No
     look = client.post("/release/look", data=form).text
     assert "is not open yet" in look
     assert "Go on to the charge" not in look
-    terms = {"spec": written(spec), "epsilon": "1", "approver": "A. Curator", "reason": "review"}
-    answer = client.post("/release/open", data=terms)
+    answer = opened_on_the_page(client, spec, epsilon="1", approver="A. Curator", reason="review")
     assert answer.status_code == 303
     assert "Go on to the charge" in client.get(answer.headers["location"]).text
     token = asked(client, spec)
@@ -212,6 +226,9 @@ def test_a_tolerance_that_would_be_broken_is_refused(client: Any, spec: dict[str
         {"epsilon": "-1", "approver": "A", "reason": "B"},
         {"epsilon": "nan", "approver": "A", "reason": "B"},
         {"rho": "1", "approver": "A", "reason": "B"},
+        {"epsilon": "0", "approver": "A", "reason": "B"},
+        {"epsilon": "0.0", "confirmed": "yes", "approver": "A", "reason": "B"},
+        {"epsilon": "1e-400", "approver": "A", "reason": "B"},
     ],
 )
 def test_an_account_is_opened_by_someone_for_a_reason(
@@ -223,7 +240,38 @@ def test_an_account_is_opened_by_someone_for_a_reason(
     assert not (client.folder / "ledger.db").exists()
     # What was typed is still there, and what was approved is not guessed.
     for name, value in fields.items():
-        assert name == "no_cap" or f'value="{value}"' in answer.text or name == "rho"
+        assert name in ("no_cap", "confirmed") or f'value="{value}"' in answer.text or name == "rho"
+
+
+def test_what_an_account_promises_is_shown_before_it_is_opened(
+    client: Any, spec: dict[str, Any]
+) -> None:
+    promise = {"posterior": 0.12, "p": 0.05, "about": "membership"}
+    spec = {k: v for k, v in spec.items() if k != "budget"} | {"tolerance": promise}
+    fields = {"spec": written(spec), "promise": "yes", "approver": "A", "reason": "B"}
+    shown = client.post("/release/open", data=fields)
+    assert shown.status_code == 200
+    assert "Nobody who starts at 5 % becomes more than 12 % sure" in shown.text
+    assert "ε = 0.952008" in shown.text
+    assert "What may be learned when all of it is spent" in shown.text
+    assert "12 %" in shown.text.split("What may be learned when all of it is spent")[-1]
+    assert list(client.folder.glob("*.db")) == []
+    # A yes to something else than what was shown writes nothing, and shows it anew.
+    moved = client.post("/release/open", data=fields | {"confirmed": "yes", "head": "f" * 64})
+    assert moved.status_code == 422
+    assert "changed since this was shown" in moved.text
+    assert list(client.folder.glob("*.db")) == []
+    back = client.post("/release/open", data=fields | {"back": "yes"}).text
+    assert "is not open yet" in back
+    assert 'value="A"' in back
+    assert client.get("/release/open").headers["location"] == "/release"
+
+
+def test_an_account_without_any_limit_says_so_before(client: Any, spec: dict[str, Any]) -> None:
+    fields = {"spec": written(spec), "no_cap": "yes", "approver": "A", "reason": "B"}
+    shown = client.post("/release/open", data=fields)
+    assert "Nothing bounds what may be learned" in shown.text
+    assert opened_on_the_page(client, spec, no_cap="yes").status_code == 303
 
 
 def test_an_account_of_another_unit_is_refused_by_name(client: Any, spec: dict[str, Any]) -> None:
@@ -279,6 +327,31 @@ def test_downloads_are_the_files_that_were_committed(client: Any, spec: dict[str
     assert load(kept).hash == load(spec).hash
     for wrong in ("../ledger.db", "ledger.db", "%2e%2e%2fledger.db", "report", ".env"):
         assert client.get(f"{where}/{wrong}").status_code in (404, 422)
+
+
+def test_the_whole_report_is_one_archive_that_checks_itself(
+    client: Any, spec: dict[str, Any], tmp_path: Path
+) -> None:
+    ledger = opened(client)
+    where = made(client, spec)
+    assert f'href="{where}/report.zip"' in client.get(where).text
+    first = client.get(f"{where}/report.zip")
+    assert first.headers["content-type"] == "application/zip"
+    entries = len(ledger.entries())
+    assert client.get(f"{where}/report.html").status_code == 200
+    again = client.get(f"{where}/report.zip")
+    assert again.content == first.content
+    assert len(ledger.entries()) == entries  # the report is recorded once, however often it is sent
+    apart = tmp_path / "elsewhere"
+    with zipfile.ZipFile(io.BytesIO(first.content)) as archive:
+        assert archive.namelist() == sorted(archive.namelist())
+        archive.extractall(apart)
+    command = [sys.executable, str(apart / "report" / "verify.py")]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False, cwd=apart)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    # Alone, a file of the report could not be checked: it is not offered.
+    for alone in ("verify.py", "evidence.json", "statement.json"):
+        assert client.get(f"{where}/{alone}").status_code == 422
 
 
 def test_changed_files_are_not_shown(client: Any, spec: dict[str, Any]) -> None:
@@ -573,8 +646,8 @@ def test_an_account_opens_with_the_promise_of_its_spec(client: Any, spec: dict[s
     spec = {k: v for k, v in spec.items() if k != "budget"} | {"tolerance": promise}
     page = client.post("/release/look", data={"which": "yaml", "spec": written(spec)}).text
     assert "Nobody who starts at 5 % becomes more than 12 % sure" in page
-    fields = {"promise": "yes", "approver": "A", "reason": "B"}
-    client.post("/release/open", data={"spec": written(spec)} | fields)
+    assert 'name="promise" value="yes" checked' in page
+    assert opened_on_the_page(client, spec, promise="yes").status_code == 303
     (standing,) = Ledger.open(f"sqlite:///{client.folder / 'ledger.db'}").promises(spec["account"])
     assert standing.left == pytest.approx(0.952008814476)
     made(client, spec)

@@ -324,3 +324,14 @@ def test_no_state_breaks_the_answer(given: dict[str, str]) -> None:
         json.dumps(answer(asked).model_dump(), allow_nan=False)
     except DiscreetError as error:
         assert len(str(error)) > 10
+
+
+def test_no_limit_is_not_rounded_down(client: Any) -> None:
+    state = {"kind": "unless", "worry": "in", "after": "100", "fold": "3"}
+    said = client.get("/api/tolerate", params=state).json()
+    assert said["epsilon"] is None
+    page = client.get("/tolerate", params=state, headers={"Accept": "text/html"}).text
+    for shown in (said["rounded"], page):
+        assert "rounded down" not in shown
+        assert "bounds nothing" in shown
+    assert "rounded down" in client.get("/api/tolerate").json()["rounded"]

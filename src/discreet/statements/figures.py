@@ -54,11 +54,16 @@ def _of(count: str, crowd: int) -> str:
 
 
 def crowd_for(*probabilities: float) -> int:
-    """Return the crowd, 100 to 1,000,000, in which each probability shows two figures."""
+    """Return the crowd, 100 to 1,000,000, in which each probability shows two figures.
+
+    What no crowd tells from certainty needs none: 100 in 100.
+
+    >>> crowd_for(0.3, 0.999), crowd_for(0.3, 0.9999999)
+    (10000, 100)
+    """
     of = 100
-    while of < 1_000_000 and any(
-        0 < x < 1 and (x * of < 10 or (1 - x) * of <= 1) for x in probabilities
-    ):
+    shown = [x for x in probabilities if 0 < x < 1 - 1e-6]
+    while of < 1_000_000 and any(x * of < 10 or (1 - x) * of <= 1 for x in shown):
         of *= 10
     return of
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
@@ -26,9 +27,15 @@ _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 def create_app(
-    folder: Path | str = ".", token: str | None = None, port: int | None = None
+    folder: Path | str = ".",
+    token: str | None = None,
+    port: int | None = None,
+    entered: Callable[[], None] | None = None,
 ) -> FastAPI:
-    """Return the application that works in `folder`; without a token everyone local may enter."""
+    """Return the application that works in `folder`; without a token everyone local may enter.
+
+    `entered` is called when the token was used.
+    """
     app = FastAPI(
         title="Discreet",
         version=__version__,
@@ -49,7 +56,7 @@ def create_app(
     app.add_exception_handler(DiscreetError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _missing)
-    app.add_middleware(Guard, token=token, port=port, limits=limits)
+    app.add_middleware(Guard, token=token, port=port, limits=limits, entered=entered)
     return app
 
 

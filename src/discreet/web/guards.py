@@ -9,6 +9,8 @@ So each request is checked, before anything of ours runs:
   them (CSRF). A plain link from elsewhere is let through as far as the token.
 - The token of the printed address is exchanged once for a cookie (HttpOnly, SameSite=Strict) and
   is worth nothing afterwards; without the cookie nothing but style sheets and scripts is served.
+  Someone who was sent here from elsewhere gets it with a page that goes on by itself: a redirect
+  would still count as cross-site, and the browser would not send the cookie along.
 - The address has an upper length, and the body an upper size, counted while it arrives.
 
 Every answer, also a refusal, carries the policy below. An unexpected exception ends here: its
@@ -21,7 +23,7 @@ import json
 import re
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, quote, urlencode
@@ -57,12 +59,18 @@ _HEADERS = {
 }
 
 
+_HTML = {"content-type": "text/html; charset=utf-8"}
+
+
 class _TooLarge(Exception):
     """The body passed its bound while it was read."""
 
 
 class Guard:
-    """The door as ASGI middleware; `limits` maps the beginning of a path to its largest body."""
+    """The door as ASGI middleware; `limits` maps the beginning of a path to its largest body.
+
+    `entered` is called when the token was used.
+    """
 
     def __init__(
         self,
@@ -71,8 +79,10 @@ class Guard:
         token: str | None = None,
         port: int | None = None,
         limits: Mapping[str, int] | None = None,
+        entered: Callable[[], None] | None = None,
     ) -> None:
         self.app = app
+        self.entered = entered
         self.token = token
         self.session = None if token is None else secrets.token_urlsafe(32)
         # Cookies do not know ports: two servers on one machine need two names.
@@ -111,7 +121,10 @@ class Guard:
             return
         if entered:
             cookie = f"{self.cookie}={self.session}; Path=/; HttpOnly; SameSite=Strict"
-            await _send(answer, 303, b"", {"location": _here(scope), "set-cookie": cookie})
+            if headers.get("sec-fetch-site") in (None, "none", "same-origin"):
+                await _send(answer, 303, b"", {"location": _here(scope), "set-cookie": cookie})
+            else:
+                await _send(answer, 200, _onwards(scope), _HTML | {"set-cookie": cookie})
             return
         limit = self._limit(scope["path"])
         too_large = (413, "too-large", say("web.door.too_large", limit=f"{limit:,}"))
@@ -189,6 +202,8 @@ class Guard:
             if token and secrets.compare_digest(given[0].encode(), token.encode()):
                 self.token = None
                 known = True
+                if self.entered is not None:
+                    self.entered()
             if known:
                 return True
         return None if known or scope["path"].startswith("/static/") else False
@@ -229,15 +244,29 @@ async def _say(
         await _send(send, status, body, {"content-type": "application/json"})
         return
     # A link from elsewhere comes without the cookie; the same link from this page comes with it.
-    way = f'<p><a href="{escape(_here(scope))}">{escape(say("web.door.go_on"))}</a></p>'
+    way = _way(scope, say("web.door.go_on")) if again else ""
+    text = _small_page(say("web.door.title"), f"<p>{escape(message)}</p>{way}")
+    await _send(send, status, text, _HTML)
+
+
+def _onwards(scope: Scope) -> bytes:
+    """Return a page that goes on by itself to where someone wanted to go."""
+    refresh = f'<meta http-equiv="refresh" content="0;url={escape(_here(scope))}">'
+    return _small_page(say("web.door.entered"), _way(scope, say("web.door.onwards")), refresh)
+
+
+def _way(scope: Scope, words: str) -> str:
+    return f'<p><a href="{escape(_here(scope))}">{escape(words)}</a></p>'
+
+
+def _small_page(title: str, body: str, head: str = "") -> bytes:
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Discreet</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">{head}'
         '<link rel="stylesheet" href="/static/discreet.css"></head><body><main class="alone">'
-        f"<h1>{escape(say('web.door.title'))}</h1><p>{escape(message)}</p>{way if again else ''}"
-        "</main></body></html>"
+        f"<h1>{escape(title)}</h1>{body}</main></body></html>"
     )
-    await _send(send, status, text.encode(), {"content-type": "text/html; charset=utf-8"})
+    return text.encode()
 
 
 async def _send(send: Send, status: int, body: bytes, headers: dict[str, str]) -> None:

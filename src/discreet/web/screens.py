@@ -104,7 +104,7 @@ templates = Jinja2Templates(directory=Path(__file__).parent / "templates")
 templates.env.trim_blocks = True
 templates.env.lstrip_blocks = True
 templates.env.globals["say"] = say
-templates.env.filters["code"] = lambda text: _CODE.sub(r"<code>\1</code>", escape(text))
+templates.env.filters["code"] = lambda text: _CODE.sub(r"<code>\1</code>", str(escape(text)))
 
 
 def page(

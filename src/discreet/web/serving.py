@@ -1,17 +1,27 @@
-"""Run the page on loopback until Ctrl-C."""
+"""Run the page on loopback until Ctrl-C.
+
+The arguments of a program can be read by every user of the machine, so the browser is not given the
+address with its token. It is given a file that only this user can read, which leads there. The file
+is removed as soon as the token was used, and at the latest when the server ends.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
+import shutil
 import signal
 import socket
+import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
+from html import escape
 from pathlib import Path
 
 from discreet.errors import InputError
+from discreet.words import say
 
 __all__ = ["serve"]
 
@@ -31,19 +41,27 @@ def serve(
     if not home.is_dir():
         raise InputError("web.serve.no_folder", name=home.name)
     listener = _listener(port)
-    with contextlib.closing(listener):
+    with contextlib.closing(listener), contextlib.ExitStack() as ending:
         import uvicorn
 
         from discreet.web.app import create_app
         from discreet.web.assets import warm
+        from discreet.web.connections import Connection
         from discreet.web.guards import BODY_LIMIT
 
         token = secrets.token_urlsafe(24)
         taken = listener.getsockname()[1]
-        app = create_app(home, token, taken)
         address = f"http://127.0.0.1:{taken}/?token={token}"
+        way_in = _way_in(address) if browser else None
+        if way_in is not None:
+            ending.callback(_remove, way_in)
+        app = create_app(
+            home, token, taken, entered=None if way_in is None else lambda: _remove(way_in)
+        )
         options = uvicorn.Config(
             app,
+            http=Connection,
+            backlog=64,  # as many are taken at once, before any of them can be ended
             log_level="error",
             access_log=False,
             lifespan="off",
@@ -55,12 +73,30 @@ def serve(
         server = uvicorn.Server(options)
         if announce is not None:
             announce(address)
-        if browser:
+        if way_in is not None:
             # The socket listens already: the browser waits until the first answer.
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            threading.Thread(target=webbrowser.open, args=(way_in.as_uri(),), daemon=True).start()
         warm()
         with _quiet_end():
             server.run(sockets=[listener])
+
+
+def _way_in(address: str) -> Path:
+    """Write a file that leads to the address, for this user alone, in a folder of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="discreet-"))  # 0700
+    path = folder / "discreet.html"
+    where = escape(address)
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as out:
+        out.write(
+            '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Discreet</title>'
+            f'<meta http-equiv="refresh" content="0;url={where}"></head>'
+            f'<body><p><a href="{where}">{escape(say("web.door.onwards"))}</a></p></body></html>'
+        )
+    return path
+
+
+def _remove(way_in: Path) -> None:
+    shutil.rmtree(way_in.parent, ignore_errors=True)
 
 
 @contextlib.contextmanager

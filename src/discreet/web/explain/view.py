@@ -128,8 +128,14 @@ def explained(state: ExplainForm) -> Explained:
         published=[one.after for one in published(prior.p if prior else 0.5)],
         icons=icons,
         icons_caption=icons_caption,
-        curve=before_after_spec(one_step, None if one_step.prior is None else one_step.prior.pq),
-        curve_caption=say("web.explain.curve_caption", event=event_of(one_step)),
+        # The dot is the headline, or there is none.
+        curve=before_after_spec(
+            one_step, one_step.prior.pq if one_step is belief and one_step.prior else None
+        ),
+        curve_caption=say(
+            "web.explain.curve_caption" if one_step is belief else "web.explain.curve_caption_in",
+            event=event_of(one_step),
+        ),
         how=how_belief(state, belief, state.flags()),
         link=link("/explain", state.kept()),
         yaml=link("/explain/explain.yaml", state.kept()),

@@ -37,7 +37,8 @@ class MeForm(PromiseForm):
     def prior(self) -> Prior:
         """Return what they suspect: that I am in, or, knowing that, a value of mine."""
         suspected = share(self.suspect)
-        return Prior(suspected) if self.about == "being in" else Prior(1.0, suspected)
+        central = self.adjacency == "add-remove"  # else everyone is known to be in
+        return Prior(suspected) if central and self.about == "being in" else Prior(1.0, suspected)
 
 
 class Mine(BaseModel):

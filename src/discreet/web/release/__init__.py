@@ -1,6 +1,7 @@
 """The screen Release: data, spec, dry run, and behind an explicit yes, the release.
 
     /release           a spec as a form and as YAML, its dry run, its account
+    /release/open      what an account would promise, shown in beliefs; and then opened
     /release/confirm/… the charge, shown once more; the yes is bound to it
     /release/made/…    the stored release and its downloads; nothing can be changed any more
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request
@@ -22,10 +23,12 @@ from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import DiscreetError, InputError
 from discreet.promises import delta_in
+from discreet.rounding import percent
 from discreet.statements.presenter import (
     accuracy_lines,
     amount_text,
     learned_facts,
+    limit_text,
     standing_facts,
 )
 from discreet.web.forms import Filled, Form, Number, Text, reading
@@ -38,6 +41,9 @@ from discreet.web.release.stored import DOWNLOADS, SHOWN, download, find_made
 from discreet.web.screens import how, link, page, yaml_file
 from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
 from discreet.words import say
+
+if TYPE_CHECKING:
+    from discreet.ledger import Account
 
 __all__ = ["BODY_LIMITS", "router"]
 
@@ -77,6 +83,9 @@ class OpenSent(SpecSent):
     no_cap: bool = False
     approver: Annotated[str, Text(needed=True)] = ""
     reason: Annotated[str, Text(needed=True)] = ""
+    head: Annotated[str, Text()] = ""
+    confirmed: bool = False
+    back: bool = False
 
     def amounts(self) -> dict[str, float]:
         """Return the amounts of the cap that are given."""
@@ -351,16 +360,29 @@ def upload(
     return RedirectResponse(link("/release", {"source": name, "promise": promise}), status_code=303)
 
 
+@router.get("/release/open", include_in_schema=False)
+def nothing_to_open() -> RedirectResponse:
+    """Someone came back to an address that only takes a form."""
+    return RedirectResponse("/release", status_code=303)
+
+
 @router.post("/release/open", include_in_schema=False)
 def open_account(
     request: Request, sent: Annotated[Filled[OpenSent], reading(OpenSent)]
 ) -> Response:
-    """Open the account that a spec names, with an approver and a reason."""
+    """Show what the account that a spec names would promise; with the yes to that, open it."""
     state = _state(folder_of(request), sent)
     found = state.look(folder_of(request))
+    if sent.state.back:
+        return _shown(request, state, opening=sent.shown)
     try:
         if sent.problems:
             raise InputError(sent.problem)
+        proposed = _proposed(found, sent.state)
+        if not sent.state.confirmed:
+            return _opening(request, sent, found, proposed)
+        if sent.state.head != found.head:
+            return _opening(request, sent, found, proposed, say("web.open.moved"))
         _open(found, sent.state)
     except DiscreetError as error:
         told = {"problem": str(error), "problems": sent.problems}
@@ -370,27 +392,101 @@ def open_account(
     return RedirectResponse(f"{state.link}#look", status_code=303)
 
 
-def _open(found: Look, terms: OpenSent) -> None:
-    from discreet.ledger import Amount, Ledger
+def _terms(found: Look, asked: OpenSent) -> dict[str, Any]:
+    """Return what an account is opened with, but for its promise: unit, neighbours, rule, cap."""
+    from discreet.ledger import Amount
 
-    spec, plan, amounts = found.spec, found.preview.plan, terms.amounts()
-    promise = plan.promise if terms.promise else None
-    if bool(amounts or promise) == terms.no_cap:
+    protect, amounts = found.spec.protect, asked.amounts()
+    return {
+        "unit": protect.unit,
+        "unit_name": protect.name,
+        "adjacency": protect.adjacency,
+        "filter": found.preview.plan.filter,
+        "cap": Amount.of(**amounts) if amounts.keys() - {"delta"} else None,
+    }
+
+
+def _delta(found: Look, asked: OpenSent) -> float | None:
+    """Return the δ at which a promise limits the account; None where its rule has none."""
+    if not asked.promise or found.preview.plan.filter == "pure":
+        return None
+    return asked.amounts().get("delta", delta_in(found.spec.promise_keys or {}))
+
+
+def _proposed(found: Look, asked: OpenSent) -> Account:
+    """Return the account as it would be opened; nothing is written."""
+    from discreet.ledger import Account
+    from discreet.ledger.promises import derived_cap
+
+    promise = found.preview.plan.promise if asked.promise else None
+    if bool(asked.amounts() or promise) == asked.no_cap:
         raise InputError("web.open.one_limit")
-    lead = amounts.keys() - {"delta"}
-    delta = amounts.get("delta", delta_in(spec.promise_keys or {}))
-    Ledger.open(spec.ledger_url).open_account(
-        spec.account,
-        unit=spec.protect.unit,
-        unit_name=spec.protect.name,
-        adjacency=spec.protect.adjacency,
-        filter=plan.filter,
-        cap=Amount.of(**amounts) if lead else None,
-        promise=promise,
-        delta=delta if promise is not None and plan.filter != "pure" else None,
-        approver=terms.approver,
-        reason=terms.reason,
+    terms = _terms(found, asked)
+    account = Account.opened(found.spec.account, **terms)
+    if promise is not None:
+        terms["cap"] = derived_cap(account, (promise,), _delta(found, asked))
+        account = Account.opened(found.spec.account, **terms)
+    if account.cap is not None and not (account.cap.epsilon or account.cap.rho):
+        raise InputError("web.open.nothing")
+    return account
+
+
+def _open(found: Look, asked: OpenSent) -> None:
+    from discreet.ledger import Ledger
+
+    Ledger.open(found.spec.ledger_url).open_account(
+        found.spec.account,
+        **_terms(found, asked),
+        promise=found.preview.plan.promise if asked.promise else None,
+        delta=_delta(found, asked),
+        approver=asked.approver,
+        reason=asked.reason,
     )
+
+
+def _opening(
+    request: Request, sent: Filled[OpenSent], found: Look, account: Account, problem: str = ""
+) -> Response:
+    """Show what an account would promise, before it is opened."""
+    from discreet.statements import learned
+
+    asked, plan = sent.state, found.preview.plan
+    promises = [plan.promise] if asked.promise and plan.promise is not None else []
+    most = None
+    if account.cap is not None:
+        most = learned(account.promise(account.cap), account.subject, promises)
+    kept = {name: text for name, text in sent.shown.items() if text}
+    for name in ("head", "confirmed", "back"):
+        kept.pop(name, None)
+    return page(
+        request,
+        "opening.html",
+        status=422 if problem else 200,
+        problem=problem,
+        kept=kept,
+        head=found.head,
+        account=account,
+        by_promise=bool(promises),
+        sentences=[promise.sentence() for promise in promises],
+        cap=limit_text(account.cap),
+        facts=[
+            (say("presenter.account.is"), standing_facts(account)[0][1]),
+            (say("presenter.account.composition"), account.filter.value),
+            (say("web.open.first_spends"), _used(found, bool(promises))),
+            (say("web.open.approver"), asked.approver),
+            (say("web.open.reason"), asked.reason),
+        ],
+        learned=learned_facts(None if most is None else most.to_dict()),
+        how_learned=HOW_LEARNED,
+    )
+
+
+def _used(found: Look, of_promise: bool) -> str:
+    """Return what the release would spend: as a share of the promise, or as an amount."""
+    standing = next(iter(found.preview.promises), None) if of_promise else None
+    if standing is None:
+        return amount_text(found.said["spent"], "up")
+    return say("web.open.share", share=percent(standing.share_used, "up"))
 
 
 # -- the explicit yes

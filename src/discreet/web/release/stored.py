@@ -1,7 +1,8 @@
 """A stored release as the page shows it, and its downloads. Nothing is ever drawn here.
 
 The files are compared with the hash that the ledger committed before anything of them is shown or
-sent. Report and registry record are rendered from them on request.
+sent. The report is rendered from them on request. Its folder is checked as a whole, so it is sent
+as a whole, as one archive; asked for again, it is the same one, and the ledger records it once.
 
 `table.csv` is the exact bytes that were committed; beside it the page offers a copy in the encoding
 and with the line ends that spreadsheets expect. No text of either is a formula.
@@ -9,7 +10,9 @@ and with the line ends that spreadsheets expect. No text of either is a formula.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+import zipfile
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +29,8 @@ __all__ = ["DOWNLOADS", "Made", "download", "find_made"]
 SHOWN = 200
 _SPREADSHEET = "table-for-spreadsheets.csv"
 _STORED = ("table.csv", "table.parquet", "statement.md", "release.json")
-_REPORT = ("report.html", "statement.json", "registry.yaml", "evidence.json", "verify.py")
+_REPORT = ("report.html", "registry.yaml")
+_WHOLE = "report.zip"
 DOWNLOADS = {
     "table.csv": "text/csv",
     "table.parquet": "application/vnd.apache.parquet",
@@ -34,11 +38,9 @@ DOWNLOADS = {
     "release.json": "application/json",
     "spec.yaml": "application/yaml",
     _SPREADSHEET: "text/csv",
+    _WHOLE: "application/zip",
     "report.html": "text/html",
-    "statement.json": "application/json",
     "registry.yaml": "application/yaml",
-    "evidence.json": "application/json",
-    "verify.py": "text/x-python",
 }
 
 
@@ -124,11 +126,25 @@ def download(made: Made, name: str) -> bytes:
         return made.spec.encode()
     if name == _SPREADSHEET:
         return csv_of(made.said["table"], "\r\n").encode("utf-8-sig")
-    if name in _REPORT:
+    if name == _WHOLE or name in _REPORT:
         from discreet.reports import report
 
-        where: Path = report(made.release_id, output=made.folder.parent).folder
-        return (where / name).read_bytes()
+        written = report(made.release_id, output=made.folder.parent)
+        if name == _WHOLE:
+            return _packed(written.folder, written.files)
+        return bytes((written.folder / name).read_bytes())
     if name not in _STORED:
         raise InputError("web.made.no_file", name=name[:80])
     return (made.folder / name).read_bytes()
+
+
+def _packed(folder: Path, files: Iterable[Path]) -> bytes:
+    """Return files of a folder as one archive: of the same files, always the same bytes."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(files):
+            inside = zipfile.ZipInfo(path.relative_to(folder.parent).as_posix())  # made in 1980
+            inside.compress_type, inside.create_system = zipfile.ZIP_DEFLATED, 3
+            inside.external_attr = 0o100644 << 16
+            archive.writestr(inside, path.read_bytes())
+    return out.getvalue()

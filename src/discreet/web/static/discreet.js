@@ -13,7 +13,8 @@ export function say(name, values = {}) {
 
 // Say something to a screen reader, when its reader has a moment.
 let announced = 0;
-export function announce(text) {
+export function announce(text, answers = true) {
+  if (answers) foot(text);
   window.clearTimeout(announced);
   // A drag changes many times a second; only where it comes to rest is spoken.
   announced = window.setTimeout(() => {
@@ -21,10 +22,69 @@ export function announce(text) {
   }, 400);
 }
 
+// On a phone, tell the answer at the foot of the screen while it is not in sight.
+const bar = document.getElementById("bar");
+const answering = document.querySelector("form ~ #results, form #results, .columns > #results");
+let seen = true;
+function foot(text) {
+  if (!bar || !answering) return;
+  bar.textContent = text;
+  bar.hidden = seen || !text || answering.hidden;
+}
+if (bar && answering) {
+  new IntersectionObserver(([entry]) => {
+    seen = entry.isIntersecting;
+    foot(bar.textContent);
+  }, { rootMargin: "0px 0px -80px 0px" }).observe(answering);
+}
+
+// Keep the state in the address. Changes in quick succession are one step for Back, and the menu
+// leads to each screen as this tab left it.
+const MOVE = 1000;
+const here = () => window.location.pathname + window.location.search;
+let address = here();
+let changed = null;
+export function remember(link) {
+  if (link !== address) {
+    const way = changed === null || performance.now() - changed < MOVE ? "replaceState" : "pushState";
+    window.history[way](null, "", link);
+    address = here();
+  }
+  changed = performance.now();
+  keep(link);
+}
+window.addEventListener("popstate", () => {
+  // What is shown is made by the server: it makes the earlier state again.
+  if (here() !== address) window.location.replace(window.location.href);
+});
+
+function keep(link) {
+  const path = link.split("?")[0];
+  for (const way of document.querySelectorAll("nav a")) {
+    if (way.pathname !== path) continue;
+    way.href = link;
+    try {
+      window.sessionStorage.setItem(path, link);
+    } catch {
+      // Nothing can be kept here: the menu leads to each screen as it begins.
+    }
+  }
+}
+for (const way of document.querySelectorAll("nav a")) {
+  try {
+    const kept = window.sessionStorage.getItem(way.pathname);
+    if (kept && kept.startsWith(`${way.pathname}?`)) way.href = kept;
+  } catch {
+    break;
+  }
+}
+const first = document.getElementById("state-link");
+if (first) keep(first.getAttribute("href"));
+
 // Show the state in the address, the link and the download.
 export function state(link, yaml) {
   if (link) {
-    window.history.replaceState(null, "", link);
+    remember(link);
     const copy = document.getElementById("state-link");
     if (copy) copy.href = link;
   }
@@ -40,7 +100,7 @@ document.addEventListener("click", async (event) => {
     await navigator.clipboard.writeText(copy.href);
     const before = copy.textContent;
     copy.textContent = say("copied");
-    announce(say("link_copied"));
+    announce(say("link_copied"), false);
     window.setTimeout(() => { copy.textContent = before; }, 1600);
   } catch {
     window.location.href = copy.href;
@@ -151,6 +211,7 @@ export function live(form, url, render, options = {}) {
         const told = whole && mark(form, error.fields);
         problem.textContent = told ? say("see_fields") : error.message;
         stale(results, true, whole);
+        if (whole) foot("");
       }
     } finally {
       window.clearTimeout(fade);

@@ -13,6 +13,12 @@ function arrange() {
     part.hidden = !wanted.includes(part.dataset.number);
     part.querySelector("input").disabled = part.hidden;
   }
+  // Where neighbours differ in a value, everyone is known to be in: there is one belief to ask for.
+  const neighbours = form.elements.adjacency.value;
+  for (const part of form.querySelectorAll("[data-neighbours]")) {
+    part.hidden = !part.dataset.neighbours.split(" ").includes(neighbours);
+    for (const blank of part.querySelectorAll("input")) blank.disabled = part.hidden;
+  }
   const audience = form.elements.audience.value;
   for (const part of document.querySelectorAll("[data-audience]")) part.hidden = part.dataset.audience !== audience;
 }

@@ -1,6 +1,8 @@
 // Handles on a chart: sliders that are dragged, or moved by the keyboard. Where a value stands in
 // pixels is all that is known here; what it means is asked of the server through `send`.
 
+const FARTHER = 600;
+
 // `stage` holds the handles, `picture` the drawing under them.
 export function rack(stage, picture, send) {
   const sliders = new Map();
@@ -9,6 +11,7 @@ export function rack(stage, picture, send) {
   let dragged = null;
   let taken = null;  // where a handle stood when the hand took it
   let owed = 0;  // steps of the keyboard that were not sent yet
+  let farther = 0;  // ticks while the hand is beyond the end of an axis
 
   function pixels() {
     const drawing = picture.querySelector("svg");
@@ -76,6 +79,15 @@ export function rack(stage, picture, send) {
     return [(x + y) / 2, (x + y) / 2];
   }
 
+  // Whether the hand is beyond the far end of the axis that a handle moves along.
+  function beyond(event, item, at) {
+    const frame = stage.getBoundingClientRect();
+    const [, right] = at.x.range();
+    const [, top] = at.y.range();
+    if (item.along === "across") return (event.clientX - frame.left - at.left) / at.shrunk > right;
+    return item.along === "up" && (event.clientY - frame.top - at.top) / at.shrunk < top;
+  }
+
   function made(item) {
     const element = document.createElement("div");
     element.className = "handle";
@@ -94,13 +106,24 @@ export function rack(stage, picture, send) {
     });
     element.addEventListener("pointermove", (event) => {
       if (dragged !== slider.item.name) return;
+      const move = (more) => {
+        const at = pixels();
+        if (!at) return;
+        const [x, y] = reached(event, slider.item, at);
+        put(element, at, x, y);
+        send({ handle: slider.item.name, x, y, ...more });
+      };
+      move({});
+      // Beyond the end, the axis reaches farther and farther, slowly enough to let go in time.
+      window.clearInterval(farther);
       const at = pixels();
-      const [x, y] = reached(event, slider.item, at);
-      put(element, at, x, y);
-      send({ handle: slider.item.name, x, y });
+      if (at && beyond(event, slider.item, at)) {
+        farther = window.setInterval(() => move({ farther: true }), FARTHER);
+      }
     });
     const dropped = () => {
       if (dragged !== slider.item.name) return;
+      window.clearInterval(farther);
       dragged = null;
       send({});
     };

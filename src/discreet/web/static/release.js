@@ -1,6 +1,6 @@
 // The screen Release: sends what was typed, and puts the server's page in place. Nothing is computed.
 
-import { announce, fetched, mark, say, stale } from "/static/discreet.js";
+import { announce, fetched, mark, remember, say, stale } from "/static/discreet.js";
 
 const WAIT = 250;
 
@@ -86,7 +86,7 @@ async function show(fields, { shape, fromYaml }) {
   problem.textContent = words;
   const link = page.getElementById("state-link");
   if (link) {
-    window.history.replaceState(null, "", link.getAttribute("href"));
+    remember(link.getAttribute("href"));
     for (const id of ["state-link", "state-yaml"]) {
       const [fresh, old] = [page.getElementById(id), document.getElementById(id)];
       if (fresh && old) old.href = fresh.getAttribute("href");

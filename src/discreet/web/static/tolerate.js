@@ -43,6 +43,7 @@ function start() {
     }
     text("epsilon", answer.shown);
     text("epsilon-again", answer.shown);
+    text("rounded", answer.rounded);
     text("holds", answer.holds);
     text("binding", answer.binding);
     text("certificate", answer.certificate);

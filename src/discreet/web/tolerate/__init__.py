@@ -18,7 +18,7 @@ from discreet.web.sentences import (
     sentences_page,
     with_sentences,
 )
-from discreet.web.tolerate.handles import moved
+from discreet.web.tolerate.handles import farther, moved
 from discreet.web.tolerate.view import FILE, HOME, Answer, answer
 
 __all__ = ["TolerateForm", "router"]
@@ -29,7 +29,10 @@ _MOVED = Number(low=-1e6, high=1e6, optional=True)
 
 @with_sentences
 class TolerateForm(Sentences):
-    """What is tolerated, and which handle was moved where."""
+    """What is tolerated, and which handle was moved where.
+
+    `farther` asks for the next reach of the axes, by a hand that is beyond their end.
+    """
 
     kinds = tuple(kind for kind in KINDS if kind != "epsilon")
     upto: Annotated[float | None, Number(above=0, high=1, optional=True)] = None
@@ -37,6 +40,7 @@ class TolerateForm(Sentences):
     x: Annotated[float | None, _MOVED] = None
     y: Annotated[float | None, _MOVED] = None
     steps: Annotated[float | None, _MOVED] = None
+    farther: bool = False
 
     def after_the_move(self) -> Asked:
         """Return the state after the handle was dragged or stepped, if one was."""
@@ -63,7 +67,8 @@ def tolerate_page(request: Request) -> Response:
 @router.get(f"/api{HOME}", responses=REFUSED)
 def tolerate_answer(form: Annotated[TolerateForm, Query()]) -> Answer:
     """What a tolerance comes to: budget, binding adversary, proof, implied posteriors, charts."""
-    return answer(form.after_the_move(), form.upto)
+    wanted = farther(form.upto) if form.farther else form.upto
+    return answer(form.after_the_move(), wanted)
 
 
 @router.get(f"{HOME}/{FILE}", include_in_schema=False)

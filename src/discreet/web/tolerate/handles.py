@@ -27,7 +27,7 @@ from discreet.errors import InputError
 from discreet.web.sentences import Asked, Condition
 from discreet.words import say
 
-__all__ = ["Handle", "axis", "edges", "handles", "map_handles", "moved"]
+__all__ = ["Handle", "axis", "edges", "farther", "handles", "map_handles", "moved"]
 
 # How far the axis of belief before may reach; that of belief after reaches further.
 _REACHES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -56,6 +56,11 @@ def axis(asked: Asked, wanted: float | None = None) -> tuple[float, float]:
     top = roomy if wanted is None else max(wanted, min(1.0, needed))
     top = next((reach for reach in _REACHES if reach >= top), 1.0)
     return top, min(1.0, 4 * top)
+
+
+def farther(top: float | None) -> float | None:
+    """Return the next reach of the axis of belief before."""
+    return None if top is None else next((reach for reach in _REACHES if reach > top), 1.0)
 
 
 def _needed(condition: Condition) -> float:

@@ -35,6 +35,7 @@ class Answer(BaseModel):
     sentences: list[str]
     epsilon: float | None
     shown: str
+    rounded: str
     holds: str
     binding: str
     certificate: str
@@ -76,6 +77,9 @@ def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> A
         sentences=[condition.sentence() for condition in asked.conditions],
         epsilon=choice.epsilon if math.isfinite(choice.epsilon) else None,
         shown=shown,
+        rounded=say(
+            "web.tolerate.rounded" if math.isfinite(choice.epsilon) else "web.tolerate.unlimited"
+        ),
         holds=choice.assumptions.probability,
         binding=_binding(choice),
         certificate=_proof(choice),
