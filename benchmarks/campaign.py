@@ -425,6 +425,7 @@ def power(story: Story, base: Path, every: int, first: int = 0) -> Iterator[Trie
     ended = supervised(partial(story.run, house), house.roots, look)
     _needs(ended.error is None, f"{story.name} does not work without a fault: {ended.said}")
     done: set[int] = set()
+    states.sort(key=lambda state: state[0])  # so that every n-th of them is of every kind
     for way, event, tree in states[first::every]:
         same = hash(tuple((path, node.kind, node.mode, node.holds) for path, node in tree.items()))
         if same in done:
