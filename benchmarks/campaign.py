@@ -39,7 +39,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -717,25 +717,23 @@ def _one(job: tuple[str, str, int, int]) -> list[Tried]:
 
 
 def campaign(
-    kinds: Mapping[str, int], jobs: int = 1, told: Callable[[str], None] = print, parts: int = 1
+    kinds: Mapping[str, int], jobs: int = 1, told: Callable[[str], None] = print
 ) -> list[Tried]:
     """Try the faults of some kinds, every n-th place of each; return them all."""
-    work = [
-        (kind, name, every * parts, part * every)
-        for kind, every in kinds.items()
-        for name in KINDS[kind][1]
-        for part in range(parts)
-    ]
+    work = [(kind, name, every, 0) for kind, every in kinds.items() for name in KINDS[kind][1]]
     found: list[Tried] = []
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(jobs, maxtasksperchild=1) as pool:
-        for tried in pool.imap_unordered(_one, work):
+    with ExitStack() as held:
+        done: Iterator[list[Tried]] = map(_one, work)
+        if jobs > 1:
+            context = multiprocessing.get_context("spawn")
+            pool = held.enter_context(context.Pool(jobs, maxtasksperchild=1))
+            done = pool.imap_unordered(_one, work)
+        for tried in done:
             found += tried
             if tried:
                 broke = sum(one.broke is not None for one in tried)
-                told(
-                    f"{tried[0].kind:28s} {tried[0].story:18s} {len(tried):5d} tried, {broke} broke"
-                )
+                kind, story = tried[0].kind.split(",")[0], tried[0].story
+                told(f"{kind:28s} {story:18s} {len(tried):5d} tried, {broke} broke")
     return found
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,9 @@ from discreet.ledger import Ledger
 from discreet.releases import outputs, release
 
 pytestmark = pytest.mark.xdist_group("forks")
+
+
+SAMPLE = "--json --jobs 1 --every 110 --only kills power full"
 
 
 def _ledger(folder: Path) -> Ledger:
@@ -76,3 +82,21 @@ def test_what_cannot_be_shown_is_shown_by_the_next_run(
     assert {e.release_id for e in entries if e.kind == "reserve"} == set(
         os.listdir(tmp_path / "out")
     )
+
+
+def test_a_sample_of_the_campaign_survives() -> None:
+    """Every kind of fault that needs no server, at a few places of each story."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "benchmarks.campaign", *SAMPLE.split()],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    if "not tried" in ran.stderr:
+        pytest.skip(ran.stderr.strip().splitlines()[-1])
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    told = json.loads(ran.stdout.splitlines()[-1])
+    assert told["total"]["tried"] == told["total"]["survived"] >= 20
+    assert {"killed", "disk full", "power cut, all lost"} <= set(told["kinds"])
