@@ -12,7 +12,7 @@ help:
 	@echo "make demo    set up and run the main job on the bundled example"
 	@echo "make test    set up and run every check (lint, types, imports, tests, doctests, README)"
 	@echo "make coverage run the tests and say what they leave out; fails below the marks"
-	@echo "make soak    every test at its full length; kills, lost connections and edits of reports"
+	@echo "make soak    every test at its full length; a fault at every step, neighbours, edits of reports"
 	@echo "make audit   attack every kind of release, at length"
 	@echo "make bench   measure beside peers; tables in docs/benchmarks.md"
 	@echo "make docs    build the documentation into site/"
@@ -57,11 +57,13 @@ docs: $(VENV)/.ready-test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	@echo "Open site/index.html in a browser."
 
-# Every test, with every example that it has; then kills and cuts.
+# Every test, with every example that it has; then kills and cuts, a fault at every step, neighbours.
 soak: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -n $(JOBS) -m "" --hypothesis-profile soak --durations=10
 	$(BIN)/python -m benchmarks.soak
 	$(BIN)/python -m benchmarks.cuts
+	$(BIN)/python -m benchmarks.campaign
+	$(BIN)/python -m benchmarks.neighbours
 	$(BIN)/python tests/reports/mutations.py
 
 audit: $(VENV)/.ready-test

@@ -74,7 +74,7 @@ def forked(
         try:
             ended["result"] = work()
         except SystemExit as exit_:
-            code = exit_.code if isinstance(exit_.code, int) else 1
+            code = exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
         except BaseException as error:
             ended = {
                 "error": type(error).__name__,

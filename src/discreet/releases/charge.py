@@ -322,7 +322,15 @@ class Paid:
         except DiscreetError:
             self.work.discard()
             raise
-        return tuple(sorted(self.work.show().iterdir()))
+        try:
+            return tuple(sorted(self.work.show().iterdir()))
+        except OSError as error:
+            raise InternalError(
+                "charge.not_shown",
+                release=self.release_id,
+                output=self.work.output,
+                why=error.strerror or type(error).__name__,
+            ) from None
 
     def facts(self) -> dict[str, Any]:
         """Return what every stored release says of its charge and its account."""

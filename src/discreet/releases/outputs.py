@@ -86,17 +86,16 @@ class Work:
                 synchronise(files / name)
             synchronise(files)
             synchronise(self.folder)
+            return hash_of(files)
         except OSError as error:
-            raise InternalError(
-                "charge.not_written",
-                release=self.release_id,
-                why=error.strerror or type(error).__name__,
-            ) from None
-        return hash_of(files)
+            raise _not_written(self.release_id, error) from None
 
     def recording(self) -> None:
         """Note that the ledger is asked to record the files: from here on it says what they are."""
-        (self.folder / _RECORDING).touch()
+        try:
+            (self.folder / _RECORDING).touch()
+        except OSError as error:
+            raise _not_written(self.release_id, error) from None
 
     def discard(self) -> None:
         """Remove files that the ledger refused."""
@@ -117,6 +116,7 @@ class Work:
             for name in FILES:
                 synchronise(part / name)
             part.rename(final)
+            shutil.rmtree(files, ignore_errors=True)  # before what says where they were shown
         synchronise(self.output)
         shutil.rmtree(self.folder, ignore_errors=True)
         return final
@@ -130,16 +130,25 @@ class Work:
         return plain and hash_of(files) == digest
 
 
+def _not_written(release_id: str, error: OSError) -> InternalError:
+    why = error.strerror or type(error).__name__
+    return InternalError("charge.not_written", release=release_id, why=why)
+
+
 @contextmanager
 def work(ledger_id: str, release_id: str, output: Path) -> Iterator[Work]:
     """Make the private folder of a release; files that the ledger was not told of go again."""
     base = private_folder("work", ledger_id)
     folder = base / release_id
     with ExitStack() as held:
-        with _locked(base / _LOCK):  # so that no other run takes it for one that was left
-            folder.mkdir(mode=0o700)
-            held.enter_context(_locked(folder / _LOCK))
-        (folder / _TARGET).symlink_to(output)
+        try:
+            with _locked(base / _LOCK):  # so that no other run takes it for one that was left
+                folder.mkdir(mode=0o700)
+                held.enter_context(_locked(folder / _LOCK))
+            (folder / _TARGET).symlink_to(output)
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise InputError("charge.no_work", folder=base, why=error.strerror) from None
         try:
             yield Work(folder, output)
         except DiscreetError:
@@ -163,7 +172,7 @@ def _locked(path: Path, how: int = fcntl.LOCK_EX) -> Iterator[None]:
 def recover(ledger: Ledger, output: Path, say: Callable[[str], None]) -> None:
     """Show what earlier runs recorded and did not show; remove what they did not record."""
     base = private_folder("work", ledger.id)
-    with _locked(base / _LOCK):
+    with suppress(OSError), _locked(base / _LOCK):  # without room for a lock, the next run looks
         for path in sorted(base.iterdir()):
             if path.is_symlink():
                 path.unlink()
@@ -184,7 +193,7 @@ def _recovered(ledger: Ledger, folder: Path, say: Callable[[str], None]) -> None
         say(text("charge.lost", release=folder.name, at=entries[0].at[:19]))
     elif recorded is not None:
         made = Work(folder, _target(folder))
-        if (made.output / folder.name).exists():
+        if not (folder / _FILES).exists() or (made.output / folder.name).exists():
             pass  # it was shown before the run ended
         elif made.intact(recorded):
             made.show()

@@ -1,0 +1,424 @@
+"""The data-dependence campaign: does anything but the noisy values tell two neighbours apart?
+
+    python -m benchmarks.neighbours [--engines duckdb postgresql] [--every 1] [--json]
+
+Two data sets that differ in one person are released with the same spec. In one of them the person's
+row holds an odd value: nothing, NaN, infinities, huge and tiny numbers, empty and very long texts,
+odd Unicode, dates that are none, bytes that are no UTF-8, in each column that is used and in one
+that is not. The noisy values are the only thing that may differ, so what the mechanisms return is
+replaced by fixed numbers, as many as there were. Then everything else must be the same, byte for
+byte, once identifiers, moments and hashes of them are replaced by signs of the same length:
+
+    the exit code; what is printed and logged; the names, sizes and contents of all files that
+    are published; the entries of the ledger; the same of a dry run
+
+and the processor time of the two lies within a band: a factor of BAND and SLACK seconds.
+
+The number of digits of a noisy value, and so the size of a published file, may depend on the noisy
+value: that is learned from the value anyway.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import logging
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from discreet.cli import main as discreet
+from discreet.guarantees import ApproxDP
+from discreet.ledger import Ledger
+from discreet.releases import drawing
+
+__all__ = ["BAND", "SLACK", "cases", "neighbours"]
+
+BAND, SLACK = 2.0, 1.0
+COLUMNS = ("person", "county", "cost", "note")
+KEYS = {"county": ["north", "south"]}
+STATISTICS: list[dict[str, Any]] = [
+    {"count": "rows", "by": ["county"], "keys": KEYS},
+    {"count": "units"},
+    {"sum": "cost", "bounds": [0, 20], "resolution": 0.5},
+    {"mean": "cost", "bounds": [0, 20], "resolution": 0.5},
+    {"histogram": "cost", "edges": [0, 5, 10, 20]},
+    {"quantile": "cost", "at": 0.5, "bounds": [0, 20], "resolution": 1},
+    {"count": "units", "by": ["county"], "keys": {"discover": {"delta": 1e-9}}},
+]
+BASE = [(f"p{i}", ("north", "south")[i % 2], float(i % 19), "nothing") for i in range(40)]
+USUAL = ("p99", "north", 3.0, "nothing")
+
+TEXTS: dict[str, str] = {
+    "empty": "",
+    "a space": " ",
+    "NULL": "NULL",
+    "NaN": "NaN",
+    "inf": "inf",
+    "-Infinity": "-Infinity",
+    "1e308": "1e308",
+    "1e400": "1e400",
+    "-1e400": "-1e400",
+    "5e-324": "5e-324",
+    "minus zero": "-0",
+    "forty digits": "9" * 40,
+    "below": "-17",
+    "hexadecimal": "0x10",
+    "a comma": "1,5",
+    "an underscore": "1_000",
+    "true": "true",
+    "a day that is none": "2026-02-30",
+    "a day far away": "99999-12-31",
+    "quotes": 'say "x"',
+    "a line break": "two\nlines",
+    "a tab": "a\tb",
+    "a formula": "=cmd|' /C calc'!A0",
+    "right to left": "\u202eabc",
+    "zero width": "no\u200brth",
+    "Cyrillic": "n\u043erth",
+    "decomposed": "e\u0301",
+    "an emoji": "\U0001f9d1\u200d\U0001f52c",
+    "a surrogate's neighbour": "\ud7ff\ue000",
+    "not a character": "\uffff",
+    "a null byte": "a\0b",
+    "long": "x" * 100_000,
+    "another key": "west",
+}
+BYTES = {"no UTF-8": b"\xff\xfe", "cut UTF-8": b"\xe2\x82", "Latin 1": b"caf\xe9"}
+NUMBERS: dict[str, float | None] = {
+    "null": None,
+    "NaN": float("nan"),
+    "infinity": float("inf"),
+    "minus infinity": float("-inf"),
+    "largest": 1.7976931348623157e308,
+    "least": -1.7976931348623157e308,
+    "tiny": 5e-324,
+    "minus zero": -0.0,
+    "2^53 + 1": 9007199254740993.0,
+    "2^63": 9.223372036854775808e18,
+    "between": 3.25,
+}
+# Told apart still, and why: the first bytes of a CSV are read to find its header.
+KNOWN = {("csv", name) for name in BYTES}
+DAYS = {"the first day": date.min, "the last day": date.max}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A data set: how it is given, its odd value and where; `write` makes its source."""
+
+    how: str
+    column: str
+    name: str
+    write: Callable[[Path], None]
+
+
+def _csv(rows: Sequence[Sequence[Any]]) -> bytes:
+    def cell(value: Any) -> bytes:
+        if isinstance(value, bytes):
+            return value
+        text = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+        quoted = '"' + text.replace('"', '""') + '"' if set(text) & set(',"\n\r') else text
+        return quoted.encode("utf-8", "surrogatepass")
+
+    lines = [b",".join(cell(value) for value in row) for row in rows]
+    return b"\n".join([",".join(COLUMNS).encode(), *lines]) + b"\n"
+
+
+def _with(column: str, value: Any) -> list[tuple[Any, ...]]:
+    odd = tuple(value if name == column else usual for name, usual in zip(COLUMNS, USUAL))  # noqa: B905
+    return [*BASE, odd]
+
+
+def _parquet(rows: Sequence[Sequence[Any]], note: pa.DataType | None = None) -> pa.Table:
+    types = dict(zip(COLUMNS, (pa.string(), pa.string(), pa.float64(), note or pa.string())))  # noqa: B905
+    columns = list(zip(*rows))  # noqa: B905
+    if note is not None:
+        columns[3] = tuple(None if value == "nothing" else value for value in columns[3])
+    return pa.table(
+        {name: pa.array(c, types[name]) for name, c in zip(COLUMNS, columns)}  # noqa: B905
+    )
+
+
+def _csv_case(column: str, name: str, rows: Sequence[Sequence[Any]]) -> Case:
+    return Case("csv", column, name, lambda folder: _write(folder / "data.csv", _csv(rows)))
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+def _parquet_case(how: str, column: str, name: str, table: pa.Table) -> Case:
+    return Case(how, column, name, lambda folder: pq.write_table(table, folder / "data.parquet"))
+
+
+def cases() -> Iterator[list[Case]]:
+    """Yield families: the neighbour without the person first, then those with odd ones."""
+    usual = _csv_case("-", "without", BASE)
+    family = [usual, _csv_case("-", "with", [*BASE, USUAL])]
+    for column in COLUMNS:
+        family += [_csv_case(column, n, _with(column, v)) for n, v in (TEXTS | BYTES).items()]  # type: ignore[operator]
+    yield family
+    family = [_parquet_case("parquet", "-", "without", _parquet(BASE))]
+    for column in ("person", "county", "note"):
+        for name, text in (TEXTS | {"null": None}).items():  # type: ignore[operator]
+            family.append(_parquet_case("parquet", column, name, _parquet(_with(column, text))))
+    for name, number in NUMBERS.items():
+        family.append(_parquet_case("parquet", "cost", name, _parquet(_with("cost", number))))
+    yield family
+    for kind, values in ((pa.binary(), BYTES), (pa.date32(), DAYS)):
+        how = f"parquet, note {kind}"
+        family = [_parquet_case(how, "-", "without", _parquet(BASE, kind))]
+        for name, value in values.items():  # type: ignore[attr-defined]
+            family.append(_parquet_case(how, "note", name, _parquet(_with("note", value), kind)))
+        yield family
+
+
+def in_postgresql(url: str, execute: Callable[[str, Sequence[Any]], None]) -> Iterator[list[Case]]:
+    """Yield the family whose source is a table of a server."""
+
+    def load(rows: Sequence[Sequence[Any]]) -> Callable[[Path], None]:
+        def write(_: Path) -> None:
+            execute("DROP TABLE IF EXISTS visits", ())
+            execute(
+                "CREATE TABLE visits (person text, county text, cost double precision, note text)",
+                (),
+            )
+            for row in rows:
+                execute("INSERT INTO visits VALUES (%s, %s, %s, %s)", row)
+
+        return write
+
+    family = [Case(url, "-", "without", load(BASE))]
+    for column in ("person", "county", "note"):
+        for name, text in (TEXTS | {"null": None}).items():  # type: ignore[operator]
+            if text is None or not set(text) & {"\0"}:
+                family.append(Case(url, column, name, load(_with(column, text))))
+    for name, number in NUMBERS.items():
+        family.append(Case(url, "cost", name, load(_with("cost", number))))
+    yield family
+
+
+# -- one run, and everything that can be seen of it
+
+
+@contextmanager
+def _fixed() -> Iterator[None]:
+    """Replace what mechanisms return by fixed numbers, as many as there were."""
+    with_noise, noisy_max = drawing.with_noise, drawing.noisy_max
+    drawing.with_noise = lambda call, numbers, progress=None: [3] * len(numbers)
+    drawing.noisy_max = lambda scores, scale, **_: 0  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        drawing.with_noise, drawing.noisy_max = with_noise, noisy_max
+
+
+_CHANGING = (
+    re.compile(r"\b[0-9a-f]{64}\b"),
+    re.compile(r"\b[0-9a-hjkmnp-tv-z]{26}\b"),
+    re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?"),
+    re.compile(r"\d+(\.\d+)? (s|seconds)\b"),
+)
+
+
+def _plain(text: str) -> str:
+    """Return a text with identifiers, hashes and moments replaced by signs of the same length."""
+    for pattern in _CHANGING:
+        text = pattern.sub(lambda found: "#" * len(found[0]), text)
+    return text
+
+
+def _seen(folder: Path, words: list[str]) -> dict[str, Any]:
+    """Run a command; return all that can be seen of it, and the processor time it took."""
+    logged = io.StringIO()
+    handler = logging.StreamHandler(logged)
+    logging.getLogger().addHandler(handler)
+    out, errors, code = io.StringIO(), io.StringIO(), 0
+    start = time.process_time()
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+            discreet(words)
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(bool(ended.code))
+    finally:
+        logging.getLogger().removeHandler(handler)
+    took = time.process_time() - start
+    files = {
+        _plain(str(path.relative_to(folder / "out"))): path
+        for path in sorted((folder / "out").rglob("*"))
+        if path.is_file()
+    }
+    return {
+        "exit code": code,
+        "printed": _plain(out.getvalue()),
+        "errors": _plain(errors.getvalue()),
+        "logged": _plain(logged.getvalue()),
+        "names of files": list(files),
+        "sizes of files": {name: path.stat().st_size for name, path in files.items()},
+        "contents of files": {
+            name: _plain(path.read_bytes().decode("utf-8", "backslashreplace"))
+            for name, path in files.items()
+        },
+        "seconds": took,
+    }
+
+
+def _run(case: Case, folder: Path) -> dict[str, Any]:
+    """Release the data of a case in a fresh folder, after a dry run; return all that was seen."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    os.environ["DISCREET_STATE"] = str(folder / "state")
+    Ledger.open(f"sqlite:///{folder / 'ledger.db'}").open_account(
+        "people",
+        unit="person",
+        adjacency="add-remove",
+        filter="basic",
+        cap=ApproxDP(100.0, 1e-3),
+        approver="campaign",
+        reason="neighbours",
+    )
+    source: Any = f"data.{case.how.split(',')[0]}"
+    if case.how.startswith("postgresql"):
+        source = f"{case.how}?table=visits"
+    spec = {
+        "account": "people",
+        "purpose": "neighbours",
+        "source": source,
+        "protect": {"unit": "person", "column": "person", "rows": 2, "groups": 1},
+        "budget": {"epsilon": 4.0},
+        "statistics": STATISTICS,
+        "ledger": "sqlite:///ledger.db",
+        "output": "out",
+    }
+    (folder / "spec.yaml").write_text(yaml.safe_dump(spec))
+    case.write(folder)
+    (folder / "out").mkdir()
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        with _fixed():
+            dry = _seen(folder, ["release", "spec.yaml", "--dry-run", "--json"])
+            real = _seen(folder, ["release", "spec.yaml", "--json"])
+    finally:
+        os.chdir(here)
+    entries = Ledger.open(f"sqlite:///{folder / 'ledger.db'}").entries()
+    real["ledger"] = [_plain(json.dumps(e.said, sort_keys=True, default=str)) for e in entries]
+    return {f"dry run: {k}": v for k, v in dry.items()} | real
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A pair of neighbours: which, what differed, and how their times compare."""
+
+    engine: str
+    how: str
+    column: str
+    name: str
+    differs: tuple[str, ...]
+    ratio: float
+    within: bool
+
+
+def neighbours(
+    families: Iterator[list[Case]], folder: Path, every: int = 1, engine: str = "duckdb"
+) -> Iterator[Compared]:
+    """Compare the first of each family with every other; yield what differed."""
+    for family in families:
+        first = family[0]
+        _run(first, folder)  # what is loaded once is loaded here
+        runs = [_run(first, folder) for _ in range(3)]
+        seconds = median(run["seconds"] for run in runs)
+        for case in family[1::every]:
+            found = _run(case, folder)
+            differs = tuple(
+                name for name in found if "seconds" not in name and found[name] != runs[0][name]
+            )
+            took = found["seconds"]
+            within = seconds / BAND - SLACK <= took <= seconds * BAND + SLACK
+            how = "postgresql" if engine == "postgresql" else case.how
+            ratio = took / seconds
+            yield Compared(engine, how, case.column, case.name, differs, ratio, within)
+
+
+@contextmanager
+def _server() -> Iterator[Iterator[list[Case]]]:
+    import psycopg
+
+    from servers import PostgreSQL
+
+    server = PostgreSQL()
+    try:
+        server.start()
+        url = server.url(server.database())
+        with psycopg.connect(url, autocommit=True) as connection:
+            yield in_postgresql(url, lambda sql, values: connection.execute(sql, values) and None)  # type: ignore[arg-type,func-returns-value]
+    finally:
+        server.remove()
+
+
+def campaign(engines: Sequence[str], every: int) -> Iterator[Compared]:
+    """Compare neighbours on each engine."""
+    with tempfile.TemporaryDirectory(prefix="discreet-neighbours-") as name:
+        folder = Path(name) / "here"
+        if "duckdb" in engines:
+            yield from neighbours(cases(), folder, every)
+        if "postgresql" in engines:
+            with _server() as families:
+                yield from neighbours(families, folder, every, "postgresql")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run it from the command line."""
+    parser = argparse.ArgumentParser(description="Look for what tells two neighbours apart.")
+    parser.add_argument("--engines", nargs="*", default=["duckdb", "postgresql"])
+    parser.add_argument("--every", type=int, default=1, help="only every n-th odd value")
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args(arguments)
+    tried: Counter[str] = Counter()
+    apart = late = known = 0
+    ratios = []
+    for one in campaign(asked.engines, asked.every):
+        tried[one.how] += 1
+        if one.differs and (one.how, one.name) in KNOWN:
+            known += 1
+            continue
+        ratios.append(one.ratio)
+        apart += bool(one.differs)
+        late += not one.within
+        if one.differs or not one.within:
+            what = ", ".join(one.differs) or f"time: {one.ratio:.2f} times"
+            print(f"{one.how}, {one.column}, {one.name}: {what}", file=sys.stderr)
+    told = {
+        "pairs": dict(tried),
+        "together": tried.total(),
+        "told apart": apart,
+        "told apart, as is known": known,
+        "outside the band of time": late,
+        "times": {"least": round(min(ratios), 2), "most": round(max(ratios), 2)},
+    }
+    print(json.dumps(told) if asked.json else "\n".join(f"{k}: {v}" for k, v in told.items()))
+    return 1 if apart or late else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

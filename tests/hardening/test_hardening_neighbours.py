@@ -1,0 +1,49 @@
+"""A sample of the data-dependence campaign: only the noisy values tell two neighbours apart."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks.neighbours import KNOWN, TEXTS, Case, cases, neighbours
+
+# Of every family some that have differed before somewhere, and some of each kind.
+CHOSEN = {
+    ("csv", "county", "empty"),
+    ("csv", "cost", "1e400"),
+    ("csv", "cost", "a day that is none"),
+    ("csv", "person", "a line break"),
+    ("csv", "note", "a null byte"),
+    ("parquet", "cost", "NaN"),
+    ("parquet", "cost", "infinity"),
+    ("parquet", "person", "null"),
+    ("parquet", "county", "another key"),
+    ("parquet, note binary", "note", "no UTF-8"),
+    ("parquet, note date32[day]", "note", "the last day"),
+}
+
+
+def _sample() -> list[list[Case]]:
+    chosen = []
+    for first, *others in cases():
+        kept = [case for case in others if (case.how, case.column, case.name) in CHOSEN]
+        chosen.append([first, *kept])
+    return chosen
+
+
+def test_the_sample_is_of_the_campaign() -> None:
+    there = {(case.how, case.column, case.name) for family in cases() for case in family}
+    assert there >= CHOSEN
+    assert len(there) > 250
+    assert {name for _, name in KNOWN}.isdisjoint(TEXTS)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_neighbours_are_not_told_apart(tmp_path: Path) -> None:
+    found = list(neighbours(iter(_sample()), tmp_path / "here"))
+    assert len(found) == len(CHOSEN)
+    assert [(one.how, one.column, one.name, one.differs) for one in found if one.differs] == []
