@@ -25,6 +25,7 @@ from typer.main import get_command
 from discreet.cli.output import emitted
 from discreet.cli.signals import Stopped, unwinding
 from discreet.errors import DiscreetError, InternalError
+from discreet.outside import load_from_outside
 from discreet.words import catalogue, say
 
 __all__ = ["main"]
@@ -97,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     try:
         with unwinding():
-            code = _app(args=arguments, prog_name="discreet", standalone_mode=False)
+            code = _run(arguments)
         sys.exit(code)
     except Stopped as stopped:
         said = {"code": "stopped", "message": str(stopped), "next": None}
@@ -119,6 +120,18 @@ def main(argv: Sequence[str] | None = None) -> None:
             raise
         fault = InternalError("cli.fault", kind=type(error).__name__, where=_place(error))
         fail(fault.exit_code, f"discreet: {fault}\n", fault.to_dict())
+
+
+def _run(arguments: list[str]) -> Any:
+    """Run a command; a flag that it does not know may be that of a shape from outside."""
+    try:
+        return _app(args=arguments, prog_name="discreet", standalone_mode=False)
+    except _WrongUsage as wrong:
+        if not hasattr(wrong, "option_name") or not load_from_outside("shapes"):
+            raise
+    for name in _COMMANDS:
+        sys.modules.pop(f"discreet.cli.{name}", None)  # to be loaded again, with the new flags
+    return _app(args=arguments, prog_name="discreet", standalone_mode=False)
 
 
 def _shown(wrong: Any) -> str:

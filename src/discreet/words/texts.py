@@ -20,9 +20,12 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-__all__ = ["Catalogue", "catalogue", "fill", "has", "languages", "say"]
+from discreet.outside import load_from_outside
+
+__all__ = ["Catalogue", "catalogue", "fill", "has", "languages", "register_language", "say"]
 
 _TEXTS = Path(__file__).parent
+_OUTSIDE: dict[str, Path] = {}
 
 
 def plural_form(count: float) -> int:
@@ -74,12 +77,18 @@ class Catalogue:
     def entry(self, name: str) -> Any:
         """Return what stands under a dotted name: a text, a list or a table of them."""
         room, *steps = name.split(".")
-        place: Any = _read(self.folder / f"{room}.toml")
+        place: Any = self._file(room)
         if place is None:
-            place, steps = _read(self.folder / "general.toml"), [room, *steps]
+            place, steps = self._file("general"), [room, *steps]
         for step in steps:
             place = place[step]
         return place
+
+    def _file(self, room: str) -> Mapping[str, Any] | None:
+        own = self.folder / f"{room}.toml"
+        if self.language not in _OUTSIDE:
+            return _read(own)
+        return _translated(_TEXTS / "en" / f"{room}.toml", own)
 
     def has(self, name: str) -> bool:
         """Return whether there is anything under a dotted name."""
@@ -118,9 +127,30 @@ def _read(path: Path) -> Mapping[str, Any] | None:
         return None
 
 
+@cache
+def _translated(english: Path, own: Path) -> Mapping[str, Any] | None:
+    """Return the texts of a file, in English where a language from outside has none."""
+    return _over(_read(english), _read(own))
+
+
+def _over(english: Any, own: Any) -> Any:
+    if isinstance(english, dict) and isinstance(own, dict):
+        return english | {key: _over(english.get(key), text) for key, text in own.items()}
+    return english if own is None else own
+
+
 def languages() -> tuple[str, ...]:
     """Return the languages that there is a folder of texts for."""
-    return _languages(_TEXTS)
+    return *_languages(_TEXTS), *_OUTSIDE
+
+
+def register_language(language: str, folder: Path) -> None:
+    """Add a language: a folder like `en`. Texts that it leaves out are said in English.
+
+    Where the entry points `discreet.languages` of a package name the module that calls this, the
+    language is found by its name.
+    """
+    _OUTSIDE[language] = folder
 
 
 @cache
@@ -133,13 +163,15 @@ def catalogue(language: str | None = None) -> Catalogue:
 
     As with gettext, a language of the environment that has no texts is answered in English.
     """
-    known = languages()
-    if language is None:
-        wished = os.environ.get("DISCREET_LANGUAGE", "en")
-        language = wished if wished in known else "en"
-    if language not in known:
-        raise ValueError(f"language is {language!r}; there are texts in: {', '.join(known)}.")
-    return Catalogue(language, _TEXTS / language)
+    wished = language or os.environ.get("DISCREET_LANGUAGE", "en")
+    if wished not in languages():
+        load_from_outside("languages")
+    if wished not in languages():
+        if language is not None:
+            known = ", ".join(languages())
+            raise ValueError(f"language is {language!r}; there are texts in: {known}.")
+        wished = "en"
+    return Catalogue(wished, _OUTSIDE.get(wished, _TEXTS / wished))
 
 
 def say(name: str, /, **values: Any) -> str:
