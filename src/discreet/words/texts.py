@@ -130,7 +130,8 @@ def _read(path: Path) -> Mapping[str, Any] | None:
 @cache
 def _translated(english: Path, own: Path) -> Mapping[str, Any] | None:
     """Return the texts of a file, in English where a language from outside has none."""
-    return _over(_read(english), _read(own))
+    merged: Mapping[str, Any] | None = _over(_read(english), _read(own))
+    return merged
 
 
 def _over(english: Any, own: Any) -> Any:
