@@ -151,7 +151,7 @@ def cli_page() -> str:
         2: "bad usage or input",
         3: "over the cap, or a promise would break",
         4: "refused by policy",
-        5: "a fault of ours",
+        5: "an internal error",
     }
     lines += [f"| {c} | {means[c]} ({', '.join(kinds[c])}) |" for c in sorted(kinds)]
     lines += [

@@ -96,7 +96,7 @@ def test_warnings() -> None:
 
 def test_what_each_warning_is_about() -> None:
     said = warned()
-    assert "posterior that it allows is 100 % or more" in said["This promise"]
+    assert "allows a posterior of 100 % or more" in said["This promise"]
     assert "implied posteriors" in said["It speaks"]
     assert "larger one may be" in said["The search"]
     assert "strictest" in said["Groups have"]

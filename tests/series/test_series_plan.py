@@ -248,7 +248,7 @@ def test_a_mechanism_ignores_delta_of_each_and_says_so() -> None:
         ({"releases": 2, "difference": 0.2, "delta_total": 0, "delta_each": 1e-8}, "none of each"),
         ({"releases": 12, "difference": math.nan}, "difference is"),
         (YEAR | {"confidence": 1.0}, "strictly between 0 and 1"),
-        (YEAR | {"on_average": True}, "two ways of being sure"),
+        (YEAR | {"on_average": True}, "holds in one of these ways"),
         ({"releases": 2, "ratio": 3, "every_output": True, "delta_each": 1e-8}, "pure DP alone"),
         ({"releases": 2, "ratio": 3, "every_output": True, "budget": "rho"}, "pure DP alone"),
         ({"releases": 2, "ratio": 3, "mechanism": "geometric", "strength": "exact"}, "confidence"),

@@ -371,7 +371,7 @@ class TestPython:
             plan(choice, 12, mechanism="gaussian")
         sure = plan(choice, 12, mechanism="gaussian", confidence=0.99)
         assert sure.promise.tolerance == choice.promise.tolerance
-        with pytest.raises(InputError, match="says itself what may be learned"):
+        with pytest.raises(InputError, match="already says what may be learned"):
             plan(choice, 12, ratio=2)
         with pytest.raises(InputError, match="releases is"):
             plan(ratio=3, releases="12")

@@ -1,11 +1,11 @@
-"""The command line: a thin shell, no formula lives here.
+"""The command line. It contains no formulas.
 
 Commands are loaded by name when they are asked for, so that `discreet choose` and `--help` start
 without NumPy, engines or plotting. A command's code is `discreet.cli.<name>`: a function `command`,
 or a Typer `app` for a group of them.
 
 Exit codes: 0 done; 1 a check did not pass; 2 bad usage or input; 3 over budget; 4 refused by
-policy; 5 a fault of ours; 128 + n stopped by signal n.
+policy; 5 an internal error; 128 + n stopped by signal n.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The catalogue: the sentences that people read, one folder of texts a language."""
+"""The catalogue: the sentences that people read, one folder of texts for each language."""
 
 from discreet.words.texts import Catalogue, catalogue, has, languages, register_language, say
 
