@@ -51,7 +51,7 @@ def test_the_page_does_what_it_says(
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.syspath_prepend(tmp_path)  # files that a page writes can be imported
     monkeypatch.setattr(registry, "KINDS", {name: registry.KINDS[name] for name in names()})
-    monkeypatch.setattr(texts, "_OUTSIDE", {})
+    monkeypatch.setattr(texts, "REGISTERED", {})
     with patch.dict(KINDS), patch.dict(ENGINES), patch.dict(SHAPES):  # gone afterwards
         _forget_toys()
         done = Reader(page, synopsis=name(page) in SYNOPSIS).follow()

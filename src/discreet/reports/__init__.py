@@ -11,6 +11,7 @@ from __future__ import annotations
 from discreet.lazily import found_in
 
 _HOME = {
+    "Deployments": "published",
     "Report": "folder",
     "Statement": "facts",
     "Worry": "worries",

@@ -22,10 +22,21 @@ from typing import Any
 
 from discreet.outside import load_from_outside
 
-__all__ = ["Catalogue", "catalogue", "fill", "has", "languages", "register_language", "say"]
+__all__ = [
+    "REGISTERED",
+    "Catalogue",
+    "catalogue",
+    "fill",
+    "has",
+    "languages",
+    "register_language",
+    "say",
+]
 
 _TEXTS = Path(__file__).parent
-_OUTSIDE: dict[str, Path] = {}
+
+REGISTERED: dict[str, Path] = {}
+"""Languages from outside the package: the folder of each."""
 
 
 def plural_form(count: float) -> int:
@@ -86,7 +97,7 @@ class Catalogue:
 
     def _file(self, room: str) -> Mapping[str, Any] | None:
         own = self.folder / f"{room}.toml"
-        if self.language not in _OUTSIDE:
+        if self.language not in REGISTERED:
             return _read(own)
         return _translated(_TEXTS / "en" / f"{room}.toml", own)
 
@@ -142,7 +153,7 @@ def _over(english: Any, own: Any) -> Any:
 
 def languages() -> tuple[str, ...]:
     """Return the languages that there is a folder of texts for."""
-    return *_languages(_TEXTS), *_OUTSIDE
+    return *_languages(_TEXTS), *REGISTERED
 
 
 def register_language(language: str, folder: Path) -> None:
@@ -151,7 +162,7 @@ def register_language(language: str, folder: Path) -> None:
     Where the entry points `discreet.languages` of a package name the module that calls this, the
     language is found by its name.
     """
-    _OUTSIDE[language] = folder
+    REGISTERED[language] = folder
 
 
 @cache
@@ -172,7 +183,7 @@ def catalogue(language: str | None = None) -> Catalogue:
             known = ", ".join(languages())
             raise ValueError(f"language is {language!r}; there are texts in: {known}.")
         wished = "en"
-    return Catalogue(wished, _OUTSIDE.get(wished, _TEXTS / wished))
+    return Catalogue(wished, REGISTERED.get(wished, _TEXTS / wished))
 
 
 def say(name: str, /, **values: Any) -> str:
