@@ -278,7 +278,7 @@ class TestWarnings:
 
     def test_not_certified_says_why(self) -> None:
         (warning,) = self.said(Function(opaque), "Not certified")
-        assert warning.startswith("Not certified: nothing is known of the function between")
+        assert warning.startswith("Not certified: nothing is known about the function between")
         assert not self.said(Ratio(3), "Not certified")
 
     def test_a_proof_that_is_complete_did_not_stop(self) -> None:

@@ -225,7 +225,7 @@ def test_a_mechanism_ignores_delta_of_each_and_says_so() -> None:
         ({"releases": 12, "difference": 0.0}, "above 0 and at most 1"),
         ({"releases": 12, "difference": 1.0}, "every change"),
         ({"releases": 12, "ratio": 0.5}, "must be above 1"),
-        ({"releases": 12, "ratio": 1}, "at 1 nothing at all may be learned"),
+        ({"releases": 12, "ratio": 1}, "at 1 nothing may be learned"),
         ({"releases": 0, "difference": 0.2}, "whole number"),
         ({"difference": 0.2}, "How many releases"),
         ({"releases": 3, "difference": 0.2, "weights": [1.0, 2.0]}, "one for each"),

@@ -393,7 +393,7 @@ class TestPython:
         found = choose(lambda p, q: 3.0)
         assert not found.certificate.certified
         assert found.certificate.method == "looked for, not proved"
-        assert "nothing is known of the function" in (found.certificate.reason or "")
+        assert "nothing is known about the function" in (found.certificate.reason or "")
         assert any("Not certified" in warning for warning in found.warnings)
         assert found.epsilon == pytest.approx(math.log(3) / 2, rel=1e-5)
         declared = choose(Function(falling, Box(), "decreasing", "decreasing"))
