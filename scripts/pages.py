@@ -151,7 +151,7 @@ def cli_page() -> str:
         2: "bad usage or input",
         3: "over the cap, or a promise would break",
         4: "refused by policy",
-        5: "a fault of ours",
+        5: "an internal error",
     }
     lines += [f"| {c} | {means[c]} ({', '.join(kinds[c])}) |" for c in sorted(kinds)]
     lines += [
@@ -190,11 +190,11 @@ def reference_pages() -> dict[str, str]:
     lines = [
         "# The Python interface",
         "",
-        "Verbs are functions of `discreet`, nouns are its rooms. Everything is loaded on first "
+        "Verbs are functions of `discreet`, nouns are its packages. Everything is loaded on first "
         "use: `import discreet` costs nothing. Results are frozen dataclasses with `to_dict()` "
         "(JSON-ready, see [JSON](../json.md)), a one-line `repr`, and a table in notebooks.",
         "",
-        "| name | room | what it is |",
+        "| name | package | what it is |",
         "|---|---|---|",
     ]
     for name in discreet.__all__[1:]:
@@ -202,7 +202,7 @@ def reference_pages() -> dict[str, str]:
         room = discreet._HOME[name].split(".")[0]
         first = _cell((value.__doc__ or "").strip().split("\n\n")[0])
         lines.append(f"| `discreet.{name}` | [{room}]({room}.md) | {first} |")
-    lines += ["", "The rooms, in the order in which data flows through them:", ""]
+    lines += ["", "The packages, in the order in which data flow through them:", ""]
     lines += [f"- [{title}]({room}.md): `discreet.{room}`" for room, title in ROOMS.items()]
     pages["reference/index.md"] = "\n".join(lines)
     return pages

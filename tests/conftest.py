@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["servers", "browsers"]
+collect_ignore_glob = ["extending/toy_*.py"]  # they register themselves when they are imported
 
 # On a busy machine, or with more code to take constants from, a strategy may be slow or filter
 # much; neither is a fault of what is tested.

@@ -9,7 +9,7 @@
     │   └── DataError                                    data that are not as the spec says
     ├── BudgetExceeded (also RuntimeError)      exit 3   the account does not cover it
     ├── PolicyError (also RuntimeError)         exit 4   refused, whatever the budget
-    └── InternalError (also RuntimeError)       exit 5   a fault of ours
+    └── InternalError (also RuntimeError)       exit 5   an internal error
 
 A message says what is wrong, which value, which rule, and what to do next, and it never holds a
 value that came from protected data. Its words are in the catalogue, as a text or as a table:
@@ -139,7 +139,7 @@ class PolicyError(DiscreetError, RuntimeError):
 
 
 class InternalError(DiscreetError, RuntimeError):
-    """A fault of ours, never of the person who called."""
+    """An internal error: the code is wrong, not what it was given."""
 
     code = "internal"
     exit_code = 5

@@ -187,6 +187,6 @@ def test_events_of_dp_accounting_are_read() -> None:
 
 
 def test_priors_whose_product_vanishes_are_refused() -> None:
-    with pytest.raises(InputError, match="together smaller"):
+    with pytest.raises(InputError, match="together too small"):
         Prior(1e-200, 1e-200)
     assert explain(PureDP(1.0), Prior(1e-300)).posterior is not None

@@ -246,19 +246,19 @@ class TestWarnings:
         return [warning for warning in found if part in warning]
 
     def test_a_ratio_that_speaks_of_falls_always_asks_for_something(self) -> None:
-        assert not [said for said in choose(Ratio(3)).warnings if "asks for nothing" in said]
+        assert not [said for said in choose(Ratio(3)).warnings if "sets no limit" in said]
 
     def test_where_a_ratio_asks_for_nothing(self) -> None:
         for tolerance in (Ratio(3), PosteriorUnlessRatio(0.25, 3), Ratio(3, Box(0, 0.5, 0, 0.7))):
-            (warning,) = self.said(tolerance, "asks for nothing")
+            (warning,) = self.said(tolerance, "sets no limit")
             assert "33.4 % and more" in warning
             assert "3 times the prior" in warning
         exactly = Ratio(4, Box(0.1, 0.5, 0.1, 0.5))
-        assert self.said(exactly, "asks for nothing")
-        assert not self.said(Ratio(3.9, Box(0.1, 0.5, 0.1, 0.5)), "asks for nothing")
-        assert not self.said(Difference(0.2), "asks for nothing")
-        assert len(self.said(Ratio(3) & Ratio(2), "asks for nothing")) == 1
-        assert len(self.said(Difference(0.2) & Ratio(2), "asks for nothing")) == 1
+        assert self.said(exactly, "sets no limit")
+        assert not self.said(Ratio(3.9, Box(0.1, 0.5, 0.1, 0.5)), "sets no limit")
+        assert not self.said(Difference(0.2), "sets no limit")
+        assert len(self.said(Ratio(3) & Ratio(2), "sets no limit")) == 1
+        assert len(self.said(Difference(0.2) & Ratio(2), "sets no limit")) == 1
 
     def test_one_prior_of_being_in(self) -> None:
         assert self.said(Posterior(0.5, Box(0.1, 0.1, 0, 1)), "one prior")
@@ -273,12 +273,12 @@ class TestWarnings:
         assert not self.said(Groups((("a", Ratio(3)),)), "equity")
 
     def test_what_bounds_nothing(self) -> None:
-        assert self.said(PosteriorUnlessRatio(1.0, 3), "bounds nothing")
-        assert not self.said(PosteriorUnlessRatio(0.9, 3), "bounds nothing")
+        assert self.said(PosteriorUnlessRatio(1.0, 3), "limits nothing")
+        assert not self.said(PosteriorUnlessRatio(0.9, 3), "limits nothing")
 
     def test_not_certified_says_why(self) -> None:
         (warning,) = self.said(Function(opaque), "Not certified")
-        assert warning.startswith("Not certified: nothing is known of the function between")
+        assert warning.startswith("Not certified: nothing is known about the function between")
         assert not self.said(Ratio(3), "Not certified")
 
     def test_a_proof_that_is_complete_did_not_stop(self) -> None:

@@ -118,7 +118,7 @@ def test_box_without_bound():
     assert choice.epsilon == math.inf
     assert choice.to_dict()["epsilon"] is None
     assert choice.to_dict()["unbounded"] is True
-    assert any("bounds nothing" in warning for warning in choice.warnings)
+    assert any("limits nothing" in warning for warning in choice.warnings)
 
 
 def test_theorem_2_is_infinite_where_the_ratio_reaches_certainty():

@@ -81,7 +81,7 @@ class TestJson:
             "prob_exact": 1.0,
             "half_width_95": 0,
         }
-        assert "bounds nothing" in said["warnings"][0]
+        assert "limits nothing" in said["warnings"][0]
 
     def test_names_and_reasons_stand_only_where_they_are(self) -> None:
         assert Binding(0.1, 1, True).to_dict() == {"p": 0.1, "q": 1, "attained": True}

@@ -85,7 +85,7 @@ def test_warnings() -> None:
     assert set(said) == {
         "This promise",
         "At priors",
-        "It speaks",
+        "It covers",
         "The search",
         "Groups have",
         "Not certified:",
@@ -96,8 +96,8 @@ def test_warnings() -> None:
 
 def test_what_each_warning_is_about() -> None:
     said = warned()
-    assert "posterior that it allows is 100 % or more" in said["This promise"]
-    assert "implied posteriors" in said["It speaks"]
+    assert "allows a posterior of 100 % or more" in said["This promise"]
+    assert "implied posteriors" in said["It covers"]
     assert "larger one may be" in said["The search"]
     assert "strictest" in said["Groups have"]
     assert "reviewed" in said["Groups have"]

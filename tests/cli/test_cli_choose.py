@@ -151,7 +151,7 @@ def test_lee_clifton_beside_it(capsys):
         (["--ratio", "3", "--p", "0.5", "--adjacency", "replace"], "p = 1"),
         (["--ratio", "3", "--confidence", "0.9"], "without a delta"),
         (["--ratio", "3", "--every-output", "--delta", "1e-6"], "pure DP alone"),
-        (["--ratio", "3", "--confidence", "0.9", "--on-average"], "two ways of being sure"),
+        (["--ratio", "3", "--confidence", "0.9", "--on-average"], "holds in one of these ways"),
         (["--ratio", "3", "--about", "value", "--box", "0", "1", "0", "1"], "about and box"),
         (["--ratio", "3", "--about", "membership", "--q", "0.5"], "drop one"),
         (["--ratio", "3", "--about", "value", "--p", "0.5"], "drop one"),
@@ -220,5 +220,5 @@ def test_asks_on_a_terminal_and_prints_the_command():
     os.close(keyboard)
     assert process.returncode == 0
     assert "discreet choose --posterior 0.12 --about membership --p 0.05" in said
-    assert "More than before" in said
+    assert "Give more than before" in said
     assert "0.9520" in out

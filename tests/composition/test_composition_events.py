@@ -162,7 +162,7 @@ def test_a_release_that_never_happened_costs_nothing():
 
 def test_local_answers_among_zcdp_are_refused():
     parts = [dp_event.ZCDpEvent(0.5, 0.0), dp_event.RandomizedResponseDpEvent(0.5, 2)]
-    with pytest.raises(GuaranteeError, match="Read them apart"):
+    with pytest.raises(GuaranteeError, match="Read them separately"):
         curve_of_event(dp_event.ComposedDpEvent(parts))
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 from walkthrough import Reader, blocks
 
+from discreet.laws import names, registry
+from discreet.promises.tolerance import SHAPES
 from discreet.releases.engines import ENGINES
 from discreet.releases.statistics import KINDS
+from discreet.words import texts
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -30,6 +34,11 @@ def name(page: Path) -> str:
     return page.relative_to(DOCS).as_posix()
 
 
+def _forget_toys() -> None:
+    for module in [module for module in sys.modules if module.startswith("toy_")]:
+        del sys.modules[module]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_the_page_does_what_it_says(
@@ -40,8 +49,13 @@ def test_the_page_does_what_it_says(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "100")
-    with patch.dict(KINDS), patch.dict(ENGINES):  # what a page registers is gone afterwards
+    monkeypatch.syspath_prepend(tmp_path)  # files that a page writes can be imported
+    monkeypatch.setattr(registry, "KINDS", {name: registry.KINDS[name] for name in names()})
+    monkeypatch.setattr(texts, "REGISTERED", {})
+    with patch.dict(KINDS), patch.dict(ENGINES), patch.dict(SHAPES):  # gone afterwards
+        _forget_toys()
         done = Reader(page, synopsis=name(page) in SYNOPSIS).follow()
+        _forget_toys()
     assert done or name(page) not in WALKED
 
 

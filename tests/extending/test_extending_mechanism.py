@@ -1,81 +1,32 @@
-"""A mechanism from outside the package: a yes-or-no answer that is flipped by chance.
-
-The statistic is one bit, such as "is anyone ill?". It is released as it is with probability
-e^ε/(1 + e^ε) and flipped otherwise, which is ε-DP; its privacy loss is ±ε and nothing else.
-"""
+"""A mechanism added from outside the package (`toy_mechanism.py`): a bit flipped by chance."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from importlib.metadata import EntryPoint
+from unittest.mock import patch
 
 import pytest
 
-from discreet import PureDP, compose, explain, horizon, plan
+from discreet import compose, explain, horizon, plan
 from discreet.cli import main
 from discreet.composition import loss_of
 from discreet.errors import InputError
-from discreet.laws import Geometric, Kind, Mechanism, kind_of, names, register, registry
-from discreet.laws.checks import positive
-from discreet.laws.mechanism import TwoPoint
-from discreet.noise import bernoulli, register_sampler, sampler_of
+from discreet.laws import Geometric, kind_of, names, register, registry
+from discreet.noise import sampler_of
 
+with patch.dict(registry.KINDS):  # other tests see the mechanisms of the package alone
+    names()
+    from toy_mechanism import FlippedBit
 
-@dataclass(frozen=True, slots=True)
-class FlippedBit(Mechanism):
-    """One bit, flipped with probability 1/(1 + e^ε)."""
-
-    epsilon: float
-
-    def __post_init__(self) -> None:
-        positive("epsilon", self.epsilon)
-
-    @property
-    def loss(self) -> TwoPoint:
-        return TwoPoint(self.epsilon)
-
-    @property
-    def prob_exact(self) -> float:
-        return 1 / (1 + math.exp(-self.epsilon))
-
-    def guarantee(self) -> PureDP:
-        return PureDP(self.epsilon)
-
-    def steps(self, m: int) -> FlippedBit:
-        return FlippedBit(m * self.epsilon)
-
-    def explain(self) -> str:
-        return f"The answer is flipped {1 - self.prob_exact:.0%} of the time."
-
-
-@register_sampler(FlippedBit)
-def flips(law: FlippedBit, size: int) -> Sequence[int]:
-    """Say of each bit whether it is flipped; the coin keeps a little less than ε allows."""
-    kept = Fraction(math.nextafter(law.prob_exact, 0.0))
-    return [0 if bernoulli(kept) else 1 for _ in range(size)]
-
-
-def registered() -> Kind:
-    return register(
-        Kind(
-            name="flipped-bit",
-            budget="epsilon",
-            make=lambda budget, sensitivity: FlippedBit(budget),
-            says="an answer that is flipped by chance",
-            python="FlippedBit({})",
-        )
-    )
+    KIND = registry.KINDS["flipped-bit"]
 
 
 @pytest.fixture(autouse=True)
 def _known(monkeypatch: pytest.MonkeyPatch) -> None:
     names()
     monkeypatch.setattr(registry, "KINDS", dict(registry.KINDS))
-    registered()
+    register(KIND)
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
@@ -123,15 +74,4 @@ def test_its_sampler_is_found_by_its_law() -> None:
 
 def test_a_name_is_taken_once() -> None:
     with pytest.raises(InputError, match="already"):
-        registered()
-
-
-def test_an_installed_package_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib.metadata
-
-    del registry.KINDS["flipped-bit"]
-    entry = EntryPoint("flipped-bit", f"{__name__}:registered", "discreet.mechanisms")
-    monkeypatch.setattr(EntryPoint, "load", lambda self: registered())
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [entry])
-    registry.load_from_outside.cache_clear()
-    assert kind_of("flipped-bit").name == "flipped-bit"
+        register(KIND)

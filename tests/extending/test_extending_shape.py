@@ -33,10 +33,6 @@ def registered() -> Iterator[None]:
 SHAPES.pop("part_of_the_way", None)
 
 
-def test_it_is_short() -> None:
-    assert len((HERE / "toy_shape.py").read_text(encoding="utf-8").splitlines()) < 100
-
-
 def test_choose_takes_it_and_proves_the_budget() -> None:
     found = choose(PartOfTheWay(0.5))
     assert found.certificate.certified

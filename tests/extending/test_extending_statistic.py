@@ -1,14 +1,14 @@
 """Statistics added from outside the package: a file, a registration, and a real release.
 
-`share` is one of its own: measures, sensitivity, answer, accuracy, words. `quartiles` is made of
-others: three quantiles, each measured and paid for, and put in order after the noise.
+`share` (`toy_statistic.py`) is one of its own: measures, sensitivity, answer, accuracy, words.
+`quartiles` is made of others: three quantiles, each measured and paid for, and put in order after
+the noise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -20,53 +20,11 @@ import pytest
 from discreet.errors import SpecError
 from discreet.ledger import Ledger
 from discreet.releases import Preview, Release, json_schema, load, release
-from discreet.releases.contributions import Contribution
-from discreet.releases.engines.base import Counting, Labels, Measure
 from discreet.releases.statistics import KINDS, Quantile, Statistic, register
-from discreet.releases.statistics.base import (
-    Answer,
-    Bounded,
-    ColumnName,
-    Grouped,
-    Noisy,
-    Part,
-    Result,
-)
+from discreet.releases.statistics.base import Bounded, ColumnName, Result
 
-
-class Share(Grouped):
-    """The share of rows in which a column has a value."""
-
-    share: ColumnName
-    value: str
-
-    def measures(self) -> tuple[Measure, ...]:
-        field = Labels(self.share, (self.value,))
-        return Counting(self.measure_name("hits"), field), Counting(self.measure_name("all"))
-
-    def parts(self, contribution: Contribution) -> tuple[Part, ...]:
-        return Part.of_numbers("hits", contribution), Part.of_numbers("all", contribution)
-
-    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
-        hits, rows = noisy["hits"], noisy["all"]
-        off = [(0, 0), (-hits.half_width, rows.half_width), (hits.half_width, -rows.half_width)]
-        return [
-            [Answer((), *(self._ratio(h + x, n + y) for x, y in off))]
-            for h, n in zip(hits.values, rows.values, strict=True)
-        ]
-
-    @staticmethod
-    def _ratio(hits: int, rows: int) -> Fraction:
-        return min(max(Fraction(hits, max(rows, 1)), Fraction(0)), Fraction(1))
-
-    def assumed(self, size: int) -> dict[str, list[int]]:
-        return {"hits": [size // 2], "all": [size]}
-
-    def accuracy(self, calls: Mapping[str, Any], interval: float) -> dict[str, Any]:
-        return self.accuracy_by_size(calls, interval)
-
-    def explain(self) -> str:
-        return f"The share of rows whose {self.share} is {self.value}."
+with patch.dict(KINDS):  # other tests see the statistics of the package alone
+    from toy_statistic import Share
 
 
 class Quartiles(Bounded):

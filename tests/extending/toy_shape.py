@@ -35,6 +35,6 @@ class PartOfTheWay(Tolerance):
         return parse(f"1 + {self.part_of_the_way!r}*(1 - p*q)/(p*q)")
 
     def sentence(self, words: Wording) -> str:
-        """Say it in words."""
+        """Return the promise in words."""
         percent = f"{100 * self.part_of_the_way:g} %"
         return f"{words.nobody} comes more than {percent} nearer to certainty that {words.event}"

@@ -142,11 +142,11 @@ def test_what_is_no_budget_is_refused(arguments: dict[str, Any], says: str) -> N
 
 
 def test_a_plan_says_itself_how_many() -> None:
-    with pytest.raises(InputError, match="plan says itself"):
+    with pytest.raises(InputError, match="plan has its own number"):
         discreet.to_opendp(discreet.plan(3, difference=0.2), DATA, releases=3)
 
 
 def test_a_curve_is_no_budget() -> None:
     curve = discreet.PrivacyCurve("c", lambda epsilon: 0.0)
-    with pytest.raises(GuaranteeError, match="no budget of a Context"):
+    with pytest.raises(GuaranteeError, match="not a budget of a Context"):
         discreet.to_opendp(curve, DATA)  # type: ignore[arg-type]

@@ -166,7 +166,7 @@ def test_a_basic_account_is_told_its_delta(discreet: Discreet) -> None:
         "open", "--account", "a", "--filter", "basic", "--epsilon", 10, *APPROVED
     )
     assert code == 2
-    assert "how much δ may be spent in all" in words
+    assert "the δ that may be spent in all" in words
     assert len(words.strip().splitlines()) == 1
 
 

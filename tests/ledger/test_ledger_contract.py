@@ -183,7 +183,7 @@ def test_an_account_that_reads_like_an_open_one_is_refused(opened: Opened, name:
     """A population with two accounts by a slip of the keyboard would have two caps."""
     ledger = opened()
     terms = {"unit": "person", "adjacency": "add-remove", "filter": "pure", "cap": PureDP(1.0)}
-    with pytest.raises(PolicyError, match="reads like 'clinic', which is open"):
+    with pytest.raises(PolicyError, match="easily confused with 'clinic', which is open"):
         ledger.open_account(name, **terms, approver="me", reason="a slip")
     assert [account.name for account in ledger.accounts()] == ["clinic"]
 

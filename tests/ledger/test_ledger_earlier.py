@@ -207,7 +207,7 @@ def test_what_cannot_be_a_promise_is_listed_with_a_reason(
     past = Past(ledger, hand, tmp_path)
     one = PureDP(0.1)
     why = {
-        past.release("clinic", one, {"posterior": 1, "p": 0.05}): "bounds nothing",
+        past.release("clinic", one, {"posterior": 1, "p": 0.05}): "limits nothing",
         past.release("clinic", one, {"table": "risk.csv"}): "cannot be read",
         past.release("clinic", one, {"ratio": "three"}): "ratio",
         past.release("clinic", one, {"ration": 3}): "no key 'ration'",

@@ -244,10 +244,10 @@ def test_of_a_cap_and_a_promise_the_smaller_counts_and_both_are_shown(discreet: 
             2,
             "every output",
         ),
-        (("--filter", "basic", "--ratio", "3"), 2, "how much δ"),
+        (("--filter", "basic", "--ratio", "3"), 2, "the δ that may be spent"),
         (("--filter", "basic", "--ratio", "3", "--delta", "0.5"), 2, "No budget keeps"),
-        (("--posterior", "1", "--prior", "0.05"), 2, "bounds nothing"),
-        (("--no-cap", "--filter", "pure", "--ratio", "3"), 2, "says that it has none"),
+        (("--posterior", "1", "--prior", "0.05"), 2, "limits nothing"),
+        (("--no-cap", "--filter", "pure", "--ratio", "3"), 2, "that it has no cap"),
         (("--ratio", "3", "--adjacency", "replace", "--prior", "0.05"), 2, "does not protect"),
         (("--ratio", "3", "--unit", "family"), 2, "unit is"),
     ],
@@ -622,7 +622,7 @@ def test_promises_with_confidences_are_said_not_to_hold_jointly(discreet: Discre
     ledger = Ledger.open(discreet.url)
     other = Promise(Ratio(4), Surety("confidence", 0.999))
     ledger.reserve("a", ZCDP(1e-4), promise=other, **SAID)
-    assert "not all at once" in discreet("show", "--account", "a")[1]
+    assert "do not all hold at once" in discreet("show", "--account", "a")[1]
 
 
 # -- the spender who steers
@@ -860,5 +860,5 @@ def test_a_promise_that_was_recorded_as_a_list_of_one_can_still_be_read(tmp_path
     keys = {"all": [{"ratio": 3.0}], "every_output": True}
     stored = {"id": name_of(keys), "keys": keys, "limit": {"epsilon": "0.5"}}
     assert Registered.restored(stored, account).promise(account).tolerance == Ratio(3)
-    with pytest.raises(PolicyError, match="does not have the name of its keys"):
+    with pytest.raises(PolicyError, match="does not match its keys"):
         Registered.restored(stored | {"id": "0" * 16}, account)

@@ -152,8 +152,11 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
     ({"about": "membership", "adjacency": "local"}, "membership is not protected"),
     ({"p": 0.5, "adjacency": "replace"}, "prior of the value as q"),
     ({"box": [0, 0.5, 0, 1], "adjacency": "local"}, "prior of the value as q"),
-    ({"confidence": 0.9, "on_average": True, "about": "value", "q": 0.1}, "two ways"),
-    ({"confidence": 0.9, "every_output": True}, "two ways"),
+    (
+        {"confidence": 0.9, "on_average": True, "about": "value", "q": 0.1},
+        "holds in one of these ways",
+    ),
+    ({"confidence": 0.9, "every_output": True}, "holds in one of these ways"),
     ({"every_output": True, "delta": 1e-6}, "drop one"),
     ({"answers": 3}, "answers goes with on_average"),
 ]

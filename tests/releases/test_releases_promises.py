@@ -200,7 +200,7 @@ def test_a_promise_that_bounds_nothing_is_refused_in_a_sentence(
 ) -> None:
     if opened:
         _opened(tmp_path, cap=PureDP(1.0))
-    with pytest.raises((SpecError, ToleranceError), match="bounds nothing") as refused:
+    with pytest.raises((SpecError, ToleranceError), match="limits nothing") as refused:
         _made(_promising(spec, promise), people, tmp_path)
     assert refused.value.exit_code == 2
 

@@ -188,7 +188,7 @@ def test_what_lies_in_the_private_folder_is_shown_only_if_the_ledger_recorded_it
     forged = left()
     (forged / "files" / "table.csv").write_text("value\n1000000\n")
     made = run(confirm=True, say=said.append)
-    assert any("not what the ledger recorded" in line for line in said)
+    assert any("not those that the ledger recorded" in line for line in said)
     assert shown(tmp_path / "out") == {made.release_id}
     linked = left()
     (linked / "files" / "table.csv").unlink()

@@ -230,7 +230,7 @@ def test_icons_are_rounded_outward(prior: float, epsilon: float) -> None:
 def test_worries_that_cannot_be() -> None:
     with pytest.raises(InputError, match="knows is"):
         worry(PureDP(1), 0.3, knows="nothing")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="give the belief a prior"):
+    with pytest.raises(InputError, match="needs a prior"):
         answer(explain(PureDP(1)))
     with pytest.raises(InputError, match="Release 13 of 12"):
         series_text(explain(PureDP(1), 0.3), explain(PureDP(1), 0.3), 13, 12)

@@ -197,7 +197,7 @@ def test_long_horizons_are_found() -> None:
         (lambda: horizon(DAILY, posterior_limit=0.9), "Give the prior"),
         (lambda: horizon(DAILY, 0.5, posterior_limit=1.5), "so 1.5 % is 0.015"),
         (lambda: horizon(DAILY, 0.5, posterior_limit=math.nan), "posterior is nan"),
-        (lambda: horizon(DAILY, 0.5, posterior_limit=0.4), "may not learn anything"),
+        (lambda: horizon(DAILY, 0.5, posterior_limit=0.4), "may learn nothing"),
         (lambda: horizon(DAILY, 1.5, upto=3), "above 0 and at most at 1"),
         (lambda: horizon(PureDP(0.1, adjacency="local"), 0.5, upto=3), "prior of the value as q"),
         (lambda: horizon(ZCDP(0.1), ratio=3, every_output=True), "pure DP alone"),

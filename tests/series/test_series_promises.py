@@ -371,7 +371,7 @@ class TestPython:
             plan(choice, 12, mechanism="gaussian")
         sure = plan(choice, 12, mechanism="gaussian", confidence=0.99)
         assert sure.promise.tolerance == choice.promise.tolerance
-        with pytest.raises(InputError, match="says itself what may be learned"):
+        with pytest.raises(InputError, match="already says what may be learned"):
             plan(choice, 12, ratio=2)
         with pytest.raises(InputError, match="releases is"):
             plan(ratio=3, releases="12")
@@ -393,7 +393,7 @@ class TestPython:
         found = choose(lambda p, q: 3.0)
         assert not found.certificate.certified
         assert found.certificate.method == "looked for, not proved"
-        assert "nothing is known of the function" in (found.certificate.reason or "")
+        assert "nothing is known about the function" in (found.certificate.reason or "")
         assert any("Not certified" in warning for warning in found.warnings)
         assert found.epsilon == pytest.approx(math.log(3) / 2, rel=1e-5)
         declared = choose(Function(falling, Box(), "decreasing", "decreasing"))

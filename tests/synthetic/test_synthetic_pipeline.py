@@ -424,7 +424,7 @@ def test_an_analyst_needs_the_published_folder_alone(tmp_path):
     file = read(tmp_path / "out" / made.release_id)
     assert file.synthesizer == made.synthesizer
     assert file.counts.sum() == 600
-    with pytest.raises(InputError, match="give n"):
+    with pytest.raises(InputError, match="Give n"):
         file.share({"sex": "f"})
     women = file.share({"sex": "f"}, n=400)
     truth = people()["sex"].to_pylist().count("f") / 400

@@ -66,9 +66,9 @@ def test_a_number_that_cannot_be_leaves_no_charge_to_go_on_to(
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ({"status": 500, "body": "<main><p>A fault of ours.</p></main>"}, "A fault of ours"),
+        ({"status": 500, "body": "<main><p>Internal error.</p></main>"}, "Internal error"),
         ({"status": 403, "body": "<main><p>Open the address.</p></main>"}, "Open the address"),
-        ({"status": 502, "body": ""}, "could not be answered"),
+        ({"status": 502, "body": ""}, "The request failed"),
         (None, "does not answer"),
     ],
 )

@@ -113,7 +113,7 @@ def test_from_a_sentence_to_a_downloaded_statement(
     seen("cost")
     page.get_by_role("link", name="Release data under A").click()
     page.wait_for_url("**/release?promise=*")
-    expect(page.locator(".notice").first).to_contain_text("Your tolerance comes along")
+    expect(page.locator(".notice").first).to_contain_text("Your tolerance stays")
     seen("data")
     name = f"journey-{named}.csv"
     page.set_input_files("#data", files=[{"name": name, "mimeType": "text/csv", "buffer": CSV}])
@@ -121,7 +121,7 @@ def test_from_a_sentence_to_a_downloaded_statement(
     page.wait_for_url("**source=*")
     assert page.input_value("[name='tolerance.posterior']") == "0.2"
     assert page.input_value("[name='tolerance.p']") == "0.05"
-    expect(page.locator("#look-body")).to_contain_text("Still to be said")
+    expect(page.locator("#look-body")).to_contain_text("Still missing")
     assert page.locator("#look-body .notice").count() == 0  # nothing was typed, nothing is wrong
     seen("spec")
     for field, typed in {

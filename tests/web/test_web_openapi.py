@@ -1,4 +1,4 @@
-"""The page as its OpenAPI describes it: many requests, and none is a fault of ours.
+"""The page as its OpenAPI describes it: many requests, and none is an internal error.
 
 Schemathesis makes requests from the description. Half of them begin with a question that a person
 asks, in which it changes a few names only, so that real answers are exercised as well as refusals.

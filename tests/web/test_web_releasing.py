@@ -96,7 +96,7 @@ def test_the_whole_way_without_a_script(client: Any, spec: dict[str, Any]) -> No
     start = client.get("/release").text
     assert "visits.csv" in start
     begun = client.get("/release?source=visits.csv").text
-    assert "Still to be said" in begun
+    assert "Still missing" in begun
     assert "notice" not in begun.split("look-body")[1].split("</section>")[0]
     form = form_of(spec) | {"which": "form"}
     look = client.post("/release/look", data=form).text
@@ -305,7 +305,7 @@ def test_a_charge_stays_when_the_data_fail(
 def test_an_unknown_confirmation_is_said_to_be_one(client: Any, spec: dict[str, Any]) -> None:
     for answer in (client.get("/release/confirm/abc"), client.post("/release/make/abc")):
         assert answer.status_code == 422
-        assert "nothing was spent by it" in answer.text
+        assert "is no longer known; nothing was spent" in answer.text
 
 
 # -- what was made

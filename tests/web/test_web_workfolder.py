@@ -223,12 +223,12 @@ def test_a_parquet_bomb_is_known_by_its_footer(
     assert len(body) < 2_000
     assert folder.receive("fine.parquet", io.BytesIO(body)) == "fine.parquet"
     monkeypatch.setattr(workfolder, "MOST_ROWS", 100_000)
-    with pytest.raises(DataError, match="unfolds"):
+    with pytest.raises(DataError, match="unpacks"):
         folder.receive("rows.parquet", io.BytesIO(body))
     monkeypatch.setattr(workfolder, "MOST_ROWS", 10**9)
     monkeypatch.setattr(workfolder, "MOST_EXPANDED", 1_000)
     zeros = _table(a=pa.array([bytes(50_000)] * 3, pa.binary()))
-    with pytest.raises(DataError, match="unfolds"):
+    with pytest.raises(DataError, match="unpacks"):
         folder.receive("bytes.parquet", io.BytesIO(zeros))
 
 

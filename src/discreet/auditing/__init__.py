@@ -1,10 +1,10 @@
-"""Attacks our own releases and checks that beliefs stay inside the promise.
+"""Attacks on our own releases, to check that beliefs stay within the promise.
 
     from discreet.auditing import audit
     audit("clinic.yaml")     # an Audit: passed, epsilon_lower, failure_probability, tests, checks
 
 `neighbours` makes up data sets, `path` runs the real release on them, `events` is the adversary,
-`promises` what was promised and what trials show of it, `checks` what needs next to no statistics.
+`promises` what was promised and what trials show about it, `checks` what needs few trials or none.
 `attack` is for mechanisms outside a release.
 """
 

@@ -1,4 +1,4 @@
-"""One function a chart, from the numbers of the other rooms; saved as PNG, SVG, JSON or HTML.
+"""Charts, one function each, from the numbers of other packages; saved as PNG, SVG, JSON or HTML.
 
 - `beliefs`: a hundred figures, belief before and after, belief over many releases.
 - `promises`: what is tolerated at each prior, and what the budget allows there.

@@ -1,11 +1,11 @@
-"""The command line: a thin shell, no formula lives here.
+"""The command line. It contains no formulas.
 
 Commands are loaded by name when they are asked for, so that `discreet choose` and `--help` start
 without NumPy, engines or plotting. A command is the function of its name in the file of that name,
 or in the one that `_FILES` gives; a group of them is a Typer `app`.
 
 Exit codes: 0 done; 1 a check did not pass; 2 bad usage or input; 3 over budget; 4 refused by
-policy; 5 a fault of ours; 128 + n stopped by signal n.
+policy; 5 an internal error; 128 + n stopped by signal n.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typer.main import get_command
 from discreet.cli.output import emitted
 from discreet.cli.signals import Stopped, unwinding
 from discreet.errors import DiscreetError, InternalError
+from discreet.outside import load_from_outside
 from discreet.words import catalogue, say
 
 __all__ = ["loaded", "main"]
@@ -113,7 +114,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     try:
         with unwinding():
-            code = _app(args=arguments, prog_name="discreet", standalone_mode=False)
+            code = _run(arguments)
         sys.exit(code)
     except Stopped as stopped:
         said = {"code": "stopped", "message": str(stopped), "next": None}
@@ -135,6 +136,18 @@ def main(argv: Sequence[str] | None = None) -> None:
             raise
         fault = InternalError("cli.fault", kind=type(error).__name__, where=_place(error))
         fail(fault.exit_code, f"discreet: {fault}\n", fault.to_dict())
+
+
+def _run(arguments: list[str]) -> Any:
+    """Run a command; a flag that it does not know may be that of a shape from outside."""
+    try:
+        return _app(args=arguments, prog_name="discreet", standalone_mode=False)
+    except _WrongUsage as wrong:
+        if not hasattr(wrong, "option_name") or not load_from_outside("shapes"):
+            raise
+    for name in _COMMANDS:
+        sys.modules.pop(f"discreet.cli.{name}", None)  # to be loaded again, with the new flags
+    return _app(args=arguments, prog_name="discreet", standalone_mode=False)
 
 
 def _shown(wrong: Any) -> str:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origi
 import typer
 
 from discreet.errors import InputError
+from discreet.outside import load_from_outside
 from discreet.words import catalogue, say
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ def _flags_from(name: str) -> Callable[[typer.Context, Path | None], Path | None
     def read(ctx: typer.Context, file: Path | None) -> Path | None:
         if file is not None and not ctx.resilient_parsing:
             given, flags = dict(_section(file, name)), _flags(ctx)
-            promised = _promise_keys(given) if "ratio" in flags else {}
+            promised = _promise_keys(given, set(flags)) if "ratio" in flags else {}
             ctx.meta[_FROM_FILE] = _beside(promised, file.parent)
             own = {key: value for key, value in given.items() if key not in promised}
             ctx.default_map = _checked(own, flags, file.name)
@@ -216,10 +217,12 @@ def _flags_from(name: str) -> Callable[[typer.Context, Path | None], Path | None
     return read
 
 
-def _promise_keys(given: dict[str, Any]) -> dict[str, Any]:
+def _promise_keys(given: dict[str, Any], flags: set[str]) -> dict[str, Any]:
     """Take the keys of a promise out of a command's own: the one reader reads those."""
     from discreet.promises.keys import promise_keys
 
+    if set(given) - flags - promise_keys():
+        load_from_outside("shapes")
     for key, other in (("posterior", "posterior_limit"), ("difference", "difference_limit")):
         if other in given and key in given:
             raise InputError("cli.key_twice", where="the file", key=key)

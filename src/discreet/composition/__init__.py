@@ -6,9 +6,8 @@
     compose([(PureDP(0.05), 365)], delta=1e-6)       one guarantee, and which theorem gave it
     filters.cost("zcdp", PureDP(0.1))                what a release costs an account
 
-`loss_of` is the one door to a plan's privacy loss: composing, plans, horizons, promises, beliefs
-and the ledger ask the `PrivacyLoss` that it returns. What is loaded on first use is what was asked
-for: Gaussian plans need no NumPy.
+`loss_of` returns the `PrivacyLoss` of a plan. Composition, plans, horizons, promises, beliefs and
+the ledger all use it. Modules are loaded on first use: Gaussian plans need no NumPy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mechanisms as mathematics: one file a mechanism, its law, its loss, its accuracy, its words."""
+"""Mechanisms as mathematics: one file each, with law, loss, accuracy and words."""
 
 from __future__ import annotations
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Literal, TypeAlias
 
 from discreet.errors import InputError
 from discreet.guarantees import Adjacency
 from discreet.laws.mechanism import Mechanism
+from discreet.outside import load_from_outside
 from discreet.words import has, say
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "Kind",
     "by_budget",
     "kind_of",
-    "load_from_outside",
     "names",
     "register",
     "usual",
@@ -111,20 +110,11 @@ def usual(budget: Budget) -> str:
     return next(n for n in names(planned=True) if KINDS[n].usual and KINDS[n].budget == budget)
 
 
-@cache
-def load_from_outside() -> None:
-    """Import what installed packages name as entry points of `discreet.mechanisms`."""
-    from importlib.metadata import entry_points
-
-    for entry in entry_points(group="discreet.mechanisms"):
-        entry.load()
-
-
 def kind_of(name: str, *, planned: bool = True) -> Kind:
     """Return the mechanism of a name, or say which names there are."""
     known = names(planned=True if planned else None)
     if name not in known:
-        load_from_outside()
+        load_from_outside("mechanisms")
         known = names(planned=True if planned else None)
     if name not in known:
         raise InputError("laws.unknown", name=name, known=", ".join(known))

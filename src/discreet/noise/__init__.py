@@ -1,4 +1,4 @@
-"""Samplers: the only room that draws noise, and the only one that knows OpenDP.
+"""Samplers. No other package draws noise or imports OpenDP.
 
 - `samplers`: noise on whole numbers by the law of the noise, one sampler registered for each law,
   and the index of the best score, by noisy max (OpenDP).

@@ -20,12 +20,13 @@ the same file, and `delta_in` reads it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency
+from discreet.outside import load_from_outside
 from discreet.promises.box import Box, priors
 from discreet.promises.promise import Promise, PromiseLike, Surety, promised
 from discreet.promises.shapes import AllOf
@@ -70,7 +71,7 @@ def promise_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Promis
     >>> promise_in({"posterior": 0.12, "p": 0.05, "about": "membership"}).tolerance
     Posterior(posterior=0.12, box=Box(p0=0.05, p1=0.05, q0=1.0, q1=1.0))
     """
-    _refuse_unknown(mapping, promise_keys() | {"delta"})
+    _refuse_unknown(mapping, lambda: promise_keys() | {"delta"})
     given = {key: value for key, value in mapping.items() if value is not None}
     adjacency = Adjacency.of(given.get("adjacency", "add-remove"))
     _refuse_membership(given, adjacency)
@@ -107,7 +108,7 @@ def promise_from(
     twice = sorted((shape_keys() | PRIORS) & set(given))
     if twice:
         raise InputError("promises.beside_a_promise", key=twice[0])
-    _refuse_unknown(given, _SURETY | OF_WHOM)
+    _refuse_unknown(given, lambda: _SURETY | OF_WHOM)
     return promised(
         thing,
         folder,
@@ -141,7 +142,7 @@ def tolerance_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Tole
     >>> tolerance_in({"posterior": 0.25, "unless_ratio": 3, "about": "membership"})
     PosteriorUnlessRatio(posterior=0.25, ratio=3.0, box=Box(p0=0.0, p1=1.0, q0=1.0, q1=1.0))
     """
-    _refuse_unknown(mapping, shape_keys() | PRIORS)
+    _refuse_unknown(mapping, lambda: shape_keys() | PRIORS)
     given = {key: value for key, value in mapping.items() if value is not None}
     parts = _parts(given, _box(given), folder)
     if not parts:
@@ -149,12 +150,14 @@ def tolerance_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Tole
     return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
 
 
-def _refuse_unknown(mapping: Mapping[str, Any], known: Set[str]) -> None:
+def _refuse_unknown(mapping: Mapping[str, Any], known: Callable[[], Set[str]]) -> None:
     if not isinstance(mapping, Mapping):
         raise ToleranceError("promises.not_a_mapping")
-    unknown = sorted(str(key) for key in set(mapping) - known)
+    if set(mapping) - known():
+        load_from_outside("shapes")
+    unknown = sorted(str(key) for key in set(mapping) - known())
     if unknown:
-        names = ", ".join(sorted(known))
+        names = ", ".join(sorted(known()))
         raise ToleranceError("promises.unknown_key", key=unknown[0][:40], keys=names)
 
 

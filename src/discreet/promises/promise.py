@@ -208,7 +208,7 @@ at most 3-fold, up or down.'
         return name_of(self.to_mapping(of_whom=False))
 
     def sentence(self, audience: str = "public") -> str:
-        """Say it in words for an audience: public, technical or regulator."""
+        """Return it in words for an audience: public, technical or regulator."""
         from discreet.promises.sentences import sentence
 
         return sentence(self, audience)

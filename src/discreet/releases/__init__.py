@@ -4,11 +4,11 @@
     made = release("clinic.yaml")          # a Release: release_id, spent, remaining, files, table
     preview("clinic.yaml")                 # a Preview: cost and accuracy; nothing read or spent
 
-`spec` (read by `models`) is what is asked; `statistics`, one file each, what is measured, with
-`contributions` how sensitive that is; `pricing` and `planning` what it costs; `engines` where the
-rows are; `pipeline` the way through, by `drawing`; `charge` the one way to charge and publish, with
-`outputs` for the files; `tables` and `statement` what is
-left on disk; `script` the same release as OpenDP code.
+`spec` (with `models`) reads what is asked for. `statistics` has one file for each statistic, and
+`contributions` how sensitive they are. `pricing` and `planning` compute what a release costs.
+`engines` read the rows, `drawing` adds the noise, and `pipeline` runs all steps. `charge` is the
+one way to charge and publish, with `outputs` for the files. `tables` and `statement` are what is
+written; `script` writes the same release as OpenDP code.
 """
 
 from __future__ import annotations

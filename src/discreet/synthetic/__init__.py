@@ -5,7 +5,7 @@
 - `records`: R and RR of every record, and their expected increase before any data; `region`: which
   are acceptable; `assessment`: a candidate judged, or a list of budgets. Confidential.
 - `inference`: what an analyst of the file may infer, and the utility that was lost.
-- `spec`, `pipeline`, `wording`: from one spec to a charged file that says what it is;
+- `spec`, `pipeline`, `wording`: from one spec to a charged file with a statement;
   `files`: originals counted, files written and read.
 
 The mathematics needs NumPy alone; reading, drawing and writing need the `release` extra.

@@ -1,8 +1,8 @@
-"""The page: what you tolerate, what it costs, what was promised; a thin shell on loopback.
+"""The page: what you tolerate, what it costs, what was promised; on this machine only.
 
-`create_app` makes the application, `serve` runs it. No formula lives here: every number comes from
-the room that computes it for Python and for the command line, and looks as `statements.presenter`
-says. Each screen is a sub-package (`tolerate`, `cost`, `series`, `release`, `ledger`, `explain`,
+`create_app` makes the application, `serve` runs it. It contains no formulas: every number is from
+the package that computes it for Python and for the command line, and `statements.presenter` writes
+it. Each screen is a sub-package (`tolerate`, `cost`, `series`, `release`, `ledger`, `explain`,
 `me`) with its form, its view and its addresses; `forms` reads what was typed, `screens` renders.
 """
 

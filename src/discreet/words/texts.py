@@ -20,9 +20,23 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-__all__ = ["Catalogue", "catalogue", "fill", "has", "languages", "say"]
+from discreet.outside import load_from_outside
+
+__all__ = [
+    "REGISTERED",
+    "Catalogue",
+    "catalogue",
+    "fill",
+    "has",
+    "languages",
+    "register_language",
+    "say",
+]
 
 _TEXTS = Path(__file__).parent
+
+REGISTERED: dict[str, Path] = {}
+"""Languages from outside the package: the folder of each."""
 
 
 def plural_form(count: float) -> int:
@@ -84,7 +98,8 @@ class Catalogue:
 
     def entry(self, name: str) -> Any:
         """Return what stands under a dotted name: a text, a list or a table of them."""
-        return _entry(self.folder, name)
+        english = _TEXTS / "en" if self.language in REGISTERED else None
+        return _entry(self.folder, english, name)
 
     def has(self, name: str) -> bool:
         """Return whether there is anything under a dotted name."""
@@ -114,14 +129,23 @@ def _rule(condition: str) -> Callable[[int], int]:
 
 
 @cache
-def _entry(folder: Path, name: str) -> Any:
+def _entry(folder: Path, english: Path | None, name: str) -> Any:
+    """Return an entry of a language; where `english` is given, from there what the folder lacks."""
     room, *steps = name.split(".")
-    place: Any = _read(folder / f"{room}.toml")
+    place: Any = _file(folder, english, room)
     if place is None:
-        place, steps = _read(folder / "general.toml"), [room, *steps]
+        place, steps = _file(folder, english, "general"), [room, *steps]
     for step in steps:
         place = place[step]
     return place
+
+
+def _file(folder: Path, english: Path | None, room: str) -> Mapping[str, Any] | None:
+    own = _read(folder / f"{room}.toml")
+    if english is None:
+        return own
+    merged: Mapping[str, Any] | None = _over(_read(english / f"{room}.toml"), own)
+    return merged
 
 
 @cache
@@ -134,9 +158,24 @@ def _read(path: Path) -> Mapping[str, Any] | None:
         return None
 
 
+def _over(english: Any, own: Any) -> Any:
+    if isinstance(english, dict) and isinstance(own, dict):
+        return english | {key: _over(english.get(key), text) for key, text in own.items()}
+    return english if own is None else own
+
+
 def languages() -> tuple[str, ...]:
     """Return the languages that there is a folder of texts for."""
-    return _languages(_TEXTS)
+    return *_languages(_TEXTS), *REGISTERED
+
+
+def register_language(language: str, folder: Path) -> None:
+    """Add a language: a folder like `en`. Texts that it leaves out are said in English.
+
+    Where the entry points `discreet.languages` of a package name the module that calls this, the
+    language is found by its name.
+    """
+    REGISTERED[language] = folder
 
 
 @cache
@@ -149,18 +188,15 @@ def catalogue(language: str | None = None) -> Catalogue:
 
     As with gettext, a language of the environment that has no texts is answered in English.
     """
-    wished = os.environ.get("DISCREET_LANGUAGE", "en") if language is None else language
-    return _catalogue(_TEXTS, wished, language is None)
-
-
-@cache
-def _catalogue(folder: Path, language: str, or_english: bool) -> Catalogue:
-    known = _languages(folder)
-    if language not in known:
-        if not or_english:
-            raise ValueError(f"language is {language!r}; there are texts in: {', '.join(known)}.")
-        language = "en"
-    return Catalogue(language, folder / language)
+    wished = language or os.environ.get("DISCREET_LANGUAGE", "en")
+    if wished not in languages():
+        load_from_outside("languages")
+    if wished not in languages():
+        if language is not None:
+            known = ", ".join(languages())
+            raise ValueError(f"language is {language!r}; there are texts in: {known}.")
+        wished = "en"
+    return Catalogue(wished, REGISTERED.get(wished, _TEXTS / wished))
 
 
 def say(name: str, /, **values: Any) -> str:

@@ -1,6 +1,6 @@
 """The grid accountant: plans of different mechanisms, composed by Fourier transforms.
 
-Its one door is `on_grid`; NumPy is loaded when this is imported, and by nothing before it.
+Other packages call `on_grid` only. Importing this package loads NumPy.
 
 | file          | holds                                                                     |
 |---------------|---------------------------------------------------------------------------|

@@ -65,7 +65,7 @@ class Counterfactual(Tolerance):
         return self
 
     def sentence(self, words: Wording) -> str:
-        """Say it in words."""
+        """Return the promise in words."""
         return words.fill("promises.sentence.counterfactual", fold=f"{self.ratio:g}")
 
     def __str__(self) -> str:

@@ -74,7 +74,7 @@ class Difference(Tolerance):
         return 1 + self.difference / (self.box.p1 * self.box.q1)
 
     def sentence(self, words: Wording) -> str:
-        """Say it in words."""
+        """Return the promise in words."""
         points = f"{100 * self.difference:.4g}"
         if words.both_ways:
             return words.fill("promises.sentence.difference_both", points=points)

@@ -60,7 +60,7 @@ class Function(Tolerance):
         raise ToleranceError("promises.function_in_file")
 
     def sentence(self, words: Wording) -> str:
-        """Say it in words."""
+        """Return the promise in words."""
         named = getattr(self.function, "__name__", None)
         return words.fill("promises.sentence.function", name=named or "Function")
 

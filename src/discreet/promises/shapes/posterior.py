@@ -108,7 +108,7 @@ class Posterior(Tolerance):
         return self.posterior / (self.box.p1 * self.box.q1)
 
     def sentence(self, words: Wording) -> str:
-        """Say it in words."""
+        """Return the promise in words."""
         return words.fill("promises.sentence.posterior", after=percent(self.posterior))
 
     def __str__(self) -> str:
@@ -176,7 +176,7 @@ class PosteriorUnlessRatio(Tolerance):
         return self.ratio
 
     def sentence(self, words: Wording) -> str:
-        """Say it in words."""
+        """Return the promise in words."""
         fold = f"{self.ratio:g}"
         return words.fill("promises.sentence.unless", after=percent(self.posterior), fold=fold)
 

@@ -46,7 +46,7 @@ class Formula(Tolerance):
         return parse(self.text)
 
     def sentence(self, words: Wording) -> str:
-        """Say it in words."""
+        """Return the promise in words."""
         return words.fill("promises.sentence.formula", formula=self.text)
 
     def __str__(self) -> str:

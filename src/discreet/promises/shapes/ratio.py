@@ -62,7 +62,7 @@ class Ratio(Tolerance):
         return self.ratio
 
     def sentence(self, words: Wording) -> str:
-        """Say it in words."""
+        """Return the promise in words."""
         if words.both_ways:
             return words.fill("promises.sentence.ratio_both", fold=f"{self.ratio:g}")
         return words.fill("promises.sentence.ratio_up", fold=f"{self.ratio:g}")

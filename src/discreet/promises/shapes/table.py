@@ -144,7 +144,7 @@ class Table(Tolerance):
         return min(ratio for _, ratio in self.cells())
 
     def sentence(self, words: Wording) -> str:
-        """Say it in words."""
+        """Return the promise in words."""
         return words.fill("promises.sentence.table", rows=str(len(self.rows)))
 
     def __str__(self) -> str:

@@ -12,6 +12,8 @@ a source, and has what `base.Engine` says:
     @register_engine("rows", example="rows://name")
     def open_rows(source, path_of):
         return Rows(...)
+
+Where the entry points `discreet.engines` of its package name it, a spec finds it by its scheme.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from discreet.errors import SpecError
+from discreet.outside import load_from_outside
 from discreet.releases.engines.base import Engine
 
 __all__ = ["ENGINES", "file_of", "opened", "register_engine"]
@@ -97,6 +100,8 @@ def opened(
     if source is None:
         raise SpecError("engines.no_source")
     scheme = source.split("://", 1)[0] if "://" in source else ""
+    if scheme not in ENGINES:
+        load_from_outside("engines")
     if scheme not in ENGINES:
         known = dict.fromkeys(offered.example for offered in ENGINES.values())
         raise SpecError("engines.unknown_scheme", scheme=scheme, known=", ".join(known))

@@ -1,4 +1,4 @@
-"""Statistics: one file a kind, with its keys, what it measures, its noise, its answer, its words.
+"""Statistics, one file each, with their keys, measures, noise, answers and words.
 
 `base` has what they share and the registry; importing this package registers those below. A
 statistic from outside registers in the same way (`docs/extending.md`).

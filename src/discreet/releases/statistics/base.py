@@ -35,6 +35,7 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from pydantic_core import core_schema
 
 from discreet.errors import SpecError
+from discreet.outside import load_from_outside
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import KeySet, Measure, Number
 from discreet.releases.models import Closed, Keys, Names, Pair
@@ -529,6 +530,8 @@ def default_name(entry: Statistic, position: int) -> str:
 
 def _read(entry: object) -> Statistic:
     kind = kind_of(entry)
+    if kind is None and load_from_outside("statistics"):
+        kind = kind_of(entry)
     if kind is None:
         raise SpecError("releases.spec.one_kind", kinds=", ".join(KINDS))
     return KINDS[kind].model_validate(entry)

@@ -1,4 +1,4 @@
-"""The screen of one participant, on a phone: my worry, and my odds if I join or stay out."""
+"""The screen of one participant, on a phone: a worry, and the odds with and without joining."""
 
 from __future__ import annotations
 

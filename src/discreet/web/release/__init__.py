@@ -1,8 +1,8 @@
-"""The screen Release: data, spec, dry run, and behind an explicit yes, the release.
+"""The screen Release: data, spec, dry run and, once it is confirmed, the release.
 
     /release           a spec as a form and as YAML, its dry run, its account
     /release/open      what an account would promise, shown in beliefs; and then opened
-    /release/confirm/… the charge, shown once more; the yes is bound to it
+    /release/confirm/… the charge, shown once more, to be confirmed
     /release/made/…    the stored release and its downloads; nothing can be changed any more
 
 Every page is made by the server; the script only sends what was typed and puts the answer in place.
