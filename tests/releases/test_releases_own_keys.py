@@ -143,7 +143,7 @@ def test_keys_from_another_folder_on_the_command_line(
     spec = folder / "spec.yaml"
     spec.write_text(yaml.safe_dump(_spec("county", str(elsewhere / "keys.csv"))), encoding="utf-8")
     app, runner = typer.Typer(), CliRunner()
-    app.command()(release_command.command)
+    app.command()(release_command.release)
     refused = runner.invoke(app, [str(spec), "--dry-run"])
     assert isinstance(refused.exception, PolicyError)
     allowed = runner.invoke(app, [str(spec), "--dry-run", "--keys-from", str(elsewhere)])

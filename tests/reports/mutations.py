@@ -135,7 +135,7 @@ def in_entries(folder: Path) -> Iterator[Edit]:
             continue
         body = json.loads(row["body"])
         for at in leaves(body):
-            if at in (("seq",), ("previous",)):
+            if at in (("seq",), ("previous",), ("account_previous",)):
                 continue
             value = body
             for step in at:

@@ -24,7 +24,7 @@ class TestPlans:
             ({"budget": "sigma"}, "budget is 'sigma'; it must be epsilon or rho"),
             ({"mechanism": "gaussian", "budget": "epsilon"}, "gaussian noise is rho, not epsilon"),
             ({"mechanism": "cauchy"}, "mechanism is 'cauchy'; it must be one of: .*geometric"),
-            ({"delta_each": 1e-3, "delta_total": 0.0}, "delta of the total is 0 .* 0.001"),
+            ({"delta_each": 1e-3, "delta_total": 0.0}, "delta of the total is 0.* 0.001"),
             ({"delta_total": 0.02}, "delta of the total is 0.02; .* 0.01 needs a smaller one"),
             (
                 {"delta_each": 1e-3, "delta_total": 5e-3},
@@ -154,6 +154,6 @@ class TestAccumulating:
         assert "posterior" not in without._repr_html_()
 
     def test_left_over(self) -> None:
-        with pytest.raises(GuaranteeError, match="PrivacyCurve is no cap"):
+        with pytest.raises(GuaranteeError, match="PrivacyCurve is not a cap"):
             releases_left(PrivacyCurve("c", lambda e: 0.1), PureDP(0.1))
         assert releases_left(ZCDP(0.5), ZCDP(0.1)) == 5

@@ -58,7 +58,7 @@ def crowd_for(*probabilities: float) -> int:
 
     What no crowd tells from certainty needs none: 100 in 100.
 
-    >>> crowd_for(0.3, 0.999), crowd_for(0.3, 0.9999999)
+    >>> crowd_for(0.3, 0.9995), crowd_for(0.3, 0.9999999)
     (10000, 100)
     """
     of = 100
