@@ -135,7 +135,9 @@ def test_no_request_is_a_fault_of_ours(door: Any, method: str, path: str) -> Non
 
     ask()
     assert sum(seen.values()) >= many, seen
-    assert seen[200] >= sum(seen.values()) / 4, seen
+    assert seen[200] >= sum(seen.values()) / 6, (
+        seen
+    )  # half are near a usual one, some of it changed
 
 
 def _changed(usual: dict[str, Any], made: Any, many: int) -> dict[str, Any]:
