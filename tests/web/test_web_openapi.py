@@ -135,9 +135,8 @@ def test_no_request_is_a_fault_of_ours(door: Any, method: str, path: str) -> Non
 
     ask()
     assert sum(seen.values()) >= many, seen
-    assert seen[200] >= sum(seen.values()) / 6, (
-        seen
-    )  # half are near a usual one, some of it changed
+    # Half are near a usual one, with some of it changed.
+    assert seen[200] >= sum(seen.values()) / 6, seen
 
 
 def _changed(usual: dict[str, Any], made: Any, many: int) -> dict[str, Any]:
