@@ -46,7 +46,7 @@ ASKED: dict[tuple[str, str], tuple[int, Any]] = {
     ("GET", "/api/explain/me"): (200, {"epsilon": "1", "suspect": "30"}),
     ("POST", "/api/release/spec"): (200, {"form": form_of(SPEC)}),
     ("POST", "/api/release/form"): (200, {"spec": written(SPEC)}),
-    ("POST", "/api/release/preview"): (120, {"spec": written(SPEC)}),
+    ("POST", "/api/release/preview"): (240, {"spec": written(SPEC)}),
     ("GET", "/api/release/columns"): (100, {"source": "visits.csv"}),
     ("GET", "/api/ledger"): (100, {"ledger": "ledger.db"}),
     ("GET", "/api/ledger/verify"): (100, {"ledger": "ledger.db"}),
@@ -135,8 +135,7 @@ def test_no_request_is_a_fault_of_ours(door: Any, method: str, path: str) -> Non
 
     ask()
     assert sum(seen.values()) >= many, seen
-    # Half are near a usual one, with some of it changed.
-    assert seen[200] >= sum(seen.values()) / 6, seen
+    assert seen[200] >= sum(seen.values()) / 4, seen
 
 
 def _changed(usual: dict[str, Any], made: Any, many: int) -> dict[str, Any]:
