@@ -188,15 +188,12 @@ def published(
 ) -> tuple[tuple[Path, ...], Mapping[str, Any]]:
     """Publish a file that was paid for; return its files, and what the account still allows."""
     facts, guaranteed = paid.facts(), paid.charging.guaranteed
-    ledger = paid.charging.ledger
-    account = ledger.account(spec.account)
-    standing = wording.Standing.of(spec, account, ledger.made_promises(account))
     said = (
         {"kind": "synthetic"}
         | facts
-        | wording.describe(spec, law, cells, standing, guaranteed=guaranteed)
+        | wording.describe(spec, law, cells, facts, guaranteed=guaranteed)
     )
-    words = wording.statement(spec, law, cells, standing, guaranteed=guaranteed)
+    words = wording.statement(spec, law, cells, facts, guaranteed=guaranteed)
     return paid.publish(files.written(cells, list(drawn), said, words)), facts["remaining"]
 
 
