@@ -108,6 +108,10 @@ def test_every_key_is_on_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch)
     gone = ["--promise", opened["promises"][0]["id"], "--approver", "a", "--reason", "b"]
     assert run("ledger", "withdraw", *made_of, *gone)["promises"] == []
     run("ledger", "upgrade", *LEDGER)
+    before = (folder / "ledger.db").read_bytes()
+    run("ledger", "charge", *clinic, "--epsilon", "0.1")
+    (folder / "ledger.db").write_bytes(before)
+    assert run("ledger", "restore", *LEDGER, *OPENED[-4:])["lost"]
     (folder / "promised.yaml").write_text(
         SMALL.replace("budget: {epsilon: 0.5}", "promise: {ratio: 1000}\nseries: {releases: 12}")
     )

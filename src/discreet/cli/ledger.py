@@ -137,7 +137,9 @@ def restore(
     book = Ledger.open(ledger)
     lost = book.restore(approver=approver or "", reason=reason or "", output=output)
     lines = [say("cli.ledger.restored", lost=len(lost)), *(f"  {head}" for head in lost)]
-    emit({"lost": lost, "head": book.head}, lines, as_json)
+    found = book.verify()
+    payload = {"spent": None, "remaining": None, "lost": lost} | found.to_dict()
+    emit(payload, lines + _chain_lines(found.head, found.problems), as_json)
 
 
 @app.command()
