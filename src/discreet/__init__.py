@@ -11,7 +11,7 @@ from importlib import import_module
 __version__ = "0.2.0"
 
 _ROOMS = {
-    "auditing": ("Audit", "audit"),
+    "auditing": ("Attack", "Audit", "attack", "audit"),
     "beliefs": ("Belief", "Beliefs", "Prior", "explain"),
     "budgets": ("Choice", "choose"),
     "composition": ("Composition", "compose"),

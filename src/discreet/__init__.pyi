@@ -1,6 +1,6 @@
 """What editors and type checkers see of the package; at run time `__init__.py` loads it lazily."""
 
-from discreet.auditing import Audit, audit
+from discreet.auditing import Attack, Audit, attack, audit
 from discreet.beliefs import Belief, Beliefs, Prior, explain
 from discreet.budgets import Choice, choose
 from discreet.composition import Composition, compose
@@ -35,6 +35,7 @@ __all__ = [
     "Adjacency",
     "ApproxDP",
     "Assessment",
+    "Attack",
     "Audit",
     "Belief",
     "Beliefs",
@@ -59,6 +60,7 @@ __all__ = [
     "Worry",
     "__version__",
     "assess",
+    "attack",
     "audit",
     "choose",
     "compose",

@@ -17,6 +17,7 @@ SOURCE = Path(discreet.__file__).parent
 
 VERBS = {
     "assess": ("discreet.assess('s.yaml')", "Assessment | Search | Synthesis"),
+    "attack": ("discreet.attack('averaging')", "Attack"),
     "audit": ("discreet.audit('s.yaml')", "Audit"),
     "choose": ("discreet.choose({'ratio': 3})", "Choice"),
     "compose": ("discreet.compose([(discreet.PureDP(0.1), 12)])", "Composition"),

@@ -17,7 +17,7 @@ from typing import Any
 import opendp.prelude as dp
 import pytest
 
-from discreet.auditing import attack, audit
+from discreet.auditing import audit, probe
 from discreet.guarantees import ZCDP, ApproxDP
 from discreet.releases.contributions import Contribution
 from discreet.releases.pricing import Priced
@@ -56,7 +56,7 @@ def test_a_threshold_that_forgets_the_value_at_it() -> None:
     delta = min(delta, tail(THRESHOLD))  # what is stated with the fault: the tail above
     with within_a_minute():
         stated = ApproxDP(1 / SCALE, delta)
-        found = attack(lambda: publish(["target"]), lambda: publish([]), stated, trials=2500)
+        found = probe(lambda: publish(["target"]), lambda: publish([]), stated, trials=2500)
     assert not found.passed
     assert found.test.broken
 
@@ -64,7 +64,7 @@ def test_a_threshold_that_forgets_the_value_at_it() -> None:
 def test_the_same_threshold_with_the_right_delta_passes() -> None:
     publish, _ = found_keys()
     right = ApproxDP(1 / SCALE, tail(THRESHOLD - 1) * (1 + 1e-9))
-    found = attack(
+    found = probe(
         lambda: publish(["target"]),
         lambda: publish([]),
         right,
@@ -89,7 +89,7 @@ def test_a_tree_of_sums_that_understates_its_sensitivity() -> None:
     claimed = min(float(tree.map(apart)), 2.0 * apart)  # with the fault: height times distance
     assert claimed < math.dist([0] * (LEAVES + 1), [LEAVES, *[1] * LEAVES])
     with within_a_minute():
-        found = attack(
+        found = probe(
             lambda: publish([1] * LEAVES),
             lambda: publish([0] * LEAVES),
             ZCDP(claimed**2 / (2 * scale**2)),
@@ -103,7 +103,7 @@ def test_the_same_tree_with_the_right_sensitivity_passes() -> None:
     scale = 6.0
     publish, _ = noisy_tree(scale)
     rho = (LEAVES**2 + LEAVES) / (2 * scale**2)
-    found = attack(
+    found = probe(
         lambda: publish([1] * LEAVES),
         lambda: publish([0] * LEAVES),
         ZCDP(rho),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from typer.testing import CliRunner
 
-from discreet.auditing import Audit, attack, audit
+from discreet.auditing import Audit, audit, probe
 from discreet.auditing.events import (
     Event,
     Score,
@@ -328,7 +328,7 @@ class TestAudit:
             audit(spec(), **wrong)
 
     def test_an_attack_reports_like_an_audit(self) -> None:
-        broken = attack(lambda: [1.0], lambda: [0.0], PureDP(1.0), trials=200)
+        broken = probe(lambda: [1.0], lambda: [0.0], PureDP(1.0), trials=200)
         assert not broken.passed
         assert broken.to_dict()["epsilon_lower"] > 1
         assert "NOT" in repr(broken)

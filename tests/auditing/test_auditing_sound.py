@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from discreet.auditing import attack, audit
+from discreet.auditing import audit, probe
 from discreet.guarantees import PureDP
 from discreet.noise import bernoulli, keep_probability, multinomial, noisy_max, randomize
 
@@ -95,7 +95,7 @@ def test_local_answers_selection_and_synthetic_data_pass() -> None:
     keep = keep_probability(2.0)
     answers = ["yes", "no"]
     alpha = 1e-7
-    found = attack(
+    found = probe(
         lambda: [randomize("yes", answers, keep) == "yes"],
         lambda: [randomize("no", answers, keep) == "yes"],
         PureDP(2.0),
@@ -103,7 +103,7 @@ def test_local_answers_selection_and_synthetic_data_pass() -> None:
     )
     assert found.passed
     assert found.epsilon_lower > 1.4  # randomized response uses its budget up
-    chosen = attack(
+    chosen = probe(
         lambda: [noisy_max([1, 1, 0], 0.5, law="permute-and-flip")],
         lambda: [noisy_max([0, 1, 0], 0.5, law="permute-and-flip")],
         PureDP(2.0),
@@ -112,7 +112,7 @@ def test_local_answers_selection_and_synthetic_data_pass() -> None:
     assert chosen.passed
     # Three synthetic records from a binary column, α = 1/(e^{ε/3} − 1) rounded up.
     added = Fraction(1056, 1000)
-    synthetic = attack(
+    synthetic = probe(
         lambda: multinomial(3, [1 + added, 4 + added]),
         lambda: multinomial(3, [added, 5 + added]),
         PureDP(2.0),
@@ -129,7 +129,7 @@ def test_false_alarms_are_as_rare_as_stated() -> None:
     keep, stated, runs = keep_probability(2.0), 0.2, 100
     alarms = 0
     for _ in range(runs):
-        found = attack(
+        found = probe(
             lambda: [bernoulli(keep)],
             lambda: [bernoulli(1 - keep)],
             PureDP(2.0),

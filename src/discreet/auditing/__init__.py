@@ -1,11 +1,13 @@
-"""Attacks on our own releases, to check that beliefs stay within the promise.
+"""Attacks: on invented data to show why noise and budgets are there, and on our own releases.
 
-    from discreet.auditing import audit
-    audit("clinic.yaml")     # an Audit: passed, epsilon_lower, failure_probability, tests, checks
+    import discreet
+    discreet.attack("averaging")     # an Attack: what is believed step by step, beside our bound
+    discreet.audit("clinic.yaml")    # an Audit: passed, epsilon_lower, failure_probability, checks
 
-`neighbours` makes up data sets, `path` runs the real release on them, `events` is the adversary,
-`promises` what was promised and what trials show about it, `checks` what needs few trials or none.
-`attack` is for mechanisms outside a release.
+For `attack`, `attackers` has the five adversaries. For `audit`, `neighbours` makes up data sets,
+`path` runs the real release on them, `events` is the adversary, `promises` what was promised and
+what trials show about it, `checks` what needs few trials or none. `probe` is for mechanisms outside
+a release.
 """
 
 from __future__ import annotations
@@ -15,18 +17,23 @@ from typing import TYPE_CHECKING
 from discreet.lazily import found_in
 
 if TYPE_CHECKING:
-    from discreet.auditing.attacking import Attack, attack
+    from discreet.auditing.attackers import ATTACKERS
+    from discreet.auditing.attacks import Attack, attack
     from discreet.auditing.auditing import Audit, audit
     from discreet.auditing.events import BeliefCheck
+    from discreet.auditing.probing import Probe, probe
 
-__all__ = ["Attack", "Audit", "BeliefCheck", "attack", "audit"]
+__all__ = ["ATTACKERS", "Attack", "Audit", "BeliefCheck", "Probe", "attack", "audit", "probe"]
 
 _HOME = {
-    "Attack": "attacking",
-    "attack": "attacking",
+    "ATTACKERS": "attackers",
+    "Attack": "attacks",
     "Audit": "auditing",
     "BeliefCheck": "events",
+    "Probe": "probing",
+    "attack": "attacks",
     "audit": "auditing",
+    "probe": "probing",
 }
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.auditing import checks
-from discreet.auditing.attacking import check_settings, training_size
+from discreet.auditing.attacks import Exposure, exposures
 from discreet.auditing.checks import Check
 from discreet.auditing.events import (
     BeliefCheck,
@@ -39,6 +39,7 @@ from discreet.auditing.events import (
 )
 from discreet.auditing.neighbours import Pair, neighbours
 from discreet.auditing.path import Progress, Releases, columns_of, raised
+from discreet.auditing.probing import check_settings, training_size
 from discreet.auditing.promises import Promise, Shown
 from discreet.errors import InputError
 from discreet.frames import Tabular, columns_from, html_grid
@@ -68,6 +69,7 @@ class Audit(Tabular):
     beliefs: tuple[BeliefCheck, ...]
     checks: tuple[Check, ...]
     pairs: tuple[str, ...]
+    exposures: tuple[Exposure, ...]
 
     @property
     def passed(self) -> bool:
@@ -127,6 +129,7 @@ class Audit(Tabular):
             "tests": [test.to_dict() for test in self.tests],
             "beliefs": [belief.to_dict() for belief in self.beliefs],
             "checks": [check.to_dict() for check in self.checks],
+            "exposures": [one.to_dict() for one in self.exposures],
             "faults": self.faults,
             "note": say("auditing.note"),
         }
@@ -253,6 +256,7 @@ def audit(
         beliefs=tuple(believed),
         checks=found,
         pairs=tuple(entry.pair.name for entry in ranked),
+        exposures=exposures(plan, 1 if asked.series is None else asked.series.releases),
     )
 
 

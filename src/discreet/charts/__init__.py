@@ -3,6 +3,7 @@
 - `beliefs`: a hundred figures, belief before and after, belief over many releases.
 - `promises`: what is tolerated at each prior, and what the budget allows there.
 - `releases`: what noise does to a count, released values, what an account has spent.
+- `attacks`: what an attacker believes, step by step.
 - `auditing`, `synthetic`: what was promised against what was seen; the risk of every record.
 
 A function `…_data` returns the rows that a chart draws. A function `…_spec` returns Vega-Lite for a
@@ -12,6 +13,7 @@ page: its shape is made once, so that only its rows change while a handle moves.
 from discreet.lazily import missing
 
 try:
+    from discreet.charts.attacks import attack_chart, attack_data
     from discreet.charts.auditing import promised_against_seen
     from discreet.charts.beliefs import (
         before_after,
@@ -71,6 +73,8 @@ __all__ = [
     "adversaries",
     "adversaries_data",
     "adversaries_spec",
+    "attack_chart",
+    "attack_data",
     "before_after",
     "before_after_data",
     "before_after_spec",

@@ -75,6 +75,8 @@ def _lines(said: dict[str, Any]) -> list[str]:
         *table(*_belief_rows(said["beliefs"])),
         "Checks:",
         *table(checks),
+        say("cli.audit.exposures"),
+        *table([[one["attack"], one["why"]] for one in said["exposures"]]),
         *said["faults"],
         said["note"],
     ]

@@ -77,6 +77,10 @@ class DiscreteGaussian(OfSigma):
     def _weight(self, n: int) -> float:
         return math.exp(-n * n / (2 * self.sigma * self.sigma))
 
+    def log_density(self, n: int) -> float:
+        """Return log P(N = n)."""
+        return -((n / self.sigma) ** 2) / 2 - math.log(self.normaliser)
+
     def tail(self, m: int) -> float:
         """P(N ≥ m), which is P(N ≤ −m), for any integer m."""
         if m <= 0:

@@ -87,6 +87,10 @@ class Gaussian(OfSigma):
         """Standard deviation of the noise."""
         return self.sigma
 
+    def log_density(self, x: float) -> float:
+        """Return the logarithm of the density."""
+        return -((x / self.sigma) ** 2) / 2 - math.log(self.sigma * math.sqrt(2 * math.pi))
+
     def tail(self, t: float) -> float:
         """P(N ≥ t), which is P(N ≤ −t), for any t."""
         return normal_tail(t / self.sigma)

@@ -74,6 +74,10 @@ class Geometric(Noise):
         """ε-DP."""
         return PureDP(self.epsilon)
 
+    def log_density(self, n: int) -> float:
+        """Return log P(N = n)."""
+        return math.log(self.prob_exact) - self.epsilon * abs(n) / self.sensitivity
+
     def tail(self, m: int) -> float:
         """P(N ≥ m), which is P(N ≤ −m), for any integer m."""
         rate = self.epsilon / self.sensitivity

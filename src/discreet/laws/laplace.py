@@ -62,6 +62,10 @@ class Laplace(Noise):
         """ε-DP."""
         return PureDP(self.epsilon)
 
+    def log_density(self, x: float) -> float:
+        """Return the logarithm of the density."""
+        return -abs(x) / self.scale - math.log(2 * self.scale)
+
     def tail(self, t: float) -> float:
         """P(N ≥ t), which is P(N ≤ −t), for any t."""
         x = math.exp(-abs(t) / self.scale) / 2

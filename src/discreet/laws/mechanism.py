@@ -22,6 +22,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeAlias
 
+from discreet.errors import InputError
 from discreet.guarantees import ZCDP, PureDP
 from discreet.laws.checks import positive, whole
 from discreet.rounding import up
@@ -159,6 +160,13 @@ class Noise(Mechanism):
     @abstractmethod
     def tail(self, t: Any) -> float:
         """P(N ≥ t), which is P(N ≤ −t), for any t (a whole one, where N is whole)."""
+
+    def log_density(self, x: Any) -> float:
+        """Return log P(N = x), or the logarithm of the density at x where N is continuous."""
+        if not self.whole_numbers:
+            raise InputError("laws.no_density", law=type(self).__name__)
+        prob = self.tail(x) - self.tail(x + 1) if x >= 0 else self.tail(-x) - self.tail(1 - x)
+        return math.log(prob) if prob > 0 else -math.inf
 
     def cdf(self, x: float) -> float:
         """P(N ≤ x)."""

@@ -22,6 +22,7 @@ __all__ = [
     "accuracy_lines",
     "amount_text",
     "assumption_rows",
+    "belief_text",
     "bound_text",
     "budget_text",
     "chance_text",
@@ -88,6 +89,15 @@ def bound_text(x: float) -> str:
     if x > 0.9999:
         return "> 99.99 %"
     return f"{100 * decimal_up(x, 4):.6g} %"
+
+
+def belief_text(x: float) -> str:
+    """Return a belief that was reached in percent, rounded down to two decimals.
+
+    >>> [belief_text(x) for x in (0.1, 0.154828, 0.99995, 1.0)]
+    ['10 %', '15.48 %', '> 99.99 %', '100 %']
+    """
+    return "> 99.99 %" if 0.9999 < x < 1 else f"{100 * decimal_down(x, 4):.6g} %"
 
 
 def chance_text(share: float) -> str:

@@ -1,4 +1,4 @@
-"""`attack`: the same adversary against any mechanism, given as two samplers.
+"""`probe`: the same adversary against any mechanism, given as two samplers.
 
 For what is not a release: an answer randomized where it is given, a selection, synthetic records.
 An event is chosen on training draws and tested on fresh ones; half of the failure probability goes
@@ -28,7 +28,7 @@ from discreet.errors import InputError
 from discreet.guarantees import Guarantee
 from discreet.words import say
 
-__all__ = ["Attack", "attack", "check_settings", "training_size"]
+__all__ = ["Probe", "check_settings", "probe", "training_size"]
 
 
 def training_size(trials: int) -> int:
@@ -47,7 +47,7 @@ def check_settings(epsilon: float, trials: int, failure_probability: float) -> N
 
 
 @dataclass(frozen=True, slots=True)
-class Attack:
+class Probe:
     """What an attack on two samplers showed."""
 
     test: Tested
@@ -65,7 +65,7 @@ class Attack:
         return self.test.shown.epsilon_lower
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the attack as JSON-ready values."""
+        """Return the probe as JSON-ready values."""
         return {
             "passed": self.passed,
             "trials": self.test.trials,
@@ -78,24 +78,24 @@ class Attack:
 
     def __repr__(self) -> str:
         verdict = say("auditing.passed" if self.passed else "auditing.not_passed")
-        return f"Attack({verdict}, epsilon_lower={self.epsilon_lower:.3g})"
+        return f"Probe({verdict}, epsilon_lower={self.epsilon_lower:.3g})"
 
 
 Draw: TypeAlias = Callable[[], Sequence[float]]
 
 
-def attack(
+def probe(
     with_unit: Draw,
     without_unit: Draw,
     guarantee: Guarantee,
     *,
     trials: int = 2000,
     failure_probability: float = 1e-3,
-) -> Attack:
+) -> Probe:
     """Attack any mechanism, given as two samplers that return numbers: one for each neighbour.
 
     >>> from discreet.guarantees import PureDP
-    >>> attack(lambda: [1], lambda: [0], PureDP(2.0), trials=400).passed
+    >>> probe(lambda: [1], lambda: [0], PureDP(2.0), trials=400).passed
     False
     """
     check_settings(2.0, trials, failure_probability)
@@ -118,4 +118,4 @@ def attack(
     half = failure_probability / 2
     test = judged(event, *fresh, promise, half, "given", say("auditing.whole"))
     belief = beliefs(event, edges, *fresh, promise, promise.failure, half, "given")
-    return Attack(test, belief, failure_probability)
+    return Probe(test, belief, failure_probability)
