@@ -1,6 +1,6 @@
 """The fault campaign: stop a release at every step that it takes, and look at what is left.
 
-    python -m benchmarks.campaign [--every 1] [--only kills cuts …] [--jobs 2] [--json]
+    python -m benchmarks.campaign [--every 1] [--only kills power …] [--jobs 2] [--json] [--record]
 
 A plain release, a slot of a plan with a key, a synthetic file, a report, and a release whose output
 lies on another file system are run again and again; at each file event k = 1, 2, …, n (a write, a
@@ -14,6 +14,7 @@ sync, a rename, …, of SQLite and Arrow as well as of Python: `supervised`) one
     clocks    the clock jumps, by seconds to decades, forwards and back, between two entries
     server    on PostgreSQL: killed at each event and statement; the connection lost when
               statement k is sent, or when its answer is read
+    meetings  on PostgreSQL: another host runs as a whole before each statement and file event
 
 Then it is run again, as an operator would. After the fault and after the second run: the chain
 verifies; what was charged is in it; no cap is passed; the tables that can be read anywhere, the
@@ -39,8 +40,8 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
@@ -65,6 +66,8 @@ from benchmarks.supervised import (
     supervised,
     tree_of,
 )
+from benchmarks.tables import today, write_section
+from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
@@ -81,6 +84,7 @@ EPSILON = 0.5
 KEY = "2026-01"
 # In memory, where a sync takes no time; whether a file would survive is the model's to say.
 MEMORY = Path("/dev/shm") if Path("/dev/shm").is_dir() else None  # noqa: S108
+QUALITY = Path(__file__).parents[1] / "docs" / "quality.md"
 ACCOUNT = "people"
 Work = Callable[[], Any]
 
@@ -498,11 +502,19 @@ def _on_host_two(house: House, work: Callable[[House], str]) -> str:
 
 def hosts(story: Story, base: Path, every: int, first: int = 0) -> Iterator[Tried]:
     """Let a second host run as a whole at each event of the first, with room for one release."""
-    one = Story(story.name, story.run, story.again, slots=1 if story.slots else 0, caps=1)
+    one = replace(story, slots=1 if story.slots else 0, caps=1)
     house = one.house(base)
-    events = _events(house, one)
+    yield from _meetings("second host", one, house, house.reset, every, first)
+
+
+def _meetings(
+    kind: str, story: Story, house: House, fresh: Work, every: int, first: int
+) -> Iterator[Tried]:
+    run, sockets = partial(story.run, house), house.url.startswith("postgresql")
+    fresh()
+    events = supervised(run, house.roots, sockets=sockets).events
     for number in range(1 + first, len(events) + 1, every):
-        house.reset()
+        fresh()
         second: list[int] = []
 
         def meet(event: Event, number: int = number, second: list[int] = second) -> None:
@@ -511,15 +523,17 @@ def hosts(story: Story, base: Path, every: int, first: int = 0) -> Iterator[Trie
                 if second[0] == 0:
                     with suppress(BaseException):
                         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-                        _on_host_two(house, one.run)
+                        _on_host_two(house, story.run)
                     os._exit(0)
                 _wait(second[0], 0.6)
 
-        ended = supervised(partial(one.run, house), house.roots, meet)
+        ended = supervised(run, house.roots, meet, sockets=sockets)
         if second:
             _wait(second[0], 90.0)
             place = _named(ended.events[number - 1], house)
-            yield _attempt("second host", one, place, partial(_met, house, ended))
+            whole = not sockets or number % 25 == 0
+            check = partial(_met, house, ended, whole=whole)
+            yield _attempt(kind, story, place, check)
 
 
 def _wait(child: int, seconds: float) -> None:
@@ -530,10 +544,10 @@ def _wait(child: int, seconds: float) -> None:
             time.sleep(0.01)
 
 
-def _met(house: House, ended: Ended) -> None:
+def _met(house: House, ended: Ended, *, whole: bool) -> None:
     """Of two hosts with room for one release, one was charged and shown, and one draw was made."""
     seen = Seen()
-    _checked(house, seen, ended.marks, after=True)
+    _checked(house, seen, ended.marks, after=True, whole=whole)
     entries = house.ledger.entries(house.account)
     taken = [e for e in entries if e.kind in ("reserve", "slot")]
     _needs(len(taken) == 1, f"{len(taken)} charges where one fits")
@@ -602,26 +616,40 @@ def _in_each_month(house: House, story: Story, ended: Ended) -> None:
 # -- on a server
 
 
-def server(story: Story, base: Path, every: int, first: int = 0) -> Iterator[Tried]:
-    """Kill at each event and statement; lose the connection at each statement and answer."""
+@contextmanager
+def _served(story: Story, base: Path) -> Iterator[tuple[House, Work]]:
+    """A house whose ledger is on a server, and what gives each fault an account of its own."""
     from servers import PostgreSQL
 
-    postgres = PostgreSQL()
+    usual, tempfile.tempdir = tempfile.tempdir, str(base.parent)  # in memory too
+    try:
+        postgres = PostgreSQL()
+    finally:
+        tempfile.tempdir = usual
     try:
         postgres.start()
-        url = postgres.url(postgres.database())
-        house = House.built(base, url=url)
+        house = House.built(base, url=postgres.url(postgres.database()))
         turns = iter(range(1, 100_000))
 
         def fresh() -> None:
-            """An account of its own for each fault: what a server holds is not set back."""
             house.account = f"people-{next(turns)}"
-            house.opened(max(2, story.slots))
+            house.opened(max(story.caps, story.slots))
             if story.slots:
                 house.planned(story.slots)
             lay_out([house.out], {})
             house.out.mkdir()
+            if story.before:
+                house.made = _released(house)
 
+        yield house, fresh
+        _needs(house.ledger.verify().verified, "the chain does not verify")
+    finally:
+        postgres.remove()
+
+
+def server(story: Story, base: Path, every: int, first: int = 0) -> Iterator[Tried]:
+    """Kill at each event and statement; lose the connection at each statement and answer."""
+    with _served(story, base) as (house, fresh):
         run = partial(story.run, house)
         fresh()
         events = supervised(run, house.roots, sockets=True).events
@@ -650,9 +678,13 @@ def server(story: Story, base: Path, every: int, first: int = 0) -> Iterator[Tri
                 whole = number % 25 == 0
                 check = partial(_survived, house, story, ended.marks, whole=whole)
                 yield _attempt(kind, story, _named(event, house), check)
-        _needs(house.ledger.verify().verified, "the chain does not verify")
-    finally:
-        postgres.remove()
+
+
+def meetings(story: Story, base: Path, every: int, first: int = 0) -> Iterator[Tried]:
+    """Let a second host run as a whole at each event and statement, on a server."""
+    one = replace(story, slots=1 if story.slots else 0, caps=1)
+    with _served(one, base) as (house, fresh):
+        yield from _meetings("second host, on a server", one, house, fresh, every, first)
 
 
 # -- all of it
@@ -663,7 +695,8 @@ KINDS: dict[str, tuple[Callable[..., Iterator[Tried]], tuple[str, ...]]] = {
     "full": (full, ("release", "slot", "synthesis", "report", "other file system")),
     "hosts": (hosts, ("release", "slot", "synthesis")),
     "clocks": (clocks, ("release", "slot", "synthesis")),
-    "server": (server, ("release", "slot", "synthesis")),
+    "server": (server, ("release", "slot", "synthesis", "report")),
+    "meetings": (meetings, ("release", "slot")),
 }
 
 
@@ -744,6 +777,16 @@ def table(found: list[Tried]) -> dict[str, dict[str, int]]:
     return {kind: {"tried": tried[kind], "survived": tried[kind] - broke[kind]} for kind in tried}
 
 
+def recorded(rows: Mapping[str, Mapping[str, int]], where: str) -> str:
+    """Return the counts as the page on quality shows them."""
+    lines = [f"Run on {today()}, version {__version__}, at {where}:", ""]
+    lines += ["| fault | tried | survived |", "|---|---:|---:|"]
+    total = {key: sum(row[key] for row in rows.values()) for key in ("tried", "survived")}
+    for kind, row in (*sorted(rows.items()), ("together", total)):
+        lines.append(f"| {kind} | {row['tried']:,} | {row['survived']:,} |")
+    return "\n".join(lines)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run it from the command line."""
     parser = argparse.ArgumentParser(description="Stop releases at every step they take.")
@@ -751,6 +794,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="*", choices=KINDS, default=list(KINDS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--record", action="store_true", help="write the counts to docs/quality.md")
     asked = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     start = time.monotonic()
@@ -771,6 +815,9 @@ def main(arguments: list[str] | None = None) -> int:
         took = time.monotonic() - start
         print(f"{'together':28s} {total['tried']:6d} tried {total['survived']:6d} survived")
         print(f"{took:.0f} s")
+    if asked.record:
+        block = recorded(rows, f"every {asked.every}. place" if asked.every > 1 else "every place")
+        write_section(QUALITY, "faults", block)
     return 0 if total["tried"] == total["survived"] else 1
 
 

@@ -6,18 +6,21 @@ import importlib.util
 import json
 import math
 import re
+import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from forging import edited, rewritten, verified
 from stories import Made
 from tracing import untraced
 from typer.testing import CliRunner
 
 from discreet.beliefs import explain
+from discreet.cli.reports import verify
 from discreet.guarantees import ZCDP
 from discreet.reports.folder import Report, report
 
@@ -39,6 +42,28 @@ def test_a_report_is_made_and_verifies_with_nothing_installed(any_release: Made)
     assert "WRONG" not in said
     assert "Everything agrees." in said
     assert said.count("ok    belief in ") == len(made.statement.facts["risk"]["beliefs"])
+
+
+def test_a_person_is_told_the_verdict_and_not_every_check(pure: Made, tmp_path: Path) -> None:
+    made = written(pure.copied(tmp_path))
+    script = [sys.executable, "-I", str(made.folder / "verify.py")]
+    brief = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    whole = verified(made.folder)[1]
+    app = typer.Typer()
+    app.command()(verify)
+    command = CliRunner().invoke(app, [str(made.folder)])
+    assert command.stdout == brief
+    lines, every = brief.splitlines(), whole.splitlines()
+    assert len(lines) <= 8 < 100 < len(every)
+    assert lines[-1] == "Everything agrees."
+    assert any(line.startswith("The account is complete up to entry ") for line in lines)
+    count = next(line for line in lines if "--all" in line).split()[0]
+    assert int(count) == sum(line.startswith("ok ") for line in every) - brief.count("ok   ")
+    (made.folder / "table.txt").write_text("")
+    broken = CliRunner().invoke(app, [str(made.folder)])
+    assert broken.exit_code == 1
+    assert "WRONG" in broken.stdout.splitlines()[0]
+    assert "do not agree" in broken.stdout.splitlines()[-1]
 
 
 def test_making_it_again_changes_nothing_and_a_note_only_the_page(

@@ -280,17 +280,52 @@ def show(ledger: Url, account: str | None = None, as_json: Json = False) -> None
 
 
 @app.command()
+@described("ledger_sign")
+def sign(
+    ledger: Url,
+    key: Annotated[Path, typer.Option("--key")],
+    output: Path = Path("head.json"),
+    as_json: Json = False,
+) -> None:
+    """Verify the ledger, and sign its head with an SSH key."""
+    from discreet.ledger import Ledger
+    from discreet.ledger.signing import sign
+
+    book = Ledger.open(ledger)
+    found, file, signature = sign(book, key, output)
+    payload = {"spent": None, "remaining": None} | found.to_dict()
+    payload |= {"files": [str(file.resolve()), str(signature.resolve())]}
+    said = say("cli.ledger.signed", file=file, signature=signature)
+    emit(payload, [*_chain_lines(found.head, ()), said], as_json)
+
+
+@app.command()
 @described("ledger_verify")
 def verify(
-    ledger: Url, account: str | None = None, head: str | None = None, as_json: Json = False
+    ledger: Url,
+    account: str | None = None,
+    head: str | None = None,
+    signature: Path | None = None,
+    signers: Path | None = None,
+    signer: str | None = None,
+    as_json: Json = False,
 ) -> None:
     """Recompute the whole chain; exit 1 if anything in it is not as it was written."""
     from discreet.errors import DiscreetError
     from discreet.ledger import Ledger
 
     book = Ledger.open(ledger)
-    found = book.verify(head)
-    payload: dict[str, Any] = {"spent": None, "remaining": None} | found.to_dict()
+    more: dict[str, Any] = {}
+    if signature is None:
+        found = book.verify(head)
+    elif head is not None:
+        raise InputError("cli.ledger.two_heads")
+    else:
+        from discreet.ledger.signing import verify
+
+        found, signed = verify(book, signature, signers, signer)
+        more["signature"] = None if signed is None else signed.to_dict()
+    payload: dict[str, Any] = {"spent": None, "remaining": None} | found.to_dict() | more
     if account is not None:
         try:
             said = book.account(account).to_dict()
@@ -300,6 +335,10 @@ def verify(
             if found.verified:
                 raise
     lines = _chain_lines(found.head, found.problems)
+    if signed := more.get("signature"):
+        whose = say("cli.ledger.anyone") if signed["signer"] is None else signed["signer"]
+        lines.append(say("cli.ledger.signed_by", key=signed["key"], signer=whose))
+        head = signed["head"]
     if found.since_head:
         lines.append(say("cli.ledger.since_head", head=head, entries=found.since_head))
     if found.verified and head is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -41,7 +42,11 @@ def report(
 
 @described("verify")
 def verify(
-    folder: Path, head: str | None = None, ledger: str | None = None, as_json: Json = False
+    folder: Path,
+    head: str | None = None,
+    ledger: str | None = None,
+    everything: Annotated[bool, typer.Option("--all")] = False,
+    as_json: Json = False,
 ) -> None:
     """Check a report folder; exit 1 on a problem or a broken promise."""
     from discreet.reports.stored import ledger_rows
@@ -50,7 +55,7 @@ def verify(
     rows = None if ledger is None else partial(ledger_rows, ledger)
     found = examined(folder, head, rows)
     answer = found.answer()
-    emit(answer, lines_of(found), as_json)
+    emit(answer, lines_of(found, everything), as_json)
     if not answer["verified"] or answer["promise_kept"] is False:
         raise typer.Exit(1)
 

@@ -11,8 +11,8 @@
 account is, `entries` what the chain is made of, `plans` the series charged in full beforehand,
 `store`, `backend`, `sqlite` and `postgresql` the database, `migrations` its layouts, `chain` one
 transaction on it, `decisions` what is refused or written in one, `verification` the check of it
-all, `promises` what an account promises, `earlier` what releases promised before accounts did, and
-`book` the ledger itself.
+all, `signing` its head signed with an SSH key, `promises` what an account promises, `earlier` what
+releases promised before accounts did, and `book` the ledger itself.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ the sums, caps and promises in it, every belief that is stated and the worst cas
 priors that a promise speaks of, whether what the account has spent keeps it. The terms (unit,
 adjacency, filter, cap, approver) are those of the entry that opened the account.
 
-    python3 -I verify.py [FOLDER] [--head HASH] [--ledger LEDGER.db] [--json]
+    python3 -I verify.py [FOLDER] [--head HASH] [--ledger LEDGER.db] [--all] [--json]
 
 What it cannot tell from the folder alone: that a whole chain was written anew, and what came after
 its last entry. For that give a head kept elsewhere (--head) or the ledger itself (--ledger): then
@@ -1706,37 +1706,45 @@ def examined(
     return report
 
 
-def lines_of(report: Report) -> Iterator[str]:
-    """What was found, a line for each check; nothing in it moves a terminal's cursor."""
-    for good, what, _ in report.findings:
+def lines_of(report: Report, everything: bool = False) -> Iterator[str]:
+    """What was found: promises, what is wrong or unproven, or `everything`; then the verdict.
+
+    Nothing in it moves a terminal's cursor.
+    """
+    shown = [one for one in report.findings if everything or one.good is not True or one.promise]
+    for good, what, _ in shown:
         mark = "?    " if good is None else "ok   " if good else "WRONG"
         yield mark + " " + "".join(c if c.isprintable() else "\ufffd" for c in what)
+    if not everything:
+        others = len(report.findings) - len(shown)
+        yield f"{others} other checks agree; --all shows them."
     answer = report.answer()
     wrong, kept = len(answer["problems"]), answer["promise_kept"]
     if answer["complete_up_to"]:
         yield "The account is complete up to entry {entry}, {hash}.".format(
             **answer["complete_up_to"]
         )
-    if kept is False:
-        yield "A promise is broken."
+    if kept is not None:
+        yield "Every promise is kept." if kept else "A promise is broken."
     yield "Everything agrees." if not wrong else f"{wrong} checks do not agree."
 
 
 def main(arguments: list[str]) -> int:
-    """Run the checks, print each, and say whether all agree."""
+    """Run the checks, print what was found, and say whether all agree."""
     parser = argparse.ArgumentParser(description="Check a report, which is one folder.")
     here = Path(__file__).resolve().parent
     parser.add_argument("folder", type=Path, nargs="?", default=here, help="the report")
     parser.add_argument("--report", type=Path, help=argparse.SUPPRESS)  # its name before
     parser.add_argument("--head", help="a head of the ledger that was kept elsewhere")
     parser.add_argument("--ledger", help="the ledger itself, a file")
+    parser.add_argument("--all", action="store_true", help="print every check")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args(arguments)
     place = given.ledger
     ledger = None if place is None else partial(sqlite_rows, place)
     report = examined(given.report or given.folder, given.head, ledger)
     answer = report.answer()
-    text = json.dumps(answer, indent=2) if given.json else "\n".join(lines_of(report))
+    text = json.dumps(answer, indent=2) if given.json else "\n".join(lines_of(report, given.all))
     shown = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(shown, "replace").decode(shown) + "\n")
     return 0 if answer["verified"] and answer["promise_kept"] is not False else 1
