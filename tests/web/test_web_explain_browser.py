@@ -61,6 +61,6 @@ def test_without_script_the_odds_are_there(page_at: Open) -> None:
     page = page_at("/explain/me?epsilon=0.5&suspect=30", 375, javascript=False)
     assert page.locator("#after").inner_text() == "42 in 100"
     page.locator("[name=knows][value='a hunch']").check()
-    page.locator("button").click()
+    page.locator("main button").click()
     page.wait_for_url("**knows=a+hunch**")
     assert "only a hunch" in page.locator("#worry-text").inner_text()

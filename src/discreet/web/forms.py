@@ -25,6 +25,7 @@ from starlette.responses import HTMLResponse
 
 from discreet.errors import DiscreetError
 from discreet.web.screens import page
+from discreet.web.thread import Thread
 from discreet.words import has, say
 
 __all__ = [
@@ -71,6 +72,11 @@ class Form(BaseModel):
     """What a form says, checked; it never changes."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+    @classmethod
+    def begun(cls, thread: Thread) -> dict[str, Any]:
+        """Return what the form begins with under the promise that came along."""
+        return {}
 
 
 class Rule:
@@ -308,7 +314,9 @@ class Answered(Generic[State, Answer]):
 def filled(
     kind: type[State], typed: Mapping[str, str], answer: Callable[[State], Answer]
 ) -> Answered[State, Answer]:
-    """Read a form and answer it."""
+    """Read a form and answer it; one that says nothing begins with the promise that came along."""
+    if not typed.keys() & kind.model_fields.keys():
+        typed = as_typed(kind.begun(Thread.of(typed)))
     form, problem = Filled.of(kind, typed), ""
     if form.problems:
         return Answered(form, answer(kind()), say("web.script.see_fields"))

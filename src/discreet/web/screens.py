@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 from markupsafe import escape
 from pydantic import BaseModel
@@ -19,6 +18,8 @@ from starlette.templating import Jinja2Templates
 
 from discreet import __version__
 from discreet.web.assets import vega_version
+from discreet.web.thread import STEPS, Thread, link, shown_to
+from discreet.web.workfolder import folder_of
 from discreet.words import catalogue, say
 
 __all__ = [
@@ -114,9 +115,20 @@ def page(
     status: int = 200,
     link: str | None = None,
     yaml: str | None = None,
+    thread: Thread | None = None,
+    step: str | None = None,
     **context: Any,
 ) -> HTMLResponse:
-    """Render a template of a screen; `link` is its state as a path, `yaml` where its file is."""
+    """Render a template of a screen; `link` is its state as a path, `yaml` where its file is.
+
+    `thread` is the promise that the screen is about, else the one that its address brought along;
+    `step` is where the screen stands on the way to a release.
+    """
+    along = Thread.of(request.query_params) if thread is None else thread
+    told = shown_to(along, folder_of(request))
+    carried = told.query if told is not None and thread is None else ""
+    if link and carried:
+        link += ("&" if "?" in link else "?") + carried
     here = next((one for one in SCREENS if request.url.path.startswith(one.path)), None)
     shared = {
         "screens": SCREENS,
@@ -126,6 +138,11 @@ def page(
         "texts": json.dumps(catalogue().entry("web.script")),
         "link": link,
         "yaml": yaml,
+        "thread": along,
+        "told": told,
+        "carried": carried,
+        "steps": STEPS,
+        "step": step,
     }
     return templates.TemplateResponse(request, name, shared | context, status_code=status)
 
@@ -135,25 +152,7 @@ def unbroken(words: str) -> str:
     return words.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
-# -- a state as a link, and as a YAML file that the command line accepts
-
-
-def link(path: str, state: Mapping[str, Any]) -> str:
-    """Return a path with the state as its query; what is empty is left out.
-
-    >>> link("/tolerate", {"after": 12.0, "before": 5, "fold": None, "formula": "3 + 1/p"})
-    '/tolerate?after=12&before=5&formula=3+%2B+1%2Fp'
-    """
-    pairs = [(name, _text(value)) for name, value in state.items() if value not in (None, "")]
-    return f"{path}?{urlencode(pairs)}" if pairs else path
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-    return str(value)
+# -- a state as a YAML file that the command line accepts
 
 
 def as_yaml(mapping: Mapping[str, Any], command: str = "") -> str:

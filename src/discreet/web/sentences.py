@@ -20,7 +20,7 @@ someone is that the person is in the data is a blank of its own (`known`, p).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from string import Formatter
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -29,9 +29,10 @@ from pydantic import create_model
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.errors import InputError
-from discreet.promises import PRESETS
+from discreet.errors import DiscreetError, InputError
+from discreet.promises import PRESETS, promise_in, tolerance_in
 from discreet.web.forms import Answered, Choice, Form, Number, Text, percentage, share
+from discreet.web.thread import Thread
 from discreet.words import catalogue, say
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Blank",
     "Condition",
     "Sentences",
+    "asked_of",
     "preset_links",
     "sentences_page",
     "with_sentences",
@@ -221,6 +223,15 @@ class Sentences(Form):
     add: Annotated[str, Text(10)] = ""
     remove: Annotated[int | None, Number(low=1, high=MOST, whole=True, optional=True)] = None
 
+    @classmethod
+    def begun(cls, thread: Thread) -> dict[str, Any]:
+        """Begin with the sentence of the promise that came along, if it has one."""
+        budget = thread.budget() if "epsilon" in cls.kinds and not thread.keys() else {}
+        if budget.keys() == {"epsilon"}:
+            return {"kind": "epsilon", "epsilon": budget["epsilon"]}
+        asked = asked_of(thread.keys())
+        return {} if asked is None else asked.to_query()
+
     def asked(self) -> Asked:
         """Return the state that the form says; `first` where it says no sentence."""
         return Asked(tuple(self._conditions()), self.delta, self.confidence, self.sided)
@@ -267,13 +278,42 @@ def with_sentences(form: type[Kind]) -> type[Kind]:
 
 def preset_links() -> list[tuple[str, Asked, str]]:
     """Return the presets as states: their name, their sentence, what they are about."""
-    return [(name, _of_preset(name), one.about) for name, one in PRESETS.items()]
+    found = ((name, asked_of(one.tolerance.to_mapping()), one) for name, one in PRESETS.items())
+    return [(name, asked, one.about) for name, asked, one in found if asked is not None]
 
 
-def _of_preset(name: str) -> Asked:
-    keys = PRESETS[name].tolerance.to_mapping()
+def asked_of(mapping: Mapping[str, Any]) -> Asked | None:
+    """Return a tolerance's mapping as sentences; None where they could not say the same."""
+    parts = mapping.get("all", [mapping])
+    try:
+        found = Asked(
+            tuple(_condition_of(tolerance_in(_shape(part)).to_mapping()) for part in parts),
+            mapping.get("delta") or 0.0,
+            mapping.get("confidence") or 0.99,
+            mapping.get("sided") or "two",
+        )
+        same = len(found.conditions) <= MOST and _same(found.to_mapping(), mapping)
+    except (DiscreetError, LookupError, TypeError, AttributeError):
+        return None
+    return found if same else None
+
+
+def _shape(part: Mapping[str, Any]) -> dict[str, Any]:
+    beside = ("delta", "confidence", "sided", "every_output", "on_average")
+    return {key: value for key, value in part.items() if key not in beside}
+
+
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two tolerances are one promise."""
+    found = (promise_in(said).settled(pure=not said.get("delta")).id for said in (one, other))
+    return next(found) == next(found)
+
+
+def _condition_of(keys: Mapping[str, Any]) -> Condition:
     p, q = keys.get("p", 1.0), keys.get("q", 0.0)
     worry = "in" if q == 1 else "value" if "p" in keys else "both"
+    if "posterior" in keys and "unless_ratio" not in keys and "q" not in keys:
+        worry = "both"
     values: dict[str, Any] = {"worry": worry}
     if worry == "value":
         values["known"] = percentage(p)
@@ -282,12 +322,14 @@ def _of_preset(name: str) -> Asked:
         values["fold"] = keys["unless_ratio"]
     elif "posterior" in keys:
         values |= {"kind": "posterior", "after": percentage(keys["posterior"])}
-        values["before"] = percentage(p if worry == "in" else q)
+        values["before"] = percentage(q if worry == "value" else p)
     elif "ratio" in keys:
         values |= {"kind": "ratio", "fold": keys["ratio"]}
-    else:
+    elif "difference" in keys:
         values |= {"kind": "difference", "points": percentage(keys["difference"])}
-    return Asked((Condition(**values),))
+    else:
+        values |= {"kind": "formula", "formula": keys["profile"]}
+    return Condition(**values)
 
 
 def sentences_page(

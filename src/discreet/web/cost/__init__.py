@@ -19,9 +19,9 @@ from discreet.errors import DiscreetError, InputError
 from discreet.laws.geometric import Geometric
 from discreet.statements.presenter import budget_text, chance_text
 from discreet.web.forms import Number, filled
-from discreet.web.release.drafts import release_link
 from discreet.web.screens import REFUSED, How, as_yaml, how, link, yaml_file
 from discreet.web.sentences import Asked, Condition, Sentences, sentences_page, with_sentences
+from discreet.web.thread import Thread
 from discreet.words import say
 
 __all__ = ["CostForm", "Priced", "answer", "router"]
@@ -109,8 +109,8 @@ def answer(form: CostForm, *, draw: bool = True) -> Priced:
 def _release(condition: Condition, asked: Asked) -> str:
     """Return the link that takes one of the tolerances, or its budget, to a release."""
     if condition.kind == "epsilon":
-        return release_link({"budget": {"epsilon": condition.epsilon}})
-    return release_link({"tolerance": condition.to_mapping() | asked.promise()})
+        return Thread.saying(budget={"epsilon": condition.epsilon}).to("/release")
+    return Thread.saying(tolerance=condition.to_mapping() | asked.promise()).to("/release")
 
 
 def _chart(laws: Mapping[str, Geometric | None], form: CostForm) -> dict[str, Any]:

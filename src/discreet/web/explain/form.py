@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,7 +11,9 @@ from pydantic import ValidationInfo, field_validator
 from discreet.beliefs import Prior
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, ProbabilisticDP, PureDP
 from discreet.reports.sentences import AUDIENCES
-from discreet.web.forms import Choice, Form, Number, Text, refused, share
+from discreet.statements.presenter import budget_text
+from discreet.web.forms import Choice, Form, Number, Text, percentage, refused, share
+from discreet.web.thread import Thread
 
 __all__ = ["KINDS", "ExplainForm", "KindOfPromise", "PromiseForm"]
 
@@ -48,6 +51,20 @@ class PromiseForm(Form):
     adjacency: Annotated[str, Choice(("add-remove", "replace", "local"))] = "add-remove"
     unit: Annotated[str, Text(80, needed=True)] = "one person"
     confidence: Annotated[float, Number(above=0, below=100, unit="percent")] = 99.0
+
+    @classmethod
+    def begun(cls, thread: Thread) -> dict[str, Any]:
+        """Begin with the budget that the promise came to, at the belief that it speaks of."""
+        keys, budget = thread.keys(), thread.budget()
+        if not budget or not all(math.isfinite(amount) for amount in budget.values()):
+            return {}
+        kind = "concentrated" if "rho" in budget else "approximate" if "delta" in budget else "pure"
+        said = {"kind": kind} | budget
+        if "epsilon" in budget:
+            said["epsilon"] = budget_text(budget["epsilon"])
+        named = "before" if "before" in cls.model_fields else "suspect"
+        before = keys.get("p") or keys.get("q")
+        return said | ({named: percentage(before)} if before and before < 1 else {})
 
     def guarantee(self) -> Guarantee:
         """Return the promise itself."""

@@ -18,6 +18,7 @@ from discreet.web.forms import Filled, Form, Text, reading
 from discreet.web.ledger.raise_cap import router as grants
 from discreet.web.release.dry_run import named_ledger
 from discreet.web.screens import REFUSED, how, link, page
+from discreet.web.thread import Thread
 from discreet.web.workfolder import folder_of
 from discreet.words import has, say
 
@@ -170,6 +171,7 @@ def ledger_page(
     known = folder.ledgers()
     shown: Sheet | None = None
     found: Verification | None = None
+    thread: Thread | None = None
     problem, ledger = sent.problem, asked.ledger
     if not (ledger or asked.file) and known:
         # The one that was written to last is the one that someone has just worked with.
@@ -180,6 +182,8 @@ def ledger_page(
             if asked.verify:
                 found = book.verify(asked.head or None)
             shown = sheet(name, book, asked.account)
+            if len(shown.accounts) == 1 and not asked.file:
+                thread = Thread.of_account(name, book, book.account(shown.accounts[0].account))
     except DiscreetError as error:
         problem = str(error)
     which = {"file": asked.file} if asked.file else {"ledger": ledger}
@@ -189,6 +193,7 @@ def ledger_page(
         status=422 if problem else 200,
         link=link("/ledger", which) if shown is not None else None,
         which=which,
+        thread=thread,
         known=known,
         ledger=ledger,
         shown=shown,

@@ -31,14 +31,16 @@ from discreet.statements.presenter import (
     limit_text,
     standing_facts,
 )
+from discreet.web.examples import SITUATIONS, begin
 from discreet.web.forms import Filled, Form, Number, Text, reading
 from discreet.web.release.api import for_programs
 from discreet.web.release.confirming import Confirmations, Pending
-from discreet.web.release.drafts import missing, promise_of, start
+from discreet.web.release.drafts import missing, start
 from discreet.web.release.dry_run import HOW_LEARNED, Look, look, read
 from discreet.web.release.spec_form import columns_of, draft_of, form_of, readable, written
 from discreet.web.release.stored import DOWNLOADS, SHOWN, download, find_made
 from discreet.web.screens import how, link, page, yaml_file
+from discreet.web.thread import Thread, promise_of
 from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
 from discreet.words import say
 
@@ -223,6 +225,14 @@ def release_page(
     return _shown(request, None, promise=promise)
 
 
+@router.post("/release/example/{name}", include_in_schema=False)
+def example(request: Request, name: str) -> Response:
+    """Put invented data of a situation into the folder, with a spec that is filled in."""
+    return RedirectResponse(
+        link("/release", {"spec": written(begin(folder_of(request), name))}), status_code=303
+    )
+
+
 @router.get("/release/look", include_in_schema=False)
 def nothing_to_look_at() -> RedirectResponse:
     """Someone reloaded an address that only takes a form."""
@@ -263,6 +273,8 @@ def _shown(
         except DiscreetError as error:
             problem = str(error)
     here = link("/release", {"promise": promise}) if state is None else state.link
+    values = None if state is None else readable(state.text)
+    opens = found is not None and found.account is None
     query = "" if here is None else here.partition("?")[2]
     return page(
         request,
@@ -285,6 +297,9 @@ def _shown(
         opening=opening or {},
         look=found,
         ledger="/ledger" if state is None else _ledger_link(state),
+        thread=None if values is None else Thread.in_spec(values),
+        step="account" if opens else "data",
+        situations=SITUATIONS,
         **_in_words(found),
     )
 
@@ -463,6 +478,8 @@ def _opening(
         "opening.html",
         status=422 if problem else 200,
         problem=problem,
+        thread=Thread.in_spec(found.spec.to_dict()),
+        step="account",
         kept=kept,
         head=found.head,
         account=account,
@@ -527,6 +544,8 @@ def _confirming(request: Request, name: str, pending: Pending, problem: str = ""
         request,
         "confirm.html",
         status=422 if problem else 200,
+        thread=Thread.in_spec(shown.spec.to_dict()),
+        step="charge",
         token=name,
         look=shown,
         back=state.link or "/release",
@@ -563,6 +582,8 @@ def made_page(request: Request, release_id: str) -> Response:
         status=422 if made.problem else 200,
         link=f"/release/made/{made.release_id}",
         yaml=f"/release/made/{made.release_id}/spec.yaml",
+        thread=Thread.in_spec(readable(made.spec) or {}),
+        step="released",
         made=made,
         said=said,
         again=state.link,

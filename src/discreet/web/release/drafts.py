@@ -1,20 +1,14 @@
-"""A spec that is not whole yet: where it begins, and what is still to be said.
-
-What was chosen on another screen comes along as its `promise`: a line of YAML, `tolerance: {…}` or
-`budget: {…}`, in the words of a spec.
-"""
+"""A spec that is not whole yet: where it begins, and what is still to be said."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.errors import InputError
-from discreet.web.release.spec_form import KINDS, readable
-from discreet.web.screens import link
+from discreet.web.release.spec_form import KINDS
 from discreet.words import say
 
-__all__ = ["missing", "promise_of", "release_link", "start"]
+__all__ = ["missing", "start"]
 
 _FIRST = {
     "tolerance": {
@@ -24,41 +18,6 @@ _FIRST = {
         "every_output": True,
     }
 }
-_LONGEST = 4_000
-
-
-def release_link(promise: Mapping[str, Any]) -> str:
-    """Return the link that takes a tolerance or a budget to the screen Release.
-
-    >>> release_link({"tolerance": {"ratio": 3.0, "q": 1.0}})
-    '/release?promise=tolerance%3A+%7Bratio%3A+3.0%2C+about%3A+membership%2C+every_output%3A+true%7D'
-    """
-    import yaml
-
-    lines = []
-    for name, values in promise.items():
-        said = _said(values) if name == "tolerance" else dict(values)
-        text = yaml.safe_dump(said, default_flow_style=True, sort_keys=False, width=10**6)
-        lines.append(f"{name}: {text}")
-    return link("/release", {"promise": "".join(lines).strip()})
-
-
-def _said(tolerance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tolerance with the words of a spec, where it has words: q = 1, and δ = 0."""
-    said = {key: value for key, value in tolerance.items() if key != "q" or value != 1}
-    if "q" not in said and "q" in tolerance:
-        said["about"] = "membership"
-    return said if "delta" in tolerance else {**said, "every_output": True}
-
-
-def promise_of(text: str | None) -> dict[str, Any]:
-    """Return the promise that came along from another screen; of nothing, nothing."""
-    if not text:
-        return {}
-    values = readable(text) if len(text) <= _LONGEST else None
-    if values is None or len(values) != 1 or not values.keys() <= {"tolerance", "budget"}:
-        raise InputError("web.release.odd_promise")
-    return values
 
 
 def start(source: str, promise: Mapping[str, Any] | None = None) -> dict[str, Any]:

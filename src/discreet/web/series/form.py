@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.laws.registry import by_budget, kind_of, names
-from discreet.web.forms import Choice, Form, Number, share
+from discreet.series.planning import shown_down
+from discreet.web.forms import Choice, Form, Number, percentage, share
+from discreet.web.thread import Thread
 from discreet.words import say
 
 __all__ = ["MECHANISMS", "Noise", "SeriesForm"]
@@ -55,6 +57,20 @@ class SeriesForm(Form):
     confidence: Annotated[float, _PERCENT] = 99.0
     sided: Annotated[str, Choice(("two", "one"))] = "two"
     delta: Annotated[float | None, Number(above=0, below=1, optional=True)] = None
+
+    @classmethod
+    def begun(cls, thread: Thread) -> dict[str, Any]:
+        """Begin with the promise that came along: the same limit, and a twelfth of its budget."""
+        keys, budget = thread.keys(), thread.budget()
+        said: dict[str, Any] = {}
+        if "posterior" in keys and "p" in keys and "unless_ratio" not in keys:
+            said = {"before": percentage(keys["p"]), "limit": percentage(keys["posterior"])}
+        elif "difference" in keys:
+            said = {"about": "difference", "limit": percentage(keys["difference"])}
+        each = shown_down(min(budget["epsilon"], 1e3) / 12) if budget.get("epsilon") else None
+        if each is None or budget.get("delta"):
+            return said
+        return said | {"mechanism": "geometric", "budget": each, "years": 1}
 
     @property
     def in_rho(self) -> bool:

@@ -38,55 +38,113 @@ if (bar && answering) {
   }, { rootMargin: "0px 0px -80px 0px" }).observe(answering);
 }
 
-// Keep the state in the address. Changes in quick succession are one step for Back, and the menu
-// leads to each screen as this tab left it.
+// The promise that goes along: every link of the menu carries it, and so does the address, where the
+// screen is not itself about the promise.
+const root = document.documentElement;
+const CARRIED = ["promise", "ledger", "account"];
+let along = root.dataset.thread;
+let carried = root.dataset.carried;
+function carrying(link, query) {
+  const [path, own = ""] = link.split("?");
+  const all = new URLSearchParams(own);
+  for (const name of CARRIED) {
+    if (query && !(path === "/ledger" && name !== "promise")) all.delete(name);
+  }
+  for (const [name, value] of new URLSearchParams(query)) if (!all.has(name)) all.set(name, value);
+  return all.size ? `${path}?${all}` : path;
+}
+
+// Show another promise; while it is the same one, its account stays.
+export function thread(told) {
+  if (!told) return;
+  const promise = (query) => new URLSearchParams(query).get("promise");
+  if (promise(told.query) === promise(along)) return;
+  along = told.query;
+  const line = document.getElementById("thread");
+  line.hidden = false;
+  for (const part of line.querySelectorAll("[data-part]")) part.textContent = told[part.dataset.part];
+  menu();
+}
+
+// What this tab keeps: each screen as it was left, and the states of each for undo. Where nothing can
+// be kept, the menu leads to each screen as it begins.
+const kept = {
+  get(name) {
+    try { return JSON.parse(window.sessionStorage.getItem(name)); } catch { return null; }
+  },
+  set(name, value) {
+    try { window.sessionStorage.setItem(name, JSON.stringify(value)); } catch { /* as it begins */ }
+  },
+};
+function menu() {
+  const promise = new URLSearchParams(along).get("promise");
+  for (const way of document.querySelectorAll("nav a")) {
+    const left = kept.get(way.pathname);
+    // A screen that was left under another promise begins anew with this one.
+    const link = left && (left.promise === promise || !along) ? left.link : way.pathname;
+    way.href = carrying(link, along);
+  }
+}
+
+// Keep the state in the address. Changes in quick succession are one step for Back and for undo, and
+// the menu leads to each screen as this tab left it.
 const MOVE = 1000;
 const here = () => window.location.pathname + window.location.search;
 let address = here();
 let changed = null;
 export function remember(link) {
-  if (link !== address) {
-    const way = changed === null || performance.now() - changed < MOVE ? "replaceState" : "pushState";
-    window.history[way](null, "", link);
+  const full = carrying(link, carried);
+  const step = !(changed === null || performance.now() - changed < MOVE);
+  if (full !== address) {
+    window.history[step ? "pushState" : "replaceState"](null, "", full);
     address = here();
   }
   changed = performance.now();
-  keep(link);
+  keep(full, step);
 }
 window.addEventListener("popstate", () => {
   // What is shown is made by the server: it makes the earlier state again.
   if (here() !== address) window.location.replace(window.location.href);
 });
 
-function keep(link) {
-  const path = link.split("?")[0];
-  for (const way of document.querySelectorAll("nav a")) {
-    if (way.pathname !== path) continue;
-    way.href = link;
-    try {
-      window.sessionStorage.setItem(path, link);
-    } catch {
-      // Nothing can be kept here: the menu leads to each screen as it begins.
-    }
+const path = window.location.pathname;
+const [undo, redo] = ["undo", "redo"].map((id) => document.getElementById(id));
+const states = kept.get(`states:${path}`) || { list: [], at: -1 };
+function keep(link, step) {
+  const known = states.list.lastIndexOf(link);
+  if (known >= 0 && Math.abs(known - states.at) <= 1) states.at = known;
+  else {
+    const from = step || states.at < 0 ? states.at + 1 : states.at;
+    states.list.splice(from, Infinity, link);
+    if (states.list.length > 100) states.list.shift();
+    states.at = states.list.length - 1;
   }
+  kept.set(`states:${path}`, states);
+  kept.set(path, { link, promise: new URLSearchParams(along).get("promise") });
+  if (undo) undo.disabled = states.at <= 0;
+  if (redo) redo.disabled = states.at >= states.list.length - 1;
+  menu();
 }
-for (const way of document.querySelectorAll("nav a")) {
-  try {
-    const kept = window.sessionStorage.getItem(way.pathname);
-    if (kept && kept.startsWith(`${way.pathname}?`)) way.href = kept;
-  } catch {
-    break;
-  }
+for (const [button, way] of [[undo, -1], [redo, 1]]) {
+  if (!button) continue;
+  button.addEventListener("click", () => {
+    const link = states.list[states.at + way];
+    if (!link) return;
+    states.at += way;
+    kept.set(`states:${path}`, states);
+    window.location.assign(link);
+  });
 }
+menu();
 const first = document.getElementById("state-link");
-if (first) keep(first.getAttribute("href"));
+if (first) keep(first.getAttribute("href"), true);
 
 // Show the state in the address, the link and the download.
 export function state(link, yaml) {
   if (link) {
     remember(link);
     const copy = document.getElementById("state-link");
-    if (copy) copy.href = link;
+    if (copy) copy.href = carrying(link, carried);
   }
   const file = document.getElementById("state-yaml");
   if (file && yaml) file.href = yaml;

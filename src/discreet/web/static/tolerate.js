@@ -1,6 +1,6 @@
 // Tolerate: the sentence and the curve change one another, through the server.
 import {
-  announce, chart, facts, header, how, live, rows, sentences, state, text,
+  announce, chart, facts, header, how, live, rows, sentences, state, text, thread,
 } from "/static/discreet.js";
 import { reshaping } from "/static/sentences.js";
 import { rack } from "/static/handles.js";
@@ -38,6 +38,7 @@ function start() {
       }
       const axis = form.elements.namedItem("upto");
       if (axis) axis.value = answer.upto;
+      thread(answer.thread);
       state(answer.link, answer.yaml);
       announce(answer.spoken);
     }
@@ -49,7 +50,9 @@ function start() {
     text("certificate", answer.certificate);
     text("noise", answer.noise);
     document.getElementById("to-cost").href = answer.cost;
-    document.getElementById("to-release").href = answer.release;
+    for (const way of ["release", "series", "explain"]) {
+      document.getElementById(`to-${way}`).href = answer[way];
+    }
     header("implied", answer.implied_header);
     rows("implied", answer.implied);
     for (const [name, item] of Object.entries(answer.how)) how(`how-${name}`, item);

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from discreet.web.examples import SITUATIONS
 from discreet.web.forms import Number, Text, filled
 from discreet.web.screens import REFUSED, as_yaml, link, yaml_file
 from discreet.web.sentences import (
@@ -18,6 +19,7 @@ from discreet.web.sentences import (
     sentences_page,
     with_sentences,
 )
+from discreet.web.thread import Thread
 from discreet.web.tolerate.handles import farther, moved
 from discreet.web.tolerate.view import FILE, HOME, Answer, answer
 
@@ -60,8 +62,20 @@ def tolerate_page(request: Request) -> Response:
         request.query_params,
         lambda form: answer(form.asked(), form.upto, draw=False),
     )
+    along = Thread.of(request.query_params)
+    if not found.problem:
+        mine = Thread.saying(tolerance=found.form.state.asked().to_mapping())
+        along = along if along.promise == mine.promise else mine
     presets = [(about, link(HOME, state.to_query())) for _, state, about in preset_links()]
-    return sentences_page(request, "tolerate.html", found, presets=presets)
+    return sentences_page(
+        request,
+        "tolerate.html",
+        found,
+        presets=presets,
+        situations=SITUATIONS,
+        thread=along,
+        step="promise",
+    )
 
 
 @router.get(f"/api{HOME}", responses=REFUSED)

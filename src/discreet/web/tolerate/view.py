@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 from discreet.rounding import decimal_down, percent
 from discreet.statements.presenter import assumption_rows, budget_text
-from discreet.web.release.drafts import release_link
 from discreet.web.screens import How, command_of, how, link, unbroken
 from discreet.web.sentences import Asked
+from discreet.web.thread import Thread, Told, shown_to
 from discreet.web.tolerate.handles import Handle, axis, edges, handles, map_handles
 from discreet.words import say
 
@@ -56,6 +56,9 @@ class Answer(BaseModel):
     yaml: str
     cost: str
     release: str
+    series: str
+    explain: str
+    thread: Told | None
 
 
 def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> Answer:
@@ -72,6 +75,7 @@ def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> A
     known_in = "posterior_known_in" in choice.implied[0]
     names = ["prior", "posterior", *(["posterior_known_in"] if known_in else [])]
     noise, third, state = choice.noise, choice.implied[2], asked.to_query()
+    thread = Thread.saying(tolerance=mapping)
     return Answer(
         fields=asked.fields(),
         sentences=[condition.sentence() for condition in asked.conditions],
@@ -114,7 +118,10 @@ def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> A
         link=link(HOME, state),
         yaml=link(f"{HOME}/{FILE}", state),
         cost=link("/cost", state),
-        release=release_link({"tolerance": mapping}),
+        release=thread.to("/release"),
+        series=thread.to("/series"),
+        explain=thread.to("/explain"),
+        thread=shown_to(thread, choice=choice),
     )
 
 

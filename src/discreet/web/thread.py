@@ -1,0 +1,251 @@
+"""The thread: the promise that goes along from screen to screen, and the account that keeps it.
+
+Every link carries it: `promise`, a line of YAML in the words of a spec (`tolerance: …` or `budget:
+…`), and, once there is one, the `account` and its `ledger`. Every screen shows it in words, and
+begins with it where its form says nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from pydantic import BaseModel
+
+from discreet.errors import DiscreetError, InputError
+from discreet.promises import Promise, promise_in
+from discreet.reading import yaml_values
+from discreet.statements.presenter import amount_text, budget_text
+from discreet.words import say
+
+if TYPE_CHECKING:
+    from discreet.budgets import Choice
+    from discreet.ledger import Account, Ledger, Standing
+    from discreet.web.workfolder import Workfolder
+
+__all__ = ["STEPS", "Thread", "Told", "link", "promise_of", "shown_to", "standing_of"]
+
+STEPS = ("promise", "data", "account", "charge", "released")
+"""The way to a first release."""
+
+_LONGEST = 4_000
+
+
+def link(path: str, state: Mapping[str, Any]) -> str:
+    """Return a path with the state as its query; what is empty is left out.
+
+    >>> link("/tolerate", {"after": 12.0, "before": 5, "fold": None, "formula": "3 + 1/p"})
+    '/tolerate?after=12&before=5&formula=3+%2B+1%2Fp'
+    """
+    pairs = [(name, _text(value)) for name, value in state.items() if value not in (None, "")]
+    return f"{path}?{urlencode(pairs)}" if pairs else path
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return str(value)
+
+
+class Told(BaseModel):
+    """The thread as a page shows it: the promise, its budget, what is left, what links carry."""
+
+    sentence: str
+    budget: str
+    left: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """What goes along: a promise as a line of YAML, an account, the file of its ledger."""
+
+    promise: str = ""
+    ledger: str = ""
+    account: str = ""
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> Thread:
+        """Return what a link brought along; what is too long or cannot be read is left behind."""
+        given = {name: query.get(name, "") for name in ("promise", "ledger", "account")}
+        found = cls(**{name: text if len(text) <= _LONGEST else "" for name, text in given.items()})
+        return found if _words(found.promise) is not None else replace(found, promise="")
+
+    @classmethod
+    def saying(cls, ledger: str = "", account: str = "", **promise: Mapping[str, Any]) -> Thread:
+        """Return the thread of a tolerance or a budget, in the words of a spec.
+
+        >>> Thread.saying(tolerance={"ratio": 3.0, "q": 1.0}).promise
+        'tolerance: {ratio: 3.0, about: membership, every_output: true}'
+        """
+        import yaml
+
+        lines = []
+        for name, values in promise.items():
+            said = _said(values) if name == "tolerance" else dict(values)
+            text = yaml.safe_dump(said, default_flow_style=True, sort_keys=False, width=10**6)
+            lines.append(f"{name}: {text}")
+        return cls("".join(lines).strip(), ledger, account)
+
+    @classmethod
+    def in_spec(cls, values: Mapping[str, Any]) -> Thread:
+        """Return the thread of a spec's values, which need not be valid."""
+        name = next((n for n in ("tolerance", "promise", "budget") if values.get(n)), None)
+        ledger = str(values.get("ledger") or "")
+        found = cls(
+            ledger=ledger.removeprefix("sqlite:///") if ledger.startswith("sqlite:///") else "",
+            account=str(values.get("account") or ""),
+        )
+        said = None if name is None else values[name]
+        if not isinstance(said, Mapping):
+            return found
+        key = "budget" if name == "budget" else "tolerance"
+        promise = cls.saying("", "", **{key: said}).promise
+        return replace(found, promise=promise if _words(promise) is not None else "")
+
+    @classmethod
+    def of_account(cls, name: str, ledger: Ledger, account: Account) -> Thread:
+        """Return the thread of an account in the ledger of that name: its first promise."""
+        first, _ = standing_of(ledger, account)
+        if first is None:
+            return cls(ledger=name, account=account.name)
+        keys = first.registered.promise(account).to_mapping(of_whom=False)
+        return cls.saying(name, account.name, tolerance=keys)
+
+    def to(self, path: str, **state: Any) -> str:
+        """Return a path that takes the thread along, with more of a state."""
+        return link(path, state | asdict(self))
+
+    def keys(self) -> dict[str, Any]:
+        """Return the keys of its promise; nothing for a budget."""
+        return dict(promise_of(self.promise).get("tolerance", {}))
+
+    def budget(self) -> dict[str, Any]:
+        """Return the budget that its promise comes to, or that it is: ε, and δ if there is one."""
+        keys = self.keys()
+        if not keys:
+            return dict(promise_of(self.promise).get("budget", {}))
+        from discreet.budgets import choose
+
+        found = choose(keys)
+        return {"epsilon": found.epsilon} | ({"delta": keys["delta"]} if keys.get("delta") else {})
+
+
+def _said(tolerance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tolerance with the words of a spec, where it has words: q = 1, and δ = 0."""
+    said = {key: value for key, value in tolerance.items() if key != "q" or value != 1}
+    if "q" not in said and "q" in tolerance:
+        said["about"] = "membership"
+    surely = {"delta", "confidence", "on_average", "every_output"} & tolerance.keys()
+    return said if surely else {**said, "every_output": True}
+
+
+def promise_of(text: str | None) -> dict[str, Any]:
+    """Return the promise that came along from another screen; of nothing, nothing."""
+    if not text:
+        return {}
+    try:
+        values = yaml_values(text, say("web.spec.is")) if len(text) <= _LONGEST else None
+    except DiscreetError:
+        values = None
+    if (
+        not isinstance(values, dict)
+        or len(values) != 1
+        or not values.keys() <= {"tolerance", "budget"}
+        or not isinstance(next(iter(values.values())), dict)
+    ):
+        raise InputError("web.release.odd_promise")
+    return values
+
+
+@lru_cache(maxsize=256)
+def _words(promise: str) -> tuple[str, str] | None:
+    """Return the sentence of a promise and its budget; None if it cannot be read."""
+    try:
+        values = promise_of(promise)
+        if not values:
+            return "", ""
+        if _names_a_file(values):  # only a spec may, and is confined to the folder
+            return None
+        if "budget" in values:
+            return say("web.thread.budget"), amount_text(values["budget"], "up")
+        from discreet.budgets import choose
+
+        found = promise_in(values["tolerance"])
+        budget = choose(values["tolerance"]).epsilon
+        return _sentence(found), f"ε = {budget_text(budget)}"
+    except (DiscreetError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _names_a_file(values: object) -> bool:
+    if isinstance(values, Mapping):
+        return bool({"table", "file"} & values.keys()) or any(map(_names_a_file, values.values()))
+    return isinstance(values, list) and any(map(_names_a_file, values))
+
+
+def _sentence(promise: Promise) -> str:
+    """Return what is promised, without how surely: that is told where there is room."""
+    return replace(promise, surety=None).sentence().removesuffix(".")
+
+
+def standing_of(ledger: Ledger, account: Account) -> tuple[Standing | None, int]:
+    """Return how an account stands under its first promise, and how many releases it made.
+
+    What still fits is counted in releases like the last one.
+    """
+    sheet = ledger.show(account)
+    costs = [entry.cost for entry in sheet.entries if entry.cost is not None]
+    first = next(iter(sheet.promises), None)
+    if first is not None and costs:
+        first = replace(first, cost=costs[-1])
+    return first, len(costs)
+
+
+def shown_to(
+    thread: Thread, folder: Workfolder | None = None, choice: Choice | None = None
+) -> Told | None:
+    """Return the thread as a page shows it; None where there is none yet.
+
+    `choice` is what its promise comes to, where that is known already.
+    """
+    if choice is None:
+        words = _words(thread.promise) or ("", "")
+    else:
+        words = _sentence(choice.promise), f"ε = {budget_text(choice.epsilon)}"
+    left = ""
+    if folder is not None and thread.ledger and thread.account:
+        try:
+            left, kept = _left(thread, folder)
+        except DiscreetError:  # the screen says what is wrong with it
+            left, kept = "", None
+        words = words if kept is None or words[0] else kept
+    if not words[0]:
+        return None
+    query = link("", asdict(thread)).removeprefix("?")
+    return Told(sentence=words[0], budget=words[1], left=left, query=query)
+
+
+def _left(thread: Thread, folder: Workfolder) -> tuple[str, tuple[str, str] | None]:
+    from discreet.ledger import Ledger
+
+    if not folder.inside(thread.ledger, "ledger").is_file():
+        return "", None
+    ledger = Ledger.open(folder.ledger_url(thread.ledger))
+    account = ledger.found(thread.account)
+    if account is None:
+        return "", None
+    found, made = standing_of(ledger, account)
+    if found is None:
+        return "", None
+    said = _sentence(found.registered.promise(account))
+    limit = amount_text(found.registered.limit.to_dict("down"), "down")
+    more = found.fits_again
+    if more is None:
+        return say("web.thread.nothing_spent"), (said, limit)
+    return say("web.thread.left", left=more, releases=more + made), (said, limit)
