@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import altair as alt
 
-from discreet import choose
-from discreet.charts import COLOURS, FAINT, INK, profile_data, styled
+from discreet import Costs, choose, cost
+from discreet.charts import COLOURS, FAINT, INK, cost_chart, profile_data, styled
 from discreet.laws import Geometric
 from discreet.promises import PosteriorUnlessRatio, Ratio, priors
 from papers import Row, rounded_down
@@ -180,46 +179,21 @@ def _curve(tolerance: Any, key: str, top: float) -> alt.Chart:
     return alt.Chart(alt.Data(values=kept))
 
 
-def costs() -> list[dict[str, Any]]:
-    """Return budget, noise and chances of a wrong verdict for twelve profiles (Example 3).
+def costs() -> tuple[Costs, list[str]]:
+    """Return what twelve profiles cost (Example 3), and their names.
 
-    4,012 births, a target of 6.0 per 1,000, true rates 0.25 to 2 above it.
+    4,012 births, a target of 6.0 per 1,000, true rates 0.25 to 2 from it.
     """
-    limit = math.floor(4012 * 6.0 / 1000)
-    distances = [math.floor(4012 * (6.0 + above) / 1000) - limit for above in (0.25, 0.5, 1, 2)]
-    found = []
-    for r in (1.2, 2, 5):
-        for a in (0, 0.1, 0.25, 0.5):
-            box = priors(q=1)
-            law = Geometric(choose(PosteriorUnlessRatio(a, r, box) if a else Ratio(r, box)).epsilon)
-            chances = {distance: law.prob_crosses(distance) for distance in distances}
-            name = f"r = {r:g}, a = {a:g}"
-            found.append({"name": name, "epsilon": law.epsilon, "sd": law.sd, "crosses": chances})
-    return found
+    profiles = [(r, a) for r in (1.2, 2, 5) for a in (0, 0.1, 0.25, 0.5)]
+    box = priors(q=1)
+    promises = [PosteriorUnlessRatio(a, r, box) if a else Ratio(r, box) for r, a in profiles]
+    asked = {"denominator": 4012, "per": 1000, "target": 6.0, "away": (0.25, 0.5, 1, 2)}
+    return cost(*promises, **asked), [f"r = {r:g}, a = {a:g}" for r, a in profiles]
 
 
 def figure_2() -> Any:
     """Budget, noise and the chance of a wrong verdict for twelve profiles."""
-    found = costs()
-    y = alt.Y("name:N", title=None, sort=[row["name"] for row in found])
-    panels = []
-    for key, label in (("epsilon", "ε"), ("sd", "standard deviation of a count")):
-        data = [{"name": row["name"], key: row[key]} for row in found]
-        base = alt.Chart(alt.Data(values=data)).encode(y=y, x=alt.X(f"{key}:Q", title=label))
-        text = base.mark_text(align="left", dx=4, color=INK)
-        number = text.encode(text=alt.Text(f"{key}:Q", format=".2f"))
-        panels.append((base.mark_bar(color=COLOURS[0], height=12) + number).properties(width=200))
-    chances = [
-        {"name": row["name"], "distance": str(distance), "chance": chance}
-        for row in found
-        for distance, chance in row["crosses"].items()
-    ]
-    x = alt.X("chance:Q", title="chance of crossing", axis=alt.Axis(format="%"))
-    scale = alt.Scale(range=list(COLOURS))
-    colour = alt.Color("distance:N", title="counts beyond", scale=scale)
-    points = alt.Chart(alt.Data(values=chances), width=200).mark_point(filled=True, size=60)
-    panels.append(points.encode(y=y, x=x, color=colour))
-    return styled(alt.hconcat(*panels), "Infant deaths against a target (K&R Figure 2)")
+    return cost_chart(*costs(), "Infant deaths against a target (K&R Figure 2)")
 
 
 def map_data(tolerance: Any, points: int = 60) -> list[dict[str, float]]:

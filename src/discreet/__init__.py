@@ -13,7 +13,7 @@ __version__ = "0.2.0"
 _ROOMS = {
     "auditing": ("Attack", "Audit", "attack", "audit"),
     "beliefs": ("Belief", "Beliefs", "Prior", "explain"),
-    "budgets": ("Choice", "choose"),
+    "budgets": ("Choice", "Costs", "choose", "cost"),
     "composition": ("Composition", "compose"),
     "errors": ("DiscreetError",),
     "guarantees": ("Adjacency", "ApproxDP", "PrivacyCurve", "ProbabilisticDP", "PureDP", "ZCDP"),

@@ -2,7 +2,7 @@
 
 from discreet.auditing import Attack, Audit, attack, audit
 from discreet.beliefs import Belief, Beliefs, Prior, explain
-from discreet.budgets import Choice, choose
+from discreet.budgets import Choice, Costs, choose, cost
 from discreet.composition import Composition, compose
 from discreet.errors import DiscreetError
 from discreet.guarantees import (
@@ -41,6 +41,7 @@ __all__ = [
     "Beliefs",
     "Choice",
     "Composition",
+    "Costs",
     "Deployments",
     "DiscreetError",
     "Horizon",
@@ -64,6 +65,7 @@ __all__ = [
     "audit",
     "choose",
     "compose",
+    "cost",
     "deployments",
     "explain",
     "horizon",

@@ -21,6 +21,7 @@ VERBS = {
     "audit": ("discreet.audit('s.yaml')", "Audit"),
     "choose": ("discreet.choose({'ratio': 3})", "Choice"),
     "compose": ("discreet.compose([(discreet.PureDP(0.1), 12)])", "Composition"),
+    "cost": ("discreet.cost({'ratio': 3})", "Costs"),
     "deployments": ("discreet.deployments(0.1)", "Deployments"),
     "explain": ("discreet.explain(discreet.PureDP(1), 0.1)", "Belief"),
     "explain_many": ("discreet.explain(discreet.PureDP(1), [0.1, 0.2])", "Beliefs"),

@@ -84,6 +84,8 @@ def test_every_key_is_on_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch)
     run("choose", "--difference", "0.1")
     read = run("choose", "--posterior", "0.12", "--q", "0.05", "--about", "value")
     assert inner("choose", "readings") == set(read["readings"][0]) - {"reading"}
+    priced = run("cost", "--ratio", "3", "--target", "20", "--away", "2", "--gap", "3")
+    assert inner("cost", "promises") == {*priced["promises"][0], "unbounded", "null"}
     run("explain", "--epsilon", "1", "--prior", "0.5")
     run("explain", "--rho", "0.1")
     run("compose", "--epsilon", "0.1", "--times", "3")

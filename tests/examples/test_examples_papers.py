@@ -88,22 +88,20 @@ def test_profiles_draw_the_budgets_of_the_examples() -> None:
 
 
 def test_twelve_profiles_cost_what_example_3_says() -> None:
-    rows = {row["name"]: row for row in kazan_reiter.costs()}
+    costs, names = kazan_reiter.costs()
+    rows = dict(zip(names, costs, strict=True))
     assert len(rows) == 12
     bold = rows["r = 5, a = 0.5"]
-    assert (round(bold["epsilon"], 4), round(bold["sd"], 3)) == (2.1972, 0.530)
-    assert list(bold["crosses"]) == [1, 2, 4, 8]
-    assert bold["crosses"][1] == pytest.approx(0.1)
-    two = rows["r = 2, a = 0.25"]
-    assert two["epsilon"] == pytest.approx(0.8473, abs=1e-4)
-    assert list(two["crosses"].values()) == pytest.approx([0.3, 0.1286, 0.0236, 8.0e-4], abs=1e-4)
-    shy = rows["r = 1.2, a = 0"]
-    assert [round(chance, 4) for chance in shy["crosses"].values()] == [
-        0.4545,
-        0.3788,
-        0.2630,
-        0.1269,
-    ]
+    assert round(bold.epsilon, 4) == 2.1972
+    assert round(bold.errors["count"]["rmse"], 3) == 0.530
+    crosses = {name: [one.chance for one in row.switch[:4]] for name, row in rows.items()}
+    assert [one.distance for one in bold.switch[:4]] == [1, 2, 4, 8]
+    assert crosses["r = 5, a = 0.5"][0] == pytest.approx(0.1)
+    assert rows["r = 2, a = 0.25"].epsilon == pytest.approx(0.8473, abs=1e-4)
+    two = [0.3, 0.1286, 0.0236, 8.0e-4]
+    assert crosses["r = 2, a = 0.25"] == pytest.approx(two, abs=1e-4)
+    shy = [0.4545, 0.3788, 0.2630, 0.1269]
+    assert [round(chance, 4) for chance in crosses["r = 1.2, a = 0"]] == shy
 
 
 def test_the_map_is_cut_off_and_holds_the_minimum() -> None:

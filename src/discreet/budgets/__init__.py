@@ -2,5 +2,16 @@
 
 from discreet.budgets.alternatives import lee_clifton, naive
 from discreet.budgets.choice import Binding, Certificate, Choice, choose
+from discreet.budgets.costs import Cost, Costs, cost
 
-__all__ = ["Binding", "Certificate", "Choice", "choose", "lee_clifton", "naive"]
+__all__ = [
+    "Binding",
+    "Certificate",
+    "Choice",
+    "Cost",
+    "Costs",
+    "choose",
+    "cost",
+    "lee_clifton",
+    "naive",
+]

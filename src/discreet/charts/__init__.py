@@ -2,6 +2,7 @@
 
 - `beliefs`: a hundred figures, belief before and after, belief over many releases.
 - `promises`: what is tolerated at each prior, and what the budget allows there.
+- `costs`: what promises cost.
 - `releases`: what noise does to a count, released values, what an account has spent.
 - `attacks`: what an attacker believes, step by step.
 - `auditing`, `synthetic`: what was promised against what was seen; the risk of every record.
@@ -28,6 +29,7 @@ try:
         series_chart,
         series_data,
     )
+    from discreet.charts.costs import cost_chart, cost_data
     from discreet.charts.promises import (
         adversaries,
         adversaries_data,
@@ -80,6 +82,8 @@ __all__ = [
     "before_after_spec",
     "belief_over_time",
     "belief_over_time_spec",
+    "cost_chart",
+    "cost_data",
     "frontier",
     "icon_array",
     "icon_data",

@@ -27,12 +27,21 @@ from discreet.words import catalogue, say
 if TYPE_CHECKING:
     from discreet.promises import Promise
 
-__all__ = ["FlagsFile", "Json", "PromiseFlags", "as_flag", "described", "read_subject"]
+__all__ = [
+    "FlagsFile",
+    "FlagsFiles",
+    "Json",
+    "PromiseFlags",
+    "as_flag",
+    "described",
+    "read_subject",
+]
 
 Json: TypeAlias = Annotated[bool, typer.Option("--json")]
 FlagsFile: TypeAlias = Annotated[Path | None, "flags-file"]
+FlagsFiles: TypeAlias = Annotated[list[Path] | None, "flags-file"]  # one promise each, or more
 _NOT_IN_FILES = {"file", "as_json", "help"}
-_FROM_FILE = "discreet.promise"  # where the context keeps the keys of a promise from a file
+_FROM_FILE = "discreet.promises"  # where the context keeps the keys of promises from files
 
 # What a promise says beside its shapes, as flags, in the order in which help shows them; a number
 # with a metavar, or what else it is. `discreet.promises.keys` reads them.
@@ -56,10 +65,14 @@ _PROMISE: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class PromiseFlags:
-    """What the flags of a promise said, by key, and what a file said; flags win."""
+    """What the flags of a promise said, by key, and what files said; flags win.
+
+    `others` are further promises, where a command takes several.
+    """
 
     keys: Mapping[str, Any]
     file: Mapping[str, Any] | None = None
+    others: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def says_what(self) -> bool:
@@ -85,6 +98,11 @@ class PromiseFlags:
 
         return promise_from(None, self.all_keys)
 
+    def promises(self) -> list[Promise]:
+        """Return all promises: of the first file, or of flags alone, and of the others."""
+        every = (self.file, *self.others)
+        return [PromiseFlags(self.keys, file).promise() for file in every]
+
 
 Command: TypeAlias = Callable[..., None]
 
@@ -109,7 +127,8 @@ def described(name: str) -> Callable[[Command], Command]:
                     for key, value in said.items()
                     if value is not None and value is not False
                 }
-                given["promise"] = PromiseFlags(found, given.pop("context").meta.get(_FROM_FILE))
+                first, *others = given.pop("context").meta.get(_FROM_FILE) or [None]
+                given["promise"] = PromiseFlags(found, first, tuple(others))
             command(**given)
 
         every = [promise[key] for key in keys]
@@ -202,19 +221,31 @@ def as_flag(key: str) -> str:
 # -- flags from a file
 
 
-def _flags_from(name: str) -> Callable[[typer.Context, Path | None], Path | None]:
+def _flags_from(name: str) -> Callable[[typer.Context, Any], Any]:
     """Return what a `--file` option calls: the file's values become defaults of the command."""
 
-    def read(ctx: typer.Context, file: Path | None) -> Path | None:
-        if file is not None and not ctx.resilient_parsing:
-            given, flags = dict(_section(file, name)), _flags(ctx)
+    def read(ctx: typer.Context, file: Any) -> Any:
+        several = isinstance(file, (list, tuple))
+        files = [] if ctx.resilient_parsing or file is None else file if several else [file]
+        for one in files:
+            given, flags = dict(_section(one, name)), _flags(ctx)
             promised = _promise_keys(given, set(flags)) if "ratio" in flags else {}
-            ctx.meta[_FROM_FILE] = _beside(promised, file.parent)
             own = {key: value for key, value in given.items() if key not in promised}
-            ctx.default_map = _checked(own, flags, file.name)
+            listed = _listed(own, promised, one.name) if several else [promised]
+            found = [_beside(keys, one.parent) for keys in listed]
+            ctx.meta[_FROM_FILE] = [*ctx.meta.get(_FROM_FILE, ()), *found]
+            ctx.default_map = {**(ctx.default_map or {}), **_checked(own, flags, one.name)}
         return file
 
     return read
+
+
+def _listed(own: dict[str, Any], promised: dict[str, Any], where: str) -> list[dict[str, Any]]:
+    """Take the list `promises` of a file; what else it says of them holds for each."""
+    several = own.pop("promises", [{}])
+    if not (isinstance(several, list) and several and all(isinstance(x, Mapping) for x in several)):
+        raise InputError("cli.promises_list", where=where)
+    return [{**promised, **one} for one in several]
 
 
 def _promise_keys(given: dict[str, Any], flags: set[str]) -> dict[str, Any]:
