@@ -23,6 +23,7 @@ _ROOMS = {
     "releases": ("Preview", "Release", "Repeat", "preview", "release"),
     "reports": ("Deployments", "Report", "Worry", "deployments", "report", "worry"),
     "series": ("Horizon", "Plan", "horizon", "plan"),
+    "surveys": ("Survey", "randomize"),
     "synthetic": ("Assessment", "Search", "Synthesis", "assess", "synthesize"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

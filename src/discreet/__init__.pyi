@@ -26,6 +26,7 @@ from discreet.reports import (
     worry,
 )
 from discreet.series import Horizon, Plan, horizon, plan
+from discreet.surveys import Survey, randomize
 from discreet.synthetic import Assessment, Search, Synthesis, assess, synthesize
 
 __version__: str
@@ -57,6 +58,7 @@ __all__ = [
     "Repeat",
     "Report",
     "Search",
+    "Survey",
     "Synthesis",
     "Worry",
     "__version__",
@@ -71,6 +73,7 @@ __all__ = [
     "horizon",
     "plan",
     "preview",
+    "randomize",
     "release",
     "report",
     "synthesize",

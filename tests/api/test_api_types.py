@@ -29,6 +29,7 @@ VERBS = {
     "ledger": ("discreet.Ledger.open('sqlite:///l.db')", "Ledger"),
     "plan": ("discreet.plan({'ratio': 3}, releases=12)", "Plan"),
     "preview": ("discreet.preview('s.yaml')", "Preview"),
+    "randomize": ("discreet.randomize(discreet.Survey.of('?', ['a', 'b'], epsilon=1), 'a')", "str"),
     "release": ("discreet.release('s.yaml')", "Release | Preview | Repeat"),
     "report": ("discreet.report('id')", "Report"),
     "release_report": ("discreet.Release.report", "def (self: Release, *, note:"),

@@ -135,6 +135,9 @@ def test_every_key_is_on_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch)
     run("assess", "patients.yaml", "--candidate", f"out/{drawn['release_id']}", "--absolute", "0.9")
     run("assess", "patients.yaml", "--epsilon", "1", "--candidates", "2", "--absolute", "0.9")
 
+    (folder / "survey.yaml").write_text("question: x\nanswers: [a, b]\nepsilon: 1\n")
+    run("randomize", "survey.yaml", "--answer", "a")
+
     def at_once(folder: Path, *, announce: Any, **_: Any) -> None:
         announce("http://127.0.0.1:1/?token=x")
 

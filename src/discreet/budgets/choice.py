@@ -24,6 +24,7 @@ from discreet.errors import DiscreetError, InputError, ToleranceError
 from discreet.frames import Tabular, columns_from, html_table
 from discreet.guarantees import Adjacency, ApproxDP, PureDP, finite_or_null
 from discreet.laws.geometric import Geometric
+from discreet.laws.randomized_response import RandomizedResponse
 from discreet.promises.keys import delta_in, promise_from
 from discreet.promises.promise import CONFIDENCE, EVERY_OUTPUT, Promise, PromiseLike, Surety
 from discreet.promises.tolerance import Groups, Tolerance
@@ -246,9 +247,13 @@ class Choice(Tabular):
 
     @cached_property
     def noise(self) -> dict[str, Any]:
-        """What the budget costs on one count: geometric noise."""
+        """What the budget costs: geometric noise on one count, or answers that are replaced."""
         if math.isinf(self.epsilon):
             return {"mechanism": "none", "sd": 0.0, "prob_exact": 1.0, "half_width_95": 0}
+        if self.guarantee.adjacency is Adjacency.LOCAL:
+            true = RandomizedResponse(self.epsilon).prob_true
+            name = "randomized-response"
+            return {"mechanism": name, "sd": None, "prob_exact": true, "half_width_95": None}
         law = Geometric(self.epsilon, self.sensitivity)
         return {
             "mechanism": "geometric",
@@ -346,7 +351,8 @@ class Choice(Tabular):
         )
         rows = [("promise", self.promise.sentence()), ("belief", allowed)]
         rows += [("proof", self.certificate.method)]
-        rows += [(say("budgets.row.noise"), f"{self.noise['sd']:.3g}")]
+        if self.noise["sd"] is not None:
+            rows += [(say("budgets.row.noise"), f"{self.noise['sd']:.3g}")]
         rows += [("warning", warning) for warning in self.warnings]
         return html_table(repr(self), rows + list(self.assumptions.to_dict().items()))
 

@@ -122,6 +122,7 @@ def _lines(choice: Choice, alternatives: dict[str, Any]) -> list[str]:
     who = f"p = {binding.p:.4g}, q = {binding.q:.4g}"
     if binding.name:
         who = f"{binding.name}: {who}"
+    noise = choice.noise
     rounded = "" if math.isinf(choice.epsilon) else "  (rounded down)"
     rows = [
         ["promised", choice.promise.sentence()],
@@ -133,11 +134,9 @@ def _lines(choice: Choice, alternatives: dict[str, Any]) -> list[str]:
         ["adjacency", guarantee.adjacency.value],
         ["binds", who if binding.attained else f"{who} (in the limit)"],
         ["proof", proof.method + ("" if proof.certified else " — NOT CERTIFIED")],
-        [
-            "noise",
-            say("cli.choose.noise", **choice.noise),
-        ],
     ]
+    local = guarantee.adjacency is Adjacency.LOCAL
+    rows.append(["noise", say("cli.choose.noise_local" if local else "cli.choose.noise", **noise)])
     for name, value in alternatives.items():
         if value is not None:
             central = guarantee.adjacency is Adjacency.ADD_REMOVE

@@ -1,0 +1,109 @@
+"""`discreet randomize`: a survey whose respondents randomize their own answers."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import Any
+
+from discreet.cli.flags import Json, described
+from discreet.cli.output import emit, table
+from discreet.errors import InputError
+from discreet.rounding import number
+from discreet.words import say
+
+__all__ = ["randomize"]
+
+
+@described("randomize")
+def randomize(
+    survey: str,
+    page: Path | None = None,
+    answer: str | None = None,
+    collected: Path | None = None,
+    interval: float = 0.95,
+    as_json: Json = False,
+) -> None:
+    """Design a survey for a promise, make its questionnaire, and estimate from what came back."""
+    from discreet.surveys import estimate, survey_in
+    from discreet.surveys import randomize as draw
+
+    asked, keys = survey_in(survey)
+    payload: dict[str, Any] = asked.to_dict() | {
+        "page": None,
+        "charged": None,
+        "report": None,
+        "estimate": None,
+    }
+    lines = [] if collected is not None else _design_lines(payload)
+    if page is not None:
+        payload["charged"] = _made(asked, keys, page)
+        payload["page"] = str(page.resolve())
+        lines += ["", say("cli.randomize.page", path=payload["page"])]
+        if payload["charged"] is not None:
+            lines.append(say("cli.randomize.charged", account=keys["account"]))
+    if answer is not None:
+        payload["report"] = draw(asked, answer)
+        lines += ["", say("cli.randomize.report", report=payload["report"])]
+    if collected is not None:
+        from discreet.reading import text_of
+
+        reports = text_of(collected, say("cli.randomize.reports")).splitlines()
+        found = estimate(asked, (line for line in reports if line.strip()), interval=interval)
+        payload["estimate"] = found.to_dict()
+        lines += _estimate_lines(payload["estimate"])
+    emit(payload, lines, as_json)
+
+
+def _made(asked: Any, keys: Any, page: Path) -> dict[str, Any] | None:
+    """Charge where there is an account, then write the questionnaire."""
+    from discreet.surveys import questionnaire
+
+    if page.exists():
+        raise InputError("surveys.page_exists", path=page.name)
+    given = [keys.get("ledger"), keys.get("account")]
+    if any(given) and not all(given):
+        raise InputError("surveys.needs_account")
+    html, entry = questionnaire(asked), None
+    if all(given):
+        from discreet.ledger import Ledger
+
+        entry = Ledger.open(given[0]).charge(
+            given[1],
+            asked.guarantee(),
+            purpose=asked.question,
+            who=getpass.getuser(),
+            promise=asked.promise,
+        )
+    page.write_text(html, encoding="utf-8")
+    return None if entry is None else entry.to_dict()
+
+
+def _design_lines(design: dict[str, Any]) -> list[str]:
+    rows = [
+        ["question", design["question"]],
+        ["epsilon", number(design["epsilon"], "up", 4)],
+        [say("cli.randomize.encoding"), say(f"cli.randomize.{design['encoding']}")],
+    ]
+    errors = [
+        [say("cli.randomize.respondents"), say("cli.randomize.off"), say("cli.randomize.exact")]
+    ]
+    errors += [
+        [f"{row['respondents']:,}", f"± {row['points']:.3g}", f"± {row['points_if_exact']:.3g}"]
+        for row in design["errors"]
+    ]
+    return [*table(rows), "", *design["statement"], "", say("cli.randomize.errors"), *table(errors)]
+
+
+def _estimate_lines(found: dict[str, Any]) -> list[str]:
+    said = {"respondents": found["respondents"], "unreadable": found["unreadable"]}
+    rows = [[say("cli.randomize.answer"), say("cli.randomize.share"), say("cli.randomize.between")]]
+    rows += [
+        [
+            row["answer"],
+            f"{100 * row['value']:.1f} %",
+            f"{100 * row['interval_low']:.1f} – {100 * row['interval_high']:.1f} %",
+        ]
+        for row in found["shares"]
+    ]
+    return [say("cli.randomize.estimated", **said), *table(rows)]

@@ -1,0 +1,233 @@
+"""One question, its answers, and how each respondent randomizes theirs before it leaves them.
+
+Two encodings, both with whole weights a and b, a/b ≤ e^ε, so that every probability is rational:
+
+- *response* (Warner 1965; Kairouz, Bonawitz and Ramage 2016): of k answers the true one is reported
+  with probability a/(a + (k−1)b), each other one with b/(a + (k−1)b);
+- *unary* (optimized unary encoding: Wang, Blocki, Li and Jha 2017): each answer is ticked or not.
+  The true one is ticked with probability ½, each other one with b/(a + b).
+
+Write π for the probability that the true answer is reported (or ticked) and λ for that of any other
+one. Then a report holds answer v with probability λ + (π−λ)f, f the share of v, and a share that is
+estimated from n reports has variance r(1−r)/(n(π−λ)²), r that probability. Both encodings are
+ε-DP for the answer: the ratio of the probabilities of a report under two answers is at most a/b.
+For unary encoding it is (½·a/(a+b))/(½·b/(a+b)) = a/b where the two ticks differ, and 1 otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from discreet.budgets import choose
+from discreet.errors import InputError
+from discreet.guarantees import Adjacency, PureDP
+from discreet.noise.rational import uniform
+from discreet.promises import Promise
+from discreet.promises.promise import PromiseLike, promised
+from discreet.reading import text_of, yaml_values
+from discreet.rounding import number
+from discreet.words import say
+
+__all__ = ["LARGEST_EPSILON", "SIZES", "Encoding", "Survey", "randomize", "survey_in"]
+
+Encoding: TypeAlias = Literal["response", "unary"]
+LARGEST_EPSILON = 14.0
+"""Beyond it fewer than one answer in a million is replaced."""
+SIZES = (100, 1_000, 10_000, 100_000)
+"""Numbers of respondents that the error is told for."""
+
+_MOST_ANSWERS = 1_000
+_TOTAL = 2**31
+_KEYS = {"question", "answers", "promise", "epsilon", "encoding", "account", "ledger"}
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A question that respondents answer with randomized answers.
+
+    >>> survey = Survey.of("Have you ever …?", ["yes", "no"], epsilon=1.0986)
+    >>> survey.encoding, round(float(survey.keep), 4)
+    ('response', 0.75)
+    """
+
+    question: str
+    answers: tuple[str, ...]
+    epsilon: float
+    encoding: Encoding
+    promise: Promise | None = None
+
+    @classmethod
+    def of(
+        cls,
+        question: str,
+        answers: list[str] | tuple[str, ...],
+        *,
+        promise: PromiseLike | None = None,
+        epsilon: float | None = None,
+        encoding: str = "auto",
+    ) -> Survey:
+        """Return the survey for a promise or an ε; `auto` takes the encoding with less error."""
+        kept = None
+        if promise is not None and epsilon is None:
+            kept = promised(promise, adjacency=Adjacency.LOCAL).settled(pure=True)
+            epsilon = choose(kept).epsilon
+        elif promise is not None or epsilon is None:
+            raise InputError("surveys.promise_or_epsilon")
+        if encoding not in ("auto", "response", "unary"):
+            raise InputError("surveys.encoding", encoding=encoding)
+        named: tuple[Encoding, ...] = ("response", "unary")
+        options = [
+            cls(question, tuple(answers), epsilon, one, kept)
+            for one in named
+            if encoding in ("auto", one)
+        ]
+        return min(options, key=lambda option: option.sd(1, 1 / len(option.answers)))
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.question, str) or not self.question.strip():
+            raise InputError("surveys.no_question")
+        texts = [isinstance(one, str) and bool(one.strip()) for one in self.answers]
+        if len(texts) < 2 or not all(texts) or len(set(self.answers)) < len(texts):
+            raise InputError("surveys.answers")
+        if len(texts) > _MOST_ANSWERS:
+            raise InputError("surveys.many_answers", answers=len(texts), most=_MOST_ANSWERS)
+        PureDP(self.epsilon)  # refuses what is no budget
+        if not 0 < self.epsilon <= LARGEST_EPSILON:
+            raise InputError("surveys.epsilon", epsilon=self.epsilon, most=LARGEST_EPSILON)
+
+    # ------------------------------------------------------------------ the law
+
+    @property
+    def weights(self) -> tuple[int, int]:
+        """The whole numbers a and b, with a/b at most e^ε; all of them stay below 2^31."""
+        others = len(self.answers) - 1 if self.encoding == "response" else 1
+        rise = math.exp(self.epsilon) * (1 - 2.0**-50)
+        b = int(_TOTAL / (rise + others))
+        return int(rise * b), b
+
+    @property
+    def keep(self) -> Fraction:
+        """π: how often the true answer is reported, or ticked."""
+        a, b = self.weights
+        if self.encoding == "unary":
+            return Fraction(1, 2)
+        return Fraction(a, a + (len(self.answers) - 1) * b)
+
+    @property
+    def other(self) -> Fraction:
+        """λ: how often any one of the other answers is reported, or ticked."""
+        a, b = self.weights
+        others = len(self.answers) - 1 if self.encoding == "response" else 1
+        return Fraction(b, a + others * b)
+
+    def guarantee(self) -> PureDP:
+        """ε-DP for each answer, before it leaves the person."""
+        return PureDP(self.epsilon, adjacency=Adjacency.LOCAL)
+
+    def sd(self, respondents: int, share: float) -> float:
+        """Return the standard deviation of an estimated share, sampling included."""
+        keep, other = float(self.keep), float(self.other)
+        reported = other + (keep - other) * share
+        return math.sqrt(reported * (1 - reported) / respondents) / (keep - other)
+
+    def errors(self, sizes: tuple[int, ...] = SIZES) -> list[dict[str, float]]:
+        """Return how far an estimated share is off, before anyone was asked.
+
+        Twice the standard deviation at the share where it is largest, in points of 100; beside it,
+        what a survey without randomizing has at a share of one half.
+        """
+        keep, other = float(self.keep), float(self.other)
+        worst = min(1.0, max(0.0, (0.5 - other) / (keep - other)))
+        return [
+            {
+                "respondents": size,
+                "points": min(100.0, 200 * self.sd(size, worst)),
+                "points_if_exact": min(100.0, 100 / math.sqrt(size)),
+            }
+            for size in sizes
+        ]
+
+    # ------------------------------------------------------------------ words
+
+    def explain(self) -> str:
+        """Say in plain words what happens to an answer."""
+        shares = {"keep": 100 * float(self.keep), "other": 100 * float(self.other)}
+        return say(f"surveys.explain.{self.encoding}", answers=len(self.answers), **shares)
+
+    def statement(self) -> tuple[str, ...]:
+        """Return what is promised to a respondent, whom they trust, and what is not protected."""
+        epsilon = number(self.epsilon, "up", 4)
+        kept = () if self.promise is None else (self.promise.sentence(),)
+        return (
+            *kept,
+            say("surveys.statement.budget", epsilon=epsilon),
+            self.explain(),
+            say("surveys.statement.trust"),
+            say("surveys.statement.once"),
+            say("surveys.statement.not_protected"),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything about the design, JSON-ready."""
+        a, b = self.weights
+        return {
+            "question": self.question,
+            "answers": list(self.answers),
+            "epsilon": self.epsilon,
+            "encoding": self.encoding,
+            "promise": None if self.promise is None else self.promise.to_dict(),
+            "keep": float(self.keep),
+            "other": float(self.other),
+            "weights": {"a": a, "b": b},
+            "errors": self.errors(),
+            "statement": list(self.statement()),
+        }
+
+    def __repr__(self) -> str:
+        return f"Survey({self.question!r}, ε = {self.epsilon:.4g}, {self.encoding})"
+
+
+def randomize(survey: Survey, answer: str) -> str:
+    """Return what a respondent with this answer reports; it runs where the answer is.
+
+    Under unary encoding a report has one digit for each answer, 1 where it is ticked.
+    """
+    if answer not in survey.answers:
+        raise InputError("surveys.not_an_answer", answers=", ".join(survey.answers[:10]))
+    a, b = survey.weights
+    true = survey.answers.index(answer)
+    if survey.encoding == "response":
+        others = [one for one in survey.answers if one != answer]
+        drawn = uniform(a + len(others) * b)
+        return answer if drawn < a else others[(drawn - a) // b]
+    ticks = (
+        uniform(2) < 1 if place == true else uniform(a + b) < b
+        for place in range(len(survey.answers))
+    )
+    return "".join("01"[ticked] for ticked in ticks)
+
+
+def survey_in(path: str | Path) -> tuple[Survey, Mapping[str, Any]]:
+    """Return the survey of a YAML file, and all of its keys."""
+    place = Path(path)
+    keys = yaml_values(text_of(place, say("surveys.the_file")), say("surveys.the_file"))
+    if not isinstance(keys, dict):
+        raise InputError("surveys.not_keys", path=place.name)
+    if unknown := sorted(str(key) for key in keys if key not in _KEYS):
+        raise InputError("surveys.unknown_key", key=unknown[0], known=", ".join(sorted(_KEYS)))
+    answers = keys.get("answers")
+    listed = answers if isinstance(answers, list) else []
+    written = {True: "yes", False: "no"}  # as YAML reads an unquoted yes or no
+    found = Survey.of(
+        keys.get("question", ""),
+        [written[one] if isinstance(one, bool) else str(one) for one in listed],
+        promise=keys.get("promise"),
+        epsilon=keys.get("epsilon"),
+        encoding=keys.get("encoding", "auto"),
+    )
+    return found, keys
