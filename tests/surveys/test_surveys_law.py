@@ -43,7 +43,7 @@ def law(survey: Survey, truth: int) -> dict[str, Fraction]:
     return found
 
 
-@settings(max_examples=examples(200))
+@settings(derandomize=True, deadline=None, max_examples=examples(200))
 @given(
     st.integers(2, 6),
     st.floats(1e-6, LARGEST_EPSILON),
@@ -77,7 +77,7 @@ def test_the_draws_follow_the_law(encoding: Encoding) -> None:
         assert abs(drawn[report] / size - float(chance)) <= limit
 
 
-@settings(max_examples=examples(60))
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(st.integers(2, 5), st.floats(0.1, 4), st.sampled_from(ENCODINGS), st.data())
 def test_estimates_are_unbiased(
     k: int, epsilon: float, encoding: Encoding, data: st.DataObject
