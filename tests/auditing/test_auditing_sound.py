@@ -47,6 +47,14 @@ SOUND: dict[str, dict[str, Any]] = {
             },
         ],
     },
+    "quantiles from a tree": {
+        "protect": PERSON,
+        "budget": {"epsilon": 0.5},
+        "statistics": [
+            {"quantiles": {"of": "cost", "at": [0.5, 0.9], "bounds": [0, 10], "resolution": 1}},
+            {"median": "cost", "bounds": [0, 10], "resolution": 5, **COUNTY},
+        ],
+    },
     "keys found by a threshold": {
         "protect": PERSON,
         "budget": {"epsilon": 0.5},

@@ -90,6 +90,10 @@ class DiscreteGaussian(OfSigma):
         last = m + math.ceil(_REACH * self.sigma) + 2
         return math.fsum(self._weight(n) for n in range(m, last)) / self.normaliser
 
+    def cumulant(self, t: float) -> float:
+        """A bound of log E e^{tN}: σ²t²/2 (Canonne, Kamath and Steinke 2020, Lemma 8)."""
+        return (self.sigma * t) ** 2 / 2
+
     def quantile(self, prob: float) -> int:
         """Smallest whole x with P(N ≤ x) ≥ prob."""
         prob = probability("prob", prob)

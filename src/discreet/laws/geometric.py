@@ -101,6 +101,15 @@ class Geometric(Noise):
         beyond = math.exp(-rate * (d + 1)) * (less * (d + 2 + s) + a) / (1 + a) ** 2
         return beyond, equal
 
+    def cumulant(self, t: float) -> float:
+        """log E e^{tN}, which is log((cosh ε/Δ − 1)/(cosh ε/Δ − cosh t)); infinite from ε/Δ on."""
+        rate, t = self.epsilon / self.sensitivity, abs(t)
+        if t >= rate:
+            return math.inf
+        # 2 sinh²(r/2) above, 2 sinh((r+t)/2) sinh((r−t)/2) below; sinh(x) = e^x (1 − e^{−2x})/2.
+        below = math.log(-math.expm1(-(rate + t))) + math.log(-math.expm1(-(rate - t)))
+        return 2 * math.log(-math.expm1(-rate)) - below
+
     def quantile(self, prob: float) -> int:
         """Smallest whole x with P(N ≤ x) ≥ prob."""
         prob = probability("prob", prob)

@@ -166,9 +166,8 @@ def _drawn(
     if part.form == "numbers":
         numbers = planned.statistic.numbers(part.name, measured)
         values = with_noise(call, numbers, drawing)
-        return Drawn(
-            planned, call, cells, numbers, Noisy(values, call.half_width(confidence), call.sd)
-        )
+        noisy = Noisy(values, call.half_width(confidence), call.sd, call.law)
+        return Drawn(planned, call, cells, numbers, noisy)
     chosen = []
     scores = planned.statistic.scores(part.name, measured)
     law = "exponential" if call.mechanism == "exponential" else "permute-and-flip"

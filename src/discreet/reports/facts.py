@@ -22,6 +22,7 @@ from discreet.errors import DiscreetError, GuaranteeError
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.ledger.promises import Made, made_promises
 from discreet.promises import Promise, Unit
+from discreet.releases.statistics import KINDS, kind_of
 from discreet.reports import verifier
 from discreet.reports.sentences import (
     AUDIENCES,
@@ -265,10 +266,17 @@ def _kind(stored: Stored) -> str:
 
 def _column_of(entry: Mapping[str, Any]) -> str | None:
     """The column that a statistic measures."""
-    for kind in ("sum", "mean", "variance", "quantile", "histogram", "randomized"):
-        if kind in entry:
-            return str(entry[kind])
-    return str(entry["of"]) if "of" in entry else None
+    kind = kind_of(dict(entry))
+    if kind is not None and "column" in KINDS[kind].model_fields[kind].metadata:
+        return str(entry[kind])
+    own = _own_keys(entry)
+    return str(own["of"]) if "of" in own else None
+
+
+def _own_keys(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The keys of a statistic's entry, with those in a mapping under its kind."""
+    within = entry.get(kind_of(dict(entry)) or "")
+    return {**entry, **within} if isinstance(within, Mapping) else entry
 
 
 def _domain(stored: Stored) -> str:
@@ -318,6 +326,7 @@ def _bases_of(
             where = "file" if isinstance(keys.get(column), str) else "listed"
             yield {"what": what, "basis": say(f"statements.bases.{where}"), "kind": "public"}
     column, declared = _column_of(entry) or name, say("statements.bases.declared")
+    entry = _own_keys(entry)
     if "bounds" in entry:
         what = say("statements.bases.bounds", column=column)
         yield {"what": what, "basis": declared, "kind": "public"}

@@ -6,7 +6,7 @@ statistic from outside registers in the same way (`docs/extending.md`).
 
 from __future__ import annotations
 
-from discreet.releases.statistics.base import KINDS, Statistic, register
+from discreet.releases.statistics.base import KINDS, Statistic, kind_of, register
 
 # In the order in which they are offered.
 # isort: off
@@ -14,6 +14,7 @@ from discreet.releases.statistics.count import Count
 from discreet.releases.statistics.sum import Sum
 from discreet.releases.statistics.moments import Mean, Variance
 from discreet.releases.statistics.quantile import Quantile
+from discreet.releases.statistics.quantiles import Median, Quantiles
 from discreet.releases.statistics.histogram import Histogram
 from discreet.releases.statistics.best import Best
 from discreet.releases.statistics.randomized import Randomized
@@ -25,10 +26,13 @@ __all__ = [
     "Count",
     "Histogram",
     "Mean",
+    "Median",
     "Quantile",
+    "Quantiles",
     "Randomized",
     "Statistic",
     "Sum",
     "Variance",
+    "kind_of",
     "register",
 ]

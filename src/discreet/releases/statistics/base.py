@@ -66,6 +66,8 @@ __all__ = [
     "default_name",
     "kind_of",
     "labelled",
+    "multiples",
+    "ordered",
     "plain_rows",
     "register",
 ]
@@ -122,11 +124,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Noisy:
-    """What one mechanism call gave: its numbers, cell by cell, and how far they may be off."""
+    """What one mechanism call gave: its numbers, cell by cell, and how far they may be off.
+
+    `law` is the law of the noise on numbers; a choice has none.
+    """
 
     values: Sequence[int]
     half_width: int
     sd: float
+    law: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +239,11 @@ class Statistic(Closed):
     def tables(self) -> tuple[Statistic, ...]:
         """Return the statistics that are measured for it, each with a name: itself."""
         return (self,)
+
+    @property
+    def subject(self) -> str:
+        """What it is of, mostly a column: the default name has it."""
+        return str(getattr(self, self.kind))
 
     @property
     def grouped_by(self) -> tuple[str, ...]:
@@ -440,29 +451,38 @@ class Bounded(Grouped):
     @field_validator("bounds")
     @classmethod
     def _ordered(cls, bounds: tuple[float, float]) -> tuple[float, float]:
-        if not bounds[0] < bounds[1]:
-            raise SpecError("releases.spec.bounds_order", low=bounds[0], high=bounds[1])
-        return bounds
+        return ordered(bounds)
 
     @cached_property
     def number(self) -> Number:
         """The column in whole multiples of the resolution; what overflows is refused."""
-        step = decimal(self.resolution)
-        low = math.ceil(decimal(self.bounds[0]) / step)
-        high = math.floor(decimal(self.bounds[1]) / step)
-        said = {"statistic": self.name, "resolution": self.resolution}
-        if low > high:
-            raise SpecError(
-                "releases.statistics.no_multiple", low=self.bounds[0], high=self.bounds[1], **said
-            )
-        if max(abs(low), abs(high)) >= _LARGEST:
-            raise SpecError("releases.statistics.too_fine", **said)
-        found = Number(getattr(self, self.kind), low, high, step)
+        found = multiples(self.subject, self.bounds, self.resolution, self.name)
         self.check_multiples(found)
         return found
 
     def check_multiples(self, number: Number) -> None:
         """Refuse more multiples of the resolution than the statistic can take."""
+
+
+def ordered(bounds: tuple[float, float]) -> tuple[float, float]:
+    """Return bounds; refuse a lower one that is not below the upper."""
+    if not bounds[0] < bounds[1]:
+        raise SpecError("releases.spec.bounds_order", low=bounds[0], high=bounds[1])
+    return bounds
+
+
+def multiples(
+    column: str, bounds: tuple[float, float], resolution: float, statistic: str | None
+) -> Number:
+    """Return a column in whole multiples of a resolution; refuse what holds none, or overflows."""
+    step = decimal(resolution)
+    low, high = math.ceil(decimal(bounds[0]) / step), math.floor(decimal(bounds[1]) / step)
+    said = {"statistic": statistic, "resolution": resolution}
+    if low > high:
+        raise SpecError("releases.statistics.no_multiple", low=bounds[0], high=bounds[1], **said)
+    if max(abs(low), abs(high)) >= _LARGEST:
+        raise SpecError("releases.statistics.too_fine", **said)
+    return Number(column, low, high, step)
 
 
 def decimal(value: float) -> Fraction:
@@ -525,7 +545,7 @@ def kind_of(entry: object) -> str | None:
 
 def default_name(entry: Statistic, position: int) -> str:
     """Return the name of a statistic that has none: kind, column, position."""
-    return f"{entry.kind}_{getattr(entry, entry.kind)}_{position}"
+    return f"{entry.kind}_{entry.subject}_{position}"
 
 
 def _read(entry: object) -> Statistic:

@@ -23,9 +23,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from pydantic import field_validator
+from pydantic import BeforeValidator
 
 from discreet.errors import SpecError
 from discreet.guarantees import Adjacency
@@ -49,10 +49,22 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
 
-__all__ = ["MOST_CANDIDATES", "Quantile"]
+__all__ = ["MOST_CANDIDATES", "Quantile", "Share"]
 
 MOST_CANDIDATES = 10_001
 """The most values that one is chosen among."""
+
+
+def _share(at: object) -> object:
+    if at in ("min", "max", 0, 1):
+        raise SpecError("releases.spec.quantile_extreme", at=at)
+    if isinstance(at, (int, float)) and not 0 < at < 1:
+        raise SpecError("releases.spec.quantile_share", at=at)
+    return at
+
+
+Share: TypeAlias = Annotated[float, BeforeValidator(_share)]
+"""A share of the rows, strictly between 0 and 1."""
 
 
 @register("quantile")
@@ -60,14 +72,7 @@ class Quantile(Bounded):
     """A value that about a share `at` of the rows lie below; chosen among the multiples."""
 
     quantile: ColumnName
-    at: float
-
-    @field_validator("at", mode="before")
-    @classmethod
-    def _inside(cls, at: object) -> object:
-        if at in ("min", "max") or (isinstance(at, (int, float)) and not 0 < at < 1):
-            raise SpecError("releases.spec.quantile_extreme", at=at)
-        return at
+    at: Share
 
     @property
     def share(self) -> Fraction:
