@@ -17,6 +17,7 @@ from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import (
     Bins,
     Counting,
+    Cutting,
     Engine,
     KeySet,
     Labels,
@@ -341,3 +342,21 @@ def test_names_of_columns_may_be_anything(opened: Opened) -> None:
         cells = KeySet((column,), (("x",), ("y",)))
         found = engine.measure(Query((unit,), cells, _bounds(1), (Counting("n"),)))
         assert found["n"] == [1, 1]
+
+
+def test_units_that_are_cut_are_counted_alike(opened: Opened, visits: pa.Table) -> None:
+    cells = KeySet(("county",), (("north",), ("south",)))
+    asked = (Cutting("rows"), Cutting("groups", None, repeats=False), Cutting("cost", COST))
+    engine = opened(visits)
+    # Only a has two rows there; 250 of a and −3 of b lie outside, and no row of c is in a cell.
+    assert engine.measure(Query(("person",), cells, _bounds(1), asked)) == {
+        "rows": [1],
+        "groups": [1],
+        "cost": [2],
+    }
+    assert engine.measure(Query((), cells, ONE, asked[2:])) == {"cost": [2]}
+    assert engine.measure(Query(("person",), None, _bounds(2), asked)) == {
+        "rows": [0],
+        "groups": [0],
+        "cost": [2],
+    }

@@ -152,7 +152,8 @@ def cells(plan: Plan, shapes: Mapping[str, set[Any]]) -> Check:
     if any(planned.found_by is not None for planned in plan.statistics):
         return _check("cells", True, "found_keys")
     wanted = sum(
-        len(planned.cells) if planned.cells is not None else 1 for planned in plan.statistics
+        1 if (found := planned.shown(planned.cells)) is None else len(found)
+        for planned in plan.statistics
     )
     short = [name for name, shape in shapes.items() for rows, *_ in shape if len(rows) < wanted]
     if short:

@@ -12,7 +12,7 @@ from discreet.cli.flags import Json, described
 from discreet.cli.output import amounts, beside, emit, progress, table
 from discreet.errors import InputError
 from discreet.rounding import number
-from discreet.statements.presenter import accuracy_lines
+from discreet.statements.presenter import accuracy_lines, cut_lines
 from discreet.words import catalogue, say
 
 __all__ = ["TEMPLATE", "init", "release"]
@@ -138,7 +138,7 @@ def _preview_lines(said: dict[str, Any]) -> list[str]:
         say("cli.release.would_spend", spent=spent, left=left),
         *_call_lines(said),
         "Accuracy:",
-        *(f"  {line}" for line in accuracy_lines(said)),
+        *(f"  {line}" for line in (*accuracy_lines(said), *cut_lines(said["cut"]))),
         f"Mechanism: {said['mechanism']}",
         # Why it would be refused is the message of the exit code, on standard error.
         *(note for note in said["notes"] if refused is None or refused not in note),
@@ -150,7 +150,7 @@ def _release_lines(said: dict[str, Any]) -> list[str]:
     return [
         say("cli.release.made", release_id=said["release_id"]),
         say("cli.release.spent", spent=spent, left=left),
-        *(f"  {line}" for line in accuracy_lines(said)),
+        *(f"  {line}" for line in (*accuracy_lines(said), *cut_lines(said["cut"]))),
         f"Ledger head: {said['head']}",
         *(f"  {path}" for path in said["files"]),
     ]

@@ -133,7 +133,10 @@ def _answered(
 ) -> list[Result]:
     """Answer the statistics of one pass."""
     if cells is not None and not len(cells):
-        return [Result(p.name, cells, p.statistic.extra, []) for p in group]
+        return [
+            Result(p.name, p.shown(cells), p.statistic.extra, [[]] if p.statistic.overall else [])
+            for p in group
+        ]
     tell("releases.progress.measuring", 0, 1)
     measured = engine.measure(query_of(plan, group, cells))
     tell("releases.progress.measuring", 1, 1)
@@ -144,12 +147,12 @@ def _answered(
         for name, call in plan.calls(planned.name).items():
             if name == KEYS:
                 continue
-            drawn = _drawn(planned, call, cells, measured, confidence, tell)
+            drawn = _drawn(planned, call, planned.shown(cells), measured, confidence, tell)
             if observe is not None:
                 observe(drawn)
             noisy[name] = drawn.noisy
         rows = planned.statistic.rows(noisy, plan.spec.interval)
-        results.append(Result(planned.name, cells, planned.statistic.extra, rows))
+        results.append(Result(planned.name, planned.shown(cells), planned.statistic.extra, rows))
     return results
 
 

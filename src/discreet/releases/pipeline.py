@@ -85,6 +85,7 @@ class Preview(Tabular):
             "files": [],
             "statement": None,
             **self.plan.to_dict(),
+            "cut": self.plan.cut(),
             "notes": list(self.notes),
             "refused": None
             if refused is None
@@ -122,6 +123,7 @@ class Release(Tabular):
             "statement": str(self.statement),
             "head": self.head,
             **self.plan.to_dict(),
+            "cut": self.plan.cut(self.table),
         }
 
     def __repr__(self) -> str:
@@ -258,6 +260,7 @@ def _stored(plan: Plan, paid: Paid, table: Table) -> dict[str, Any]:
         "made_with": facts["made_with"] | {"opendp": version("opendp")},
         "interval": spec.interval,
         "plan": plan.to_dict(),
+        "cut": plan.cut(table),
         "gaussian_mu": _mu(plan),
         "explanations": {p.name: p.statistic.explain() for p in plan.statistics},
         "table": table.to_dict(),

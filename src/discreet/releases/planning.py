@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.errors import DataError, SpecError
@@ -25,7 +25,8 @@ from discreet.releases.spec import Spec
 from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import Part, decimal
 from discreet.releases.statistics.base import Threshold as KeyPrice
-from discreet.releases.tables import RESERVED
+from discreet.releases.statistics.cut import CutUnits, questions
+from discreet.releases.tables import RESERVED, Table
 
 __all__ = ["KEYS", "Plan", "Planned", "plan_of"]
 
@@ -50,6 +51,10 @@ class Planned:
     def name(self) -> str:
         """Its name in the table."""
         return str(self.statistic.name)
+
+    def shown(self, cells: KeySet | None) -> KeySet | None:
+        """The cells that it has rows for, of those of its pass."""
+        return None if self.statistic.overall else cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +100,24 @@ class Plan:
         calls = {n: c for n, c in self.calls(planned.name).items() if n != KEYS}
         said: dict[str, Any] = {"statistic": planned.name, "interval": self.spec.interval}
         chosen = any(call.asked.part.form == "choice" for call in calls.values())
-        if planned.cells is not None and not chosen:
-            said["cells"] = len(planned.cells)
+        cells = planned.shown(planned.cells)
+        if cells is not None and not chosen:
+            said["cells"] = len(cells)
         return said | planned.statistic.accuracy(calls, self.spec.interval)
+
+    def cut(self, table: Table | None = None) -> list[dict[str, Any]] | None:
+        """Return how many units are cut, by the table; before it, which questions are asked.
+
+        None where the spec does not pay for it, and something may be cut.
+        """
+        if self.spec.cut is None:
+            units = bool(self.spec.protect.column)
+            return None if any(questions(self.statistics, units=units)) else []
+        rows: dict[str, dict[str, str | None]] = {}
+        if table is not None:
+            rows = {str(row[0]): dict(zip(table.columns, row, strict=True)) for row in table.rows()}
+        asked = (p.statistic for p in self.statistics if isinstance(p.statistic, CutUnits))
+        return [one.told(rows.get(str(one.name), {}), self.spec.cut) for one in asked]
 
     def to_dict(self) -> dict[str, Any]:
         """Return cost, sensitivities and accuracy as JSON-ready values."""
@@ -194,6 +214,16 @@ def _planned(spec: Spec) -> tuple[tuple[Planned, ...], list[Asked]]:
             weight = decimal(statistic.weight or 1.0) / len(parts)
             asked += [Asked(name, part, weight, statistic.within) for part in parts]
             statistics.append(Planned(entry, statistic, contribution, by, cells, found_by))
+    if spec.cut is not None:
+        found = list(questions(statistics, units=bool(spec.protect.column)))
+        if not found:
+            raise SpecError("releases.cut.nothing")
+        weight = decimal(spec.cut.weight) / len(found)
+        for one, question in found:
+            statistics.append(replace(one, entry=question, statistic=question))
+            asked += [
+                Asked(str(question.name), p, weight) for p in question.parts(one.contribution)
+            ]
     return tuple(statistics), asked
 
 

@@ -31,6 +31,7 @@ from discreet.releases.contributions import Contribution
 from discreet.releases.models import Closed, NamesOrOne, as_tuple, only_drop, refusal
 from discreet.releases.statistics import KINDS, Statistic
 from discreet.releases.statistics.base import Registered, default_name
+from discreet.releases.statistics.cut import Cut
 from discreet.words import say
 
 __all__ = [
@@ -249,6 +250,9 @@ class Spec(InFolder):
     mechanism: Literal["auto", "geometric", "gaussian"] = "auto"
     nulls: Annotated[Literal["drop"], BeforeValidator(only_drop)] = "drop"
     interval: float = Field(default=0.95, gt=0, lt=1)
+    cut: Cut | None = Field(
+        default=None, description="Pay for the number of units that limits and bounds cut."
+    )
     ledger: str = Field(min_length=1)
     output: str = Field(min_length=1)
     sensitive: str | None = Field(default=None, description="The set S of the papers, in words.")

@@ -9,6 +9,7 @@ from typing import Any
 from discreet.guarantees import amount
 from discreet.rounding import number
 from discreet.statements import gaussian_lines, learned_lines, promise_lines
+from discreet.statements.presenter import cut_lines
 from discreet.statements.tables import flat
 from discreet.words import say
 
@@ -54,6 +55,7 @@ def statement(said: Mapping[str, Any]) -> str:
         "",
         *gaussian_lines(said.get("gaussian_mu")),
         _say("intervals", interval=said["interval"]),
+        *(f"- {flat(line)}" for line in cut_lines(said["cut"])),
         "",
         _say("unprotected"),
         "",

@@ -23,6 +23,7 @@ from discreet.guarantees import Adjacency, Guarantee
 from discreet.ledger.promises import Made, made_promises
 from discreet.promises import Promise, Unit
 from discreet.releases.statistics import KINDS, kind_of
+from discreet.releases.statistics.base import default_name
 from discreet.reports import verifier
 from discreet.reports.sentences import (
     AUDIENCES,
@@ -37,6 +38,7 @@ from discreet.reports.sentences import (
 from discreet.reports.stored import Stored
 from discreet.rounding import decimal_down
 from discreet.statements import Learned, learned
+from discreet.statements.presenter import cut_line
 from discreet.statements.tables import amount_text, limit_text
 from discreet.words import say
 
@@ -305,11 +307,18 @@ def _bases(stored: Stored) -> Iterator[dict[str, str]]:
         if call.get("threshold") is not None
     }
     seen = set()
-    for entry, name in zip(spec["statistics"], stored.said["explanations"], strict=True):
-        for fact in _bases_of(entry, name, thresholds):
+    for position, entry in enumerate(spec["statistics"], start=1):
+        for fact in _bases_of(entry, _name_of(entry, position), thresholds):
             if fact["what"] not in seen:
                 seen.add(fact["what"])
                 yield fact
+
+
+def _name_of(entry: Mapping[str, Any], position: int) -> str:
+    """The name of a statistic in the table, as the spec gives it or by default."""
+    if entry.get("name"):
+        return str(entry["name"])
+    return default_name(KINDS[str(kind_of(dict(entry)))].model_validate(dict(entry)), position)
 
 
 def _bases_of(
@@ -361,18 +370,23 @@ def _biases(stored: Stored) -> Iterator[dict[str, Any]]:
     if stored.synthetic:
         yield {"kind": "blur", "text": say("statements.bias.blur"), "size": None}
     if stored.said["unit"]["unit"] != "record":
-        yield {"kind": "bounding", "text": say("statements.bias.bounding"), "size": None}
+        yield _sized("bounding", say("statements.bias.bounding"), stored, "rows")
     for entry in spec.get("statistics", ()):
         if "bounds" in entry:
             low, high = (f"{float(end):g}" for end in entry["bounds"])
-            text = say(
-                "statements.bias.clipping", column=_column_of(entry) or "", low=low, high=high
-            )
-            yield {"kind": "clipping", "text": text, "size": None}
+            column = _column_of(entry) or ""
+            text = say("statements.bias.clipping", column=column, low=low, high=high)
+            yield _sized("clipping", text, stored, column)
         if "discover" in entry.get("keys", {}):
             yield {"kind": "suppression", "text": say("statements.bias.suppression"), "size": None}
     if spec.get("nulls", "drop") == "drop":
         yield {"kind": "nulls", "text": say("statements.bias.nulls"), "size": None}
+
+
+def _sized(kind: str, text: str, stored: Stored, about: str) -> dict[str, Any]:
+    """Return a bias with how many units it concerns, where that was paid for."""
+    size = [row for row in stored.said.get("cut") or () if row["about"] == about]
+    return {"kind": kind, "text": " ".join([text, *map(cut_line, size)]), "size": size or None}
 
 
 def release_text(

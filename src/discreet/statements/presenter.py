@@ -26,6 +26,8 @@ __all__ = [
     "bound_text",
     "budget_text",
     "chance_text",
+    "cut_line",
+    "cut_lines",
     "learned_facts",
     "limit_text",
     "promise_line",
@@ -135,6 +137,24 @@ def assumption_rows(assumptions: Mapping[str, str]) -> list[list[str]]:
 def accuracy_lines(said: Mapping[str, Any]) -> list[str]:
     """Return how accurate each statistic of a plan will be, a line for each."""
     return [_accuracy(row) for row in said["accuracy"]]
+
+
+def cut_lines(cut: Sequence[Mapping[str, Any]] | None) -> list[str]:
+    """Return what intervals leave out, and how many units that concerns where it was paid for."""
+    if cut is None:
+        return [say("presenter.cut.noise_alone"), say("presenter.cut.unpaid")]
+    return [say("presenter.cut.noise_alone"), *map(cut_line, cut)] if cut else []
+
+
+def cut_line(row: Mapping[str, Any]) -> str:
+    """Return one answer of what was cut, in a line."""
+    if row["units"] is None:
+        return say("presenter.cut.asked", name=row["name"], text=row["text"])
+    ends = {"low": max(row["interval_low"], 0), "high": max(row["interval_high"], 0)}
+    line = say("presenter.cut.found", units=max(row["units"], 0), text=row["text"], **ends)
+    if row["at_most"] is None:
+        return line
+    return f"{line} {say('presenter.cut.at_most', most=row['at_most'])}"
 
 
 def _accuracy(row: Mapping[str, Any]) -> str:

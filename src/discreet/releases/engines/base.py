@@ -2,7 +2,8 @@
 
 A `Query` names the unit, the public cells, the bounds of contribution and what to measure; an
 `Engine` answers with one list of whole numbers a measure, one number a cell (a list a cell for
-`Tally`), zeros included. Nothing else leaves it: no row, no unit, no key that was not asked for.
+`Tally`, one number for `Cutting`), zeros included. Nothing else leaves it: no row, no unit, no key
+that was not asked for.
 
 A `Field` turns a column into a whole number from 0 to size−1, or nothing:
 - `Number`: clipped to [low, high]·resolution and rounded; text that is no number, NaN and null are
@@ -26,6 +27,7 @@ __all__ = [
     "Bins",
     "Column",
     "Counting",
+    "Cutting",
     "Engine",
     "Field",
     "Found",
@@ -176,7 +178,21 @@ class Tally:
     field: Field
 
 
-Measure: TypeAlias = Counting | Summing | Tally
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """How many units the query cuts, over all cells: one number.
+
+    Without a field, the units of which a row is left out; with `repeats` off, a second row in the
+    same group is no loss. With a field, the units with a number outside it, in a row that could
+    count.
+    """
+
+    name: str
+    field: Number | None = None
+    repeats: bool = True
+
+
+Measure: TypeAlias = Counting | Summing | Tally | Cutting
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,11 @@ from discreet.releases.engines.base import (
     Bins,
     Column,
     Counting,
+    Cutting,
     Field,
     KeySet,
     Labels,
+    Number,
     Query,
     Steps,
     Summing,
@@ -56,6 +58,7 @@ __all__ = [
     "Reading",
     "columns_of",
     "comparable",
+    "cut_units",
     "fields_of",
     "grouped_first",
     "joinable",
@@ -287,8 +290,9 @@ def fields_of(query: Query) -> list[Field]:
     """Return the fields that a query needs, each once."""
     fields: list[Field] = []
     for measure in query.measures:
-        if measure.field is not None and measure.field not in fields:
-            fields.append(measure.field)
+        asked = None if isinstance(measure, Cutting) else measure.field
+        if asked is not None and asked not in fields:
+            fields.append(asked)
     return fields
 
 
@@ -309,6 +313,13 @@ def _rows(
     }
     if unit:
         wanted[PRIORITY] = _priority(rows, query, reading)
+    return _in_cells(rows, wanted, query, reading, keys)
+
+
+def _in_cells(
+    rows: Table, wanted: Mapping[str, Value], query: Query, reading: Reading, keys: Table | None
+) -> Table:
+    """Return the rows that lie in a cell, with its number and the wanted columns."""
     if query.cells is None or keys is None:
         return rows.select(**{GROUP: ibis.literal(0, "int64")}, **wanted)
     by = query.cells.columns
@@ -428,6 +439,43 @@ def measured(kept: Table, query: Query, reading: Reading) -> Table:
     """Return one row a cell, with the counts and sums."""
     columns = [kept[_field_column(i)] for i in range(len(fields_of(query)))]
     return kept.group_by(**{CODE: kept[GROUP]}).agg(**_aggregates(kept, query, columns, reading))
+
+
+def cut_units(
+    source: Table, query: Query, reading: Reading, keys: Table | None, asked: Sequence[Cutting]
+) -> Table:
+    """Return one row: for each question, how many units are cut.
+
+    A unit keeps all of its rows if and only if it has at most R of them, in at most G groups, with
+    at most c in each. A row is asked for its own numbers, whether or not the bounding keeps it.
+    """
+    rows = with_unit(source, query.unit)
+    outside = {m.name: _outside(rows, m.field, reading) for m in asked if m.field is not None}
+    units = {_unit_column(i): rows[name] for i, name in enumerate(query.unit)}
+    rows = _in_cells(rows, units | outside, query, reading, keys)
+    if not query.unit:
+        return rows.agg(**{name: ibis.coalesce(rows[name].sum(), 0) for name in outside})
+    within = rows.group_by([*units, GROUP])
+    groups = within.agg(_n=rows.count(), **{name: rows[name].max() for name in outside})
+    own = groups.group_by(list(units)).agg(
+        _rows=groups["_n"].sum(),
+        _groups=groups.count(),
+        _most=groups["_n"].max(),
+        **{name: groups[name].max() for name in outside},
+    )
+    bounds = query.contribution
+    wide = own["_groups"] > bounds.groups
+    deep = (own["_rows"] > bounds.rows) | (own["_most"] > bounds.rows_per_group)
+    lost = {m.name: _one(wide | deep if m.repeats else wide) for m in asked if m.field is None}
+    cut = {m.name: lost[m.name] if m.field is None else own[m.name] for m in asked}
+    return own.agg(**{name: ibis.coalesce(value.sum(), 0) for name, value in cut.items()})
+
+
+def _outside(table: Table, field: Number, reading: Reading) -> Value:
+    """Return 1 where a number lies outside a field, else 0."""
+    x, there = _number(table, field.column, reading)
+    low, high = float(field.low * field.resolution), float(field.high * field.resolution)
+    return _one(there & ((x < low) | (x > high)))
 
 
 def tallied(kept: Table, query: Query, tally: Tally) -> Table:

@@ -21,6 +21,7 @@ from discreet.releases.engines import expressions
 from discreet.releases.engines.base import (
     Column,
     Counting,
+    Cutting,
     Found,
     KeySet,
     Query,
@@ -114,13 +115,15 @@ class SQLEngine(ABC):
         keys = None if query.cells is None else self._key_table(query.cells)
         sums = [m.name for m in query.measures if isinstance(m, (Counting, Summing))]
         tallies = [m for m in query.measures if isinstance(m, Tally)]
-        answers: dict[str, list[int] | list[list[int]]] = {}
+        answers = self._cut(query, keys)
+        if not sums and not tallies:
+            return answers
         if not tallies:
             if not query.unit:
-                return self._whole(self._source, query, keys, sums, cells)
+                return answers | self._whole(self._source, query, keys, sums, cells)
             quick = self._quicker(query, keys, sums, cells)
             if quick is not None:
-                return quick
+                return answers | quick
         kept = self._kept_rows(query, keys)
         if len(tallies) + bool(sums) > 1:
             kept = self._stored(kept)
@@ -135,6 +138,15 @@ class SQLEngine(ABC):
                 counts[code][place] = int(count)
             answers[tally.name] = counts
         return answers
+
+    def _cut(self, query: Query, keys: Table) -> dict[str, list[int] | list[list[int]]]:
+        """Count the units that are cut, for each question of that kind."""
+        asked = [m for m in query.measures if isinstance(m, Cutting)]
+        if not asked:
+            return {}
+        counts = expressions.cut_units(self._source, query, self._reading, keys, asked)
+        found = self._answer(counts, say("engines.doing.cut"))
+        return {m.name: [int(found[m.name][0])] for m in asked}
 
     def _kept_rows(self, query: Query, keys: Table) -> Table:
         return expressions.kept_rows(

@@ -224,6 +224,8 @@ class Statistic(Closed):
     """A statistic of rows that has one cell, and adds no column to the table."""
 
     kind: ClassVar[str]
+    overall: ClassVar[bool] = False
+    """Whether it has one number for all cells of its pass."""
     name: str | None = Field(default=None, min_length=1, max_length=100)
     weight: float | None = Field(default=None, gt=0)
     within: Within | None = None
@@ -264,6 +266,14 @@ class Statistic(Closed):
     def counts_units(self) -> bool:
         """Whether one row a unit and group is enough."""
         return False
+
+    @property
+    def adds(self) -> tuple[Fraction, Fraction] | None:
+        """The least and the most that a row adds to a value, if values add up over rows.
+
+        Then a row of the table is one noisy number, with nothing done to it.
+        """
+        return None
 
     @property
     def extra(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Literal
 
 from discreet.releases.contributions import Contribution
@@ -31,6 +32,11 @@ class Count(Grouped):
     def counts_units(self) -> bool:
         """Whether one row a unit and group is enough."""
         return self.count == "units"
+
+    @property
+    def adds(self) -> tuple[Fraction, Fraction]:
+        """Every row adds one."""
+        return Fraction(1), Fraction(1)
 
     def measures(self) -> tuple[Measure, ...]:
         """The rows kept."""

@@ -6,6 +6,7 @@ A row has one value, so counting each value is as sensitive as one count.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated
 
@@ -102,6 +103,11 @@ class Histogram(Tallied):
             f"[{low:.15g}, {high:.15g}{']' if place == last else ')'}"
             for place, (low, high) in enumerate(pairwise(self.edges))
         ]
+
+    @property
+    def adds(self) -> tuple[Fraction, Fraction]:
+        """A row adds one to its bin."""
+        return Fraction(0), Fraction(1)
 
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """A row a bin."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Measure, Summing
@@ -26,6 +27,12 @@ class Sum(Bounded):
     """The sum of a column, clipped and in whole multiples of its resolution."""
 
     sum: ColumnName
+
+    @property
+    def adds(self) -> tuple[Fraction, Fraction]:
+        """A row adds a multiple of the resolution within the bounds."""
+        step = self.number.resolution
+        return self.number.low * step, self.number.high * step
 
     def measures(self) -> tuple[Measure, ...]:
         """The sum of the rows kept."""
