@@ -12,7 +12,7 @@ __version__ = "0.2.0"
 
 _ROOMS = {
     "auditing": ("Attack", "Audit", "attack", "audit"),
-    "beliefs": ("Belief", "Beliefs", "Prior", "explain"),
+    "beliefs": ("Belief", "Beliefs", "Joining", "Prior", "explain", "join"),
     "budgets": ("Choice", "Costs", "choose", "cost"),
     "composition": ("Composition", "compose"),
     "errors": ("DiscreetError",),

@@ -1,7 +1,7 @@
 """What editors and type checkers see of the package; at run time `__init__.py` loads it lazily."""
 
 from discreet.auditing import Attack, Audit, attack, audit
-from discreet.beliefs import Belief, Beliefs, Prior, explain
+from discreet.beliefs import Belief, Beliefs, Joining, Prior, explain, join
 from discreet.budgets import Choice, Costs, choose, cost
 from discreet.composition import Composition, compose
 from discreet.errors import DiscreetError
@@ -46,6 +46,7 @@ __all__ = [
     "Deployments",
     "DiscreetError",
     "Horizon",
+    "Joining",
     "Ledger",
     "Plan",
     "Preview",
@@ -71,6 +72,7 @@ __all__ = [
     "deployments",
     "explain",
     "horizon",
+    "join",
     "plan",
     "preview",
     "randomize",

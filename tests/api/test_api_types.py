@@ -26,6 +26,7 @@ VERBS = {
     "explain": ("discreet.explain(discreet.PureDP(1), 0.1)", "Belief"),
     "explain_many": ("discreet.explain(discreet.PureDP(1), [0.1, 0.2])", "Beliefs"),
     "horizon": ("discreet.horizon(discreet.PureDP(0.1), ratio=3)", "Horizon"),
+    "join": ("discreet.join(discreet.PureDP(1))", "Joining"),
     "ledger": ("discreet.Ledger.open('sqlite:///l.db')", "Ledger"),
     "plan": ("discreet.plan({'ratio': 3}, releases=12)", "Plan"),
     "preview": ("discreet.preview('s.yaml')", "Preview"),

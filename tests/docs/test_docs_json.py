@@ -87,7 +87,7 @@ def test_every_key_is_on_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch)
     priced = run("cost", "--ratio", "3", "--target", "20", "--away", "2", "--gap", "3")
     assert inner("cost", "promises") == {*priced["promises"][0], "unbounded", "null"}
     run("explain", "--epsilon", "1", "--prior", "0.5")
-    run("explain", "--rho", "0.1")
+    run("explain", "--rho", "0.1", "--join")
     run("compose", "--epsilon", "0.1", "--times", "3")
     run("horizon", "--rho", "0.01", "--prior", "0.5", "--posterior-limit", "0.9")
     run("plan", "--releases", "3", "--difference", "0.2")

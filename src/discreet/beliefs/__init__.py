@@ -10,6 +10,7 @@ from discreet.beliefs.belief import (
     Worst,
 )
 from discreet.beliefs.explaining import explain
+from discreet.beliefs.joining import Joining, join
 from discreet.beliefs.prior import Prior
 
 __all__ = [
@@ -19,7 +20,9 @@ __all__ = [
     "Beliefs",
     "Beyond",
     "Bounds",
+    "Joining",
     "Prior",
     "Worst",
     "explain",
+    "join",
 ]

@@ -42,7 +42,7 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.composition import LossBound, PrivacyLoss
 
-__all__ = ["Explained", "explain", "posterior_of"]
+__all__ = ["Explained", "explain", "posterior_of", "subject_of"]
 
 #: What can be explained: a guarantee, a mechanism, the privacy loss of a plan, a `DpEvent`.
 Explained: TypeAlias = Any
@@ -175,7 +175,7 @@ def explain(
         raise InputError("beliefs.unknown_method", method=method)
     if confidence != 1:  # which pure DP alone can have
         failure_of(confidence)
-    stated, loss = _read(guarantee)
+    stated, loss = subject_of(guarantee)
     if method == "paper" and not isinstance(stated, ZCDP):
         raise InputError("beliefs.paper_needs_zcdp")
     if isinstance(people, bool) or people < 1:
@@ -217,7 +217,7 @@ def posterior_of(guarantee: ApproxDP, prior: Prior, failure: float, sided: Sided
     return 1.0 if math.isinf(loss) else bounds.posterior(loss, prior.pq, sided).upper
 
 
-def _read(subject: Explained) -> tuple[Guarantee, PrivacyLoss | None]:
+def subject_of(subject: Explained) -> tuple[Guarantee, PrivacyLoss | None]:
     """Return the guarantee and, where a mechanism is known, its privacy loss."""
     if isinstance(subject, _GUARANTEES):
         return subject, None

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["cost_chart", "cost_data"]
 
+_SHAPES = {"above": "triangle-up", "below": "triangle-down", "rank": "circle"}
+
 
 def cost_data(costs: Costs, names: Sequence[str] | None = None) -> dict[str, list[Row]]:
     """Return the bars, and the chances of a wrong decision, for each promise."""
@@ -24,7 +26,8 @@ def cost_data(costs: Costs, names: Sequence[str] | None = None) -> dict[str, lis
     for name, one in zip(called, costs, strict=True):
         bars.append({"name": name, "epsilon": one.epsilon, "rmse": one.errors["count"]["rmse"]})
         for switch in one.switch:
-            chances.append({"name": name, "truth": switch.truth, "chance": switch.chance})
+            row = {"name": name, "truth": switch.truth, "decision": switch.decision}
+            chances.append({**row, "chance": switch.chance})
     return {"bars": bars, "chances": chances}
 
 
@@ -40,8 +43,15 @@ def cost_chart(costs: Costs, names: Sequence[str] | None = None, title: str = ""
         panels.append((base.mark_bar(color=COLOURS[0], height=12) + number).properties(width=200))
     if data["chances"]:
         x = alt.X("chance:Q", title=say("charts.cost.chance"), axis=alt.Axis(format="%"))
-        scale = alt.Scale(range=list(COLOURS))
-        colour = alt.Color("truth:N", title=say("charts.cost.truth"), scale=scale, sort=None)
+        kinds = {row["truth"]: row["decision"] for row in data["chances"]}
+        seen: dict[str, int] = {}
+        for decision in kinds.values():
+            seen[decision] = seen.get(decision, 0) + 1
+        colours = [COLOURS[i % len(COLOURS)] for count in seen.values() for i in range(count)]
+        shapes = [_SHAPES[decision] for decision in kinds.values()]
+        told: dict[str, Any] = {"title": say("charts.cost.truth"), "sort": None}
+        colour = alt.Color("truth:N", scale=alt.Scale(domain=list(kinds), range=colours), **told)
+        shape = alt.Shape("truth:N", scale=alt.Scale(domain=list(kinds), range=shapes), **told)
         points = rows_of(data["chances"]).properties(width=200).mark_point(filled=True, size=60)
-        panels.append(points.encode(y=y, x=x, color=colour))
+        panels.append(points.encode(y=y, x=x, color=colour, shape=shape))
     return styled(alt.hconcat(*panels), title or say("charts.cost.title"))

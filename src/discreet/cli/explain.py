@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.flags import FlagsFile, Json, described, read_subject
 from discreet.cli.output import emit, table
 from discreet.words import say
+
+if TYPE_CHECKING:
+    from discreet.beliefs import Joining
 
 __all__ = ["explain"]
 
@@ -35,6 +38,7 @@ def explain(
     unit: str = "one person",
     people: int = 1_000_000,
     audience: str = "public",
+    join: bool = False,
     file: FlagsFile = None,
     as_json: Json = False,
 ) -> None:
@@ -71,7 +75,32 @@ def explain(
     )
     text = sentence(belief, audience)  # type: ignore[arg-type]
     payload = belief.to_dict() | {"text": text, "audience": audience}
-    emit(payload, _lines(belief, text), as_json)
+    lines = _lines(belief, text)
+    if join:
+        joining = _joining(subject, prior, confidence, counts_sensitive_only, unit)
+        payload["joining"] = joining.to_dict()
+        lines += ["", joining.text, *_joining_table(joining)]
+    emit(payload, lines, as_json)
+
+
+def _joining(
+    subject: Any, prior: float | None, confidence: float, sensitive_only: bool, unit: str
+) -> Joining:
+    """Return the comparison at the usual beliefs, and at the one that was asked about."""
+    from discreet.beliefs.joining import SHOWN, join
+
+    beliefs = sorted({*SHOWN, *([] if prior is None else [prior])})
+    return join(
+        subject, beliefs, confidence=confidence, counts_sensitive_only=sensitive_only, unit=unit
+    )
+
+
+def _joining_table(joining: Joining) -> list[str]:
+    from discreet.statements.presenter import belief_text, bound_text
+
+    pairs = zip(joining.without, joining.joined, strict=True)
+    header = [say("cli.explain.if_out"), say("cli.explain.if_in")]
+    return table([[belief_text(a0), bound_text(a1)] for a0, a1 in pairs], header)
 
 
 def _lines(belief: Any, text: str) -> list[str]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias
 
+from discreet.beliefs import join
 from discreet.beliefs.belief import AtConfidence, Belief
 from discreet.composition import loss_of
 from discreet.errors import InputError
@@ -190,9 +191,7 @@ def _technical_joining(belief: Belief) -> list[str]:
     joined = decimals(loss_of(belief.guarantee).right_guess(without), "up")
     out = [say("reports.technical.join", without=shown, joined=joined)]
     if isinstance(belief.guarantee, PureDP):
-        from discreet.beliefs.bounds import counterfactual_upper
-
-        believed = decimals(counterfactual_upper(belief.guarantee.epsilon, without), "up")
+        believed = decimals(join(belief.guarantee, without).joined[0], "up")
         out.append(say("reports.technical.counterfactual", without=shown, joined=believed))
     return out
 

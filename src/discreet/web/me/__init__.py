@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 from starlette.responses import HTMLResponse
 
-from discreet.beliefs import Prior, explain
+from discreet.beliefs import Prior, explain, join
 from discreet.composition import loss_of
 from discreet.guarantees import Adjacency, amount
 from discreet.reports.worries import answer
@@ -51,7 +51,7 @@ class Mine(BaseModel):
     icons_caption: str
     without: str
     joined: str
-    joining: str
+    believed: str
     join_icons: dict[str, Any] | None
     join_caption: str
     promise: str
@@ -94,12 +94,13 @@ def _joining(state: MeForm) -> dict[str, Any]:
     """Return the chance of something bad with the data out and in; empty where it cannot be had."""
     from discreet.charts import icon_spec
 
-    texts = dict.fromkeys(("without", "joined", "joining", "join_caption"), "")
+    texts = dict.fromkeys(("without", "joined", "believed", "join_caption"), "")
     nothing: dict[str, Any] = texts | {"join_icons": None, "how_joining": None}
     guarantee, without = state.guarantee(), share(state.without)
     if guarantee.adjacency is not Adjacency.ADD_REMOVE:
         return nothing
     joined = loss_of(guarantee).right_guess(without)
+    (believed,) = join(guarantee, without, confidence=share(state.confidence)).joined
     crowd, shown = crowd_for(without, joined), icons_of(without, joined)
     name = KINDS[state.kind].python
     python = (
@@ -110,6 +111,7 @@ def _joining(state: MeForm) -> dict[str, Any]:
     return nothing | {
         "without": plain(without, crowd),
         "joined": frequency(joined, "up", crowd),
+        "believed": frequency(believed, "up", crowd_for(without, believed)),
         "join_icons": icon_spec(shown.before, shown.after),
         "join_caption": say("web.me.join_caption", before=shown.before, more=more),
         "how_joining": how("joining", python=python),

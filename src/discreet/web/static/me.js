@@ -23,6 +23,7 @@ function show(answer) {
   if (answer.join_icons) {
     slider("without", answer.without);
     rows("odds", [[answer.without, answer.joined]]);
+    rows("beliefs", [[answer.without, answer.believed]]);
     picture("join-icons", answer.join_icons, answer.join_caption);
     how("join-how", answer.how_joining);
   }
