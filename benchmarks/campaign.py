@@ -1,6 +1,6 @@
 """The fault campaign: stop a release at every step that it takes, and look at what is left.
 
-    python -m benchmarks.campaign [--every 1] [--only kills power …] [--jobs 2] [--json] [--record]
+    python -m benchmarks.campaign [--every 1] [--only kills …] [--jobs 2] [--keep FILE] [--record]
 
 A plain release, a slot of a plan with a key, a synthetic file, a report, and a release whose output
 lies on another file system are run again and again; at each file event k = 1, 2, …, n (a write, a
@@ -39,9 +39,9 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
@@ -53,6 +53,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 # Imported before any fork, so that children start at once.
 import opendp.prelude  # noqa: F401
 import pyarrow.parquet  # noqa: F401
+from sqlalchemy import create_engine
 
 from benchmarks.supervised import (
     KILL,
@@ -70,7 +71,7 @@ from benchmarks.tables import today, write_section
 from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
-from discreet.ledger import Ledger
+from discreet.ledger import Ledger, postgresql, sqlite
 from discreet.ledger.plans import LostSlot
 from discreet.releases import charge, outputs, release
 from discreet.releases.engines.duckdb import DuckDB
@@ -627,6 +628,8 @@ def _served(story: Story, base: Path) -> Iterator[tuple[House, Work]]:
     finally:
         tempfile.tempdir = usual
     try:
+        rules = postgres.folder / "data" / "pg_hba.conf"
+        rules.write_text(rules.read_text().replace("scram-sha-256", "trust"))  # connects at once
         postgres.start()
         house = House.built(base, url=postgres.url(postgres.database()))
         turns = iter(range(1, 100_000))
@@ -689,14 +692,32 @@ def meetings(story: Story, base: Path, every: int, first: int = 0) -> Iterator[T
 
 # -- all of it
 
-KINDS: dict[str, tuple[Callable[..., Iterator[Tried]], tuple[str, ...]]] = {
-    "kills": (kills, ("release", "slot", "synthesis", "report", "other file system")),
-    "power": (power, ("release", "slot", "synthesis", "report", "other file system")),
-    "full": (full, ("release", "slot", "synthesis", "report", "other file system")),
-    "hosts": (hosts, ("release", "slot", "synthesis")),
-    "clocks": (clocks, ("release", "slot", "synthesis")),
-    "server": (server, ("release", "slot", "synthesis", "report")),
-    "meetings": (meetings, ("release", "slot")),
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of fault: its name on the page, what tries it, on which stories, in how many parts.
+
+    Power cuts are in one part: states that are the same are tried once.
+    """
+
+    title: str
+    tried: Callable[..., Iterator[Tried]]
+    stories: tuple[str, ...]
+    parts: int = 1
+
+
+TOGETHER = "together"
+_ALL = tuple(story.name for story in STORIES)
+KINDS = {
+    "kills": Kind("killed", kills, _ALL),
+    "power": Kind("the power fails: what was not synced is lost, wholly or in part", power, _ALL),
+    "full": Kind("the disk is full, a write fails, a sync fails", full, _ALL, 2),
+    "clocks": Kind("the clock jumps", clocks, _ALL[:3]),
+    "server": Kind(
+        "killed, or the connection lost, at a statement on PostgreSQL", server, _ALL[:4], 6
+    ),
+    "hosts": Kind("a second host at work, with room for one release", hosts, _ALL[:3], 2),
+    "meetings": Kind("the same, on PostgreSQL", meetings, _ALL[:2], 4),
 }
 
 
@@ -720,17 +741,54 @@ def _mark_charges() -> None:
     # Charts are drawn by a library whose threads a fork would leave behind.
     report_folder.pictures = lambda _: {}
     # What is in the rows does not matter here: they are counted once, and drawn from each time.
-    measure, measured = DuckDB.measure, {}
+    DuckDB.open = _kept(DuckDB.open, lambda source, _: source)  # type: ignore[method-assign]
+    DuckDB.measure = _kept(DuckDB.measure, lambda _, query: repr(query))  # type: ignore[method-assign]
+    DuckDB.close = lambda _: None  # type: ignore[method-assign]
+    # A ledger is opened anew each time; SQLAlchemy compiles what it says once.
+    for module in (sqlite, postgresql):
+        module.create_engine = _kept(  # type: ignore[attr-defined]
+            create_engine, lambda url, **_: url.render_as_string(hide_password=False)
+        )
 
-    def once(engine: DuckDB, query: Any) -> Any:
-        if repr(query) not in measured:
-            measured[repr(query)] = measure(engine, query)
-        return measured[repr(query)]
 
-    DuckDB.measure = once  # type: ignore[method-assign]
+def _kept(function: Callable[..., Any], key: Callable[..., str]) -> Callable[..., Any]:
+    """Return a function that is called once for each key."""
+    found: dict[str, Any] = {}
+
+    def once(*given: Any, **named: Any) -> Any:
+        name = key(*given, **named)
+        if name not in found:
+            found[name] = function(*given, **named)
+        return found[name]
+
+    return once
 
 
-def _one(job: tuple[str, str, int, int]) -> list[Tried]:
+@dataclass(frozen=True)
+class Done:
+    """A part of the campaign: which, how many faults of each kind were tried, and what broke."""
+
+    kind: str
+    story: str
+    every: int
+    first: int
+    tried: dict[str, int] = field(default_factory=dict)
+    broke: tuple[Tried, ...] = ()
+    left_out: str = ""
+
+    @property
+    def job(self) -> tuple[str, str, int, int]:
+        """What it is a part of, and which."""
+        return self.kind, self.story, self.every, self.first
+
+    @classmethod
+    def read(cls, line: str) -> Done:
+        """Return it from a line of the file that keeps it."""
+        said = json.loads(line)
+        return cls(**said | {"broke": tuple(Tried(**one) for one in said["broke"])})
+
+
+def _one(job: tuple[str, str, int, int]) -> Done:
     """Try the faults of one kind on one story, in a process of its own."""
     kind, name, every, first = job
     story = next(story for story in STORIES if story.name == name)
@@ -739,51 +797,80 @@ def _one(job: tuple[str, str, int, int]) -> list[Tried]:
     base = Path(tempfile.mkdtemp(prefix="discreet-campaign-", dir=MEMORY))
     gc.freeze()
     try:
-        return list(KINDS[kind][0](story, base, every, first))
+        found = list(KINDS[kind].tried(story, base, every, first))
     except Exception as problem:
         if isinstance(problem, NotHere) or type(problem).__name__ == "NoServer":
-            return [Tried(f"not tried: {problem}", name, kind)]
-        return [Tried(kind, name, "", traceback.format_exc()[-3000:])]
+            return Done(*job, left_out=str(problem))
+        found = [Tried(kind, name, "", traceback.format_exc()[-3000:])]
     finally:
         shutil.rmtree(base, ignore_errors=True)
         shutil.rmtree(Path(tempfile.gettempdir()) / base.name, ignore_errors=True)
+    broke = tuple(one for one in found if one.broke is not None)
+    return Done(*job, dict(Counter(one.kind for one in found)), broke)
 
 
 def campaign(
-    kinds: Mapping[str, int], jobs: int = 1, told: Callable[[str], None] = print
-) -> list[Tried]:
-    """Try the faults of some kinds, every n-th place of each; return them all."""
-    work = [(kind, name, every, 0) for kind, every in kinds.items() for name in KINDS[kind][1]]
-    found: list[Tried] = []
+    kinds: Iterable[str],
+    every: int = 1,
+    jobs: int = 1,
+    keep: Path | None = None,
+    told: Callable[[str], None] = print,
+) -> list[Done]:
+    """Try the faults of some kinds, every n-th place of each; return what was found.
+
+    With a file to `keep` it in, a campaign that was stopped goes on where it was.
+    """
+    found = []
+    if keep is not None and keep.exists():
+        found = [Done.read(line) for line in keep.read_text().splitlines()]
+    before = {one.job for one in found}
+    work = [
+        (name, story, every * KINDS[name].parts, part * every)
+        for name in kinds
+        for part in range(KINDS[name].parts)
+        for story in KINDS[name].stories
+    ]
+    work = [job for job in work if job not in before]
     with ExitStack() as held:
-        done: Iterator[list[Tried]] = map(_one, work)
+        done: Iterator[Done] = map(_one, work)
         if jobs > 1:
             context = multiprocessing.get_context("spawn")
             pool = held.enter_context(context.Pool(jobs, maxtasksperchild=1))
             done = pool.imap_unordered(_one, work)
-        for tried in done:
-            found += tried
-            if tried:
-                broke = sum(one.broke is not None for one in tried)
-                kind, story = tried[0].kind.split(",")[0], tried[0].story
-                told(f"{kind:28s} {story:18s} {len(tried):5d} tried, {broke} broke")
+        for one in done:
+            found.append(one)
+            if keep is not None:
+                with keep.open("a") as file:
+                    file.write(json.dumps(asdict(one)) + "\n")
+            count = sum(one.tried.values())
+            told(f"{one.kind:10s} {one.story:18s} {count:5d} tried, {len(one.broke)} broke")
     return found
 
 
-def table(found: list[Tried]) -> dict[str, dict[str, int]]:
-    """Return how many faults of each kind were tried and survived."""
-    tried: Counter[str] = Counter(one.kind for one in found if not one.kind.startswith("not tried"))
-    broke: Counter[str] = Counter(one.kind for one in found if one.broke is not None)
-    return {kind: {"tried": tried[kind], "survived": tried[kind] - broke[kind]} for kind in tried}
-
-
-def recorded(rows: Mapping[str, Mapping[str, int]], where: str) -> str:
-    """Return the counts as the page on quality shows them."""
-    lines = [f"Run on {today()}, version {__version__}, at {where}:", ""]
-    lines += ["| fault | tried | survived |", "|---|---:|---:|"]
+def table(found: list[Done], by: Callable[[Done, str], str]) -> dict[str, dict[str, int]]:
+    """Return how many faults of each kind were tried and survived; `by` names the kinds."""
+    tried: Counter[str] = Counter()
+    broke: Counter[str] = Counter()
+    for part in found:
+        tried.update({by(part, kind): 0 for kind in part.tried})
+        for kind, count in part.tried.items():
+            tried[by(part, kind)] += count
+        broke.update(by(part, one.kind) for one in part.broke)
+    rows = {name: {"tried": n, "survived": n - broke[name]} for name, n in tried.items()}
     total = {key: sum(row[key] for row in rows.values()) for key in ("tried", "survived")}
-    for kind, row in (*sorted(rows.items()), ("together", total)):
-        lines.append(f"| {kind} | {row['tried']:,} | {row['survived']:,} |")
+    return rows | {TOGETHER: total}
+
+
+def recorded(found: list[Done]) -> str:
+    """Return the counts as the page on quality shows them."""
+    every = min(one.every // KINDS[one.kind].parts for one in found)
+    where = "at every place" if every == 1 else f"at one of {every} places"
+    lines = [f"Run on {today()}, version {__version__}, {where}:", ""]
+    lines += ["| fault | tried | survived |", "|---|---:|---:|"]
+    for by in (lambda part, _: KINDS[part.kind].title, lambda part, _: f"of these: {part.story}"):
+        for kind, row in table(found, by).items():
+            if kind != TOGETHER or lines[-1].startswith("| of"):
+                lines.append(f"| {kind} | {row['tried']:,} | {row['survived']:,} |")
     return "\n".join(lines)
 
 
@@ -793,31 +880,29 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--every", type=int, default=1, help="only every n-th place")
     parser.add_argument("--only", nargs="*", choices=KINDS, default=list(KINDS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--keep", type=Path, help="a file to keep what is done in, and go on from")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--record", action="store_true", help="write the counts to docs/quality.md")
     asked = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     start = time.monotonic()
     quiet: Callable[[str], None] = (lambda _: None) if asked.json else partial(print, flush=True)
-    found = campaign(dict.fromkeys(asked.only, asked.every), asked.jobs, quiet)
-    for one in found:
-        if one.broke is not None:
+    found = campaign(asked.only, asked.every, asked.jobs, asked.keep, quiet)
+    for part in found:
+        if part.left_out:
+            print(f"{part.kind}, {part.story}: not tried: {part.left_out}", file=sys.stderr)
+        for one in part.broke:
             print(f"BROKE {one.kind} | {one.story} | {one.place}\n  {one.broke}", file=sys.stderr)
-        elif one.kind.startswith("not tried"):
-            print(f"{one.place}, {one.story}: {one.kind}", file=sys.stderr)
-    rows = table(found)
-    total = {key: sum(row[key] for row in rows.values()) for key in ("tried", "survived")}
+    rows = table(found, lambda _, kind: kind)
+    total = rows.pop(TOGETHER)
     if asked.json:
         print(json.dumps({"kinds": rows, "total": total}))
     else:
-        for kind, row in sorted(rows.items()):
+        for kind, row in (*sorted(rows.items()), (TOGETHER, total)):
             print(f"{kind:28s} {row['tried']:6d} tried {row['survived']:6d} survived")
-        took = time.monotonic() - start
-        print(f"{'together':28s} {total['tried']:6d} tried {total['survived']:6d} survived")
-        print(f"{took:.0f} s")
+        print(f"{time.monotonic() - start:.0f} s")
     if asked.record:
-        block = recorded(rows, f"every {asked.every}. place" if asked.every > 1 else "every place")
-        write_section(QUALITY, "faults", block)
+        write_section(QUALITY, "faults", recorded(found))
     return 0 if total["tried"] == total["survived"] else 1
 
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,39 @@ def test_every_package_is_pinned_within_its_range_and_hashed() -> None:
     for asked in _asked(wanted):
         version = versions[canonicalize_name(asked.name)]
         assert asked.specifier.contains(version, prereleases=True), asked
+
+
+def test_no_version_of_opendp_with_biased_noise_is_admitted() -> None:
+    """0.14.0 and 0.14.1 add noise that is biased (their issue 2638)."""
+    (asked,) = (
+        r for r in map(Requirement, PROJECT["project"]["dependencies"]) if r.name == "opendp"
+    )
+    for version in ("0.13.0", "0.14.0", "0.14.1", "0.14.2.dev1"):
+        assert not asked.specifier.contains(version, prereleases=True)
+    assert asked.specifier.contains("0.14.2")
+    installed = metadata.version("opendp")
+    assert asked.specifier.contains(installed, prereleases=True)
+
+
+def test_nothing_is_built_on_what_opendp_understates() -> None:
+    """`then_laplace_threshold` understates δ, `make_b_ary_tree` L2 (their issues 2922 and 2924)."""
+    understated = re.compile(r"(make|then)_(\w+_threshold|b_ary_tree)")
+    for path in (ROOT / "src").rglob("*.py"):
+        assert not understated.search(path.read_text(encoding="utf-8")), path.name
+
+
+def test_every_test_that_the_page_on_security_names_is_there() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    table = text.split("## Who could break which promise")[1].split("\n## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 10
+    for row in rows:
+        named = re.findall(r"`((?:tests|benchmarks)/[\w/.]+|test_\w+\.py)`", row.split(" | ")[-1])
+        assert named, row
+        folder = ROOT
+        for name in named:
+            folder = (ROOT / name).parent if "/" in name else folder
+            assert (folder / Path(name).name).exists(), name
 
 
 def test_the_pins_do_not_say_where_they_were_looked_up() -> None:

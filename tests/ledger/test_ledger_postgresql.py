@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hands import Hand, amid_charges
 
-from discreet.errors import DiscreetError, InputError, InternalError, PolicyError
+from discreet.errors import DataError, DiscreetError, InputError, InternalError, PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Account, Amount, Ledger
 from discreet.ledger.store import Store
-from servers import Cut, PostgreSQL, Proxy
+from discreet.releases.engines import opened as opened_source
+from servers import Cut, PostgreSQL, Proxy, free_port
 
 SAID = {"purpose": "a table", "who": "ci", "spec_hash": "5" * 64}
 Opened = Callable[..., Ledger]
@@ -364,3 +366,43 @@ def test_an_address_that_is_none_is_refused_without_its_password(url: str) -> No
         Ledger.open(url)
     assert isinstance(caught.value, InputError)
     assert "s3cret" not in str(caught.value)
+
+
+def test_a_database_that_keeps_bytes_without_an_encoding_is_refused(postgres: PostgreSQL) -> None:
+    """Its bytes are no characters: neither a ledger's names nor the keys of a source."""
+    postgres.execute(
+        "CREATE DATABASE bytes ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+    )
+    try:
+        ledger = Ledger.open(postgres.url("bytes"))
+        with pytest.raises(InputError, match="UTF"):
+            ledger.spent("clinic")
+        with pytest.raises(InputError, match="UTF"):
+            ledger.open_account(
+                "clinic",
+                unit="person",
+                adjacency="add-remove",
+                filter="pure",
+                cap=PureDP(1.0),
+                approver="a",
+                reason="b",
+            )
+        postgres.execute("CREATE TABLE t (id text)", "bytes")
+        with pytest.raises(DataError, match="SQL_ASCII"):
+            opened_source(f"{postgres.url('bytes')}?table=t", Path)
+    finally:
+        postgres.drop("bytes")
+
+
+def test_a_server_that_is_away_is_waited_for_aloud(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from discreet.ledger import postgresql, store
+
+    monkeypatch.setattr(store, "_SILENT", 0.05)
+    monkeypatch.setattr(postgresql.PostgreSQL, "patience", lambda *_: 0.6)
+    with pytest.raises(InputError):
+        Ledger.open(f"postgresql://somebody@127.0.0.1:{free_port()}/nothing").spent("clinic")
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 1, "it is said once"
+    assert "trying again" in said[0]

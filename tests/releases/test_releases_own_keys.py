@@ -13,6 +13,7 @@ import yaml
 from typer.testing import CliRunner
 
 from discreet.cli import release as release_command
+from discreet.cli.audit import audit
 from discreet.errors import PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
@@ -148,6 +149,12 @@ def test_keys_from_another_folder_on_the_command_line(
     assert isinstance(refused.exception, PolicyError)
     allowed = runner.invoke(app, [str(spec), "--dry-run", "--keys-from", str(elsewhere)])
     assert allowed.exit_code == 0, allowed.output
+    auditing = typer.Typer()
+    auditing.command()(audit)
+    refused = runner.invoke(auditing, [str(spec), "--trials", "100"])
+    assert isinstance(refused.exception, PolicyError)
+    given = ["--trials", "100", "--keys-from", str(elsewhere)]
+    assert runner.invoke(auditing, [str(spec), *given]).exit_code == 0
 
 
 def test_another_account_on_the_same_source_is_named(folder: Path) -> None:

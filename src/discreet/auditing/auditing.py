@@ -203,6 +203,7 @@ def audit(
     trials: int = 2000,
     failure_probability: float = 1e-3,
     draws: int = 3,
+    keys_from: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Audit:
     """Attack the release that a spec describes; nothing protected is read, nothing charged.
@@ -210,12 +211,13 @@ def audit(
     `epsilon` is what the budget is raised to: a small one cannot be told from none in any feasible
     number of trials. `trials` is how often each data set of the worst pairs is released for the
     test; a quarter of that, for every data set, goes into choosing. `draws` is how often bounding
-    and aggregation run afresh on each data set.
+    and aggregation run afresh on each data set. Files of public keys lie below the spec's folder,
+    or below `keys_from`.
     """
     check_settings(epsilon, trials, failure_probability)
     if isinstance(draws, bool) or not isinstance(draws, int) or not 1 <= draws <= 1000:
         raise InputError("auditing.bad_draws", draws=draws)
-    asked = spec if isinstance(spec, Spec) else load(spec, folder=folder)
+    asked = spec if isinstance(spec, Spec) else load(spec, folder=folder, keys_from=keys_from)
     plan, columns = raised(asked, float(epsilon)), columns_of(asked)
     made = neighbours(plan, columns)
     released = Releases(plan, columns, made.data, draws, progress)

@@ -21,6 +21,7 @@ def audit(
     epsilon: float = 2.0,
     trials: int = 2000,
     failure_probability: float = 1e-3,
+    keys_from: Path | None = None,
     chart: Path | None = None,
     as_json: Json = False,
 ) -> None:
@@ -38,6 +39,7 @@ def audit(
         epsilon=epsilon,
         trials=trials,
         failure_probability=failure_probability,
+        keys_from=keys_from,
         progress=progress if sys.stderr.isatty() else None,
     )
     if sys.stderr.isatty():

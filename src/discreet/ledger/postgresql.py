@@ -45,6 +45,7 @@ VANISHED_SECONDS = 60.0
 # Filled in where the URL does not say otherwise: a dead network is noticed within half a minute.
 _DEFAULTS = {
     "application_name": "discreet",
+    "client_encoding": "utf8",  # of SQL_ASCII the driver would return bytes
     "connect_timeout": "5",
     "keepalives_idle": "10",
     "keepalives_interval": "5",
@@ -119,16 +120,19 @@ class PostgreSQL:
         """Whether the tables of a ledger are there; once they are, they stay."""
         if not self._there:
             with self.engine.connect() as connection:
-                encoding = connection.execute(text("SHOW server_encoding")).scalar()
-                if encoding not in ("UTF8", b"UTF8"):
-                    raise InputError("ledger.not_utf8", url=self.shown)
+                self._check_encoding(connection)
                 found = connection.execute(text("SELECT to_regclass('discreet_format')")).scalar()
                 self._there = found is not None
         return self._there
 
+    def _check_encoding(self, connection: Connection) -> None:
+        if connection.execute(text("SHOW server_encoding")).scalar() != "UTF8":
+            raise InputError("ledger.not_utf8", url=self.shown)
+
     def create(self) -> None:
         """Make the table that is locked, on a server that keeps what it acknowledges."""
         with self.engine.begin() as connection:
+            self._check_encoding(connection)
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _FIRST})
             if connection.execute(text("SELECT to_regclass('discreet_lock')")).scalar() is None:
                 if connection.execute(text("SHOW fsync")).scalar() != "on":

@@ -180,13 +180,16 @@ class PostgreSQL(SQLEngine):
         """Open a source by its URL."""
         url, table = _apart(source)
         try:
-            connection = psycopg.connect(url, connect_timeout=20)
+            connection = psycopg.connect(url, connect_timeout=20, client_encoding="utf8")
         except psycopg.OperationalError:
             # Its message may hold the user's password in a wrong place.
             raise DataError("engines.postgresql.no_connection", server=_shown(url)) from None
         except psycopg.Error:
             raise SpecError("engines.postgresql.url") from None
         try:
+            if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+                # Bytes of a row that are no text would decide whether keys can be read.
+                raise DataError("engines.postgresql.no_encoding", server=_shown(url))
             return cls(connection, table)
         except BaseException:
             connection.close()
