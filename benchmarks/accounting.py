@@ -53,7 +53,7 @@ def forget() -> None:
     from discreet.composition import walk
     from discreet.composition.grid import loss
 
-    for cached in (loss._window, loss._step, loss._centre, walk._table):
+    for cached in (loss._window, loss._step, loss._centre, loss._unit, loss._moved, walk._table):
         cached.cache_clear()
 
 

@@ -6,6 +6,7 @@ Other packages call `on_grid` only. Importing this package loads NumPy.
 |---------------|---------------------------------------------------------------------------|
 | `ingredients` | the losses of each mechanism, put on a grid on the safe side              |
 | `loss`        | δ(ε) of all of them, by a tilted transform; the exact one of categories   |
+| `lattice`     | δ(ε) of equal discrete Gaussian releases, over whole numbers              |
 | `transforms`  | each loss's transform in closed form, with its rounding error             |
 | `law`         | P(L > x) of all of them, by inversion                                     |
 """
@@ -25,6 +26,7 @@ from discreet.composition.grid.ingredients import (
     Steps,
     TwoPoints,
 )
+from discreet.composition.grid.lattice import EqualNormals
 from discreet.composition.grid.loss import CategoryLoss, GridLoss
 from discreet.guarantees import Adjacency, PureDP
 from discreet.laws.mechanism import (
@@ -70,7 +72,7 @@ def on_grid(
                 found.append(Atoms(Steps(epsilon, sensitivity, k)))
             case CategoriesLoss(epsilon, categories):
                 found.append(Atoms(Categories(epsilon, categories, k)))
-            case DiscreteNormalLoss(sigma) if _SIGMAS[0] < sigma < _SIGMAS[1]:
+            case DiscreteNormalLoss(sigma) if len(plan) == 1 or _on_a_grid(sigma):
                 found.append(Atoms(DiscreteNormal(sigma, k)))
             case _ if isinstance(stated, PureDP):
                 two.append((float(stated.epsilon), k))
@@ -86,7 +88,14 @@ def on_grid(
     match found:
         case [Atoms(Categories())]:
             return CategoryLoss(tuple(found), adjacency=adjacency, name=name)
+        case [Atoms(DiscreteNormal(sigma))]:
+            known = _on_a_grid(sigma)
+            return EqualNormals(tuple(found), adjacency=adjacency, name=name, law_known=known)
     return GridLoss(tuple(found), adjacency=adjacency, name=name, law_known=known)
+
+
+def _on_a_grid(sigma: float) -> bool:
+    return _SIGMAS[0] < sigma < _SIGMAS[1]
 
 
 def worst_cases(

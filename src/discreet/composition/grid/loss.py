@@ -35,7 +35,7 @@ import numpy as np
 
 from discreet.composition.curves import Sided, rung
 from discreet.composition.grid import law
-from discreet.composition.grid.ingredients import Atoms, Categories, Ingredient, Reals
+from discreet.composition.grid.ingredients import Atoms, Categories, Complex, Ingredient, Reals
 from discreet.composition.grid.transforms import cumulants, fast_size
 from discreet.composition.loss import PrivacyLoss
 from discreet.errors import GuaranteeError
@@ -43,7 +43,7 @@ from discreet.guarantees import Adjacency
 from discreet.numerics import last_whole, newton, settle
 from discreet.rounding import down, up
 
-__all__ = ["CategoryLoss", "GridLoss"]
+__all__ = ["CategoryLoss", "GridLoss", "Window", "masses"]
 
 _U = 2.0**-53
 _TINY = 5e-324
@@ -118,15 +118,25 @@ class GridLoss(PrivacyLoss):
 
 @lru_cache(maxsize=256)
 def _centre(loss: GridLoss) -> tuple[float, float]:
-    """Mean and standard deviation of the loss: the yardstick of windows."""
+    """Mean and standard deviation of the loss."""
     _, mean, variance = cumulants(loss.ingredients, 0.5)
     return mean, math.sqrt(max(variance, 1e-24 * mean * mean))
 
 
+@lru_cache(maxsize=256)
+def _unit(loss: GridLoss) -> float:
+    """How much of ε one window serves: half a standard deviation.
+
+    Where nearly all outputs have one loss and the few others lie far off (σ = 0.15), an eighth of
+    the way to them.
+    """
+    far = max(float(part.spread()[0].max()) for part in loss.ingredients)
+    return max(_centre(loss)[1] / 2, far / 8)
+
+
 def _bucket(loss: GridLoss, epsilon: float) -> int:
-    """Which window serves ε: −1 up to the mean loss, then one for each half standard deviation."""
-    mean, sd = _centre(loss)
-    return max(-1, math.floor((epsilon - mean) / (sd / 2)))
+    """Which window serves ε: −1 up to the mean loss, then one for each unit."""
+    return max(-1, math.floor((epsilon - _centre(loss)[0]) / _unit(loss)))
 
 
 def _tilt_at(loss: GridLoss, epsilon: float) -> float:
@@ -138,7 +148,7 @@ def _tilt_at(loss: GridLoss, epsilon: float) -> float:
         _, mean, variance = cumulants(loss.ingredients, tilt)
         return (mean - epsilon if abs(mean - epsilon) >= 0.01 * sd else 0.0), max(variance, 1e-300)
 
-    start = min(high, 0.5 + max(0.0, epsilon - mean) / sd**2)
+    start = min(high, 0.5 + max(0.0, epsilon - mean) / max(sd, _unit(loss)) ** 2)
     return newton(excess, start, 0.5, high, width=1e-3)
 
 
@@ -153,7 +163,7 @@ def _saddle_epsilon(loss: GridLoss, delta: float) -> float:
         value = goal - (k - theta * mean - away)
         return (value if abs(value) >= 0.02 else 0.0), max(theta * variance, 1e-300)
 
-    start = 0.5 + min(60.0, math.sqrt(-2 * goal)) / sd / 1.2
+    start = 0.5 + min(60.0, math.sqrt(-2 * goal)) / max(sd, _unit(loss)) / 1.2
     tilt = newton(missing, start, 0.5, 0.5 + 60 / sd, width=1e-3)
     return max(0.0, cumulants(loss.ingredients, tilt)[1])
 
@@ -164,23 +174,39 @@ def _step(loss: GridLoss) -> float:
     sd = _centre(loss)[1]
     tilt = 0.5 + 4.5 / sd  # the tilt that belongs to δ near 1e-6
     places, times, between = np.concatenate([part.spread() for part in loss.ingredients], axis=1)
-    finest = 2 * _half_width(sd, 4.5) / loss.resolution
+    finest = 2 * _half_width(max(sd, _unit(loss)), 4.5) / loss.resolution
     # Variance V on the grid raises K by θ(θ+1)V/2, and ε by (θ+1)V/2.
     allowed = 2 * _MOVES / (tilt + 0.5)
-    coarsest = math.sqrt(6 * allowed / max(float(times @ between), 1e-12))
+    spread = float(times @ between)
+    coarsest = math.sqrt(6 * allowed / spread) if spread > 0 else math.inf
     atoms = places[places > 4 * finest]
     if not len(atoms):  # nothing to align with: every loss is moved within its cell
         return max(finest, math.sqrt(6 * allowed / float(times.sum())))
     base = float(atoms.min())
     n = max(1, math.ceil(base / max(finest, coarsest) * (1 - 1e-12)))
     steps = base / (n + np.arange(max(1, min(512, math.floor(base / finest) - n + 1))))
-    counts = places[:, None] / steps
-    off = np.abs(counts - np.rint(counts))
-    off = np.where(off < 1e-9, 0.0, off) * steps
-    variance = times @ (off * (steps - off)) + float(times @ between) * steps**2 / 6
+    off = _off(places[:, None], steps) * steps
+    variance = times @ (off * (steps - off)) + spread * steps**2 / 6
     enough = np.flatnonzero(variance <= allowed)
     # a hair wider, so that aligned atoms lie just below their grid points (see `ingredients`)
     return float(steps[enough[0] if len(enough) else np.argmin(variance)]) * (1 + 1e-12)
+
+
+def _off(places: Reals, h: Reals | float) -> Reals:
+    """How far from the grid atoms lie, in steps; 0 for those that fall on it."""
+    off = np.abs(places / h - np.rint(places / h))
+    return np.where(off < 1e-9, 0.0, off)
+
+
+@lru_cache(maxsize=256)
+def _moved(loss: GridLoss, h: float) -> float:
+    """A bound on the variance that moving losses to the grid adds: h²/4 for each that is moved.
+
+    Of an aligned lattice even the thousandth multiple lies within 1e-6 steps of its point.
+    """
+    places, times, between = np.concatenate([part.spread() for part in loss.ingredients], axis=1)
+    moves = (_off(places, h) > 0) | (between > 0)
+    return float(times @ np.where(moves, 0.25, 1e-4)) * h * h
 
 
 def _half_width(sd: float, away: float) -> float:
@@ -203,12 +229,12 @@ def _releases(loss: GridLoss) -> float:
 def _log_beyond(loss: GridLoss, tilt: float, reach: float, width: float, h: float) -> float:
     """log of a bound on P(L > reach) on the grid, by Chernoff.
 
-    The cumulants are those of the exact law; moving a loss within a cell adds a variance of h²/4 at
-    most, and (v² − ¼)/2 times that to K(v). The factor 2 covers the orders beyond.
+    The cumulants are those of the exact law; moving losses within their cells adds a variance, and
+    (v² − ¼)/2 times that to K(v). The factor 2 covers the orders beyond.
     """
     variance = max(cumulants(loss.ingredients, tilt)[2], 1e-300)
     v = tilt + min(width / variance, 40 / math.sqrt(variance))
-    moved = (v * v - 0.25) / 2 * _releases(loss) * h * h / 4
+    moved = (v * v - 0.25) / 2 * _moved(loss, h)
     return math.log(2) + moved + cumulants(loss.ingredients, v)[0] - (v - 0.5) * reach
 
 
@@ -240,7 +266,7 @@ def _reach(loss: GridLoss, tilt: float, centre: float, margin: float, h: float) 
 
 
 @dataclass(frozen=True, slots=True)
-class _Window:
+class Window:
     """δ between `low` and `high`, from sums over the grid points l_i ≥ l_m above, i = m, m+1, …
 
     With masses p_i: `q[m]` = Σ p_i e^{−(l_i−l_m)} and `d[m]` = Σ p_i (1 − e^{−(l_i−l_m)}), so that
@@ -256,13 +282,37 @@ class _Window:
     q: Reals
     scale: float
     missed: float
+    origin: float  # the loss of grid index 0
+
+    @classmethod
+    def of(
+        cls,
+        low: float,
+        high: float,
+        h: float,
+        first: int,
+        p: Reals,
+        scale: float,
+        missed: float,
+        origin: float = 0.0,
+    ) -> Window:
+        """Return the window of masses p at `first` and above, all to be multiplied by `scale`."""
+        above = np.append(np.cumsum(p[::-1])[::-1][1:], 0.0)
+        d = np.append(_discounted(above * -math.expm1(-h), h), 0.0)
+        q = np.append(_discounted(p, h), 0.0)
+        return cls(low, high, h, first, d, q, scale, missed, origin)
 
     def _above(self, epsilon: float) -> int:
-        return min(max(0, math.ceil(epsilon / self.h) - self.first), len(self.d) - 1)
+        first = math.ceil((epsilon - self.origin) / self.h) - self.first
+        return min(max(0, first), len(self.d) - 1)
+
+    def _place(self, m: int) -> float:
+        return self.origin + (self.first + m) * self.h
 
     def delta(self, epsilon: float) -> float:
+        """δ(ε), never below the truth."""
         m = self._above(epsilon)
-        gap = max(0.0, (self.first + m) * self.h - epsilon)
+        gap = max(0.0, self._place(m) - epsilon)
         value = float(self.d[m]) - math.expm1(-gap) * float(self.q[m])
         return min(1.0, max(_TINY, value * self.scale + self.missed))
 
@@ -270,13 +320,13 @@ class _Window:
         """An ε between `low` and `high` with δ(ε) about the target, which lies between theirs."""
 
         def above(m: int) -> bool:
-            return self.delta((self.first + m) * self.h) > target
+            return self.delta(self._place(m)) > target
 
         # on the stretch below the first of the points that is low enough
         m = 1 + last_whole(above, self._above(self.low) - 1, self._above(self.high))
         wanted = (target - self.missed) / self.scale - float(self.d[m])
         share = wanted / float(self.q[m]) if self.q[m] > 0 else 0.0
-        guess = (self.first + m) * self.h + math.log1p(-min(max(share, 0.0), 1 - 1e-12))
+        guess = self._place(m) + math.log1p(-min(max(share, 0.0), 1 - 1e-12))
         return min(max(guess, self.low), self.high)
 
 
@@ -295,10 +345,23 @@ def _discounted(masses: Reals, h: float) -> Reals:
     return result
 
 
+def masses(product: Complex, size: int, releases: float) -> Reals:
+    """The inverse of a transform that is a product over so many releases, and its rounding error.
+
+    See the module: no mass comes out below the true one.
+    """
+    sizes = np.abs(product)
+    rounding = _U * (
+        32 * releases * float(sizes.mean())
+        + 8 * math.log2(size) * math.sqrt(float((sizes * sizes).mean()) / size)
+    )
+    return np.maximum(np.fft.irfft(product, size), 0.0) + rounding
+
+
 @lru_cache(maxsize=24)
-def _window(loss: GridLoss, bucket: int) -> _Window:
+def _window(loss: GridLoss, bucket: int) -> Window:
     h = _step(loss)
-    mean, unit = _centre(loss)[0], _centre(loss)[1] / 2
+    mean, unit = _centre(loss)[0], _unit(loss)
     low, high = (0.0, mean) if bucket < 0 else (mean + bucket * unit, mean + (bucket + 1) * unit)
     centre = mean if bucket < 0 else (low + high) / 2
     top = math.fsum(part.top() for part in loss.ingredients)
@@ -327,24 +390,16 @@ def _window(loss: GridLoss, bucket: int) -> _Window:
         product[start:stop] = spectra[0](start, stop)
         for spectrum in spectra[1:]:
             product[start:stop] *= spectrum(start, stop)
-    sizes = np.abs(product)
     releases = _releases(loss)
-    rounding = negligible + _U * (
-        32 * releases * float(sizes.mean())
-        + 8 * math.log2(size) * math.sqrt(float((sizes * sizes).mean()) / size)
-    )
-    circle = np.fft.irfft(product, size)
+    circle = masses(product, size, releases) + negligible
     first = max(begin, math.floor(low / h) - 2)
     index = np.arange(first, begin + size)
-    p = np.maximum(circle[index % size], 0.0) + rounding
+    p = circle[index % size]
     if theta > 0:
         p *= np.exp(-theta * (index * h - centre))
-    above = np.append(np.cumsum(p[::-1])[::-1][1:], 0.0)
-    d = np.append(_discounted(above * -math.expm1(-h), h), 0.0)
-    q = np.append(_discounted(p, h), 0.0)
     exact = abs(k) + theta * centre
     scale = math.exp(k - theta * centre) * (1 + _U * (4 * len(p) + 64 + 8 * exact + 8 * releases))
-    return _Window(low, high, h, first, d, q, scale, missed)
+    return Window.of(low, high, h, first, p, scale, missed)
 
 
 @dataclass(frozen=True, slots=True)
