@@ -32,6 +32,7 @@ from discreet.releases.engines.base import Column, KeySet
 from discreet.releases.pipeline import release
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
+from discreet.releases.source import Source
 from discreet.words import say
 
 __all__ = ["Check", "cells", "charge", "fresh", "sensitivity", "support"]
@@ -185,11 +186,19 @@ def charge(plan: Plan, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, 
     from discreet.ledger import Ledger
 
     spec = plan.spec
-    types = {"number": pa.float64(), "text": pa.string()}
-    data = pa.table({n: pa.array([r.get(n) for r in rows], types[k]) for n, k in columns.items()})
+    types = {"number": pa.float64()}
+    data = pa.table(
+        {
+            name: pa.array([row.get(name) for row in rows], types.get(kind, pa.string()))
+            for name, kind in columns.items()
+        }
+    )
+    # In memory a text is a text; in the file it stood for a number.
+    numbers = Source(types={n: "number" for n, kind in columns.items() if kind == "untyped"})
     with tempfile.TemporaryDirectory(prefix="discreet-audit-") as folder:
         url = f"sqlite:///{Path(folder) / 'ledger.db'}"
-        moved = spec.model_copy(update={"ledger": url, "output": str(Path(folder) / "out")})
+        output = str(Path(folder) / "out")
+        moved = spec.model_copy(update={"source": numbers, "ledger": url, "output": output})
         moved._folder = spec.folder
         book = Ledger.open(url)
         kinds = {c.kind for c in plan.pricing.charges}

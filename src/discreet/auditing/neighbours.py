@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.auditing.path import key_calls
-from discreet.releases.engines.base import Column
+from discreet.releases.engines.base import TEXTS, Column
 from discreet.releases.planning import Plan
 
 __all__ = ["Neighbours", "Pair", "neighbours"]
@@ -103,9 +103,7 @@ class _Maker:
         """Numbers as the column holds them: as text where the source is text."""
         free = {name: value for name, value in values.items() if name not in self.keys}
         return {
-            name: repr(value)
-            if self.columns[name] == "text" and isinstance(value, float)
-            else value
+            name: repr(value) if self.columns[name] in TEXTS and isinstance(value, float) else value
             for name, value in free.items()
         }
 

@@ -27,6 +27,7 @@ from discreet.auditing.events import Name, Sample, collected
 from discreet.guarantees import ApproxDP, PureDP
 from discreet.releases.contributions import Contribution
 from discreet.releases.drawing import Drawn, draw
+from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Column, Found, KeySet, Labels, Query
 from discreet.releases.planning import KEYS, Plan, plan_of
 from discreet.releases.pricing import Priced
@@ -52,12 +53,12 @@ PRIORITY = "_audit_priority"
 
 def columns_of(spec: Spec) -> dict[str, Column]:
     """Return the columns that a spec names, with the types that its source gives them."""
-    text = str(spec.source or "").lower().endswith((".csv", ".csv.gz"))
+    text = is_csv(spec.located or "")
     found: dict[str, Column] = {}
     tables = [table for entry in spec.named() for table in entry.tables()]
     for asked in (m.field for table in tables for m in table.measures() if m.field is not None):
-        numeric = not (text or isinstance(asked, Labels))
-        found[asked.column] = "number" if numeric else "text"
+        numeric: Column = "untyped" if text else "number"
+        found[asked.column] = "text" if isinstance(asked, Labels) else numeric
     for table in tables:
         found |= dict.fromkeys(table.grouped_by, "text")
     return found | dict.fromkeys(spec.protect.column, "text")
@@ -117,8 +118,8 @@ def opened(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Column]) -> 
 
     from discreet.releases.engines.duckdb import DuckDB
 
-    types = {"number": pa.float64(), "text": pa.string()}
-    named = {name: types[kind] for name, kind in columns.items()}
+    types = {"number": pa.float64()}
+    named = {name: types.get(kind, pa.string()) for name, kind in columns.items()}
     if any(PRIORITY in row for row in rows):
         named[PRIORITY] = pa.float64()
     table = pa.table({n: pa.array([row.get(n) for row in rows], t) for n, t in named.items()})

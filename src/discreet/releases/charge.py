@@ -170,7 +170,7 @@ class Charging:
 
     def _source_hash(self) -> str | None:
         """Return what tells the source and its units from others, in this ledger alone."""
-        source = self.spec.source
+        source = self.spec.located
         if source is None:
             return None
         file = file_of(source)

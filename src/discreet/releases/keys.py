@@ -42,7 +42,7 @@ def public_keys(spec: InFolder, name: str, column: str) -> tuple[str, ...]:
 
 def _source(spec: InFolder) -> Path | None:
     """The file that holds the protected data, if it is one."""
-    name = None if spec.source is None else file_of(spec.source)
+    name = None if spec.located is None else file_of(spec.located)
     return None if name is None else spec.path(name)
 
 

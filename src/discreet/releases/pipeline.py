@@ -45,7 +45,7 @@ class Preview(Tabular):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know before the release."""
-        return self.outlook.notes
+        return (*self.plan.notes, *self.outlook.notes)
 
     @property
     def refused(self) -> DiscreetError | None:

@@ -27,6 +27,7 @@ from discreet.releases.statistics.base import Part, decimal
 from discreet.releases.statistics.base import Threshold as KeyPrice
 from discreet.releases.statistics.cut import CutUnits, questions
 from discreet.releases.tables import RESERVED, Table
+from discreet.words import say
 
 __all__ = ["KEYS", "Plan", "Planned", "plan_of"]
 
@@ -65,6 +66,14 @@ class Plan:
     statistics: tuple[Planned, ...]
     pricing: Pricing
     promise: Promise | None
+    assumed_numbers: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of how the data are read."""
+        return tuple(
+            say("releases.plan.assumed_number", column=name) for name in self.assumed_numbers
+        )
 
     def calls(self, name: str) -> Mapping[str, Priced]:
         """Return the calls of one statistic, by part."""
@@ -131,7 +140,7 @@ class Plan:
 
 def plan_of(spec: Spec, columns: Mapping[str, Column], account: Account | None = None) -> Plan:
     """Work out a spec against the columns that there are, and price it for an account."""
-    _check_columns(spec, columns)
+    assumed = _check_columns(spec, columns)
     allowed = allowance(spec, account)
     budget = allowed.budget
     if spec.series is not None:
@@ -139,7 +148,7 @@ def plan_of(spec: Spec, columns: Mapping[str, Column], account: Account | None =
     statistics, asked = _planned(spec)
     pricing = price(asked, budget, spec.mechanism)
     _check_thresholds(spec, pricing)
-    plan = Plan(spec, statistics, pricing, allowed.promise)
+    plan = Plan(spec, statistics, pricing, allowed.promise, assumed)
     _check_storable(plan)
     return plan
 
@@ -233,8 +242,12 @@ def _key_call(name: str, paid: KeyPrice, contribution: Contribution) -> Asked:
     return Asked(name, Part.of_numbers(KEYS, once), decimal(paid.weight), None, found)
 
 
-def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> None:
-    """Refuse a spec that names columns which are not there, or of a kind that cannot be used."""
+def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> tuple[str, ...]:
+    """Refuse a spec that names columns which are not there, or of a kind that cannot be used.
+
+    Return the columns without a type that statistics take for numbers.
+    """
+    assumed: list[str] = []
 
     def there(column: str, whose: str) -> Column:
         if column not in columns:
@@ -253,5 +266,12 @@ def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> None:
                 raise SpecError("releases.plan.reserved", column=column)
         for field in (m.field for m in statistic.measures() if m.field is not None):
             kind = there(field.column, name)
-            if not isinstance(field, Labels) and kind in ("moment", "other"):
+            if isinstance(field, Labels):
+                continue
+            if kind == "text":
+                raise DataError("releases.plan.text_numbers", statistic=name, column=field.column)
+            if kind in ("moment", "other"):
                 raise DataError("releases.plan.no_numbers", statistic=name, column=field.column)
+            if kind == "untyped":
+                assumed.append(field.column)
+    return tuple(dict.fromkeys(assumed))

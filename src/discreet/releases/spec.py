@@ -29,6 +29,7 @@ from discreet.promises.keys import OF_WHOM
 from discreet.reading import text_of, yaml_values
 from discreet.releases.contributions import Contribution
 from discreet.releases.models import Closed, NamesOrOne, as_tuple, only_drop, refusal
+from discreet.releases.source import GivenSource, Sourced, path_in
 from discreet.releases.statistics import KINDS, Statistic
 from discreet.releases.statistics.base import Registered, default_name
 from discreet.releases.statistics.cut import Cut
@@ -47,7 +48,7 @@ __all__ = [
     "written",
 ]
 
-_TAGS = frozenset({"discover", "public", "str", "tuple[str, ...]"})
+_TAGS = frozenset({"discover", "public", "path", "mapping", "str", "tuple[str, ...]"})
 _WEIGHTS = frozenset({"weights", "survey_weight", "survey_weights", "sampling_weight", "pweight"})
 
 
@@ -129,7 +130,7 @@ class InFolder(Closed):
         # Fields of every such spec, in their own places among the others.
         account: str
         purpose: str
-        source: str | None
+        source: GivenSource
         ledger: str
         output: str
         protect: Protect
@@ -170,6 +171,11 @@ class InFolder(Closed):
     def published(self) -> Publication | None:
         """What the spec says of the publisher, under whichever of its two names."""
         return self.publication if self.publication is not None else self.about
+
+    @property
+    def located(self) -> str | None:
+        """The path or URL of the source."""
+        return path_in(self.source)
 
     @property
     def unit(self) -> Unit:
@@ -214,10 +220,11 @@ class InFolder(Closed):
 
         A password in a URL is left out: the hash is published, and must not help to guess one.
         """
-        said = {
-            name: without_password(value) if name in ("ledger", "source") else value
-            for name, value in self.to_dict().items()
-        }
+        said = self.to_dict()
+        for where in (said, said.get("source")):
+            if isinstance(where, dict):
+                for name in {"ledger", "source", "path"} & set(where):
+                    where[name] = without_password(where[name])
         text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -234,7 +241,7 @@ class Spec(InFolder):
 
     account: str = Field(min_length=1, max_length=100)
     purpose: str = Field(min_length=1, max_length=1000)
-    source: str | None = Field(
+    source: Sourced | None = Field(
         default=None,
         description="CSV, Parquet, duckdb://, postgresql:// or spark://; none for data given.",
     )

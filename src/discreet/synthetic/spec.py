@@ -30,6 +30,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from discreet.errors import PolicyError
 from discreet.releases.keys import public_keys, refuse_unit_column
 from discreet.releases.models import Keys, NamesOrOne, key_text, only_drop, refusal
+from discreet.releases.source import Sourced
 from discreet.releases.spec import Budget, InFolder, Protect, Publication, written
 from discreet.synthetic.cells import Cells
 from discreet.words import say
@@ -61,7 +62,7 @@ class SyntheticSpec(InFolder):
 
     account: str = Field(min_length=1, max_length=100)
     purpose: str = Field(min_length=1, max_length=900)
-    source: str | None = Field(
+    source: Sourced | None = Field(
         default=None,
         description=say("synthetic.spec.source"),
     )

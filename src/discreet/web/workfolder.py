@@ -152,12 +152,12 @@ class Workfolder:
 
     def confine(self, spec: Spec, *, from_file: bool = False) -> None:
         """Refuse a spec that reaches outside; `from_file` for one read from the folder."""
-        if spec.source is None:
+        if spec.located is None:
             raise InputError("web.folder.no_source")
-        if "://" not in spec.source:
-            self.inside(spec.source, "source")
-            if not spec.source.lower().endswith(_KINDS):
-                raise InputError("web.folder.ending", name=spec.source[:200])
+        if "://" not in spec.located:
+            self.inside(spec.located, "source")
+            if not spec.located.lower().endswith(_KINDS):
+                raise InputError("web.folder.ending", name=spec.located[:200])
         elif not from_file:
             raise PolicyError("web.folder.by_file", what="source")
         if spec.ledger.startswith(_SQLITE):

@@ -27,8 +27,12 @@ from typing import Any, TypeAlias, TypeVar
 from discreet.errors import SpecError
 from discreet.outside import load_from_outside
 from discreet.releases.engines.base import Engine
+from discreet.releases.source import Declared, GivenSource, Source, options_of
 
-__all__ = ["ENGINES", "file_of", "opened", "register_engine"]
+__all__ = ["CSV", "ENGINES", "file_of", "is_csv", "opened", "register_engine"]
+
+CSV = (".csv", ".csv.gz", ".csv.zst")
+"""How the names of CSV files end."""
 
 PathOf: TypeAlias = Callable[[str], Path]
 """Makes a path of a spec absolute."""
@@ -83,7 +87,7 @@ register_engine("spark", example="spark://table")(_ours("spark", "Spark"))
 
 
 def opened(
-    source: str | None,
+    source: GivenSource,
     path_of: PathOf,
     data: Any = None,
     mentioned: Mapping[str, Any] | None = None,
@@ -94,18 +98,51 @@ def opened(
 
     Of the data, only columns that are `mentioned` in the spec are converted.
     """
+    options = options_of(source)
+    engine: Engine
     if data is not None:
-        given: Engine = _class("duckdb", "DuckDB").of(data, mentioned, schema_only=schema_only)
-        return given
+        engine = _class("duckdb", "DuckDB").of(data, mentioned, schema_only=schema_only)
+    else:
+        engine = _found(options, path_of, mentioned)
+    if not options.types:
+        return engine
+    try:
+        return in_types(engine, options.types)
+    except BaseException:
+        engine.close()
+        raise
+
+
+def _found(options: Source, path_of: PathOf, mentioned: Mapping[str, Any] | None) -> Engine:
+    source = options.path
     if source is None:
         raise SpecError("engines.no_source")
     scheme = source.split("://", 1)[0] if "://" in source else ""
+    if scheme == "":
+        read: Engine = _class("duckdb", "DuckDB").open(source, path_of, options, mentioned)
+        return read
+    if options.of_a_file:
+        raise SpecError("engines.no_options", source=source)
     if scheme not in ENGINES:
         load_from_outside("engines")
     if scheme not in ENGINES:
         known = dict.fromkeys(offered.example for offered in ENGINES.values())
         raise SpecError("engines.unknown_scheme", scheme=scheme, known=", ".join(known))
     return ENGINES[scheme].open(source, path_of)
+
+
+def in_types(engine: Engine, types: Mapping[str, Declared]) -> Engine:
+    """Return an engine whose columns have the types that a spec declares."""
+    typed = getattr(engine, "typed", None)
+    if typed is None:
+        raise SpecError("engines.no_derived")
+    found: Engine = typed(types)
+    return found
+
+
+def is_csv(source: str) -> bool:
+    """Whether a source is a CSV file, by its name."""
+    return "://" not in source and source.lower().endswith(CSV)
 
 
 def file_of(source: str) -> str | None:

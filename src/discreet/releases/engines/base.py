@@ -24,6 +24,7 @@ from typing import Literal, Protocol, TypeAlias
 from discreet.releases.contributions import Contribution
 
 __all__ = [
+    "TEXTS",
     "Bins",
     "Column",
     "Counting",
@@ -41,8 +42,14 @@ __all__ = [
     "Tally",
 ]
 
-Column: TypeAlias = Literal["integer", "number", "text", "moment", "truth", "other"]
-"""What an engine says of a column's type: enough to check a spec against, without data."""
+Column: TypeAlias = Literal["integer", "number", "text", "untyped", "moment", "truth", "other"]
+"""What an engine says of a column's type: enough to check a spec against, without data.
+
+A column of a CSV file is `untyped`: a text that the spec may use as a number or a date.
+"""
+
+TEXTS: frozenset[Column] = frozenset({"text", "untyped"})
+"""The kinds of columns whose values are texts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
-"""DuckDB: CSV, Parquet, a DuckDB file, or Arrow in memory.
+"""DuckDB: files (`files`), or Arrow in memory.
 
-A CSV file is read as text, all of it: types that an engine guesses from data would depend on the
-data. A line that cannot be read is left out, so that no line decides whether a release is made.
 Every fault of the engine is told in words of ours: its own messages quote values.
 
 Once the source is open the engine is locked: it reads that file, spills to its own folder, and
@@ -10,18 +8,15 @@ nothing else. A view in a DuckDB file that reads another file is refused.
 
 from __future__ import annotations
 
-import csv
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from io import StringIO
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
-from discreet.errors import DataError, InputError, PolicyError, SpecError
+from discreet.errors import DataError, InputError, PolicyError
 
 try:
     import duckdb
@@ -32,9 +27,11 @@ except ImportError:  # pragma: no cover - depends on what is installed
 
 from discreet.releases.engines import expressions, file_of
 from discreet.releases.engines.base import Column, Query
-from discreet.releases.engines.expressions import Dialect
+from discreet.releases.engines.expressions import Dialect, Value
+from discreet.releases.engines.files import Relation, quoted, relation
 from discreet.releases.engines.in_memory import arrow_table
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
+from discreet.releases.source import Source
 from discreet.words import say
 
 __all__ = ["DuckDB"]
@@ -44,7 +41,6 @@ LARGE, ONE_UNIT_IN, MOST_SHARE = 1_000_000, 128, 0.3
 # Units that are whole numbers in a range of at most so many bits are counted in an array, with no
 # hashing: 2^23 places take about 80 MB a thread, and the count a third of the time.
 _ARRAY_BITS = 23
-_LONGEST_HEADER = 2**20
 
 
 @contextmanager
@@ -76,8 +72,24 @@ def _kind(dtype: pa.DataType) -> Column:
     return "moment" if moment else "other"
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+class _Written(Dialect):
+    """DuckDB's dialect, with the decimal mark and the thousands sign of a CSV file."""
+
+    def __init__(self, options: Source) -> None:
+        self._decimal, self._thousands = options.decimal, options.thousands
+
+    def number(self, value: Value, kind: Column) -> Value:
+        if kind != "untyped" or (self._decimal == "." and self._thousands is None):
+            return super().number(value, kind)
+        mark, sign = self._decimal, self._thousands
+        plain = value
+        if sign is not None:
+            grouped = rf"^[ ]*[+-]?[0-9]{{1,3}}([{sign}][0-9]{{3}})+([{mark}][0-9]*)?[ ]*$"
+            plain = ibis.ifelse(value.re_search(grouped), value.replace(sign, ""), value)
+        if mark == ",":
+            # What still has a point is not written as declared.
+            plain = ibis.ifelse(plain.contains("."), ibis.null("string"), plain.replace(",", "."))
+        return super().number(plain, kind)
 
 
 class DuckDB(SQLEngine):
@@ -90,20 +102,35 @@ class DuckDB(SQLEngine):
         connection: duckdb.DuckDBPyConnection,
         counting: duckdb.DuckDBPyConnection,
         spill: Path,
+        untyped: Collection[str] | None = (),
+        options: Source | None = None,
     ) -> None:
         self._connection, self._counting = connection, counting
         # Also if a signal cuts in before anyone can close it.
         self._remove = weakref.finalize(self, shutil.rmtree, spill, ignore_errors=True)
         with self._in_our_words(say("engines.doing.columns")):
             schema = self._arrow(f"from {SOURCE} limit 0").schema
-        columns: dict[str, Column] = {entry.name: _kind(entry.type) for entry in schema}
-        super().__init__(columns, ibis.Schema.from_pyarrow(_readable(schema)), Dialect())
+        columns: dict[str, Column] = {
+            entry.name: "untyped" if untyped is None or entry.name in untyped else _kind(entry.type)
+            for entry in schema
+        }
+        written = _Written(options or Source())
+        super().__init__(columns, ibis.Schema.from_pyarrow(_readable(schema)), written)
 
     @classmethod
-    def open(cls, source: str, path_of: Callable[[str], Path]) -> DuckDB:
+    def open(
+        cls,
+        source: str,
+        path_of: Callable[[str], Path],
+        options: Source | None = None,
+        mentioned: Mapping[str, Any] | None = None,
+    ) -> DuckDB:
         """Open a source by its name in the spec; `path_of` makes a path of the spec absolute."""
+        options = options or Source()
         path = path_of(file_of(source) or source)
-        return cls._opened(_relation(source, path), path)
+        with _in_our_words(say("engines.doing.open")):
+            found = relation(source, path, options, mentioned)
+        return cls._opened(found, options)
 
     @classmethod
     def of(
@@ -113,7 +140,7 @@ class DuckDB(SQLEngine):
         return cls._opened(arrow_table(data, mentioned, schema_only=schema_only))
 
     @classmethod
-    def _opened(cls, given: str | pa.Table, path: Path | None = None) -> DuckDB:
+    def _opened(cls, given: Relation | pa.Table, options: Source | None = None) -> DuckDB:
         # What does not fit in memory is spilled to a private folder, removed when it is closed.
         spill = Path(tempfile.mkdtemp(prefix="discreet-"))
         try:
@@ -126,23 +153,25 @@ class DuckDB(SQLEngine):
                 }
             )
             counting = connection.cursor()
+            untyped: Collection[str] | None = ()
             with _in_our_words(say("engines.doing.open")):
                 # A moment with an offset is the same key on every machine.
                 connection.execute("set TimeZone = 'UTC'")
                 counting.execute(f"set perfect_ht_threshold = {_ARRAY_BITS}")
-                if isinstance(given, pa.Table):
+                if isinstance(given, Relation):
+                    untyped = given.untyped
+                    for name, table in given.given.items():
+                        connection.register(name, table)
+                        counting.register(name, table)
+                    if given.attach is not None:
+                        connection.execute(given.attach)
+                    _lock(connection, None if given.attach or given.given else given.path)
+                    connection.execute(f"create view {SOURCE} as {given.query}")
+                else:
                     connection.register(SOURCE, given)
                     counting.register(SOURCE, given)
                     _lock(connection, None)
-                elif given.startswith("attach "):
-                    attach, selected = given.split(";", 1)
-                    connection.execute(attach)
-                    _lock(connection, None)
-                    connection.execute(f"create view {SOURCE} as {selected}")
-                else:
-                    _lock(connection, path)
-                    connection.execute(f"create view {SOURCE} as {given}")
-            return cls(connection, counting, spill)
+            return cls(connection, counting, spill, untyped, options)
         except BaseException:
             shutil.rmtree(spill, ignore_errors=True)
             raise
@@ -223,9 +252,10 @@ class DuckDB(SQLEngine):
 
 
 def _lock(connection: duckdb.DuckDBPyConnection, path: Path | None) -> None:
-    """Let the engine read one file, or none, beside what is attached; no setting changes after."""
+    """Let the engine read one file or folder beside what is attached, and lock its settings."""
     if path is not None:
-        connection.execute(f"set allowed_paths = [{_quoted(str(path))}]")
+        allowed = "allowed_directories" if path.is_dir() else "allowed_paths"
+        connection.execute(f"set {allowed} = [{quoted(str(path))}]")
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")
 
@@ -234,77 +264,3 @@ def _readable(schema: pa.Schema) -> pa.Schema:
     """Return the schema with types that Ibis knows; a column of another type is never computed."""
     known: dict[Column, pa.DataType] = {"text": pa.string(), "other": pa.string()}
     return pa.schema([(entry.name, known.get(_kind(entry.type), entry.type)) for entry in schema])
-
-
-def _relation(source: str, path: Path) -> str:
-    """Return the query that reads a source."""
-    if source.startswith("duckdb:///"):
-        parts = urlsplit(source)
-        table = parse_qs(parts.query).get("table", [""])[0]
-        if not table:
-            raise SpecError("engines.duckdb.table_missing", source=source)
-        _require_file(source, path)
-        name = '"' + table.replace('"', '""') + '"'
-        return f"attach {_quoted(str(path))} as _file (read_only);select * from _file.{name}"  # noqa: S608
-    if "://" in source:
-        raise SpecError("engines.duckdb.no_url", source=source)
-    if path.suffix.lower() in (".parquet", ".pq"):
-        _require_file(source, path)
-        return f"select * from read_parquet({_quoted(str(path))})"  # noqa: S608
-    if path.suffix.lower() in (".csv", ".csv.gz"):
-        _require_file(source, path)
-        return _csv(path)
-    raise SpecError("engines.duckdb.suffix", source=source)
-
-
-def _require_file(source: str, path: Path) -> None:
-    if not path.is_file():
-        raise SpecError("engines.no_file", source=source, path=path)
-
-
-def _csv(path: Path) -> str:
-    """Read a CSV as text: the header names the columns, and nothing is guessed from the rows.
-
-    No line of the file but the header is looked at before the charge; afterwards a line that cannot
-    be read is left out. No name in the header is told: a file without one begins with a person.
-    """
-    try:
-        line = _first_line(path)
-        header = next(csv.reader(StringIO(line.decode("utf-8-sig"), newline=""), strict=True), [])
-    except OSError as error:
-        raise DataError("engines.duckdb.unreadable", reason=error.strerror) from None
-    except (UnicodeDecodeError, csv.Error):
-        raise DataError("engines.duckdb.header_csv") from None
-    if not header:
-        raise DataError("engines.duckdb.header_empty")
-    if len(header) == 1:
-        parted = next((what for sign, what in _OTHER_SIGNS.items() if sign in header[0]), None)
-        if parted is not None:
-            raise DataError("engines.duckdb.separator", sign=say(f"engines.signs.{parted}"))
-    # The engine does not tell names apart by case.
-    if len({name.lower() for name in header}) != len(header) or "" in header:
-        raise DataError("engines.duckdb.header_names")
-    columns = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in header)
-    return (
-        f"select * from read_csv({_quoted(str(path))}, auto_detect=false, header=true, "  # noqa: S608
-        "delim=',', quote='\"', escape='\"', nullstr='', ignore_errors=true, strict_mode=false, "
-        f"columns={{{columns}}})"
-    )
-
-
-_OTHER_SIGNS = {";": "semicolon", "\t": "tab", "|": "bar"}
-
-
-def _first_line(path: Path) -> bytes:
-    """Return the first line of a file, line ends in quotation marks apart."""
-    found, quoted = bytearray(), False
-    with path.open("rb") as file:
-        while chunk := file.read(4096):
-            for byte in chunk:
-                if byte in b"\r\n" and not quoted:
-                    return bytes(found)
-                quoted ^= byte == ord('"')
-                found.append(byte)
-            if len(found) > _LONGEST_HEADER:
-                raise csv.Error
-    return bytes(found)

@@ -33,6 +33,7 @@ from typing import Any, ClassVar, TypeAlias
 import ibis
 
 from discreet.releases.engines.base import (
+    TEXTS,
     Bins,
     Column,
     Counting,
@@ -51,6 +52,7 @@ from discreet.releases.engines.bounding import GROUP, PRIORITY, Materialize, bou
 __all__ = [
     "BLANKS",
     "CODE",
+    "DAY",
     "INFINITE",
     "LONGEST",
     "NUMERAL",
@@ -89,6 +91,10 @@ LONGEST = 1000
 """The most characters of a text that is a number."""
 _BEFORE, _AFTER = f"^[{BLANKS}]*[+]?-?", f"[{BLANKS}]*$"
 NUMERAL = rf"{_BEFORE}({_DIGITS}([.]({_DIGITS})?)?|[.]{_DIGITS})([eE][+-]?{_DIGITS})?{_AFTER}"
+DAY = (
+    "^([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+    "-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
+)
 INFINITE = rf"{_BEFORE}[iI][nN][fF]([iI][nN][iI][tT][yY])?{_AFTER}"
 
 
@@ -101,9 +107,13 @@ class Dialect:
 
     def number(self, value: Value, kind: Column) -> Value:
         """Return a column of numbers or texts as a float, null for a text that is none."""
-        if kind != "text":
+        if kind not in TEXTS:
             return value.cast("float64")
         return ibis.ifelse(value.length() <= LONGEST, value.try_cast("float64"), None)
+
+    def day(self, value: Value) -> Value:
+        """Return a text as a date, null for one that is not written like 2026-01-31."""
+        return ibis.ifelse(value.re_search(DAY), value, ibis.null("string")).try_cast("date")
 
     def ratio(self, x: Value, step: float, low: int, high: int) -> Value:
         """Return x/step as a float; what lies outside low … high may be moved, staying outside."""

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from discreet.errors import DataError, SpecError
 
-__all__ = ["arrow_table"]
+__all__ = ["arrow_table", "occurs"]
 
 _NO_COLUMN = "_row"
 
@@ -32,7 +32,7 @@ def arrow_table(
     `schema_only` leaves the rows of what is lazy where they are.
     """
     names, taken = _reader(data, schema_only)
-    used = [name for name in dict.fromkeys(names) if mentioned is None or _occurs(name, mentioned)]
+    used = [name for name in dict.fromkeys(names) if mentioned is None or occurs(name, mentioned)]
     counted = Counter(names)
     for name in used:
         if counted[name] > 1:
@@ -139,7 +139,8 @@ def _polars(frame: Any, schema_only: bool) -> tuple[list[str], Taken]:
             if lazy:
                 chosen = (chosen.head(0) if schema_only else chosen).collect()
             if used:
-                return pa.table(chosen)
+                # Its own texts are views, which older versions of Arrow cannot compute with.
+                return chosen.to_arrow(compat_level=polars.CompatLevel.oldest())
             rows = frame.select(polars.len())
             return _rows(0 if schema_only else (rows.collect() if lazy else rows).item())
 
@@ -177,7 +178,7 @@ def _in_our_words(column: str | None = None) -> Iterator[None]:
         raise DataError("data.unreadable", kind=type(fault).__name__) from None
 
 
-def _occurs(name: str, mentioned: Mapping[str, Any]) -> bool:
+def occurs(name: str, mentioned: Mapping[str, Any]) -> bool:
     """Whether a name occurs in a text of a spec, as a word of it; too often does no harm."""
     whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
     return any(whole.search(text) for text in _texts(mentioned))

@@ -29,9 +29,10 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 import ibis
 
 from discreet.errors import DataError, InputError, SpecError
-from discreet.releases.engines.base import Column
+from discreet.releases.engines.base import TEXTS, Column
 from discreet.releases.engines.expressions import (
     BLANKS,
+    DAY,
     INFINITE,
     LONGEST,
     NUMERAL,
@@ -103,9 +104,14 @@ create function pg_temp.number_of(t text) returns float8 language sql immutable 
     when t ~ {_string(NUMERAL)} then pg_temp.numeral(translate(t, {_string("_+" + BLANKS)}, ''))
     when t ~ {_string(INFINITE)} then case when t ~ '-' then '-inf'::float8 else 'inf'::float8 end
     end $$;
+create function pg_temp.day_of(t text) returns date language sql immutable as $$
+  select case when t ~ {_string(DAY)} then case
+    when right(t, 2)::int <= extract(day from
+      make_date(left(t, 4)::int, substr(t, 6, 2)::int, 1) + interval '1 month' - interval '1 day')
+    then make_date(left(t, 4)::int, substr(t, 6, 2)::int, right(t, 2)::int) end end $$;
 create function pg_temp.ratio(x float8, step float8) returns float8 language sql immutable as $$
   select case when abs(x) < step * 1e-300 then 0 else x / step end $$;
-"""
+"""  # noqa: S608 - composed of constants
 
 
 class _Spoken(Dialect):
@@ -118,9 +124,12 @@ class _Spoken(Dialect):
         self._secret = secrets.randbits(63)
 
     def number(self, value: Value, kind: Column) -> Value:
-        if kind == "text":
+        if kind in TEXTS:
             return _number_of(value)
         return _float_of(value) if value.type().is_decimal() else value.cast("float64")
+
+    def day(self, value: Value) -> Value:
+        return _day_of(value)
 
     def ratio(self, x: Value, step: float, low: int, high: int) -> Value:
         # PostgreSQL refuses a quotient that overflows, or that comes out as zero and is not.
@@ -138,6 +147,9 @@ _number_of = _called(name="number_of", database="pg_temp", signature=(("string",
 )
 _float_of = _called(name="float_of", database="pg_temp", signature=(("decimal",), "float64"))(
     lambda x: None
+)
+_day_of = _called(name="day_of", database="pg_temp", signature=(("string",), "date"))(
+    lambda text: None
 )
 _ratio = _called(name="ratio", database="pg_temp", signature=(("float64", "float64"), "float64"))(
     lambda x, step: None

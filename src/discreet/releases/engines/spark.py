@@ -44,7 +44,7 @@ from ibis.config import Config
 
 from discreet.errors import DataError, InputError, SpecError
 from discreet.releases.engines import workers
-from discreet.releases.engines.base import Column
+from discreet.releases.engines.base import TEXTS, Column
 from discreet.releases.engines.bounding import PRIORITY
 from discreet.releases.engines.expressions import (
     BLANKS,
@@ -129,7 +129,7 @@ class _Spoken(Dialect):
         self._secret = secrets.randbits(63)
 
     def number(self, value: Value, kind: Column) -> Value:
-        if kind != "text":
+        if kind not in TEXTS:
             return value.cast("float64")
         written = value.re_search(NUMERAL) | value.re_search(INFINITE)
         plain = value.translate("_+" + BLANKS, "").try_cast("float64")

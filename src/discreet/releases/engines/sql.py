@@ -10,14 +10,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from functools import lru_cache
-from typing import Any, ClassVar, TypeAlias
+from itertools import count
+from typing import Any, ClassVar, Self, TypeAlias
 
 import ibis
 
 from discreet.errors import DataError
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines import expressions
+from discreet.releases.engines import expressions, formulas
 from discreet.releases.engines.base import (
     Column,
     Counting,
@@ -38,6 +40,7 @@ from discreet.releases.engines.expressions import (
     present,
     spelled,
 )
+from discreet.releases.source import Declared
 from discreet.words import say
 
 __all__ = ["SOURCE", "Answer", "SQLEngine"]
@@ -67,8 +70,29 @@ class SQLEngine(ABC):
         self._columns = dict(columns)
         self._reading = Reading(self._columns, dialect)
         self._source = ibis.table(schema, name=SOURCE)
-        self._tables = 0
+        self._tables = count(1)
+        self._base: SQLEngine = self
         self._found: dict[int, Table] = {}
+
+    def derived(self, source: Table, columns: Mapping[str, Column]) -> Self:
+        """Return an engine on rows that are computed from those of this one, which closes both."""
+        found = copy(self)
+        found._source, found._columns = source, dict(columns)
+        found._reading = Reading(found._columns, self._reading.dialect)
+        found._base = self
+        return found
+
+    def typed(self, types: Mapping[str, Declared]) -> Self:
+        """Return an engine whose columns have declared types; what is not of its type is null."""
+        changed: dict[str, Table] = {}
+        columns = dict(self._columns)
+        for name, wanted in types.items():
+            if name not in columns:
+                raise DataError("engines.type_no_column", column=name)
+            changed[name], columns[name] = formulas.declared(
+                self._source, name, wanted, self._reading
+            )
+        return self.derived(self._source.mutate(**changed), columns)
 
     @abstractmethod
     def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
@@ -134,8 +158,8 @@ class SQLEngine(ABC):
             table = self._answer(expression, say("engines.doing.tally"))
             counts = [[0] * tally.field.size for _ in range(cells)]
             columns = (table[CODE], table["_place"], table[tally.name])
-            for code, place, count in zip(*columns, strict=True):
-                counts[code][place] = int(count)
+            for code, place, number in zip(*columns, strict=True):
+                counts[code][place] = int(number)
             answers[tally.name] = counts
         return answers
 
@@ -229,8 +253,7 @@ class SQLEngine(ABC):
         return ibis.table(expression.schema(), name=name)
 
     def _name(self, prefix: str) -> str:
-        self._tables += 1
-        return f"{prefix}_{self._tables}"
+        return f"{prefix}_{next(self._tables)}"
 
     def _sql(self, expression: Table) -> str:
         return _compiled(expression.op(), self._reading.dialect.name)

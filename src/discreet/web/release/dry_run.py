@@ -96,8 +96,8 @@ def look(folder: Workfolder, spec: Spec) -> Look:
     from discreet.ledger import Ledger
     from discreet.releases import Preview, release
 
-    if spec.source is not None and "://" not in spec.source:
-        folder.screened(spec.source)
+    if spec.located is not None and "://" not in spec.located:
+        folder.screened(spec.located)
     preview = release(spec, dry_run=True)
     if not isinstance(preview, Preview):  # pragma: no cover - a dry run is a preview
         raise TypeError("a dry run made a release")

@@ -1,0 +1,280 @@
+"""How DuckDB reads a file: CSV line by line, Parquet (also a folder), a table of a DuckDB file.
+
+CSV. A line is a row, whatever is in it: so a row cannot take others with it, as a quotation mark
+that is never closed does for readers that let a field go on in the next line. A line is cut at its
+delimiters; a field in quotation marks may hold delimiters, and a quotation mark written twice. A
+line with a quotation mark elsewhere, with more or fewer fields than the header, longer than 2 MB,
+or not in its encoding, is left out. Every value is a text; the empty one, quoted or not, is a null.
+
+Parquet. Files may hold moments that no calendar has. DuckDB fails on some of them, so those are
+read as the whole numbers that they are stored as, and what is out of range is a null.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+
+from discreet.errors import DataError, SpecError
+from discreet.releases.engines import is_csv
+from discreet.releases.engines.in_memory import occurs
+from discreet.releases.source import Source
+from discreet.words import say
+
+__all__ = ["PARQUET", "Relation", "quoted", "relation"]
+
+PARQUET = (".parquet", ".pq")
+_LONGEST_HEADER = 2**20
+_OTHER_SIGNS = {";": "semicolon", "\t": "tab", "|": "bar"}
+_GIVEN = "_file"
+# Microseconds, or whatever a moment counts, up to which DuckDB can take every one.
+_MOST = 9_200_000_000_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A query that reads a source, and what it needs before the engine is locked."""
+
+    query: str
+    path: Path
+    attach: str | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
+    untyped: frozenset[str] | None = None
+    """The columns that have no type of their own; None for all."""
+
+
+def quoted(text: str) -> str:
+    """Return a text as a literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _name(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
+
+
+def relation(
+    source: str, path: Path, options: Source, mentioned: Mapping[str, Any] | None
+) -> Relation:
+    """Return how a source is read; `mentioned` is the spec, if only its columns are needed."""
+    if source.startswith("duckdb:///"):
+        table = parse_qs(urlsplit(source).query).get("table", [""])[0]
+        if not table:
+            raise SpecError("engines.duckdb.table_missing", source=source)
+        _require(source, path.is_file(), path)
+        found = f"select * from _attached.{_name(table)}"  # noqa: S608
+        attach = f"attach {quoted(str(path))} as _attached (read_only)"
+        return Relation(found, path, attach, untyped=frozenset())
+    if "://" in source:
+        raise SpecError("engines.duckdb.no_url", source=source)
+    if is_csv(source):
+        _require(source, path.is_file(), path)
+        return _csv(path, options)
+    if options.of_a_file:
+        raise SpecError("engines.no_options", source=source)
+    if path.is_dir():
+        return _folder(source, path, mentioned)
+    if path.name.lower().endswith(PARQUET):
+        _require(source, path.is_file(), path)
+        return _parquet(path, mentioned)
+    raise SpecError("engines.duckdb.suffix", source=source)
+
+
+def _require(source: str, there: bool, path: Path) -> None:
+    if not there:
+        raise SpecError("engines.no_file", source=source, path=path)
+
+
+# ---------------------------------------------------------------------- CSV
+
+
+def _csv(path: Path, options: Source) -> Relation:
+    """Read a CSV as text: the header names the columns, and nothing is guessed from the rows.
+
+    No line of the file but the header is looked at before the charge. No name in the header is
+    told: a file without one begins with a person.
+    """
+    header, lines = _header(path, options)
+    sign = quoted(options.delimiter)
+    compression = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower(), "none")
+    # A sign that separates nothing: a line is one column.
+    line = (
+        f"read_csv({quoted(str(path))}, auto_detect=false, header=false, skip={lines}, "
+        f"delim='\x1f', quote='', escape='', ignore_errors=true, strict_mode=false, "
+        f"compression='{compression}', encoding={quoted(options.encoding)}, "
+        "columns={'line': 'VARCHAR'})"
+    )
+    cut = _pattern(options.delimiter)
+    cell = f'(?:"(?:[^"]|"")*"|[^"{cut}]*)'
+    cells = (
+        f"case when not contains(line, '\"') then string_split(line, {sign}) "
+        f"when regexp_full_match(line, {quoted(f'{cell}(?:{cut}{cell})*')}) then "
+        "[case when starts_with(one, '\"') then replace(one[2:-2], '\"\"', '\"') else one end "
+        f"for one in regexp_extract_all({sign} || line, {quoted(f'{cut}({cell})')}, 1)] end"
+    )
+    nothing = ", ".join(quoted(text) for text in ("", *options.nulls))
+    columns = ", ".join(
+        f"case when cells[{place}] not in ({nothing}) then cells[{place}] end as {_name(name)}"
+        for place, name in enumerate(header, start=1)
+    )
+    return Relation(
+        f"select {columns} from (select {cells} as cells from {line}) "  # noqa: S608
+        f"where len(cells) = {len(header)}",
+        path,
+    )
+
+
+def _pattern(sign: str) -> str:
+    """Return a sign as a regular expression, also inside brackets."""
+    return sign if sign.isspace() or not sign.isascii() else f"\\{sign}"
+
+
+def _header(path: Path, options: Source) -> tuple[list[str], int]:
+    """Return the names of the columns, and how many lines they take."""
+    try:
+        text = _first_line(path, options.encoding)
+        if "\ufffd" in text:
+            raise UnicodeError
+        read = csv.reader(StringIO(text, newline=""), delimiter=options.delimiter, strict=True)
+        header = next(read, [])
+    except OSError as error:
+        raise DataError("engines.duckdb.unreadable", reason=error.strerror or "") from None
+    except (UnicodeError, csv.Error, pa.ArrowException):
+        raise DataError("engines.duckdb.header_csv", encoding=options.encoding.upper()) from None
+    if not header:
+        raise DataError("engines.duckdb.header_empty")
+    if len(header) == 1:
+        signs = (what for sign, what in _OTHER_SIGNS.items() if sign in header[0])
+        parted = next(signs, None)
+        if parted is not None:
+            raise DataError("engines.duckdb.separator", sign=say(f"engines.signs.{parted}"))
+    # The engine does not tell names apart by case.
+    if len({name.lower() for name in header}) != len(header) or "" in header:
+        raise DataError("engines.duckdb.header_names")
+    return header, 1 + sum(text.replace("\r\n", "\n").count(end) for end in "\r\n")
+
+
+def _first_line(path: Path, encoding: str) -> str:
+    """Return the first line of a file, line ends in quotation marks apart."""
+    # What is wrong below the first line is no matter of the header.
+    codec = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)
+    decoder = codec(errors="replace")
+    found, marks = "", False
+    with pa.input_stream(str(path), compression=_compression(path)) as file:
+        while chunk := file.read(4096):
+            for place, sign in enumerate(text := decoder.decode(chunk)):
+                if sign in "\r\n" and not marks:
+                    return found + text[:place]
+                marks ^= sign == '"'
+            found += text
+            if len(found) > _LONGEST_HEADER:
+                raise csv.Error
+    return found
+
+
+def _compression(path: Path) -> str | None:
+    return {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
+
+
+# ---------------------------------------------------------------------- Parquet
+
+
+def _parquet(path: Path, mentioned: Mapping[str, Any] | None) -> Relation:
+    reader = f"read_parquet({quoted(str(path))})"
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, pa.ArrowException):
+        # The engine says what is wrong.
+        return Relation(f"select * from {reader}", path, untyped=frozenset())  # noqa: S608
+    used, unused = _stored_otherwise(schema, mentioned)
+    if not used:
+        return Relation(_ranged(reader, schema, unused), path, untyped=frozenset())
+    whole = {name: _integer(schema.field(name).type) for name in used}
+    as_stored = pa.schema([(f.name, whole.get(f.name, f.type)) for f in schema])
+    given = pyarrow.dataset.dataset(path, schema=as_stored, format="parquet")
+    query = _ranged(_GIVEN, schema, unused)
+    return Relation(query, path, given={_GIVEN: given}, untyped=frozenset())
+
+
+def _folder(source: str, path: Path, mentioned: Mapping[str, Any] | None) -> Relation:
+    """Read a folder of Parquet files; folders named `month=3` in it are a column, as text."""
+    files = (file for file in sorted(path.rglob("*.parquet")) if file.is_file())
+    first = next(files, None)
+    if first is None:
+        raise SpecError("engines.no_file", source=source, path=path / "*.parquet")
+    reader = (
+        f"read_parquet({quoted(str(path / '**' / '*.parquet'))}, "
+        "hive_partitioning=true, hive_types_autocast=false)"
+    )
+    parts = first.relative_to(path).parts[:-1]
+    named = frozenset(part.partition("=")[0] for part in parts if "=" in part)
+    try:
+        schema = pq.read_schema(first)
+    except (OSError, pa.ArrowException):
+        return Relation(f"select * from {reader}", path, untyped=named)  # noqa: S608
+    used, unused = _stored_otherwise(schema, mentioned)
+    if used:
+        raise DataError("engines.duckdb.moment_in_folder", column=used[0])
+    return Relation(_ranged(reader, schema, unused), path, untyped=named)
+
+
+def _stored_otherwise(
+    schema: pa.Schema, mentioned: Mapping[str, Any] | None
+) -> tuple[list[str], list[str]]:
+    """Return the columns on whose values DuckDB may fail as it reads: used ones, and others."""
+    found: tuple[list[str], list[str]] = ([], [])
+    for column in schema:
+        coarse = pa.types.is_timestamp(column.type) and column.type.unit in ("s", "ms")
+        if coarse or pa.types.is_time(column.type):
+            used = mentioned is None or occurs(column.name, mentioned)
+            found[not used].append(column.name)
+    return found
+
+
+def _integer(dtype: pa.DataType) -> pa.DataType:
+    return pa.int32() if dtype.bit_width == 32 else pa.int64()
+
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def _moment(value: str, dtype: pa.DataType) -> str:
+    """Return a stored whole number as a moment or a time of day, null if it is none."""
+    per_second = _PER_SECOND[dtype.unit]
+    if pa.types.is_time(dtype):
+        micros = f"{value} * {10**6 // per_second}" if per_second < 10**9 else f"{value} // 1000"
+        found = f"time '00:00:00' + to_microseconds({micros})"
+        return f"case when {value} between 0 and {86_400 * per_second - 1} then {found} end"
+    found = f"make_timestamp({value} * {10**6 // per_second})"
+    if dtype.tz is not None:
+        found = f"{found}::timestamptz"
+    most = _MOST * per_second // 10**6
+    return f"case when {value} between {-most} and {most} then {found} end"
+
+
+def _ranged(reader: str, schema: pa.Schema, unused: Sequence[str]) -> str:
+    """Return a query of the columns but the unused, with moments that are out of range as nulls."""
+    changed = []
+    for column in schema:
+        name, dtype = _name(column.name), column.type
+        if column.name in unused:
+            continue
+        if pa.types.is_timestamp(dtype) and dtype.unit in ("us", "ns"):
+            inside = f"epoch_{dtype.unit}({name}) between {-_MOST} and {_MOST}"
+            changed.append(f"case when {inside} then {name} end as {name}")
+        elif pa.types.is_timestamp(dtype) or pa.types.is_time(dtype):
+            changed.append(f"{_moment(name, dtype)} as {name}")
+    # The engine fails on a moment also in the statistics of a column that is not used.
+    columns = f"* exclude ({', '.join(map(_name, unused))})" if unused else "*"
+    if changed:
+        columns += f" replace ({', '.join(changed)})"
+    return f"select {columns} from {reader}"  # noqa: S608

@@ -1,0 +1,308 @@
+"""`source:` as a mapping: how a file is written, and the types of its columns."""
+
+from __future__ import annotations
+
+import gzip
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import polars
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.cli import main as discreet
+from discreet.errors import DataError, DiscreetError, SpecError
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+from discreet.releases import release
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines import opened
+from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing, Tally
+from discreet.releases.source import Source
+from discreet.releases.spec import load
+from soaking import examples
+
+ONE = Contribution()
+COST = Number("cost", 0, 1_000_000, Fraction(1, 100))
+
+
+def _spec(**changes: Any) -> dict[str, Any]:
+    return {
+        "account": "people",
+        "purpose": "test",
+        "source": "visits.csv",
+        "protect": {"unit": "person", "column": "person", "rows": 1},
+        "budget": {"epsilon": 1.0},
+        "statistics": [{"sum": "cost", "bounds": [0, 100], "resolution": 0.01}],
+        "ledger": "sqlite:///ledger.db",
+        "output": "out",
+    } | changes
+
+
+def _account(folder: Path) -> Ledger:
+    ledger = Ledger.open(f"sqlite:///{folder / 'ledger.db'}")
+    ledger.open_account(
+        "people",
+        unit="person",
+        adjacency="add-remove",
+        filter="pure",
+        cap=PureDP(100.0),
+        approver="tester",
+        reason="test",
+    )
+    return ledger
+
+
+def _numbers(source: Source, folder: Path, field: Number = COST) -> list[int]:
+    engine = opened(source, folder.joinpath)
+    found = engine.measure(Query((), None, ONE, (Tally("t", field),)))["t"][0]
+    engine.close()
+    assert isinstance(found, list)
+    return [place for place, count in enumerate(found) for _ in range(count)]
+
+
+# -- types
+
+
+@pytest.mark.parametrize("kind", ["text", "moment", "other"])
+def test_a_sum_over_what_is_no_number_is_refused_before_the_charge(
+    kind: str, tmp_path: Path
+) -> None:
+    columns = {
+        "text": pa.array(["1,5", "2,5"]),
+        "moment": pa.array([1, 2], pa.int32()).view(pa.date32()),
+        "other": pa.array([[1], [2]]),
+    }
+    pq.write_table(pa.table({"person": ["a", "b"], "cost": columns[kind]}), tmp_path / "v.parquet")
+    ledger = _account(tmp_path)
+    with pytest.raises(DataError, match="column 'cost'") as told:
+        release(_spec(source="v.parquet"), folder=tmp_path)
+    assert told.value.exit_code == 2
+    assert [entry.kind for entry in ledger.entries()] == ["begin", "open"]
+
+
+def test_a_column_declared_as_text_is_not_summed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "visits.csv").write_text("person,cost\na,1\n")
+    ledger = _account(tmp_path)
+    spec = _spec(source={"path": "visits.csv", "types": {"cost": "text"}})
+    (tmp_path / "spec.yaml").write_text(str(spec).replace("'", '"'))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        discreet(["release", "spec.yaml", "--yes"])
+    assert ended.value.code == 2
+    assert "holds text, not numbers" in capsys.readouterr().err
+    assert [entry.kind for entry in ledger.entries()] == ["begin", "open"]
+
+
+def test_a_dry_run_says_which_columns_are_taken_for_numbers(tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").write_text("person,cost\na,1\n")
+    _account(tmp_path)
+    plain = release(_spec(), folder=tmp_path, dry_run=True)
+    assert [note for note in plain.notes if "'cost' has no declared type" in note]  # type: ignore[union-attr]
+    typed = _spec(source={"path": "visits.csv", "types": {"cost": "number"}})
+    declared = release(typed, folder=tmp_path, dry_run=True)
+    assert not [note for note in declared.notes if "declared type" in note]  # type: ignore[union-attr]
+
+
+def test_columns_in_declared_types(tmp_path: Path) -> None:
+    lines = ["2026-01-31,Yes,5", "2026-02-30,no,05", "0000-01-01,maybe,1e3", "2026-1-3,0,-7", ",,"]
+    (tmp_path / "v.csv").write_text("\n".join(["day,in,n", *lines]) + "\n")
+    types = {"day": "date", "in": "boolean", "n": "integer"}
+    engine = opened(Source(path="v.csv", types=types), tmp_path.joinpath)  # type: ignore[arg-type]
+    assert dict(engine.columns) == {"day": "moment", "in": "truth", "n": "integer"}
+
+    def counted(column: str, *keys: str) -> Any:
+        cells = KeySet((column,), tuple((key,) for key in keys))
+        return engine.measure(Query((), cells, ONE, (Counting("n"),)))["n"]
+
+    assert counted("day", "2026-01-31", "2026-02-30", "0000-01-01", "2026-01-03") == [1, 0, 0, 0]
+    assert counted("in", "true", "false") == [1, 2]
+    assert counted("n", "5", "1000", "-7") == [1, 0, 1]
+    engine.close()
+
+
+def test_data_in_memory_take_types_too(tmp_path: Path) -> None:
+    _account(tmp_path)
+    frame = pa.table({"person": ["a", "b"], "cost": ["1.5", "x"]})
+    with pytest.raises(DataError, match="holds text"):
+        release(_spec(source=None), data=frame, folder=tmp_path, dry_run=True)
+    release(_spec(source={"types": {"cost": "number"}}), data=frame, folder=tmp_path, dry_run=True)
+
+
+@pytest.mark.parametrize(
+    ("types", "why"),
+    [({"nothing": "text"}, "does not have"), ({"cost": "date"}, "stores it as number")],
+)
+def test_types_that_cannot_be_are_refused(types: dict[str, Any], why: str, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"cost": [1.5]}), tmp_path / "v.parquet")
+    with pytest.raises(DataError, match=why):
+        opened(Source(path="v.parquet", types=types), tmp_path.joinpath)
+
+
+# -- how a file is written
+
+
+def test_decimal_commas_and_thousands_are_declared(tmp_path: Path) -> None:
+    texts = ["1.234,5", "1234,5", "1.5", "12.345", "1.23.456", "7", "0,05"]
+    (tmp_path / "v.csv").write_text("\n".join(["person;cost", *(f"a;{t}" for t in texts)]))
+    german = Source(path="v.csv", delimiter=";", decimal=",", thousands=".")
+    assert _numbers(german, tmp_path) == [5, 700, 123_450, 123_450, 1_000_000]
+    plain = Source(path="v.csv", delimiter=";", decimal=",")
+    assert _numbers(plain, tmp_path) == [5, 700, 123_450]
+    types = Source(path="v.csv", delimiter=";", decimal=",", types={"cost": "number"})
+    assert _numbers(types, tmp_path) == [5, 700, 123_450]
+    undeclared = Source(path="v.csv", delimiter=";")
+    assert _numbers(undeclared, tmp_path) == [150, 700, 1_235]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
+def test_encodings(encoding: Any, tmp_path: Path) -> None:
+    (tmp_path / "v.csv").write_bytes("café,größe\nü,1\nß,2\n".encode(encoding))
+    engine = opened(Source(path="v.csv", encoding=encoding), tmp_path.joinpath)
+    assert list(engine.columns) == ["café", "größe"]
+    cells = KeySet(("café",), (("ü",), ("ß",), ("x",)))
+    assert engine.measure(Query((), cells, ONE, (Counting("n"),)))["n"] == [1, 1, 0]
+    engine.close()
+
+
+@pytest.mark.parametrize("end", [".csv", ".csv.gz", ".csv.zst", ".CSV.GZ"])
+def test_compressed_files(end: str, tmp_path: Path) -> None:
+    text = b"person,cost\na,1\nb,NA\nc,-\n"
+    path = tmp_path / f"v{end}"
+    if end.endswith("zst"):
+        with pa.output_stream(str(path), compression="zstd") as file:
+            file.write(text)
+    else:
+        path.write_bytes(gzip.compress(text) if end.lower().endswith("gz") else text)
+    source = Source(path=path.name, nulls=("NA", "-"))
+    assert _numbers(source, tmp_path) == [100]
+    there = Query((), KeySet(("cost",), (("1",), ("NA",))), ONE, (Counting("n"),))
+    engine = opened(source, tmp_path.joinpath)
+    assert engine.measure(there)["n"] == [1, 0]
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ({"path": "v.csv", "delimiter": "ab"}, "delimiter"),
+        ({"path": "v.csv", "delimiter": "a"}, "no letter"),
+        ({"path": "v.csv", "delimiter": ",", "decimal": ","}, "different characters"),
+        ({"path": "v.csv", "encoding": "cp1252"}, "encoding"),
+        ({"path": "v.csv", "types": {"a": "float"}}, "types"),
+        ({"path": "v.csv", "separator": ";"}, "separator"),
+        (["v.csv"], "source"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(source: Any, why: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=why):
+        load(_spec(source=source), folder=tmp_path)
+
+
+@pytest.mark.parametrize("path", ["v.parquet", "postgresql://host/db?table=t", "spark://visits"])
+def test_options_of_a_csv_are_refused_elsewhere(path: str, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"cost": [1.5]}), tmp_path / "v.parquet")
+    with pytest.raises(DiscreetError, match="for CSV files"):
+        opened(Source(path=path, delimiter=";"), tmp_path.joinpath)
+
+
+def test_a_password_in_a_mapping_is_not_hashed() -> None:
+    url = "postgresql://me:{}@host/db?table=t"
+    one, other = (load(_spec(source={"path": url.format(p)})) for p in ("hidden", "other"))
+    assert one.hash == other.hash
+
+
+# -- a row is a line, and takes no other with it
+
+SIGNS = st.text(alphabet='ab1,"\n\r; \t', max_size=12)
+
+
+@settings(max_examples=examples(80), deadline=None)
+@given(odd=SIGNS, place=st.integers(0, 3))
+def test_a_row_never_takes_others_with_it(
+    odd: str, place: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Whatever one line holds, each of the other lines is read as it was without it."""
+    folder = tmp_path_factory.mktemp("lines")
+    rows = ["a,1", 'b,"2"', "c,3"]
+    ends = odd.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
+    found = []
+    for lines in (rows, [*rows[:place], odd, *rows[place:]]):
+        (folder / "v.csv").write_bytes("\n".join(["person,cost", *lines, ""]).encode())
+        engine = opened("v.csv", folder.joinpath)
+        cells = KeySet(("person",), (("a",), ("b",), ("c",)))
+        measures = (Counting("n"), Summing("s", COST))
+        found.append(engine.measure(Query((), cells, ONE, measures)))
+        engine.close()
+    without, with_it = found
+    own = sum(with_it["n"]) - sum(without["n"])  # type: ignore[arg-type]
+    assert without["n"] == [1, 1, 1]
+    assert 0 <= own <= ends
+    gained = [after - before for before, after in zip(without["n"], with_it["n"], strict=True)]  # type: ignore[operator,arg-type]
+    assert all(gain >= 0 for gain in gained)
+
+
+# -- Parquet
+
+MOMENTS = [
+    pa.timestamp("s"),
+    pa.timestamp("ms"),
+    pa.timestamp("ms", tz="UTC"),
+    pa.timestamp("us"),
+    pa.timestamp("ns"),
+    pa.time32("s"),
+    pa.time32("ms"),
+    pa.time64("us"),
+    pa.time64("ns"),
+    pa.date32(),
+]
+
+
+@pytest.mark.parametrize("dtype", MOMENTS, ids=str)
+def test_moments_that_no_calendar_has_are_nothing(dtype: pa.DataType, tmp_path: Path) -> None:
+    """As a key, as a unit and unused: no value of a row fails the query."""
+    whole = pa.int32() if dtype.bit_width == 32 else pa.int64()
+    most = 2 ** (dtype.bit_width - 1) - 1
+    if pa.types.is_timestamp(dtype) and dtype.unit == "s":
+        most //= 1000  # stored in milliseconds
+    values = pa.array([0, most, -most, most // 3, None], whole)
+    table = pa.table({"person": list("abcde"), "at": values.view(dtype)})
+    pq.write_table(table, tmp_path / "v.parquet")
+    engine = opened("v.parquet", tmp_path.joinpath)
+    assert engine.columns["at"] == "moment"
+    zoned = "+00" * bool(getattr(dtype, "tz", None))
+    first = {"time": "00:00:00", "date": "1970-01-01"}.get(
+        str(dtype).rstrip("0123456789smunday[]")[:5], f"1970-01-01 00:00:00{zoned}"
+    )
+    cells = KeySet(("at",), ((first,),))
+    assert engine.measure(Query(("person",), cells, ONE, (Counting("n"),)))["n"] == [1]
+    assert 1 <= engine.measure(Query(("at",), None, ONE, (Counting("n"),)))["n"][0] <= 4  # type: ignore[operator]
+    assert len(engine.find_keys(("person",), ("at",), ONE).units) <= 4
+    engine.close()
+
+
+def test_a_folder_of_parquet_has_a_column_for_its_folders(tmp_path: Path) -> None:
+    for month in (1, 2, 10):
+        (tmp_path / f"visits/month={month}").mkdir(parents=True)
+        table = pa.table({"person": ["a", "b"], "cost": [1.0, 2.0 * month]})
+        pq.write_table(table, tmp_path / f"visits/month={month}/part.parquet")
+    engine = opened(Source(path="visits"), tmp_path.joinpath)
+    assert dict(engine.columns) == {"person": "text", "cost": "number", "month": "untyped"}
+    cells = KeySet(("month",), (("1",), ("2",), ("3",), ("10",)))
+    found = engine.measure(Query((), cells, ONE, (Counting("n"), Summing("s", COST))))
+    assert found == {"n": [2, 2, 0, 2], "s": [300, 500, 0, 2100]}
+    engine.close()
+
+
+def test_texts_of_polars_are_texts_for_every_version_of_arrow() -> None:
+    from discreet.releases.engines.in_memory import arrow_table
+
+    frame = polars.DataFrame({"person": ["a", None]})
+    for given_frame in (frame, frame.lazy()):
+        assert arrow_table(given_frame).schema.field("person").type == pa.large_string()
