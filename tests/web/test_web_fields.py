@@ -191,7 +191,7 @@ def test_keys_that_were_typed_stay_while_they_are_found_in_the_data(
     assert re.search(r'id="f-statistics.1.keys.county"[^>]* value="north, south"', back)
     assert 'type="hidden" name="statistics.1.find.delta" value="1e-6"' in back
     other = looked(client, form | {"promise": "budget", "budget.epsilon": "1"}).text
-    assert '<input type="hidden" name="tolerance.posterior" value="0.12">' in other
+    assert '<input type="hidden" name="tolerance.posterior" value="12 %">' in other
 
 
 def test_a_statistic_that_is_removed_takes_its_own_fields_along(

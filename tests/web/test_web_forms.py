@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
+from html import escape
 from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import Field
 
 from discreet.cli.release import TEMPLATE
 from discreet.errors import DiscreetError, SpecError
 from discreet.releases import load
-from discreet.web.release.drafts import missing, start
-from discreet.web.release.spec_form import form_of, mapping_of, readable, written
+from discreet.releases.statistics.base import KINDS, ColumnName, Grouped, Proportion
+from discreet.web.release.drafts import missing, proposed_unit, start
+from discreet.web.release.spec_form import (
+    draft_of,
+    form_of,
+    kinds,
+    mapping_of,
+    own_fields,
+    readable,
+    written,
+)
 
+HTML = {"Accept": "text/html"}
 QUICK = settings(derandomize=True, deadline=None, max_examples=150)
 
 texts = st.text(min_size=1, max_size=12)
@@ -194,11 +207,11 @@ def test_nothing_is_missing_in_a_whole_spec_and_much_in_a_new_one() -> None:
     assert "column that names" in said
     entry = {"sum": "", "by": ["county", ["odd"]]}
     found = missing(start("visits.csv") | {"statistics": [entry, "odd", {"mean": 1, "sum": 2}]})
-    assert {"statistic 1: its column", "statistic 1: its bounds"} <= set(found)
+    assert {"statistic 1: fill in “Column”", "statistic 1: fill in “Bounds”"} <= set(found)
     assert "statistic 1: the public keys of county" in found
 
 
-KEYS = [
+ODD_KEYS = [
     "account",
     "protect",
     "column",
@@ -219,7 +232,7 @@ KEYS = [
 odd = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), texts),
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
+        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(ODD_KEYS), inner, max_size=4)
     ),
     max_leaves=12,
 )
@@ -235,3 +248,70 @@ def test_no_values_however_odd_break_the_form(values: Any) -> None:
     assert all(isinstance(words, str) for words in missing(values))
     with suppress(DiscreetError):
         mapping_of(form)
+
+
+# -- fields that statistics ask for
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_a_statistic_asks_for_its_own_fields(client: Any, kind: str) -> None:
+    page = client.post("/release/look", data={"which": "form", "add": kind}).text
+    for name, one in own_fields(kind).items():
+        assert f'name="statistics.1.{name}"' in page
+        assert escape(one.label) in page
+    asks = 'name="statistics.1.by"' in page
+    assert asks == ("by" in kinds()[kind].model_fields)
+    wanted = [one for one in own_fields(kind).values() if one.required and not one.options]
+    assert all(f"fill in “{one.label}”" in page for one in wanted)
+
+
+def test_a_statistic_from_elsewhere_has_a_form_without_any_change(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Odd(Grouped):
+        odd: ColumnName
+        part: Proportion = 0.5
+        whole: bool = False
+        grid: dict[str, float] = Field(default_factory=dict)
+
+    monkeypatch.setitem(KINDS, "odd", Odd)
+    Odd.kind = "odd"
+    entry = {"odd": "cost", "part": 0.12, "whole": True, "grid": {"from": 1.0, "to": 2.5}}
+    form = form_of({"statistics": [entry]})
+    assert form["statistics.1.part"] == "12 %"
+    assert form["statistics.1.grid"] == "{from: 1.0, to: 2.5}"
+    assert mapping_of(form) == {"statistics": [entry]}
+    page = client.post("/release/look", data=form | {"which": "form"}).text
+    assert '<option value="odd" selected>' in page
+    assert re.search(r'type="checkbox" name="statistics.1.whole"[^>]* checked', page)
+    wrong = draft_of(form | {"statistics.1.grid": "{from: 1", "statistics.1.part": "12"})
+    assert set(wrong.problems) == {"statistics.1.grid", "statistics.1.part"}
+
+
+def test_a_list_of_public_keys_is_shown_and_a_file_of_data_is_not(client: Any) -> None:
+    (client.folder / "data.csv").write_text("person,county\nSecret,North\n", encoding="utf-8")
+    (client.folder / "counties.csv").write_text("county\nNorth\nSouth\n", encoding="utf-8")
+    entry = {"count": "rows", "by": ["county"], "keys": {"county": "counties.csv"}}
+    spec = {"source": "data.csv", "statistics": [entry]}
+    page = client.get("/release", params={"spec": written(spec)}, headers=HTML).text
+    assert "2 public values: North, South" in page
+    (client.folder / "more.csv").write_text("county,name\nNorth,Secret\n", encoding="utf-8")
+    for name in ("more.csv", "data.csv"):
+        entry["keys"] = {"county": name}
+        page = client.get("/release", params={"spec": written(spec)}, headers=HTML).text
+        assert "public value" not in page.replace("Public values of", "")
+        assert "Secret" not in page
+
+
+@pytest.mark.parametrize(
+    ("columns", "unit"),
+    [
+        (["county", "patient_id", "cost"], "patient_id"),
+        (["Person", "age"], "Person"),
+        (["valid", "grid", "paid"], None),
+        (["Kunde", "customer no"], "customer no"),
+    ],
+)
+def test_a_column_that_names_a_person_is_proposed(columns: list[str], unit: str | None) -> None:
+    assert proposed_unit(columns) == unit
+    assert start("a.csv", None, columns)["protect"].get("column") == unit

@@ -119,8 +119,8 @@ def test_from_a_sentence_to_a_downloaded_statement(
     page.set_input_files("#data", files=[{"name": name, "mimeType": "text/csv", "buffer": CSV}])
     page.click("#upload button")
     page.wait_for_url("**source=*")
-    assert page.input_value("[name='tolerance.posterior']") == "0.2"
-    assert page.input_value("[name='tolerance.p']") == "0.05"
+    assert page.input_value("[name='tolerance.posterior']") == "20 %"
+    assert page.input_value("[name='tolerance.p']") == "5 %"
     expect(page.locator("#look-body")).to_contain_text("Still missing")
     assert page.locator("#look-body .notice").count() == 0  # nothing was typed, nothing is wrong
     seen("spec")

@@ -75,7 +75,7 @@ def test_form_and_yaml_change_each_other_while_typing(
     page.fill("[name='tolerance.unless_ratio']", "3")
     expect(page.locator("#look-body")).to_contain_text("Over budget")
     shoot(page, "release-over-budget")
-    page.click("text=Add a statistic")
+    page.get_by_role("button", name="+ count", exact=True).click()
     expect(page.locator("[name='statistics.2.kind']")).to_be_visible()
     page.focus("[name='statistics.2.kind']")
     page.keyboard.press("q")  # quantile
@@ -85,6 +85,30 @@ def test_form_and_yaml_change_each_other_while_typing(
     page.keyboard.press("Enter")
     expect(page.locator("[name='statistics.2.kind']")).to_have_count(0)
     expect(page.locator("[name='remove']")).to_be_focused()
+
+
+def test_columns_are_pressed_instead_of_typed(page_at: Callable[..., Any], site: Any) -> None:
+    page = page_at(prepared(site.folder, "chips"))
+    field = page.locator("[name='statistics.1.by']")
+    chip = page.locator("[data-puts='f-statistics.1.by'][data-value='cost']")
+    chip.click()
+    expect(field).to_have_value("county, cost")
+    expect(page.locator("[name='statistics.1.keys.cost']")).to_be_visible()
+    expect(chip).to_be_focused()
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("county")
+    expect(page.locator("[name='statistics.1.keys.cost']")).to_have_count(0)
+    page.locator("[data-puts='f-protect.column'][data-value='county']").click()
+    expect(page.locator("[name='protect.column']")).to_have_value("county")
+    page.locator("[data-puts='f-protect.column'][data-value='patient']").click()
+    expect(page.locator("[name='protect.column']")).to_have_value("patient")
+    expect(page.locator("#errors svg")).to_be_visible()
+    page.click("#look-body .tools summary")
+    expect(page.locator("#look-body .values tr").nth(1)).to_contain_text("count_rows_1")
+    with page.expect_download() as coming:
+        page.click("#look-body .tools button:text-is('SVG')")
+    assert Path(coming.value.path()).read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_every_kind_of_statistic_has_an_accessible_form(

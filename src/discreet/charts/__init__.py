@@ -48,6 +48,7 @@ try:
         noisy_counts,
         noisy_counts_data,
         noisy_counts_spec,
+        relative_error_spec,
         released_chart,
     )
     from discreet.charts.style import (
@@ -100,6 +101,7 @@ __all__ = [
     "profile_line_data",
     "profile_line_spec",
     "promised_against_seen",
+    "relative_error_spec",
     "released_chart",
     "risk_map",
     "save",

@@ -13,7 +13,18 @@ from typing import Any
 
 import altair as alt
 
-from discreet.charts.style import COLOURS, FAINT, INK, Row, bare, drawn, named, rows_of, styled
+from discreet.charts.style import (
+    COLOURS,
+    FAINT,
+    INK,
+    Row,
+    bare,
+    drawn,
+    named,
+    rows_of,
+    share,
+    styled,
+)
 from discreet.laws.geometric import Geometric
 from discreet.words import say
 
@@ -22,10 +33,12 @@ __all__ = [
     "noisy_counts",
     "noisy_counts_data",
     "noisy_counts_spec",
+    "relative_error_spec",
     "released_chart",
 ]
 
 _SHOWN = 40
+_LEGEND = alt.Legend(orient="top", columns=2, labelLimit=170)
 
 
 def noisy_counts_data(
@@ -87,6 +100,47 @@ def noisy_counts_spec(
 def noisy_counts(laws: Mapping[str, Geometric | None], count: int, limit: int | None = None) -> Any:
     """Draw what a true count could be published as under each law, with a limit if there is one."""
     return alt.Chart.from_dict(noisy_counts_spec(laws, count, limit) | {"width": 420})
+
+
+def relative_error_spec(widths: Mapping[str, float]) -> dict[str, Any]:
+    """Return how large the error is against the value that it is on, as Vega-Lite.
+
+    `widths` are half widths of intervals, by the name of a statistic; a line of each says how large
+    a value must be for its error to be one tenth of it, which a dashed line marks.
+    """
+    widths = {name: width for name, width in widths.items() if width > 0}
+    low = 10.0 ** math.floor(math.log10(min(widths.values(), default=1.0)))
+    high = 10.0 ** math.ceil(math.log10(max(widths.values(), default=1.0)) + 2)
+    sizes = [low * (high / low) ** (place / 72) for place in range(73)]
+    rows = [
+        {"name": name, "size": size, "error": min(1.0, width / size)}
+        for name, width in widths.items()
+        for size in sizes
+    ]
+    return drawn(_error_shape(tuple(widths), low, high), {"errors": rows, "tenth": [{"y": 0.1}]})
+
+
+@lru_cache(maxsize=128)
+def _error_shape(names: tuple[str, ...], low: float, high: float) -> dict[str, Any]:
+    scale = alt.Scale(
+        domain=list(names), range=[COLOURS[i % len(COLOURS)] for i in range(len(names))]
+    )
+    lines = (
+        named("errors")
+        .mark_line(strokeWidth=2.2)
+        .encode(
+            x=alt.X(
+                "size:Q",
+                title=say("charts.error.size"),
+                scale=alt.Scale(type="log", domain=[low, high]),
+                axis=alt.Axis(format="~s", tickCount=5),
+            ),
+            y=alt.Y("error:Q", title=say("charts.error.error"), **share()),
+            color=alt.Color("name:N", scale=scale, title=None, legend=_LEGEND),
+        )
+    )
+    tenth = named("tenth").mark_rule(color=FAINT, strokeDash=[4, 4]).encode(y="y:Q")
+    return bare((tenth + lines).properties(width="container", height=180), large=True)
 
 
 def released_chart(rows: Sequence[Mapping[str, Any]], *, title: str, interval: float) -> Any:

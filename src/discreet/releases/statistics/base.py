@@ -59,6 +59,7 @@ __all__ = [
     "Registered",
     "Result",
     "ScriptLines",
+    "Proportion",
     "Statistic",
     "Threshold",
     "Within",
@@ -163,7 +164,9 @@ class FormField:
     """A field by which a form asks for one key of a statistic."""
 
     name: str
-    takes: Literal["text", "number", "texts", "numbers", "column", "choice", "other"]
+    takes: Literal[
+        "text", "number", "share", "texts", "numbers", "column", "choice", "flag", "other"
+    ]
     required: bool
     label: str
     hint: str = ""
@@ -173,6 +176,9 @@ class FormField:
 
 ColumnName: TypeAlias = Annotated[str, "column"]
 """A text that names a column of the data: a form offers the columns that there are."""
+
+Proportion: TypeAlias = Annotated[float, "share"]
+"""A number between 0 and 1: a form takes it as a percentage too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +372,12 @@ class Statistic(Closed):
 _ASKED_OF_ALL = ("name", "weight", "within", "by", "keys")
 
 
-_TAKES: dict[str | None, Any] = {"string": "text", "number": "number", "integer": "number"}
+_TAKES: dict[str | None, Any] = {
+    "string": "text",
+    "number": "number",
+    "integer": "number",
+    "boolean": "flag",
+}
 
 
 def _form_field(name: str, field: Any, schema: Mapping[str, Any]) -> FormField:
@@ -385,6 +396,8 @@ def _form_field(name: str, field: Any, schema: Mapping[str, Any]) -> FormField:
     label = name.replace("_", " ")
     if "column" in field.metadata:
         takes, label = "column", say("releases.forms.column")
+    elif "share" in field.metadata:
+        takes = "share"
     return FormField(
         name,
         takes,

@@ -40,6 +40,7 @@ from discreet.releases.statistics.base import (
     Measured,
     Noisy,
     Part,
+    Proportion,
     ScriptLines,
     decimal,
     register,
@@ -63,7 +64,7 @@ def _share(at: object) -> object:
     return at
 
 
-Share: TypeAlias = Annotated[float, BeforeValidator(_share)]
+Share: TypeAlias = Annotated[Proportion, BeforeValidator(_share)]
 """A share of the rows, strictly between 0 and 1."""
 
 

@@ -24,6 +24,7 @@ from discreet.releases.statistics.base import (
     ColumnName,
     Noisy,
     ScriptLines,
+    Proportion,
     decimal,
     labelled,
     register,
@@ -43,7 +44,7 @@ class Randomized(Tallied):
 
     randomized: ColumnName
     answers: Annotated[tuple[str, ...], BeforeValidator(distinct_keys)] = Field(min_length=2)
-    keep: float = Field(
+    keep: Proportion = Field(
         gt=0, le=1, description="Probability that the answer given is the true one."
     )
 

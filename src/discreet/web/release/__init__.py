@@ -37,7 +37,16 @@ from discreet.web.release.api import for_programs
 from discreet.web.release.confirming import Confirmations, Pending
 from discreet.web.release.drafts import missing, start
 from discreet.web.release.dry_run import HOW_LEARNED, Look, look, read
-from discreet.web.release.spec_form import columns_of, draft_of, form_of, readable, written
+from discreet.web.release.spec_form import (
+    columns_of,
+    draft_of,
+    form_of,
+    grouped,
+    kinds,
+    own_fields,
+    readable,
+    written,
+)
 from discreet.web.release.stored import DOWNLOADS, SHOWN, download, find_made
 from discreet.web.screens import how, link, page, yaml_file
 from discreet.web.thread import Thread, promise_of
@@ -45,7 +54,8 @@ from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
 from discreet.words import say
 
 if TYPE_CHECKING:
-    from discreet.ledger import Account
+    from discreet.ledger import Account, Standing
+    from discreet.releases.statistics.base import FormField
 
 __all__ = ["BODY_LIMITS", "router"]
 
@@ -53,6 +63,7 @@ router = APIRouter()
 router.include_router(for_programs)
 BODY_LIMITS = {"/release/upload": MOST_BYTES + 2**16}
 LONGEST_LINK = 6_000
+_PREVIEWED = 6  # keys of a public list
 _PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
 _STATISTIC = re.compile(r"statistics\.(\d{1,3})\.(.+)", re.DOTALL)
 _DRY = "discreet release spec.yaml --dry-run"
@@ -71,7 +82,7 @@ class SpecSent(Form):
     which: Annotated[str, Text(10)] = ""
     spec: Annotated[str, Text(2**20, bare=False)] = ""
     file: Annotated[str, Text()] = ""
-    add: Annotated[str, Text(10)] = ""
+    add: Annotated[str, Text(100)] = ""
     remove: Annotated[int | None, Number(low=1, high=999, whole=True, optional=True)] = None
 
 
@@ -185,7 +196,8 @@ def state_of_form(sent: Filled[SpecSent]) -> State:
     if sent.state.remove is not None:
         del statistics[sent.state.remove - 1 : sent.state.remove]
     if sent.state.add:
-        statistics.append({"kind": "count", "what": "rows"})
+        added = sent.state.add if sent.state.add in kinds() else next(iter(kinds()))
+        statistics.append({"kind": added})
     for place, fields in enumerate(statistics, start=1):
         form |= {f"statistics.{place}.{name}": text for name, text in fields.items()}
     draft = draft_of(form)
@@ -218,8 +230,8 @@ def release_page(
         if file is not None:
             return _shown(request, state_of_file(folder, file))
         if source is not None:
-            folder.screened(source)
-            return _shown(request, state_of_text(written(start(source, chosen))))
+            begun = start(source, chosen, folder.columns(source))
+            return _shown(request, state_of_text(written(begun)))
     except DiscreetError as error:
         return _shown(request, None, problem=str(error))
     return _shown(request, None, promise=promise)
@@ -287,7 +299,8 @@ def _shown(
         along="" if state is not None else query,
         form=form,
         problems={} if state is None else state.problems,
-        statistics=_statistics(form or {}),
+        statistics=_statistics(folder, form or {}),
+        kinds=kinds(),
         files=folder.data(),
         specs=sorted(folder.specs()),
         most=MOST_BYTES,
@@ -306,25 +319,51 @@ def _shown(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One statistic of the form: its place, its kind, its columns of groups."""
+    """One statistic of the form: its place, its kind, its own fields, its columns of groups."""
 
     place: int
     kind: str
+    fields: Mapping[str, FormField]
+    grouped: bool
     by: tuple[str, ...]
+    keys: Mapping[str, str]
     yaml: bool
 
 
-def _statistics(form: Mapping[str, str]) -> list[Shown]:
+def _statistics(folder: Workfolder, form: Mapping[str, str]) -> list[Shown]:
     places = sorted({int(found[1]) for name in form if (found := _STATISTIC.fullmatch(name))})
-    return [
-        Shown(
-            place=place,
-            kind=form.get(f"statistics.{place}.kind", ""),
-            by=tuple(filter(None, columns_of(form.get(f"statistics.{place}.by", "")))),
-            yaml=f"statistics.{place}.yaml" in form,
-        )
-        for place in places
-    ]
+    return [_card(folder, form, place) for place in places]
+
+
+def _card(folder: Workfolder, form: Mapping[str, str], place: int) -> Shown:
+    at = f"statistics.{place}."
+    kind = form.get(f"{at}kind", "")
+    by = tuple(filter(None, columns_of(form.get(f"{at}by", ""))))
+    return Shown(
+        place=place,
+        kind=kind,
+        fields=own_fields(kind),
+        grouped=grouped(kind),
+        by=by,
+        keys={name: _listed(folder, form, name, form.get(f"{at}keys.{name}", "")) for name in by},
+        yaml=f"{at}yaml" in form,
+    )
+
+
+def _listed(folder: Workfolder, form: Mapping[str, str], column: str, typed: str) -> str:
+    """Return the public keys that a file lists, in words; of anything else, nothing."""
+    from discreet.releases.keys import keys_from_file
+
+    if not typed.lower().endswith(".csv") or typed == form.get("source"):
+        return ""
+    try:
+        if len(folder.columns(typed)) != 1:
+            return ""  # no plain list: it may be a file of data
+        keys = keys_from_file(folder.inside(typed, "keys"), column)
+    except DiscreetError:
+        return ""  # the dry run says what is wrong with it
+    some = ", ".join(keys[:_PREVIEWED])
+    return say("web.spec.listed", keys=len(keys), some=some)
 
 
 def _columns(folder: Workfolder, source: str) -> dict[str, Any]:
@@ -339,7 +378,11 @@ def _in_words(found: Look | None) -> dict[str, Any]:
     if found is None:
         return {}
     account, promises = found.account, found.preview.promises
+    first = next(iter(promises), None)
     return {
+        "errors": _errors(found.said),
+        "share": None if first is None else min(1.0, first.share_used),
+        "share_said": "" if first is None else _share_said(first),
         "charge": amount_text(found.said["spent"], "up"),
         "accuracy": accuracy_lines(found.said),
         "mechanism": found.said["mechanism"],
@@ -349,6 +392,24 @@ def _in_words(found: Look | None) -> dict[str, Any]:
         "learned": learned_facts(found.learned),
         "standing": [] if account is None else standing_facts(account, promises, found.after),
     }
+
+
+def _errors(said: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the chart of the errors, for statistics whose error does not depend on their size."""
+    from discreet.charts import relative_error_spec
+
+    rows = said["accuracy"]
+    widths = {row["statistic"]: row["half_width"] for row in rows if row.get("half_width")}
+    return relative_error_spec(widths) if widths else None
+
+
+def _share_said(one: Standing) -> str:
+    """Return how much of its promise a release leaves used, and how many like it still fit."""
+    share = percent(one.share_used, "up")
+    more = one.fits_again
+    if more is None:
+        return say("web.release.share", share=share)
+    return say("web.release.share_fits", share=share, releases=more)
 
 
 @router.get("/release/spec.yaml", include_in_schema=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from discreet.web.release.spec_form import KINDS
+from discreet.web.release.spec_form import own_fields
 from discreet.words import say
 
-__all__ = ["missing", "start"]
+__all__ = ["missing", "proposed_unit", "start"]
 
 _FIRST = {
     "tolerance": {
@@ -20,11 +21,16 @@ _FIRST = {
 }
 
 
-def start(source: str, promise: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def start(
+    source: str, promise: Mapping[str, Any] | None = None, columns: Iterable[str] = ()
+) -> dict[str, Any]:
     """Return the spec that a file begins with: what can be said without knowing the data."""
+    unit = proposed_unit(columns)
     return {
         "source": source,
-        "protect": {"unit": "person", "adjacency": "add-remove"},
+        "protect": {"unit": "person"}
+        | ({"column": unit} if unit else {})
+        | {"adjacency": "add-remove"},
         **(promise or _FIRST),
         "statistics": [{"count": "rows"}],
         "mechanism": "auto",
@@ -59,26 +65,30 @@ def missing(values: Mapping[str, Any]) -> list[str]:
     return found
 
 
-_NEEDED = {
-    **dict.fromkeys(("sum", "mean", "variance"), ("bounds", "resolution")),
-    "quantile": ("bounds", "resolution", "at"),
-    "histogram": ("edges",),
-    "randomized": ("answers", "keep"),
-    "best": ("score", "of", "candidates"),
-}
-
-
 def _needs(entry: object) -> list[str]:
     """Return what a statistic still needs, in words; of an odd one, nothing."""
-    kinds = [kind for kind in KINDS if isinstance(entry, Mapping) and kind in entry]
-    if len(kinds) != 1 or not isinstance(entry, Mapping):
+    from discreet.releases.statistics.base import kind_of
+
+    kind = kind_of(entry)
+    if kind is None or not isinstance(entry, Mapping):
         return []
-    kind = kinds[0]
-    found = [say(f"web.missing.{name}") for name in _NEEDED.get(kind, ()) if not entry.get(name)]
-    if kind != "count" and not entry[kind]:
-        found.insert(0, say("web.missing.what" if kind == "best" else "web.missing.own_column"))
+    fields = own_fields(kind).values()
+    needed = [one for one in fields if one.required and entry.get(one.name) in (None, "", [], {})]
+    found = [say("web.missing.field", label=one.label) for one in needed]
     by, keys = entry.get("by") or [], entry.get("keys") or {}
     if isinstance(by, list) and isinstance(keys, Mapping) and "discover" not in keys:
         named = [column for column in by if isinstance(column, str) and not keys.get(column)]
         found += [say("web.missing.keys", column=column) for column in named]
     return found
+
+
+_NAMES = re.compile(
+    r"(.*[_ -])?(id|person|patient|user|customer|client|resident|pupil|student|employee|member)"
+    r"([_ -]?(id|no|number|key))?",
+    re.IGNORECASE,
+)
+
+
+def proposed_unit(columns: Iterable[str]) -> str | None:
+    """Return the column that names one person, by its own name; None if none looks like it."""
+    return next((name for name in columns if _NAMES.fullmatch(name)), None)

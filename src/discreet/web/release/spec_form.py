@@ -5,8 +5,9 @@ A form is a flat mapping of names to texts, as a browser sends it: `protect.rows
 field for it keeps as YAML (`protect.yaml`, `tolerance.yaml`, `statistics.1.yaml`, `rest`), so that
 nothing in a spec is lost: spec → form → spec gives an equal spec back.
 
-Each part of a spec is a form of its own, whose rules say what its fields take. A field that breaks
-its rule is told at the field, and stands in the spec as it was typed.
+Each part of a spec is a form of its own, whose rules say what its fields take; a statistic's follow
+from what its class says of itself (`Statistic.form`). A field that breaks its rule is told at the
+field, and stands in the spec as it was typed.
 
 Lists are written as one line of CSV, so that a key may hold a comma: `0-17, "18, or more"`.
 """
@@ -16,33 +17,37 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import create_model
 from pydantic_core import PydanticCustomError
 
 from discreet.errors import DiscreetError, SpecError
 from discreet.reading import yaml_values
-from discreet.web.forms import Filled, Form, Number, Rule, Text
+from discreet.web.forms import Filled, Form, Number, Rule, Text, percentage, refused, share
 from discreet.words import say
 
+if TYPE_CHECKING:
+    from discreet.releases.statistics.base import FormField, Statistic
+
 __all__ = [
-    "KINDS",
     "Draft",
     "columns_of",
     "draft_of",
     "form_of",
+    "grouped",
+    "kinds",
     "mapping_of",
+    "own_fields",
     "readable",
     "written",
 ]
 
 Fields = dict[str, str]
 Values = dict[str, Any]
-
-KINDS = ("count", "sum", "mean", "variance", "quantile", "histogram", "best", "randomized")
 
 _TEXTS = ("account", "purpose", "source", "mechanism", "nulls", "ledger", "output")
 _TOP = (
@@ -60,7 +65,7 @@ _PLACE = re.compile(r"statistics\.(\d{1,3})\.")
 class Items(Rule):
     """A line of CSV: names (one alone is a text), keys (or the name of a CSV file), numbers."""
 
-    of: Literal["texts", "names", "keys", "numbers", "mixed"] = "texts"
+    of: Literal["texts", "names", "keys", "numbers"] = "texts"
 
     def read(self, given: object) -> Any:
         """Return the list."""
@@ -69,8 +74,6 @@ class Items(Rule):
         found = columns_of(str(given))
         if self.of == "numbers":
             return [_NUMBER.read(item) for item in found]
-        if self.of == "mixed":
-            return [_raw(item) for item in found]
         alone = len(found) == 1 and (
             self.of == "names" or (self.of == "keys" and found[0].lower().endswith(".csv"))
         )
@@ -83,6 +86,21 @@ class Ticked(Rule):
     def read(self, given: object) -> bool | None:
         """Return whether it is ticked."""
         return True if given else None
+
+
+class Value(Rule):
+    """Any value: YAML on one line, or several numbers or words with commas between them."""
+
+    def read(self, given: object) -> Any:
+        """Return the value."""
+        text = str(given)
+        try:
+            value = yaml_values(text, say("web.spec.is"), SpecError)
+        except DiscreetError:
+            raise refused("web.spec.not_yaml") from None
+        if isinstance(value, str) and "," in value:
+            return [_raw(item) for item in columns_of(value)]
+        return value
 
 
 def _number(**bounds: Any) -> Number:
@@ -131,26 +149,51 @@ _PARTS: dict[str, type[Form]] = {
     "series": _part("Series", releases=_COUNT),
     "top": _part("Top", **{name: Text() for name in _TEXTS}, interval=_SURE),
 }
-_STATISTIC = _part(
-    "Statistic",
-    name=Text(),
-    by=Items(),
-    bounds=Items("numbers"),
-    resolution=_POSITIVE,
-    at=_number(low=0, high=1, unit="fraction"),
-    edges=Items("numbers"),
-    answers=Items(),
-    keep=_SHARE,
-    score=Text(),
-    of=Text(),
-    cap=_POSITIVE,
-    weight=_POSITIVE,
-)
 _GROUPS: dict[str, type[Form]] = {
     "find": _part("Discover", delta=_SURE, weight=_POSITIVE),
     "within": _part("Within", error=_POSITIVE, confidence=_SURE),
-    "grid": _part("Grid", **{name: _number() for name in ("from", "to", "step")}),
 }
+_OF_ALL = {"name": Text(), "by": Items(), "weight": _POSITIVE}
+_TAKES: dict[str, Rule] = {
+    "number": _number(),
+    "share": _number(low=0, high=1, unit="fraction"),
+    "texts": Items(),
+    "numbers": Items("numbers"),
+    "flag": Ticked(),
+    "other": Value(),
+}
+
+
+def kinds() -> Mapping[str, type[Statistic]]:
+    """Return the statistics that there are, by the key that names each."""
+    from discreet.releases.statistics import KINDS
+
+    return KINDS
+
+
+def own_fields(kind: str) -> dict[str, FormField]:
+    """Return the fields of a statistic by their names in the form; its own key is `what`."""
+    model = kinds().get(kind)
+    found = () if model is None else _asked(model)
+    return {"what" if one.name == kind else one.name: one for one in found}
+
+
+def grouped(kind: str) -> bool:
+    """Whether a statistic has groups."""
+    return kind in kinds() and "by" in kinds()[kind].model_fields
+
+
+@cache
+def _asked(model: type[Statistic]) -> tuple[FormField, ...]:
+    return model.form()
+
+
+@cache
+def _part_of(model: type[Statistic]) -> type[Form]:
+    own = {name: _TAKES.get(one.takes, Text()) for name, one in own_fields(model.kind).items()}
+    return _part(
+        "Statistic", **{n: r for n, r in _OF_ALL.items() if n in model.model_fields}, **own
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +234,35 @@ def columns_of(text: str) -> list[str]:
     return [item.strip() for item in found]
 
 
-def _said(value: object) -> str:
+def _said(value: object, rule: object = None) -> str:
+    if isinstance(rule, Value):
+        return _in_yaml(value)
+    if isinstance(rule, Number) and rule.unit == "fraction" and (said := _in_percent(value)):
+        return said
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, (list, tuple)):
         return ", ".join(_cell(_said(item)) for item in value)
     return str(value)
+
+
+def _in_percent(value: object) -> str | None:
+    """Return a share as the percentage that gives it back; None if there is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        return None
+    text = f"{percentage(value):.15g}"
+    return f"{text} %" if share(float(text)) == value else None
+
+
+def _in_yaml(value: object) -> str:
+    import yaml
+
+    text = str(yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6))
+    return text.removesuffix("\n...\n").strip()
+
+
+def _rules(part: type[Form]) -> dict[str, object]:
+    return {name: one.metadata[0] for name, one in part.model_fields.items()}
 
 
 def _cell(text: str) -> str:
@@ -205,8 +271,9 @@ def _cell(text: str) -> str:
     return out.getvalue().replace("\n", " ")
 
 
-def _fields(values: Mapping[str, Any], names: Iterable[str]) -> Fields:
-    return {name: _said(values[name]) for name in names if values.get(name) is not None}
+def _fields(values: Mapping[str, Any], part: type[Form]) -> Fields:
+    rules = _rules(part)
+    return {n: _said(values[n], rules[n]) for n in rules if values.get(n) is not None}
 
 
 def _under(form: Mapping[str, str], prefix: str) -> Fields:
@@ -217,27 +284,33 @@ def _under(form: Mapping[str, str], prefix: str) -> Fields:
 
 
 def _statistic_form(values: Mapping[str, Any]) -> Fields:
-    kind = next((kind for kind in KINDS if kind in values), "")
-    form = {"kind": kind, "what": _said(values.get(kind, ""))}
-    form |= _fields(values, _STATISTIC.model_fields)
-    groups = {"within": values.get("within"), "grid": values.get("candidates")}
+    from discreet.releases.statistics.base import kind_of
+
+    kind = kind_of(dict(values))
+    if kind is None:
+        return {}
+    form = {"kind": kind} | _fields({**values, "what": values[kind]}, _part_of(kinds()[kind]))
+    groups = {"within": values.get("within")}
     keys = values.get("keys")
     if isinstance(keys, Mapping) and isinstance(keys.get("discover"), Mapping):
         groups["find"], form["find"] = keys["discover"], "yes"
     elif isinstance(keys, Mapping):
         groups["keys"] = keys
-    if values.get("candidates") is not None and not isinstance(groups["grid"], Mapping):
-        form["candidates"] = _said(values["candidates"])
     for name, group in groups.items():
         if isinstance(group, Mapping):
-            form |= {f"{name}.{key}": _said(value) for key, value in group.items()}
+            rules = _rules(_GROUPS[name]) if name in _GROUPS else {}
+            form |= {f"{name}.{key}": _said(value, rules.get(key)) for key, value in group.items()}
     return form
 
 
 def _statistic(form: Mapping[str, str], at: str = "") -> Draft:
-    kind = form.get("kind") or "count"
-    own = _read(_STATISTIC, form, at)
-    values: Values = {kind: form.get("what") or ("rows" if kind == "count" else "")} | own.values
+    kind = form.get("kind") or next(iter(kinds()))
+    if kind not in kinds():
+        return Draft({kind: form.get("what", "")})
+    own = _read(_part_of(kinds()[kind]), form, at)
+    options = own_fields(kind)["what"].options
+    first = own.values.pop("what", options[0][0] if options else "")
+    values: Values = {kind: first} | own.values
     problems = dict(own.problems)
     groups = {
         name: _read(part, _under(form, f"{name}."), f"{at}{name}.")
@@ -249,15 +322,10 @@ def _statistic(form: Mapping[str, str], at: str = "") -> Draft:
             problems |= group.problems
     by = values.get("by", [])
     keys = {name: Items("keys").read(text) for name in by if (text := form.get(f"keys.{name}"))}
-    if finds:
+    if finds and by:
         values["keys"] = {"discover": groups["find"].values}
     elif keys:
         values["keys"] = keys
-    if form.get("candidates"):
-        of: Literal["texts", "mixed"] = "texts" if form.get("score") == "count" else "mixed"
-        values["candidates"] = Items(of).read(form["candidates"])
-    elif groups["grid"].values:
-        values["candidates"] = groups["grid"].values
     if groups["within"].values:
         values["within"] = groups["within"].values
     return Draft(values, problems)
@@ -306,7 +374,7 @@ def _shown(
     """Return the fields of a part, or its YAML if they would not give the same part back."""
     if isinstance(values, Mapping):
         form = there(values)
-        if back(form).values == values:
+        if form and back(form).values == values:
             return {f"{prefix}.{name}": text for name, text in form.items()}
     return {f"{prefix}.yaml": written(values)}
 
@@ -314,7 +382,7 @@ def _shown(
 def form_of(mapping: Mapping[str, Any]) -> Fields:
     """Return the fields of a spec's values; they need not be valid."""
     values = _plain(mapping)
-    form = _fields(values, _PARTS["top"].model_fields)
+    form = _fields(values, _PARTS["top"])
     form["promise"] = "budget" if "budget" in values else "tolerance"
     for name in ("protect", "tolerance", "budget"):
         if name in values:
@@ -322,7 +390,7 @@ def form_of(mapping: Mapping[str, Any]) -> Fields:
             form |= _shown(
                 name,
                 values[name],
-                lambda said, part=part: _fields(said, part.model_fields),  # type: ignore[misc]
+                lambda said, part=part: _fields(said, part),  # type: ignore[misc]
                 lambda fields, part=part: _read(part, fields),  # type: ignore[misc]
             )
     series = values.get("series")

@@ -24,7 +24,7 @@ export function announce(text, answers = true) {
 
 // On a phone, tell the answer at the foot of the screen while it is not in sight.
 const bar = document.getElementById("bar");
-const answering = document.querySelector("form ~ #results, form #results, .columns > #results");
+const answering = document.querySelector("form ~ #results, form #results, .columns > #results, #look");
 let seen = true;
 function foot(text) {
   if (!bar || !answering) return;
@@ -47,6 +47,7 @@ let carried = root.dataset.carried;
 function carrying(link, query) {
   const [path, own = ""] = link.split("?");
   const all = new URLSearchParams(own);
+  if (all.has("spec") || all.has("file")) return link;  // a spec says its own promise
   for (const name of CARRIED) {
     if (query && !(path === "/ledger" && name !== "promise")) all.delete(name);
   }
@@ -351,13 +352,14 @@ export async function chart(element, spec) {
     ...shape.config, background: null, aria: false,
     axis: { ...shape.config?.axis, ...letters, labelSeparation: 4 },
     legend: { ...shape.config?.legend, ...letters },
+    mark: { ...shape.config?.mark, tooltip: true },
   };
   const made = await embed(drawing, { ...shape, config, datasets: mine.latest }, {
     ast: true,
     actions: false,
     renderer: "svg",
     defaultStyle: false,
-    tooltip: false,
+    tooltip: hovered,
   });
   // The element itself is the image, and says what it shows; its strokes say nothing.
   const svg = drawing.querySelector("svg");
@@ -368,9 +370,86 @@ export async function chart(element, spec) {
     drawing.style.width = "100%";
   }
   mine.view = made.view;
+  tools(element, mine, made.view);
   mine.finalize = () => made.finalize();
   return made.view;
 }
+
+// What a chart shows under the hand; the same values stand in the table below it.
+const near = document.createElement("div");
+near.className = "near";
+near.hidden = true;
+near.setAttribute("aria-hidden", "true");
+document.body.append(near);
+function hovered(_, event, item, value) {
+  near.hidden = value === null || value === undefined || value === "";
+  if (near.hidden) return;
+  const said = typeof value === "object" ? Object.entries(value) : [["", value]];
+  near.textContent = said.map(([name, one]) => (name ? `${name}: ${one}` : one)).join("\n");
+  near.style.left = `${Math.min(event.clientX + 12, window.innerWidth - near.offsetWidth - 8)}px`;
+  near.style.top = `${event.clientY + 14}px`;
+}
+
+// Below a chart: its values as a table, and the chart as a file.
+const digits = (value) => (typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value ?? ""));
+function lines(rows) {
+  const flat = Object.values(rows).filter((some) => some.length).flat();
+  const names = [...new Set(flat.flatMap((row) => Object.keys(row)))];
+  return [names, ...flat.map((row) => names.map((name) => digits(row[name])))];
+}
+function tools(element, mine, view) {
+  const figure = element.closest("figure");
+  if (!figure || figure.querySelector(".tools")) return;
+  const part = document.createElement("details");
+  part.className = "how tools";
+  part.append(Object.assign(document.createElement("summary"), { textContent: say("values") }));
+  const buttons = document.createElement("p");
+  buttons.className = "buttons";
+  const made = {
+    CSV: async () => {
+      const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+      const text = lines(drawn.get(element).latest).map((line) => line.map(cell).join(",")).join("\r\n");
+      return URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    },
+    SVG: async () => URL.createObjectURL(new Blob([await drawn.get(element).view.toSVG()], { type: "image/svg+xml" })),
+    PNG: () => drawn.get(element).view.toImageURL("png", 2),
+  };
+  for (const [kind, file] of Object.entries(made)) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "button", textContent: kind });
+    button.addEventListener("click", async () => {
+      const way = document.createElement("a");
+      way.href = await file();
+      way.download = `${element.id}.${kind.toLowerCase()}`;
+      way.click();
+    });
+    buttons.append(button);
+  }
+  const frame = document.createElement("div");
+  frame.className = "scroll values";
+  frame.tabIndex = 0;
+  frame.setAttribute("role", "region");
+  frame.setAttribute("aria-label", say("as_table"));
+  part.append(buttons, frame);
+  part.addEventListener("toggle", () => {
+    if (!part.open) return;
+    const [names, ...rest] = lines(drawn.get(element).latest);
+    const row = (cells, kind) => {
+      const line = document.createElement("tr");
+      line.append(...cells.map((text) => Object.assign(document.createElement(kind), { textContent: text })));
+      return line;
+    };
+    const table = Object.assign(document.createElement("table"), { className: "table" });
+    table.append(row(names, "th"), ...rest.slice(0, 400).map((cells) => row(cells, "td")));
+    frame.replaceChildren(table);
+  });
+  figure.append(part);
+}
+
+// Charts that came with the page.
+export function drawings(where = document) {
+  for (const part of where.querySelectorAll("[data-chart]")) chart(part, JSON.parse(part.dataset.chart));
+}
+drawings();
 
 // -- small things for screens
 

@@ -1,6 +1,6 @@
 // The screen Release: sends what was typed, and puts the server's page in place. Nothing is computed.
 
-import { announce, fetched, mark, remember, say, stale } from "/static/discreet.js";
+import { announce, drawings, fetched, mark, remember, say, stale } from "/static/discreet.js";
 
 const WAIT = 250;
 
@@ -32,12 +32,17 @@ function put(page, id) {
 function putFields(page) {
   const active = document.activeElement;
   const name = active && active.closest("#fields") ? active.name : null;
+  const [puts, value] = [active?.dataset?.puts, active?.dataset?.value];
   const at = name && "selectionStart" in active ? active.selectionStart : null;
   const open = [...document.querySelectorAll("#fields details")].map((part) => part.open);
   put(page, "fields");
   [...document.querySelectorAll("#fields details")].forEach((part, place) => {
     if (open[place]) part.open = true;
   });
+  if (puts) {
+    const chips = [...document.querySelectorAll("#fields [data-puts]")];
+    chips.find((one) => one.dataset.puts === puts && one.dataset.value === value)?.focus();
+  }
   if (!name) return;
   // A statistic that was removed takes its button along; the one that adds another is always there.
   const found = specForm.elements.namedItem(name) || specForm.elements.namedItem("add");
@@ -53,6 +58,7 @@ function putLook(page) {
   const typed = new Map();
   for (const field of document.querySelectorAll("#look-body input[id]")) typed.set(field.id, field.value);
   put(page, "look-body");
+  drawings(document.getElementById("look-body"));
   for (const [id, value] of typed) {
     const field = document.getElementById(id);
     if (field && !field.value) field.value = value;
@@ -79,6 +85,7 @@ async function show(fields, { shape, fromYaml }) {
     const text = page.getElementById("spec");
     if (text && text.value) document.getElementById("spec").value = text.value;
   }
+  pressed();
   mark(specForm, JSON.parse(page.getElementById("field-problems").dataset.problems));
   putLook(page);
   stale([specForm, yamlForm], false);
@@ -135,6 +142,30 @@ if (specForm && yamlForm) {
     show(new FormData(yamlForm), { shape: true, fromYaml: true });
   });
 }
+
+// A column is pressed instead of typed: it goes into its field, or out again. Names are as in CSV.
+const split = (text) => text.match(/"(?:[^"]|"")*"|[^,\s][^,]*/g)?.map((one) => one.trim()) || [];
+const cell = (name) => (/[",\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
+function pressed() {
+  for (const chip of document.querySelectorAll("[data-puts]")) {
+    const typed = split(document.getElementById(chip.dataset.puts)?.value || "");
+    chip.setAttribute("aria-pressed", typed.includes(cell(chip.dataset.value)));
+  }
+}
+document.addEventListener("click", (event) => {
+  const chip = event.target.closest("[data-puts]");
+  if (!chip) return;
+  const field = document.getElementById(chip.dataset.puts);
+  const [name, typed] = [cell(chip.dataset.value), split(field.value)];
+  const rest = typed.filter((one) => one !== name);
+  const there = rest.length < typed.length;
+  field.value = ("many" in chip.dataset ? [...rest, ...(there ? [] : [name])] : there ? [] : [name]).join(", ");
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  field.dispatchEvent(new Event("change", { bubbles: true }));
+  pressed();
+});
+document.addEventListener("input", pressed);
+pressed();
 
 // A file that is too large is refused before it is sent; the server refuses it all the same.
 for (const form of document.querySelectorAll("form[data-most]")) {
