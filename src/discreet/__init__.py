@@ -20,7 +20,7 @@ _ROOMS = {
     "ledger": ("Ledger",),
     "noise.context": ("to_opendp",),
     "promises": ("Promise",),
-    "releases": ("Preview", "Release", "Repeat", "preview", "release"),
+    "releases": ("Checked", "Preview", "Release", "Repeat", "check", "preview", "release"),
     "reports": ("Deployments", "Report", "Worry", "deployments", "report", "worry"),
     "series": ("Horizon", "Plan", "horizon", "plan"),
     "surveys": ("Survey", "randomize"),

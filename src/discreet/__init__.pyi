@@ -16,7 +16,7 @@ from discreet.guarantees import (
 from discreet.ledger import Ledger
 from discreet.noise.context import to_opendp
 from discreet.promises import Promise
-from discreet.releases import Preview, Release, Repeat, preview, release
+from discreet.releases import Checked, Preview, Release, Repeat, check, preview, release
 from discreet.reports import (
     Deployments,
     Report,
@@ -40,6 +40,7 @@ __all__ = [
     "Audit",
     "Belief",
     "Beliefs",
+    "Checked",
     "Choice",
     "Composition",
     "Costs",
@@ -66,6 +67,7 @@ __all__ = [
     "assess",
     "attack",
     "audit",
+    "check",
     "choose",
     "compose",
     "cost",

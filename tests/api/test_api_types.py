@@ -19,6 +19,7 @@ VERBS = {
     "assess": ("discreet.assess('s.yaml')", "Assessment | Search | Synthesis"),
     "attack": ("discreet.attack('averaging')", "Attack"),
     "audit": ("discreet.audit('s.yaml')", "Audit"),
+    "check": ("discreet.check('s.yaml')", "Checked"),
     "choose": ("discreet.choose({'ratio': 3})", "Choice"),
     "compose": ("discreet.compose([(discreet.PureDP(0.1), 12)])", "Composition"),
     "cost": ("discreet.cost({'ratio': 3})", "Costs"),

@@ -35,6 +35,7 @@ _TEXTS = catalogue().entry("commands")
 _COMMANDS: dict[str, str] = _TEXTS["does"]  # with the line that `discreet --help` shows
 _FILES = {
     "assess": "synthetic",
+    "check": "release",
     "deployments": "reports",
     "horizon": "series",
     "init": "release",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from discreet.cli.flags import Json, described
 from discreet.laws.registry import kind_of
@@ -34,6 +36,9 @@ def compose(
     event: Path | None = None,
     distribution: Path | None = None,
     adjacency: str = "add-remove",
+    accounts: list[str] | None = None,
+    more: Annotated[list[str] | None, typer.Argument()] = None,
+    ledger: str | None = None,
     as_json: Json = False,
 ) -> None:
     """What many releases add up to: one guarantee, the theorem that gave it, and the others."""
@@ -56,7 +61,17 @@ def compose(
     parts += [_words(text) for text in add or []]
     if file is not None:
         parts += _listed(file)
+    names = [*(accounts or []), *(more or [])]
+    if (ledger is not None) != bool(accounts) or (names and parts) or (more and not accounts):
+        raise InputError("cli.accounts_alone")
     curves = _curves(event, distribution, adjacency)
+    held: list[dict[str, Any]] = []
+    if ledger is not None:
+        from discreet.ledger import Ledger
+
+        total, found_accounts = Ledger.open(ledger).together(names)
+        curves, adjacency = [total], "add-remove"  # a total carries its own adjacency
+        held = [{"account": a.name, "spent": a.spent.to_dict()} for a in found_accounts]
     if not parts and not curves:
         raise InputError("cli.nothing_to_compose")
     found = compose(
@@ -73,7 +88,13 @@ def compose(
         ]
         for name, value in found.others.items()
     ]
-    emit(found.to_dict(), [_headline(found), f"  by {found.theorem}", "", *table(rows)], as_json)
+    payload = found.to_dict() | ({"accounts": held} if held else {})
+    lines = [_headline(found), f"  by {found.theorem}", "", *table(rows)]
+    if held:
+        lines.insert(
+            0, say("cli.compose.accounts", names=", ".join(one["account"] for one in held))
+        )
+    emit(payload, lines, as_json)
 
 
 def _curves(event: Path | None, distribution: Path | None, adjacency: str) -> list[Any]:

@@ -38,6 +38,7 @@ app = typer.Typer(
 
 Url = Annotated[str, typer.Option("--ledger")]
 Name = Annotated[str, typer.Option("--account")]
+To = Annotated[str, typer.Option("--to")]
 
 
 @app.command("open")
@@ -120,6 +121,31 @@ def withdraw(
     book = Ledger.open(ledger)
     book.withdraw(account, promise, approver=approver or "", reason=reason or "")
     _say(book, account, say("cli.ledger.withdrew", promise=promise, account=account), as_json)
+
+
+@app.command()
+@described("ledger_backup")
+def backup(ledger: Url, to: To, as_json: Json = False) -> None:
+    """Copy a ledger into a file or a database that has none, and verify the copy."""
+    _copy(ledger, to, as_json, move=False)
+
+
+@app.command()
+@described("ledger_move")
+def move(ledger: Url, to: To, as_json: Json = False) -> None:
+    """Move a ledger to another database; the old one refuses everything from then on."""
+    _copy(ledger, to, as_json, move=True)
+
+
+def _copy(ledger: str, to: str, as_json: bool, *, move: bool) -> None:
+    from discreet.ledger import Ledger
+
+    url = to if "://" in to else f"sqlite:///{Path(to).resolve()}"
+    found = Ledger.open(ledger).copy(url, move=move)
+    where = Ledger.open(url).url
+    said = say(f"cli.ledger.{'moved' if move else 'copied'}", url=where)
+    payload = {"spent": None, "remaining": None, "copy": where} | found.to_dict()
+    emit(payload, [said, *_chain_lines(found.head, found.problems)], as_json)
 
 
 @app.command()

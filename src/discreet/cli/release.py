@@ -1,4 +1,4 @@
-"""`discreet init` and `discreet release FILE`: the whole way for one spec."""
+"""`discreet init`, `check` and `release FILE`: the whole way for one spec."""
 
 from __future__ import annotations
 
@@ -15,24 +15,82 @@ from discreet.rounding import number
 from discreet.statements.presenter import accuracy_lines, cut_lines
 from discreet.words import catalogue, say
 
-__all__ = ["TEMPLATE", "init", "release"]
+__all__ = ["TEMPLATE", "check", "init", "release"]
 
 TEMPLATE = (catalogue().folder / "release.yaml").read_text(encoding="utf-8")
 
 
 @described("init")
 def init(
-    file: Annotated[Path, typer.Argument()] = Path("release.yaml"), as_json: Json = False
+    file: Annotated[Path, typer.Argument()] = Path("release.yaml"),
+    from_: Annotated[Path | None, typer.Option("--from")] = None,
+    as_json: Json = False,
 ) -> None:
     """Write a commented spec to start from; an existing file is left alone."""
+    text, columns = TEMPLATE, []
+    if from_ is not None:
+        from discreet.releases.checking import columns_in
+
+        columns = [{"name": n, "kind": kind} for n, kind in columns_in(from_).items()]
+        text = _template_for(from_, file, columns)
     try:
         with file.open("x", encoding="utf-8") as out:
-            out.write(TEMPLATE)
+            out.write(text)
     except FileExistsError:
         raise InputError("cli.file_exists", file=file) from None
     except OSError as error:
         raise InputError("cli.file_unwritable", file=file, why=error.strerror) from None
-    emit({"file": str(file.resolve())}, [say("cli.init.wrote", file=file)], as_json)
+    payload = {"file": str(file.resolve())} | ({"columns": columns} if from_ else {})
+    emit(payload, [say("cli.init.wrote", file=file)], as_json)
+
+
+def _template_for(source: Path, file: Path, columns: list[dict[str, str]]) -> str:
+    """Return the template with a source, and its columns as comments."""
+    import json
+    import os
+
+    path = os.path.relpath(source.resolve(), file.resolve().parent)
+    names = [[json.dumps(one["name"], ensure_ascii=False), one["kind"]] for one in columns]
+    listed = "\n".join(f"# {line}" for line in [say("cli.init.columns"), *table(names)])
+    named = TEMPLATE.replace("source: data.csv", f"source: {json.dumps(path)}", 1)
+    return named.replace("\nprotect:", f"\n{listed}\n\nprotect:", 1)
+
+
+@described("check")
+def check(
+    file: Path,
+    header: Path | None = None,
+    keys_from: Path | None = None,
+    set_: Annotated[list[str] | None, typer.Option("--set")] = None,
+    as_json: Json = False,
+) -> None:
+    """Check a spec without its data and without a ledger, and show what it would cost."""
+    from discreet.releases.checking import check
+
+    found = check(file, header=header, keys_from=keys_from, changes=_changes(None, set_))
+    said = found.to_dict()
+    lines = [
+        say("cli.check.fits", file=file, spent=amounts(said["spent"], "up")),
+        say(f"cli.check.{found.basis}", columns=", ".join(found.columns)),
+        *_cost_lines(said),
+    ]
+    emit(said, lines, as_json)
+
+
+def _changes(source: str | None, pairs: list[str] | None) -> dict[str, Any]:
+    """Return the keys of a spec that flags set: KEY=VALUE, the value as in YAML."""
+    from discreet.reading import yaml_values
+
+    found: dict[str, Any] = {}
+    for pair in pairs or []:
+        key, sign, text = pair.partition("=")
+        if not (key and sign):
+            raise InputError("cli.set_pair", given=pair)
+        found[key.strip()] = yaml_values(text, f"--set {key}")
+    if source is not None:
+        # A path typed at a prompt is meant from where one stands, not from the spec's folder.
+        found["source"] = source if "://" in source else str(Path(source).resolve())
+    return found
 
 
 @described("release")
@@ -46,6 +104,8 @@ def release(
     retry: bool = False,
     as_opendp: Path | None = None,
     keys_from: Path | None = None,
+    source: str | None = None,
+    set_: Annotated[list[str] | None, typer.Option("--set")] = None,
     as_json: Json = False,
 ) -> None:
     """Make the release that FILE describes: charge it, draw it once, store it."""
@@ -68,6 +128,7 @@ def release(
         key=key,
         retry=retry,
         keys_from=keys_from,
+        changes=_changes(source, set_),
     )
     said = made.to_dict()
     if isinstance(made, Preview):
@@ -129,6 +190,15 @@ def _price(call: dict[str, Any]) -> str:
     return f"{name} {number(call[name], 'up')}"
 
 
+def _cost_lines(said: dict[str, Any]) -> list[str]:
+    return [
+        *_call_lines(said),
+        "Accuracy:",
+        *(f"  {line}" for line in (*accuracy_lines(said), *cut_lines(said["cut"]))),
+        f"Mechanism: {said['mechanism']}",
+    ]
+
+
 def _preview_lines(said: dict[str, Any]) -> list[str]:
     spent, left = amounts(said["spent"], "up"), _left(said["remaining"])
     if said["remaining"] is not None and not said["remaining"].get("unbounded"):
@@ -136,10 +206,7 @@ def _preview_lines(said: dict[str, Any]) -> list[str]:
     refused = None if said["refused"] is None else said["refused"]["message"]
     return [
         say("cli.release.would_spend", spent=spent, left=left),
-        *_call_lines(said),
-        "Accuracy:",
-        *(f"  {line}" for line in (*accuracy_lines(said), *cut_lines(said["cut"]))),
-        f"Mechanism: {said['mechanism']}",
+        *_cost_lines(said),
         # Why it would be refused is the message of the exit code, on standard error.
         *(note for note in said["notes"] if refused is None or refused not in note),
     ]

@@ -19,7 +19,7 @@ from typing import Any, Literal, NoReturn, TypeVar
 
 from sqlalchemy import Connection
 
-from discreet.errors import InputError, PolicyError
+from discreet.errors import InputError, InternalError, PolicyError
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.ledger import decisions, witness
 from discreet.ledger.accounts import Account
@@ -33,7 +33,7 @@ from discreet.ledger.chain import (
 from discreet.ledger.decisions import Foreseen, Wanted
 from discreet.ledger.earlier import Upgraded, bound, stored_below
 from discreet.ledger.entries import BEFORE_THE_FIRST, Entry, checked_id, new_id
-from discreet.ledger.filters import Chargeable, charges
+from discreet.ledger.filters import Chargeable, Filter, charges
 from discreet.ledger.migrations import FORMAT
 from discreet.ledger.plans import Plan, PlanPart, Slot, check_total, parts_of
 from discreet.ledger.promises import Made, Standing, derived_cap, made_promises
@@ -645,6 +645,50 @@ class Ledger:
             return Upgraded(version, FORMAT, looked_in, bound(chain, stored))
 
         return self._written(write)
+
+    def copy(self, to: str, *, move: bool = False) -> Verification:
+        """Copy the whole ledger into a database that has none, and verify the copy.
+
+        With `move` the ledger itself is closed in the same transaction: no charge can fall between
+        the copy and the end, and whoever still has its URL is told that it was moved.
+        """
+        target = Store(to)
+        if not self._store.exists():
+            raise InputError("ledger.nothing_there", url=self.url)
+        if target.exists():
+            raise InputError("ledger.copy_there", url=target.url)
+
+        def transaction(connection: Connection) -> Verification:
+            if not self._store.writable(connection):
+                raise InputError("ledger.nothing_there", url=self.url)
+            before = verified(self._store, connection)
+            if not before.verified:
+                raise PolicyError("ledger.not_copied", url=self.url)
+            self._store.copy(connection, target)
+            after = verify(target, before.head)
+            if not after.verified:
+                raise InternalError("ledger.copy_differs", url=target.url)
+            if move:
+                self._store.leave(connection)
+            return after
+
+        return self._store.write(transaction) if move else self._store.read(transaction)
+
+    def together(self, names: Iterable[str]) -> tuple[Guarantee, list[Account]]:
+        """Return what several accounts spent on one unit that is in all of them, and the accounts.
+
+        The amounts add up under the widest of their filters, however the charges came about: ε in
+        a `zcdp` sum is ε²/2.
+        """
+        accounts = [self.account(name) for name in dict.fromkeys(names)]
+        if len({(one.unit, one.adjacency) for one in accounts}) != 1:
+            raise InputError("ledger.accounts_differ")
+        widest = max(accounts, key=lambda one: list(Filter).index(one.filter))
+        total = widest.filter.zero
+        for one in accounts:
+            same = one.filter is widest.filter
+            total = total.plus(one.spent if same else widest.filter.cost(one.total))
+        return widest.promise(total), accounts
 
     def restore(self, *, approver: str, reason: str, output: str | Path | None = None) -> list[str]:
         """Answer for heads that were seen and are not in the ledger: it was restored from a copy.

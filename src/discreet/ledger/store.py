@@ -44,6 +44,7 @@ from sqlalchemy import (
     or_,
     select,
     tuple_,
+    update,
 )
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
@@ -61,6 +62,7 @@ __all__ = ["Row", "Store"]
 _T = TypeVar("_T")
 _PRODUCTS: dict[str, Callable[[URL], Backend]] = {"sqlite": SQLite, "postgresql": PostgreSQL}
 _HASH = "discreet_hash"
+_MOVED = 0  # the format of a ledger that is kept elsewhere now
 # After so many seconds of trying again, people are told that the ledger is waited for.
 _SILENT = 2.0
 _log = logging.getLogger("discreet")
@@ -192,6 +194,8 @@ class Store:
         if not inspect(connection).has_table(_format.name):
             return None
         version = connection.execute(select(_format.c.version)).scalar()
+        if version == _MOVED:
+            raise PolicyError("ledger.moved", url=self.url)
         if not isinstance(version, int) or not FIRST <= version <= FORMAT:
             raise PolicyError("ledger.newer_format", url=self.url, version=version, format=FORMAT)
         return version
@@ -214,6 +218,25 @@ class Store:
         _metadata.create_all(connection)
         connection.execute(insert(_format).values(version=FORMAT))
         self.backend.guard(connection)
+
+    def copy(self, connection: Connection, target: Store) -> int:
+        """Copy every row into a database that has no ledger yet; return how many they are."""
+        rows = [(row.seq, row.body, row.hash) for row in self.rows(connection)]
+
+        def write(other: Connection) -> None:
+            if target.version(other) is not None:
+                raise InputError("ledger.copy_there", url=target.url)
+            target.lay_out(other)
+            for seq, body, digest in rows:
+                target.append(other, Entry.read(seq, body, digest), body)
+
+        target.create()
+        target.write(write)
+        return len(rows)
+
+    def leave(self, connection: Connection) -> None:
+        """Mark the tables as those of a ledger that was moved: nobody reads or writes them."""
+        connection.execute(update(_format).values(version=_MOVED))
 
     def upgrade(self, connection: Connection, version: int) -> None:
         """Bring the tables of an older format to the newest."""

@@ -19,13 +19,16 @@ from discreet.lazily import found_in
 
 if TYPE_CHECKING:
     from discreet.releases.charge import Repeat
+    from discreet.releases.checking import Checked, check
     from discreet.releases.contributions import Contribution
     from discreet.releases.pipeline import Preview, Release, preview, release
     from discreet.releases.spec import Spec, json_schema, load
 
 _HOME = {
     "Contribution": "contributions",
+    "Checked": "checking",
     "Preview": "pipeline",
+    "check": "checking",
     "Release": "pipeline",
     "Repeat": "charge",
     "Spec": "spec",
@@ -36,11 +39,13 @@ _HOME = {
 }
 
 __all__ = [
+    "Checked",
     "Contribution",
     "Preview",
     "Release",
     "Repeat",
     "Spec",
+    "check",
     "json_schema",
     "load",
     "preview",

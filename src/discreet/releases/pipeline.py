@@ -26,7 +26,7 @@ from discreet.rounding import up
 if TYPE_CHECKING:
     from discreet import Report
 
-__all__ = ["Preview", "Release", "preview", "release"]
+__all__ = ["Preview", "Release", "charge_dict", "preview", "release"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +164,7 @@ def release(
     key: str | None = None,
     retry: bool = False,
     keys_from: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
 ) -> Release | Preview | Repeat:
     """Make the release that a spec describes; with `dry_run`, say what it would cost.
 
@@ -173,9 +174,10 @@ def release(
     `plan_id` takes the next slot of a registered plan instead of a new charge; a `key` ties that
     slot to an occasion ("2026-11"): the same key again finds the stored release. If its release was
     lost, `retry` takes another slot for the key. Files of keys lie below the spec's folder, or
-    below `keys_from`.
+    below `keys_from`. `changes` are keys of the spec that are set at run time, such as
+    `{"source": "november.csv", "protect.rows": 2}`; the stored release names them.
     """
-    asked = spec if isinstance(spec, Spec) else load(spec, folder=folder, keys_from=keys_from)
+    asked = load(spec, folder=folder, keys_from=keys_from, changes=changes)
     engine = opened(asked.source, asked.path, data, asked.to_dict(), schema_only=dry_run)
     try:
         ledger = Ledger.open(asked.ledger_url)
@@ -184,7 +186,7 @@ def release(
             asked,
             ledger,
             plan.pricing.charges,
-            _charge_dict(plan),
+            charge_dict(plan),
             promise=plan.promise,
             filter=plan.filter,
             plan_id=plan_id,
@@ -192,7 +194,7 @@ def release(
             retry=retry,
         )
         if dry_run:
-            return Preview(_charge_dict(plan), plan, charging.outlook())
+            return Preview(charge_dict(plan), plan, charging.outlook())
         with charging.paid(confirm, say, who) as paid:
             if paid.repeated:
                 return paid.repeat(say)
@@ -222,6 +224,7 @@ def preview(
     key: str | None = None,
     retry: bool = False,
     keys_from: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
 ) -> Preview:
     """Say what a release would cost, what would be left, and how accurate it would be."""
     found = release(
@@ -233,13 +236,14 @@ def preview(
         key=key,
         retry=retry,
         keys_from=keys_from,
+        changes=changes,
     )
     if not isinstance(found, Preview):
         raise TypeError("a dry run gives a preview")
     return found
 
 
-def _charge_dict(plan: Plan) -> dict[str, Any]:
+def charge_dict(plan: Plan) -> dict[str, Any]:
     """Return the charge as {epsilon, delta, rho}; null for what does not apply."""
     charges = plan.pricing.charges
     if len(charges) == 1:
@@ -264,6 +268,7 @@ def _stored(plan: Plan, paid: Paid, table: Table) -> dict[str, Any]:
         "gaussian_mu": _mu(plan),
         "explanations": {p.name: p.statistic.explain() for p in plan.statistics},
         "table": table.to_dict(),
+        **({"set": spec.changes} if spec.changes else {}),
     }
 
 

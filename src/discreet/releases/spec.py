@@ -14,6 +14,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -141,6 +142,7 @@ class InFolder(Closed):
         about: Publication | None
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
     _keys_from: Path | None = PrivateAttr(default=None)
+    _changes: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     def placed(self, folder: Path, keys_from: str | Path | None) -> Self:
         """Put the spec in its folder; files of keys may also come from `keys_from`."""
@@ -161,6 +163,11 @@ class InFolder(Closed):
         """Whether a resolved path is below a folder that keys may be read from."""
         allowed = (self._folder, self._keys_from)
         return any(path.is_relative_to(folder) for folder in allowed if folder is not None)
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The keys that were set at run time, with their values; null for where data are kept."""
+        return dict(self._changes)
 
     @property
     def promise_keys(self) -> dict[str, Any] | None:
@@ -290,17 +297,57 @@ class Spec(InFolder):
 
 
 def load(
-    source: str | Path | Mapping[str, Any],
+    source: str | Path | Mapping[str, Any] | Spec,
     *,
     folder: str | Path | None = None,
     keys_from: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
 ) -> Spec:
     """Read a spec from a YAML file or a mapping; refuse with one sentence what breaks a rule.
 
     Keys are published, so a file of them must lie below the spec's folder, or below `keys_from`.
+    `changes` set keys of the spec, by their path with dots; a statistic is counted from 1.
     """
+    if isinstance(source, Spec):
+        if not changes:
+            return source
+        folder, keys_from = source._folder, source._keys_from
+        source = source.to_dict()
     mapping, place = written(source, folder, "account and source")
-    return _validated(mapping).placed(place, keys_from)
+    spec = _validated(_changed(mapping, changes or {})).placed(place, keys_from)
+    # Where data and account are kept is not told, as everywhere.
+    spec._changes.update(
+        {k: None if k in ("source", "ledger") else v for k, v in (changes or {}).items()}
+    )
+    return spec
+
+
+def _changed(mapping: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a spec as it was written, with some of its keys set."""
+    found = deepcopy(mapping) if changes else mapping
+    for key, value in changes.items():
+        *steps, last = key.split(".")
+        inside: Any = found
+        for step in steps:
+            if isinstance(inside, dict) and inside.get(step) is None:
+                inside[step] = {}
+            inside = _step(inside, step, key)
+        if isinstance(inside, list):
+            _step(inside, last, key)
+            inside[int(last) - 1] = value
+        elif isinstance(inside, dict) and last:
+            inside[last] = value
+        else:
+            raise SpecError("releases.spec.set_nowhere", key=key)
+    return found
+
+
+def _step(inside: Any, step: str, key: str) -> Any:
+    if isinstance(inside, dict) and step in inside:
+        return inside[step]
+    if isinstance(inside, list) and step.isdecimal() and 0 < int(step) <= len(inside):
+        return inside[int(step) - 1]
+    raise SpecError("releases.spec.set_nowhere", key=key)
 
 
 def written(

@@ -1,0 +1,97 @@
+"""A spec without its data: checked by declared columns, and written for columns that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from discreet.frames import Tabular, columns_from
+from discreet.releases.engines import opened
+from discreet.releases.engines.base import Column
+from discreet.releases.pipeline import charge_dict
+from discreet.releases.planning import Plan, plan_of
+from discreet.releases.spec import Spec, load
+
+__all__ = ["Checked", "check", "columns_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(Tabular):
+    """A spec that keeps every rule which can be checked without data, with its cost.
+
+    `basis` says where the columns come from: `declared`, a `header`, or `assumed` (that every
+    column which the spec names is there, of a kind that fits).
+    """
+
+    plan: Plan
+    basis: Literal["declared", "header", "assumed"]
+    columns: Mapping[str, Column]
+
+    @property
+    def spent(self) -> dict[str, Any]:
+        """What the release would charge."""
+        return charge_dict(self.plan)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as JSON-ready values."""
+        return {
+            "checked": True,
+            "account": self.plan.spec.account,
+            "basis": self.basis,
+            "columns": [{"name": name, "kind": kind} for name, kind in self.columns.items()],
+            "spent": self.spent,
+            "cut": self.plan.cut(),
+            **self.plan.to_dict(),
+        }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the mechanism calls, with what each costs."""
+        return columns_from(call.to_dict() for call in self.plan.pricing.calls)
+
+    def __repr__(self) -> str:
+        return f"Checked({self.plan.spec.account!r}, columns {self.basis})"
+
+
+def check(
+    spec: str | Path | Mapping[str, Any] | Spec,
+    *,
+    columns: Mapping[str, Column] | None = None,
+    header: str | Path | None = None,
+    folder: str | Path | None = None,
+    keys_from: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> Checked:
+    """Check a spec and price it, with no data and no ledger; what breaks a rule is refused.
+
+    `columns` declares the columns and their kinds; `header` is a file that has them, of which no
+    row is read. Without either, every column that the spec names is taken to be there.
+    """
+    asked = load(spec, folder=folder, keys_from=keys_from, changes=changes)
+    basis: Literal["declared", "header", "assumed"] = "assumed"
+    if columns is not None:
+        basis, found = "declared", dict(columns)
+    elif header is not None:
+        basis, found = "header", columns_in(header)
+    else:
+        found = _named(asked)
+    return Checked(plan_of(asked, found), basis, found)
+
+
+def columns_in(source: str | Path) -> dict[str, Column]:
+    """Return the columns of a source and their kinds, from its header or schema alone."""
+    engine = opened(str(source), lambda name: Path(name).resolve())
+    try:
+        return dict(engine.columns)
+    finally:
+        engine.close()
+
+
+def _named(spec: Spec) -> dict[str, Column]:
+    """The columns that a spec names: numbers, which may be units, groups and values."""
+    names = list(spec.protect.column)
+    for statistic in (table for entry in spec.named() for table in entry.tables()):
+        names += statistic.grouped_by
+        names += [one.field.column for one in statistic.measures() if one.field is not None]
+    return dict.fromkeys(names, "number")

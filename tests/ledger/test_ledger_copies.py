@@ -1,0 +1,121 @@
+"""Ledgers copied and moved, and accounts that hold the same person."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import InputError, PolicyError
+from discreet.guarantees import ZCDP, ApproxDP, PureDP
+from discreet.ledger import Amount, Ledger
+
+WHO = {"approver": "a", "reason": "b"}
+
+
+def _opened(url: str, name: str = "people", rule: str = "pure", **more: str) -> Ledger:
+    book = Ledger.open(url)
+    caps = {
+        "pure": Amount.of(epsilon=5.0),
+        "basic": Amount.of(epsilon=5.0, delta=0.1),
+        "zcdp": Amount.of(rho=5.0, delta=0.1),
+    }
+    asked = {"unit": "person", "adjacency": "add-remove"} | more
+    book.open_account(name, **asked, filter=rule, cap=caps[rule], **WHO)
+    return book
+
+
+def _charge(book: Ledger, guarantee: PureDP | ApproxDP | ZCDP, account: str = "people") -> None:
+    book.charge(account, guarantee, purpose="p", who="w")
+
+
+def test_a_backup_is_the_same_chain_and_the_ledger_goes_on(tmp_path: Path, url: str) -> None:
+    book = _opened(url)
+    _charge(book, PureDP(0.5))
+    copy = f"sqlite:///{tmp_path / 'copy.db'}"
+    found = book.copy(copy)
+    assert found.verified
+    assert found.head == book.head == Ledger.open(copy).head
+    assert [e.said for e in Ledger.open(copy).entries()] == [e.said for e in book.entries()]
+    assert (tmp_path / "copy.db").stat().st_mode & 0o077 == 0
+    _charge(book, PureDP(0.5))
+    with pytest.raises(PolicyError, match="older copy"):
+        _charge(Ledger.open(copy), PureDP(0.5))
+
+
+def test_a_ledger_that_was_moved_is_charged_at_its_new_place_only(tmp_path: Path, url: str) -> None:
+    book = _opened(url)
+    new = f"sqlite:///{tmp_path / 'new.db'}"
+    assert book.copy(new, move=True).verified
+    for refused in (lambda: _charge(book, PureDP(0.5)), lambda: book.show("people"), book.verify):
+        with pytest.raises(PolicyError, match="was moved"):
+            refused()
+    _charge(Ledger.open(new), PureDP(0.5))
+    assert Ledger.open(new).spent("people") == Amount.of(epsilon=0.5)
+
+
+def test_nothing_is_copied_over_something_or_from_nothing(tmp_path: Path) -> None:
+    book = _opened(f"sqlite:///{tmp_path / 'ledger.db'}")
+    (tmp_path / "there.db").write_bytes(b"something")
+    with pytest.raises(InputError, match="already"):
+        book.copy(f"sqlite:///{tmp_path / 'there.db'}", move=True)
+    assert (tmp_path / "there.db").read_bytes() == b"something"
+    with pytest.raises(InputError):
+        Ledger.open(f"sqlite:///{tmp_path / 'none.db'}").copy(f"sqlite:///{tmp_path / 'x.db'}")
+    assert book.verify().verified
+
+
+def test_an_altered_ledger_is_not_copied(tmp_path: Path) -> None:
+    book = _opened(f"sqlite:///{tmp_path / 'ledger.db'}")
+    _charge(book, PureDP(0.5))
+    with sqlite3.connect(tmp_path / "ledger.db") as raw:
+        for (name,) in raw.execute("select name from sqlite_master where type = 'trigger'"):
+            raw.execute(f'drop trigger "{name}"')
+        raw.execute("update discreet_entries set body = replace(body, '0.5', '0.4') where seq = 2")
+    raw.close()
+    with pytest.raises(PolicyError, match="not copied"):
+        book.copy(f"sqlite:///{tmp_path / 'copy.db'}", move=True)
+    assert not (tmp_path / "copy.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("charges", "total"),
+    [
+        ({"pure": [PureDP(0.5)], "pure-2": [PureDP(0.25)]}, PureDP(0.75)),
+        ({"pure": [PureDP(0.5)], "basic": [ApproxDP(0.25, 0.01)]}, ApproxDP(0.75, 0.01)),
+        ({"pure": [PureDP(0.5)], "zcdp": [ZCDP(0.25)]}, ZCDP(0.375)),
+        ({"zcdp": [ZCDP(0.5)], "zcdp-2": [ZCDP(0.25)]}, ZCDP(0.75)),
+    ],
+)
+def test_the_losses_of_accounts_add_up_under_the_widest_filter(
+    tmp_path: Path, charges: dict[str, list[PureDP | ApproxDP | ZCDP]], total: object
+) -> None:
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    for name, all_of in charges.items():
+        book = _opened(url, name, name.split("-")[0])
+        for one in all_of:
+            _charge(book, one, name)
+    found, accounts = book.together([*charges, *charges])
+    assert found == total
+    assert [one.name for one in accounts] == list(charges)
+
+
+def test_approximate_losses_in_rho_carry_their_delta(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    _charge(_opened(url, "a", "basic"), ApproxDP(1.0, 0.01), "a")
+    book = _opened(url, "b", "zcdp")
+    _charge(book, ZCDP(0.25), "b")
+    curve, _ = book.together(["a", "b"])
+    # 0.01-approximate 0.75-zCDP: never below the conversion of ρ alone, and never below 0.01.
+    assert curve.delta_at(30.0) == pytest.approx(0.01, rel=1e-6)  # type: ignore[attr-defined]
+    assert curve.delta_at(1.0) > 0.01 + math.exp(-30)  # type: ignore[attr-defined]
+
+
+def test_accounts_of_different_units_are_not_added_up(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    _opened(url, "a")
+    book = _opened(url, "b", unit="record")
+    with pytest.raises(InputError, match="different units"):
+        book.together(["a", "b"])

@@ -1,0 +1,163 @@
+"""A spec without its data: checked, started from a file's columns, changed at run time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import discreet
+from discreet.cli import main
+from discreet.errors import DataError, PolicyError, SpecError
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+from discreet.releases.spec import load
+
+SPEC: dict[str, Any] = {
+    "account": "people",
+    "purpose": "test",
+    "source": "visits.csv",
+    "protect": {"unit": "person", "column": "person", "rows": 2},
+    "budget": {"epsilon": 1.0},
+    "statistics": [
+        {"count": "rows", "by": ["g"], "keys": {"g": ["a", "b"]}},
+        {"sum": "x", "bounds": [0, 9], "resolution": 1},
+    ],
+    "ledger": "sqlite:///ledger.db",
+    "output": "out",
+}
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "release.yaml"
+    path.write_text(yaml.safe_dump(SPEC))
+    return path
+
+
+def _run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as out:
+        main(list(words))
+    return int(out.value.code or 0), capsys.readouterr().out
+
+
+def test_a_check_needs_neither_data_nor_ledger_and_leaves_nothing(spec: Path) -> None:
+    found = discreet.check(spec)
+    assert (found.basis, list(found.columns)) == ("assumed", ["person", "g", "x"])
+    assert found.spent == {"epsilon": 1.0, "delta": None, "rho": None}
+    assert found.to_pandas()["statistic"].tolist() == ["count_rows_1", "sum_x_2"]
+    assert [path.name for path in spec.parent.iterdir()] == ["release.yaml"]
+
+
+def test_a_check_costs_what_the_release_would(spec: Path) -> None:
+    (spec.parent / "visits.csv").write_text("person,g,x\n1,a,3\n")
+    assert discreet.check(spec).plan.to_dict() == discreet.preview(spec).plan.to_dict()
+
+
+def test_a_header_is_compared_and_no_row_is_read(spec: Path, tmp_path: Path) -> None:
+    header = tmp_path / "header.csv"
+    header.write_text("person,g,x\n")
+    assert discreet.check(spec, header=header).basis == "header"
+    header.write_text("person,g,y\n")
+    with pytest.raises(DataError, match="no column 'x'"):
+        discreet.check(spec, header=header)
+    with pytest.raises(DataError, match="numbers"):
+        discreet.check(spec, columns={"person": "text", "g": "text", "x": "moment"})
+
+
+def test_a_check_refuses_what_a_release_would(spec: Path) -> None:
+    with pytest.raises(PolicyError):
+        discreet.check(spec, changes={"statistics.1.keys": {}})
+    with pytest.raises(SpecError, match="below the upper"):
+        discreet.check(spec, changes={"statistics.2.bounds": [9, 0]})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "found"),
+    [
+        ("budget.epsilon", 0.5, lambda spec: spec.budget.epsilon == 0.5),
+        ("protect.rows", 7, lambda spec: spec.protect.rows == 7),
+        ("statistics.2.weight", 3.0, lambda spec: spec.statistics[1].weight == 3.0),
+        ("series.releases", 4, lambda spec: spec.series.releases == 4),
+        ("interval", 0.9, lambda spec: spec.interval == 0.9),
+        ("statistics.2", {"count": "rows"}, lambda spec: spec.statistics[1].kind == "count"),
+    ],
+)
+def test_a_key_is_set_by_its_path(spec: Path, key: str, value: object, found: Any) -> None:
+    assert found(load(spec, changes={key: value}))
+    assert load(spec, changes={key: value}).changes == {key: value}
+    assert found(load(load(spec), changes={key: value}))
+    assert load(spec).changes == {}
+
+
+@pytest.mark.parametrize("key", ["statistics.0.weight", "statistics.3", "purpose.x", "", "a..b"])
+def test_a_path_that_leads_nowhere_is_refused(spec: Path, key: str) -> None:
+    with pytest.raises(SpecError):
+        load(spec, changes={key: 1})
+
+
+def test_what_was_set_at_run_time_is_recorded(
+    spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}").open_account(
+        "people",
+        unit="person",
+        adjacency="add-remove",
+        filter="pure",
+        cap=PureDP(5.0),
+        approver="a",
+        reason="b",
+    )
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "november.csv").write_text("person,g,x\n1,a,3\n2,b,4\n")
+    monkeypatch.chdir(elsewhere)
+    words = ["release", str(spec), "--source", "november.csv", "--set", "budget.epsilon=5e-1"]
+    code, out = _run(capsys, *words, "--json")
+    assert code == 0
+    said = json.loads(out)
+    assert said["spent"]["epsilon"] == 0.5
+    stored = json.loads((Path(said["statement"]).parent / "release.json").read_text())
+    assert stored["set"] == {"budget.epsilon": 0.5, "source": None}
+    assert stored["spec"]["budget"] == {"epsilon": 0.5}
+    code, _ = _run(capsys, "release", str(spec), "--set", "budget.epsilon", "--json")
+    assert code == 2
+
+
+def test_init_lists_the_columns_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "visits.csv").write_text('person,"odd\nname",cost\n1,SECRET,3\n')
+    code, out = _run(capsys, "init", "--from", "visits.csv", "--json")
+    assert code == 0
+    names = [one["name"] for one in json.loads(out)["columns"]]
+    written = (tmp_path / "release.yaml").read_text()
+    assert "SECRET" not in written + out
+    assert all(json.dumps(name) in written for name in names)
+    assert yaml.safe_load(written)["source"] == "visits.csv"
+
+
+def test_doctor_finds_what_is_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = _run(capsys, "doctor", "--json")
+    said = json.loads(out)
+    assert (code, said["works"]) == (0, True)
+    parts = {one["part"]: one["works"] for one in said["checks"]}
+    assert parts["noise, Geometric"] is parts["DuckDB counts"] is parts["opendp"] is True
+    assert "pytest" not in parts
+    code, out = _run(capsys, "doctor", "--ledger", "oracle://x", "--json")
+    assert (code, json.loads(out)["works"]) == (1, False)
+
+
+def test_the_self_test_finds_a_sampler_that_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.noise import samplers, self_test
+
+    assert all(works for _, works, _ in self_test.self_test())
+    true = samplers.add_noise
+    monkeypatch.setattr(
+        self_test, "add_noise", lambda law, zeros: [n // 2 for n in true(law, zeros)]
+    )
+    assert not any(works for _, works, _ in self_test.self_test())
