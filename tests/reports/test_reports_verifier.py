@@ -75,6 +75,9 @@ def promises(draw: st.DrawFn, surely: dict[str, Any] | None = None) -> Promise:
     keys |= {"every_output": True} if surely is None else surely
     keys |= {"sided": draw(st.sampled_from(["one", "two"]))}
     keys |= {"related": draw(st.sampled_from([1, 1, 1, 2, 3]))}
+    if surely is None and keys["related"] == 1:
+        near = st.sampled_from([{}, {}, {"odds": 1.3, "neighbours": 4}, {"odds": 5, "chain": True}])
+        keys |= draw(near)
     keys |= {"adjacency": draw(st.sampled_from(["add-remove", "add-remove", "replace"]))}
     try:
         return promise_in(keys)

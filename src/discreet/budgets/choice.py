@@ -238,6 +238,11 @@ class Choice(Tabular):
         where, related = self.guarantee.adjacency, self.promise.related
         apart = 2 * related - 1 if where is Adjacency.ADD_REMOVE else related
         stated = self.guarantee.steps(apart)
+        if (dependence := self.promise.dependence) is not None:
+            other = 2 if where is Adjacency.ADD_REMOVE else 1
+            stated = PureDP(
+                dependence.raised(stated.epsilon, other * stated.epsilon), adjacency=where
+            )
         if isinstance(stated, ApproxDP) and stated.delta > 0 and math.isfinite(stated.epsilon):
             from discreet.beliefs.explaining import posterior_of
 
@@ -284,7 +289,9 @@ class Choice(Tabular):
         """What only the data holder can answer; None where nothing is assumed of the others."""
         return (
             say("budgets.question")
-            if self.promise.every_output and self.promise.related == 1
+            if self.promise.every_output
+            and self.promise.related == 1
+            and self.promise.dependence is None
             else None
         )
 

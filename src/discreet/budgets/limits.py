@@ -85,6 +85,14 @@ def limits_of(promise: Promise) -> Limits:
     if least <= 0:
         raise ToleranceError("budgets.no_room", p=worst.p, q=worst.q)
     K = promise.related
+    if promise.dependence is not None:
+        # A change of another unit is a change of its value: two steps under add-remove.
+        near, far = (2 if central else 1), 1
+        lowered = promise.dependence.lowered
+        ones = [(lowered(low, near), lowered(high, near)) for low, high in ones]
+        twos = [(lowered(low, far), lowered(high, far)) for low, high in twos]
+        if min((low for low, _ in ones + twos), default=math.inf) <= 0:
+            raise ToleranceError("budgets.no_room", p=worst.p, q=worst.q)
     return Limits(
         one=min((low for low, _ in ones), default=None),
         two=min((low for low, _ in twos), default=None),

@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli.flags import FlagsFile, Json, described, read_subject
 from discreet.cli.output import emit, table
+from discreet.errors import InputError
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ def explain(
     sensitivity: float = 1.0,
     adjacency: str | None = None,
     counts_sensitive_only: bool = False,
+    related: int = 1,
+    odds: float | None = None,
+    neighbours: int | None = None,
+    chain: bool = False,
     unit: str = "one person",
     people: int = 1_000_000,
     audience: str = "public",
@@ -44,7 +49,6 @@ def explain(
 ) -> None:
     """From a guarantee and a prior to what an adversary may come to believe."""
     from discreet.beliefs import Prior, explain
-    from discreet.errors import InputError
     from discreet.reports.sentences import sentence
 
     if prior is None and value_prior != 1.0:
@@ -61,8 +65,9 @@ def explain(
         adjacency=adjacency,
         times=times,
     )
+    given = {"related": related, "odds": odds, "neighbours": neighbours, "chain": chain or None}
     belief = explain(  # type: ignore[call-overload]  # checked by explain
-        subject,
+        _of_dependent_units(subject, given, adjacency),
         None if prior is None else Prior(prior, value_prior),
         confidence=confidence,
         sided=sided,
@@ -74,6 +79,8 @@ def explain(
         people=people,
     )
     text = sentence(belief, audience)  # type: ignore[arg-type]
+    if related > 1 or odds is not None:
+        text += " " + say("cli.explain.dependent")
     payload = belief.to_dict() | {"text": text, "audience": audience}
     lines = _lines(belief, text)
     if join:
@@ -101,6 +108,23 @@ def _joining_table(joining: Joining) -> list[str]:
     pairs = zip(joining.without, joining.joined, strict=True)
     header = [say("cli.explain.if_out"), say("cli.explain.if_in")]
     return table([[belief_text(a0), bound_text(a1)] for a0, a1 in pairs], header)
+
+
+def _of_dependent_units(subject: Any, keys: dict[str, Any], adjacency: str | None) -> Any:
+    """Return what is known of a unit whose data others' data depend on."""
+    from discreet.guarantees import Adjacency, PureDP
+    from discreet.promises.keys import dependence_in
+
+    related, dependence = dependence_in(keys)
+    central = Adjacency.of(adjacency or "add-remove") is Adjacency.ADD_REMOVE
+    if related > 1:
+        return subject.steps(2 * related - 1 if central else related)
+    if dependence is None:
+        return subject
+    if not isinstance(subject, PureDP):
+        raise InputError("promises.dependent_every_output")
+    own, other = subject.epsilon, 2 * subject.epsilon if central else subject.epsilon
+    return PureDP(dependence.raised(own, other), adjacency=subject.adjacency)
 
 
 def _lines(belief: Any, text: str) -> list[str]:

@@ -58,6 +58,9 @@ _PROMISE: dict[str, Any] = {
     "sided": (str, "one|two"),
     "adjacency": (str, "NAME"),
     "related": (int, "K"),
+    "odds": "R",
+    "neighbours": (int, "M"),
+    "chain": (bool, None),
     "unit": (str, None),
     "unit_name": (str, "NAME"),
 }

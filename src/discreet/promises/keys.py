@@ -13,6 +13,7 @@ How surely, and of whom.
     every_output: true, or confidence: 0.99, or on_average: true (with answers: N)
     sided: two | one                  whether ratio and difference speak of falls too
     adjacency, unit, unit_name, related
+    odds, with neighbours or chain    how strongly the data of units depend on each other
 
 `delta` is no part of a promise: it is the δ of the guarantee that is to keep it. It may stand in
 the same file, and `delta_in` reads it.
@@ -28,6 +29,7 @@ from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency
 from discreet.outside import load_from_outside
 from discreet.promises.box import Box, priors
+from discreet.promises.dependence import Dependence
 from discreet.promises.promise import Promise, PromiseLike, Surety, promised
 from discreet.promises.shapes import AllOf
 from discreet.promises.tolerance import SHAPES, Tolerance
@@ -35,9 +37,11 @@ from discreet.promises.unit import PERSON, Unit
 from discreet.reading import text_of, yaml_values
 
 __all__ = [
+    "DEPENDENCE",
     "OF_WHOM",
     "PRIORS",
     "delta_in",
+    "dependence_in",
     "list_of",
     "load_yaml",
     "promise_from",
@@ -50,7 +54,8 @@ __all__ = [
 
 PRIORS = frozenset({"about", "p", "q", "box", "values_known"})
 _SURETY = frozenset({"every_output", "confidence", "on_average", "answers", "sided"})
-OF_WHOM = frozenset({"adjacency", "unit", "unit_name", "related"})
+DEPENDENCE = frozenset({"related", "odds", "neighbours", "chain"})
+OF_WHOM = frozenset({"adjacency", "unit", "unit_name"}) | DEPENDENCE
 _ABOUT = ("membership", "value", "both")
 _LARGEST_FILE = 1_000_000
 
@@ -85,7 +90,7 @@ def promise_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Promis
         _word("sided", given.get("sided", "two"), ("one", "two")),
         adjacency,
         _unit(given) or PERSON,
-        given.get("related", 1),
+        *dependence_in(given),
     )
 
 
@@ -116,6 +121,7 @@ def promise_from(
         sided=given.get("sided"),
         adjacency=given.get("adjacency"),
         related=given.get("related"),
+        dependence=dependence_in(given)[1],
         unit=_unit(given),
     )
 
@@ -124,6 +130,20 @@ def _unit(given: Mapping[str, Any]) -> Unit | None:
     if "unit" not in given and "unit_name" not in given:
         return None
     return Unit.of(str(given.get("unit", "person")), given.get("unit_name"))
+
+
+def dependence_in(given: Mapping[str, Any]) -> tuple[int, Dependence | None]:
+    """Return how many units are related, and how strongly units depend on each other, if said."""
+    keys = DEPENDENCE - {"related"}
+    said = {
+        key: given[key] for key in keys if given.get(key) is not None and given[key] is not False
+    }
+    related = given.get("related", 1)
+    if not said:
+        return related, None
+    if "odds" not in said or ("neighbours" in said) == ("chain" in said):
+        raise InputError("promises.dependence_keys")
+    return related, Dependence(**said)
 
 
 def _with_prior(given: dict[str, Any]) -> dict[str, Any]:

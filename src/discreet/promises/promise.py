@@ -9,7 +9,8 @@ A promise has four parts.
 - *Both ways or one*: two-sided, ratios and differences also bound how far a belief may fall.
   Posterior limits and profiles speak of increases in any case. With a confidence, two-sided
   means that both directions share the failure probability.
-- *Of whom*: the unit, which data sets are neighbours, and how many units are related.
+- *Of whom*: the unit, which data sets are neighbours, how many units are related, or how strongly
+  their data depend on each other (`dependence`; for every output alone).
 
 Where nothing is said of how surely, it follows from what is released: every output for pure DP,
 else 99 % (`settled`).
@@ -27,6 +28,7 @@ from typing import Any, Literal, TypeAlias
 
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency
+from discreet.promises.dependence import Dependence
 from discreet.promises.shapes import Formula, Function
 from discreet.promises.tolerance import Tolerance
 from discreet.promises.unit import PERSON, Unit
@@ -93,6 +95,7 @@ at most 3-fold, up or down.'
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     unit: Unit = PERSON
     related: int = 1
+    dependence: Dependence | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "adjacency", Adjacency.of(self.adjacency))
@@ -103,6 +106,11 @@ at most 3-fold, up or down.'
             raise InputError("promises.related_units", related=k)
         if not isinstance(self.tolerance, Tolerance):
             raise InputError("promises.not_a_tolerance", tolerance=self.tolerance)
+        if self.dependence is not None:
+            if self.related != 1:
+                raise InputError("promises.related_and_dependent")
+            if self.surety not in (None, EVERY_OUTPUT):
+                raise ToleranceError("promises.dependent_every_output")
         for _, part in self.tolerance.leaves():
             self._check(part)
 
@@ -166,6 +174,8 @@ at most 3-fold, up or down.'
 
     def settled(self, *, pure: bool) -> Promise:
         """Return it with how surely said: for every output under pure DP, else 99 %."""
+        if self.dependence is not None and not pure:
+            raise ToleranceError("promises.dependent_every_output")
         if self.surety is not None:
             return self
         return replace(self, surety=EVERY_OUTPUT if pure else Surety("confidence", CONFIDENCE))
@@ -179,6 +189,8 @@ at most 3-fold, up or down.'
             out["sided"] = self.sided
         if self.related != 1:
             out["related"] = self.related
+        if self.dependence is not None:
+            out |= self.dependence.to_mapping()
         if not of_whom:
             return out
         if self.adjacency is not Adjacency.ADD_REMOVE:

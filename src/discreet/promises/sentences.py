@@ -35,6 +35,8 @@ def sentence(promise: Promise, audience: str = "public") -> str:
         said.append(say(f"promises.surely.{surety.reading}", confidence=confidence))
     if promise.related > 1:
         said.append(say("promises.related", units=promise.related))
+    if promise.dependence is not None:
+        said.append(promise.dependence.sentence())
     if audience == "technical":
         boxes = "; ".join(dict.fromkeys(str(part.box) for _, part in promise.parts))
         adjacency = promise.adjacency.value

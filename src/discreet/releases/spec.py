@@ -26,7 +26,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model
 from discreet.errors import PolicyError, SpecError
 from discreet.guarantees import Adjacency
 from discreet.promises import Promise, Unit, promise_in
-from discreet.promises.keys import OF_WHOM
+from discreet.promises.keys import DEPENDENCE, OF_WHOM
 from discreet.reading import text_of, yaml_values
 from discreet.releases.contributions import Contribution
 from discreet.releases.models import Closed, NamesOrOne, as_tuple, only_drop, refusal
@@ -194,7 +194,7 @@ class InFolder(Closed):
         keys = self.promise_keys
         if keys is None:
             return None
-        own = sorted(OF_WHOM & set(keys) - {"related"})
+        own = sorted(OF_WHOM & set(keys) - DEPENDENCE)
         if own:
             raise SpecError("releases.spec.whom_in_promise", key=own[0])
         adjacency = Adjacency.of(self.protect.adjacency)

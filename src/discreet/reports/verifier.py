@@ -613,6 +613,7 @@ class Leaf(NamedTuple):
 SHAPES = ("ratio", "posterior", "difference", "profile", "table", "counterfactual")
 OWN = {"unless_ratio", "counts_sensitive_only", "p", "q", "box"}
 SURELY = {"every_output", "confidence", "on_average", "answers", "sided", "related"}
+SURELY |= {"odds", "neighbours", "chain"}
 
 
 def heard(keys: Any) -> Any:
@@ -871,7 +872,28 @@ def limits_of(keys: dict[str, Any], adjacency: str) -> Limits:
             twos.append(2 * budget)
     K = keys.get("related", 1)
     steps = (2 * K - 1, 2 * K) if central else (K, 2 * K)
+    if "odds" in keys:
+        ones = [lowered(keys, limit, 2 if central else 1) for limit in ones]
+        twos = [lowered(keys, limit, 1) for limit in twos]
     return Limits(min(ones, default=None), min(twos, default=None), steps)
+
+
+def lowered(keys: dict[str, Any], limit: float, weight: int) -> float:
+    """The part of a limit that is a unit's own, where the data of units depend on each other.
+
+    One neighbour changes the odds of a unit's values at most `odds`-fold. A unit has at most
+    `neighbours`: with c = neighbours * tanh(log(odds)/4) < 1 the others add c/(1 - c) times what
+    one of them costs. In a chain, those nearer than d add 2d - 2 times, and the two at distance d
+    tell at most 2 log(odds) tanh(log(odds)/4)^(d-1).
+    """
+    omega = math.log(keys["odds"])
+    t = math.tanh(omega / 4)
+    c = t * (2 if keys.get("chain") else keys["neighbours"])
+    found = [limit / (1 + weight * c / (1 - c))] if c < 1 else []
+    if keys.get("chain"):
+        near = range(1, 10_000)
+        found += [(limit - 2 * omega * t ** (d - 1)) / (1 + weight * (2 * d - 2)) for d in near]
+    return max(found, default=0.0)
 
 
 def chance_of(keys: dict[str, Any], limits: Limits, total: dict[str, Any]) -> float:
@@ -897,7 +919,7 @@ def keeps(keys: dict[str, Any], total: dict[str, Any]) -> bool:
     if math.isinf(most) or (total["kind"] == "pure" and total["epsilon"] <= most):
         return True  # for every output
     confidence = keys.get("confidence")
-    if confidence is None:
+    if confidence is None or "odds" in keys:
         if not keys.get("every_output"):
             raise ValueError("a promise that does not say how surely")
         return False
@@ -1048,6 +1070,7 @@ def figures(keys: dict[str, Any], adjacency: str) -> list[str]:
     """What a sentence must contain, by its keys."""
     found = [percent(keys["confidence"])] if "confidence" in keys else []
     found += [f"{keys['related']} units"] if keys.get("related", 1) != 1 else []
+    found += [f"{keys['odds']:g}-fold"] if "odds" in keys else []
     for leaf in leaves(keys):
         x, (p0, p1, q0, q1) = leaf.value, leaf.box
         found += {
