@@ -67,7 +67,7 @@ from benchmarks.supervised import (
     supervised,
     tree_of,
 )
-from benchmarks.tables import today, write_section
+from benchmarks.tables import QUALITY, today, write_section
 from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
@@ -85,7 +85,6 @@ EPSILON = 0.5
 KEY = "2026-01"
 # In memory, where a sync takes no time; whether a file would survive is the model's to say.
 MEMORY = Path("/dev/shm") if Path("/dev/shm").is_dir() else None  # noqa: S108
-QUALITY = Path(__file__).parents[1] / "docs" / "quality.md"
 ACCOUNT = "people"
 Work = Callable[[], Any]
 

@@ -1,6 +1,6 @@
 """The data-dependence campaign: does anything but the noisy values tell two neighbours apart?
 
-    python -m benchmarks.neighbours [--engines duckdb postgresql] [--every 1] [--json]
+    python -m benchmarks.neighbours [--engines duckdb postgresql spark] [--every 1] [--record]
 
 Two data sets that differ in one person are released with the same spec. In one of them the person's
 row holds an odd value: nothing, NaN, infinities, huge and tiny numbers, empty and very long texts,
@@ -12,7 +12,8 @@ byte, once identifiers, moments and hashes of them are replaced by signs of the 
     the exit code; what is printed and logged; the names, sizes and contents of all files that
     are published; the entries of the ledger; the same of a dry run
 
-and the processor time of the two lies within a band: a factor of BAND and SLACK seconds.
+and the processor time of the two lies within a band: a factor of BAND and SLACK seconds. (Of this
+process: what a server or Spark takes is not measured.)
 
 The number of digits of a noisy value, and so the size of a published file, may depend on the noisy
 value: that is learned from the value anyway.
@@ -31,11 +32,12 @@ import shutil
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -46,10 +48,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from benchmarks.tables import QUALITY, today, write_section
+from discreet import __version__
 from discreet.cli import main as discreet
+from discreet.errors import DiscreetError
 from discreet.guarantees import ApproxDP
 from discreet.ledger import Ledger
-from discreet.releases import drawing
+from discreet.releases import drawing, release
 
 __all__ = ["BAND", "SLACK", "cases", "neighbours"]
 
@@ -63,6 +68,12 @@ STATISTICS: list[dict[str, Any]] = [
     {"mean": "cost", "bounds": [0, 20], "resolution": 0.5},
     {"histogram": "cost", "edges": [0, 5, 10, 20]},
     {"quantile": "cost", "at": 0.5, "bounds": [0, 20], "resolution": 1},
+    {"quantiles": {"of": "cost", "at": [0.25, 0.9], "bounds": [0, 20], "resolution": 1}},
+    {"median": "cost", "bounds": [0, 20], "resolution": 1},
+    {"variance": "cost", "bounds": [0, 20], "resolution": 0.5},
+    {"best": "price", "score": "revenue", "of": "cost", "cap": 20, "candidates": [5.0, 10.0]},
+    {"best": "county", "score": "count", "of": "county", "candidates": ["north", "south"]},
+    {"randomized": "county", "answers": ["north", "south"], "keep": 0.75},
     {"count": "units", "by": ["county"], "keys": {"discover": {"delta": 1e-9}}},
 ]
 BASE = [(f"p{i}", ("north", "south")[i % 2], float(i % 19), "nothing") for i in range(40)]
@@ -124,6 +135,24 @@ NUMBERS: dict[str, float | None] = {
     "2^63": 9.223372036854775808e18,
     "between": 3.25,
 }
+# What a column of pandas objects may hold in one row.
+OBJECTS: dict[str, Any] = {
+    "nothing": None,
+    "NaN": float("nan"),
+    "a whole number": 7,
+    "a huge number": 10**400,
+    "a fraction": 2.5,
+    "a truth": True,
+    "bytes": b"\xff",
+    "a decimal": Decimal("1e400"),
+    "a day": date.max,
+    "a moment": datetime.min,
+    "a list": [1, "a"],
+    "a mapping": {"a": 1},
+    "an object": object(),
+    "a lone surrogate": "\ud800",
+    "text": "west",
+}
 DAYS = {"the first day": date.min, "the last day": date.max}
 # Whole numbers that are stored where a moment should be, and that none has.
 AGES = {"no moment": 2**62, "no moment before": -(2**62)}
@@ -131,12 +160,16 @@ AGES = {"no moment": 2**62, "no moment before": -(2**62)}
 
 @dataclass(frozen=True)
 class Case:
-    """A data set: how it is given, its odd value and where; `write` makes its source."""
+    """A data set: how it is given, its odd value and where; `write` makes the source.
+
+    What it returns, if anything, are the data themselves, which are then given from Python.
+    """
 
     how: str
     column: str
     name: str
-    write: Callable[[Path], None]
+    write: Callable[[Path], Any]
+    source: str
 
 
 def _csv(rows: Sequence[Sequence[Any]]) -> bytes:
@@ -178,15 +211,63 @@ def _counts(kind: pa.DataType) -> bool:
 
 
 def _csv_case(column: str, name: str, rows: Sequence[Sequence[Any]]) -> Case:
-    return Case("csv", column, name, lambda folder: _write(folder / "data.csv", _csv(rows)))
+    def write(folder: Path) -> None:
+        (folder / "data.csv").write_bytes(_csv(rows))
+
+    return Case("csv", column, name, write, "data.csv")
 
 
-def _write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
+def _parquet_case(how: str, column: str, name: str, table: pa.Table, scheme: str = "") -> Case:
+    def write(folder: Path) -> None:
+        pq.write_table(table, folder / "data.parquet")
+
+    return Case(how, column, name, write, f"{scheme}data.parquet")
 
 
-def _parquet_case(how: str, column: str, name: str, table: pa.Table) -> Case:
-    return Case(how, column, name, lambda folder: pq.write_table(table, folder / "data.parquet"))
+def _duckdb_case(how: str, column: str, name: str, table: pa.Table) -> Case:
+    def write(folder: Path) -> None:
+        import duckdb
+
+        with duckdb.connect(str(folder / "data.db")) as connection:
+            connection.register("given", table)
+            connection.execute("create table visits as from given")
+
+    return Case(how, column, name, write, "duckdb:///data.db?table=visits")
+
+
+def _frame_case(how: str, column: str, name: str, table: pa.Table) -> Case:
+    def frame(_: Path) -> Any:
+        if how == "Polars":
+            import polars
+
+            return polars.from_arrow(table)
+        return table.to_pandas() if how == "pandas" else table
+
+    return Case(how, column, name, frame, "data.csv")
+
+
+def _objects(column: str, value: Any) -> Callable[[Path], Any]:
+    """A pandas frame whose columns hold objects, which have no type but that of each value."""
+
+    def frame(_: Path) -> Any:
+        import pandas
+
+        rows = BASE if column == "-" else _with(column, value)
+        return pandas.DataFrame(dict(zip(COLUMNS, zip(*rows), strict=True)), dtype=object)  # noqa: B905
+
+    return frame
+
+
+def _tables(make: Callable[[str, str, pa.Table], Case], bare: bool = False) -> list[Case]:
+    """A family of typed tables: odd texts and odd numbers, each in one row."""
+    family = [make("-", "without", _parquet(BASE))]
+    for column in ("person", "county", "note"):
+        for name, text in (TEXTS | {"null": None}).items():  # type: ignore[operator]
+            if not (bare and text and "\0" in text):
+                family.append(make(column, name, _parquet(_with(column, text))))
+    for name, number in NUMBERS.items():
+        family.append(make("cost", name, _parquet(_with("cost", number))))
+    return family
 
 
 def cases() -> Iterator[list[Case]]:
@@ -196,45 +277,43 @@ def cases() -> Iterator[list[Case]]:
     for column in COLUMNS:
         family += [_csv_case(column, n, _with(column, v)) for n, v in (TEXTS | BYTES).items()]  # type: ignore[operator]
     yield family
-    family = [_parquet_case("parquet", "-", "without", _parquet(BASE))]
-    for column in ("person", "county", "note"):
-        for name, text in (TEXTS | {"null": None}).items():  # type: ignore[operator]
-            family.append(_parquet_case("parquet", column, name, _parquet(_with(column, text))))
-    for name, number in NUMBERS.items():
-        family.append(_parquet_case("parquet", "cost", name, _parquet(_with("cost", number))))
-    yield family
+    yield _tables(partial(_parquet_case, "Parquet"))
     moments = [(kind, AGES) for kind in (pa.timestamp("ms"), pa.timestamp("us"), pa.time64("us"))]
     for kind, values in ((pa.binary(), BYTES), (pa.date32(), DAYS), *moments):
-        how = f"parquet, note {kind}"
+        how = f"Parquet, note {kind}"
         family = [_parquet_case(how, "-", "without", _parquet(BASE, kind))]
         for name, value in values.items():  # type: ignore[attr-defined]
             family.append(_parquet_case(how, "note", name, _parquet(_with("note", value), kind)))
         yield family
+    yield _tables(partial(_duckdb_case, "a DuckDB file"))
+    for how in ("Arrow", "pandas", "Polars"):
+        yield _tables(partial(_frame_case, how))
+    family = [Case("pandas, objects", "-", "without", _objects("-", None), "data.csv")]
+    for column in COLUMNS:
+        for name, value in OBJECTS.items():
+            made = _objects(column, value)
+            family.append(Case("pandas, objects", column, name, made, "data.csv"))
+    yield family
 
 
-def in_postgresql(url: str, execute: Callable[[str, Sequence[Any]], None]) -> Iterator[list[Case]]:
+def in_postgresql(url: str, execute: Callable[..., None]) -> Iterator[list[Case]]:
     """Yield the family whose source is a table of a server."""
 
-    def load(rows: Sequence[Sequence[Any]]) -> Callable[[Path], None]:
+    def case(column: str, name: str, table: pa.Table) -> Case:
         def write(_: Path) -> None:
-            execute("DROP TABLE IF EXISTS visits", ())
-            execute(
-                "CREATE TABLE visits (person text, county text, cost double precision, note text)",
-                (),
-            )
-            for row in rows:
+            execute("TRUNCATE visits")
+            for row in zip(*(table[name].to_pylist() for name in COLUMNS), strict=True):
                 execute("INSERT INTO visits VALUES (%s, %s, %s, %s)", row)
 
-        return write
+        return Case("a table on PostgreSQL", column, name, write, f"{url}?table=visits")
 
-    family = [Case(url, "-", "without", load(BASE))]
-    for column in ("person", "county", "note"):
-        for name, text in (TEXTS | {"null": None}).items():  # type: ignore[operator]
-            if text is None or not set(text) & {"\0"}:
-                family.append(Case(url, column, name, load(_with(column, text))))
-    for name, number in NUMBERS.items():
-        family.append(Case(url, "cost", name, load(_with("cost", number))))
-    yield family
+    execute("CREATE TABLE visits (person text, county text, cost double precision, note text)")
+    yield _tables(case, bare=True)
+
+
+def on_spark() -> Iterator[list[Case]]:
+    """Yield the family whose source is a file that Spark reads."""
+    yield _tables(partial(_parquet_case, "Parquet on Spark", scheme="spark://"))
 
 
 # -- one run, and everything that can be seen of it
@@ -267,8 +346,8 @@ def _plain(text: str) -> str:
     return text
 
 
-def _seen(folder: Path, words: list[str]) -> dict[str, Any]:
-    """Run a command; return all that can be seen of it, and the processor time it took."""
+def _seen(folder: Path, run: Callable[[], None]) -> dict[str, Any]:
+    """Run something; return all that can be seen of it, and the processor time it took."""
     logged = io.StringIO()
     handler = logging.StreamHandler(logged)
     logging.getLogger().addHandler(handler)
@@ -276,9 +355,12 @@ def _seen(folder: Path, words: list[str]) -> dict[str, Any]:
     start = time.process_time()
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-            discreet(words)
+            run()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(bool(ended.code))
+    except DiscreetError as error:
+        code = error.exit_code
+        errors.write(str(error))
     finally:
         logging.getLogger().removeHandler(handler)
     took = time.process_time() - start
@@ -316,28 +398,33 @@ def _run(case: Case, folder: Path) -> dict[str, Any]:
         approver="campaign",
         reason="neighbours",
     )
-    source: Any = f"data.{case.how.split(',')[0]}"
-    if case.how.startswith("postgresql"):
-        source = f"{case.how}?table=visits"
     spec = {
         "account": "people",
         "purpose": "neighbours",
-        "source": source,
+        "source": case.source,
         "protect": {"unit": "person", "column": "person", "rows": 2, "groups": 1},
         "budget": {"epsilon": 4.0},
         "statistics": STATISTICS,
+        "cut": {"weight": 0.05},
         "ledger": "sqlite:///ledger.db",
         "output": "out",
     }
     (folder / "spec.yaml").write_text(yaml.safe_dump(spec))
-    case.write(folder)
+    data = case.write(folder)
+
+    def run(*flags: str) -> None:
+        if data is None:
+            discreet(["release", "spec.yaml", "--json", *flags])
+        made = release("spec.yaml", data=data, dry_run="--dry-run" in flags)
+        print(json.dumps(made.to_dict()))
+
     (folder / "out").mkdir()
     here = Path.cwd()
     os.chdir(folder)
     try:
         with _fixed():
-            dry = _seen(folder, ["release", "spec.yaml", "--dry-run", "--json"])
-            real = _seen(folder, ["release", "spec.yaml", "--json"])
+            dry = _seen(folder, partial(run, "--dry-run"))
+            real = _seen(folder, run)
     finally:
         os.chdir(here)
     entries = Ledger.open(f"sqlite:///{folder / 'ledger.db'}").entries()
@@ -349,7 +436,6 @@ def _run(case: Case, folder: Path) -> dict[str, Any]:
 class Compared:
     """A pair of neighbours: which, what differed, and how their times compare."""
 
-    engine: str
     how: str
     column: str
     name: str
@@ -358,9 +444,7 @@ class Compared:
     within: bool
 
 
-def neighbours(
-    families: Iterator[list[Case]], folder: Path, every: int = 1, engine: str = "duckdb"
-) -> Iterator[Compared]:
+def neighbours(families: Iterator[list[Case]], folder: Path, every: int = 1) -> Iterator[Compared]:
     """Compare the first of each family with every other; yield what differed."""
     for family in families:
         first = family[0]
@@ -374,13 +458,11 @@ def neighbours(
             )
             took = found["seconds"]
             within = seconds / BAND - SLACK <= took <= seconds * BAND + SLACK
-            how = "postgresql" if engine == "postgresql" else case.how
-            ratio = took / seconds
-            yield Compared(engine, how, case.column, case.name, differs, ratio, within)
+            yield Compared(case.how, case.column, case.name, differs, took / seconds, within)
 
 
 @contextmanager
-def _server() -> Iterator[Iterator[list[Case]]]:
+def _postgresql() -> Iterator[Iterator[list[Case]]]:
     import psycopg
 
     from servers import PostgreSQL
@@ -390,49 +472,85 @@ def _server() -> Iterator[Iterator[list[Case]]]:
         server.start()
         url = server.url(server.database())
         with psycopg.connect(url, autocommit=True) as connection:
-            yield in_postgresql(url, lambda sql, values: connection.execute(sql, values) and None)  # type: ignore[arg-type,func-returns-value]
+
+            def execute(sql: str, values: Sequence[Any] = ()) -> None:
+                connection.execute(sql, values)  # type: ignore[call-overload]
+
+            yield in_postgresql(url, execute)
     finally:
         server.remove()
+
+
+@contextmanager
+def _spark() -> Iterator[Iterator[list[Case]]]:
+    from pyspark.sql import SparkSession
+
+    # What is running is used by every release; each alone would start Spark.
+    with (
+        tempfile.TemporaryDirectory(prefix="discreet-spark-") as folder,
+        SparkSession.builder.master("local[1]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.local.dir", folder)
+        .config("spark.sql.warehouse.dir", folder)
+        .getOrCreate() as session,
+    ):
+        session.sparkContext.setLogLevel("OFF")
+        yield on_spark()
+
+
+@contextmanager
+def _duckdb() -> Iterator[Iterator[list[Case]]]:
+    yield cases()
+
+
+ENGINES = {"duckdb": _duckdb, "postgresql": _postgresql, "spark": _spark}
 
 
 def campaign(engines: Sequence[str], every: int) -> Iterator[Compared]:
     """Compare neighbours on each engine."""
     with tempfile.TemporaryDirectory(prefix="discreet-neighbours-") as name:
-        folder = Path(name) / "here"
-        if "duckdb" in engines:
-            yield from neighbours(cases(), folder, every)
-        if "postgresql" in engines:
-            with _server() as families:
-                yield from neighbours(families, folder, every, "postgresql")
+        for engine in engines:
+            with ENGINES[engine]() as families:
+                yield from neighbours(families, Path(name) / "here", every)
+
+
+def recorded(found: Sequence[Compared]) -> str:
+    """Return the counts as the page on quality shows them."""
+    lines = [f"Run on {today()}, version {__version__}:", ""]
+    lines += ["| data | pairs | the same |", "|---|---:|---:|"]
+    for how in (*dict.fromkeys(one.how for one in found), ""):
+        rows = [one for one in found if how in ("", one.how)]
+        same = sum(not one.differs for one in rows)
+        lines.append(f"| {how or 'together'} | {len(rows):,} | {same:,} |")
+    ratios = [one.ratio for one in found]
+    late = sum(not one.within for one in found)
+    lines += [
+        "",
+        f"Times were between {min(ratios):.2f} and {max(ratios):.2f} times the neighbour's;",
+    ]
+    lines += [f"{late} of {len(found):,} were outside the band."]
+    return "\n".join(lines)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run it from the command line."""
     parser = argparse.ArgumentParser(description="Look for what tells two neighbours apart.")
-    parser.add_argument("--engines", nargs="*", default=["duckdb", "postgresql"])
+    parser.add_argument("--engines", nargs="*", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--every", type=int, default=1, help="only every n-th odd value")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--record", action="store_true", help="write the counts to docs/quality.md")
     asked = parser.parse_args(arguments)
-    tried: Counter[str] = Counter()
-    apart = late = 0
-    ratios = []
+    found = []
     for one in campaign(asked.engines, asked.every):
-        tried[one.how] += 1
-        ratios.append(one.ratio)
-        apart += bool(one.differs)
-        late += not one.within
+        found.append(one)
         if one.differs or not one.within:
             what = ", ".join(one.differs) or f"time: {one.ratio:.2f} times"
-            print(f"{one.how}, {one.column}, {one.name}: {what}", file=sys.stderr)
-    told = {
-        "pairs": dict(tried),
-        "together": tried.total(),
-        "told apart": apart,
-        "outside the band of time": late,
-        "times": {"least": round(min(ratios), 2), "most": round(max(ratios), 2)},
-    }
-    print(json.dumps(told) if asked.json else "\n".join(f"{k}: {v}" for k, v in told.items()))
-    return 1 if apart or late else 0
+            print(f"{one.how}, {one.column}, {one.name}: {what}", file=sys.stderr, flush=True)
+    print(recorded(found))
+    if asked.record:
+        write_section(QUALITY, "neighbours", recorded(found))
+    return 1 if any(one.differs or not one.within for one in found) else 0
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from benchmarks.runner import Row
 
-__all__ = ["address", "machine", "replaced", "section", "today", "write_section"]
+__all__ = ["QUALITY", "address", "machine", "replaced", "section", "today", "write_section"]
 
+QUALITY = Path(__file__).parents[1] / "docs" / "quality.md"
 _HEAD = """\
 | task | contender | time | × Discreet | peak memory | accuracy |
 |---|---|---:|---:|---:|---|"""

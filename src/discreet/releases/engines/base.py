@@ -45,7 +45,8 @@ __all__ = [
 Column: TypeAlias = Literal["integer", "number", "text", "untyped", "moment", "truth", "other"]
 """What an engine says of a column's type: enough to check a spec against, without data.
 
-A column of a CSV file is `untyped`: a text that the spec may use as a number or a date.
+A column of a CSV file, or of pandas objects, is `untyped`: a text that the spec may use as a number
+or a date.
 """
 
 TEXTS: frozenset[Column] = frozenset({"text", "untyped"})

@@ -29,7 +29,7 @@ from discreet.releases.engines import expressions, file_of
 from discreet.releases.engines.base import Column, Query
 from discreet.releases.engines.expressions import Dialect, Value
 from discreet.releases.engines.files import Relation, quoted, relation
-from discreet.releases.engines.in_memory import arrow_table
+from discreet.releases.engines.in_memory import UNTYPED, arrow_table
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
 from discreet.releases.source import Source
 from discreet.words import say
@@ -168,6 +168,7 @@ class DuckDB(SQLEngine):
                     _lock(connection, None if given.attach or given.given else given.path)
                     connection.execute(f"create view {SOURCE} as {given.query}")
                 else:
+                    untyped = [field.name for field in given.schema if field.metadata == UNTYPED]
                     connection.register(SOURCE, given)
                     counting.register(SOURCE, given)
                     _lock(connection, None)

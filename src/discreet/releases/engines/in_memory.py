@@ -3,6 +3,9 @@
 pandas, Polars (lazy too), Arrow, DuckDB relations and Ibis expressions. Only columns that the spec
 mentions are converted, and only the schema of what is lazy where nothing else is asked for. What a
 library says of a failed conversion quotes values, so it is never shown.
+
+A pandas column of objects has no type but that of each value. It is read as text, as a column of a
+CSV file is, and a value that has no text is null: no row decides what the column is.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date, time
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +24,10 @@ import pyarrow.compute as pc
 
 from discreet.errors import DataError, SpecError
 
-__all__ = ["arrow_table", "occurs"]
+__all__ = ["UNTYPED", "arrow_table", "occurs"]
+
+UNTYPED = {b"discreet": b"untyped"}
+"""What marks a column whose values have no type in common."""
 
 _NO_COLUMN = "_row"
 
@@ -109,7 +117,7 @@ def _pandas(frame: Any) -> tuple[list[str], Taken]:
     names = [str(name) for name in frame.columns]
 
     def taken(used: Sequence[str]) -> pa.Table:
-        arrays = {}
+        columns, fields = [], []
         for name in used:
             values = (
                 frame.iloc[:, names.index(name)]
@@ -117,10 +125,44 @@ def _pandas(frame: Any) -> tuple[list[str], Taken]:
                 else frame.index.get_level_values(index[name]).to_series()
             )
             with _in_our_words(name):
-                arrays[name] = pa.array(values, from_pandas=True)
-        return pa.table(arrays) if arrays else _rows(len(frame))
+                objects = "object" in (str(values.dtype), str(_of_categories(values.dtype)))
+                columns.append(_written(values) if objects else pa.array(values, from_pandas=True))
+            fields.append(pa.field(name, columns[-1].type, metadata=UNTYPED if objects else None))
+        if not used:
+            return _rows(len(frame))
+        return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
     return [*names, *(level for level in index if level not in names)], taken
+
+
+def _of_categories(dtype: Any) -> Any:
+    return getattr(getattr(dtype, "categories", None), "dtype", None)
+
+
+def _written(values: Any) -> pa.Array:
+    """Return a pandas column of objects as text."""
+    plain = values.astype(object)
+    try:
+        return pa.array(plain, pa.large_string(), from_pandas=True)  # texts, as nearly all are
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        missing = plain.isna()
+        texts = (None if gone else _text(v) for v, gone in zip(plain, missing, strict=True))
+        return pa.array(texts, pa.large_string())
+
+
+def _text(value: Any) -> str | None:
+    """Return a value as it would be written in a CSV file; None if it would not."""
+    try:
+        value = value.item() if type(value).__module__ == "numpy" else value
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, bytes):
+            return value.decode("utf-8")
+        if isinstance(value, (str, int, float, Decimal, date, time)):
+            return str(value).encode("utf-8").decode("utf-8")  # no lone surrogate passes
+    except Exception:  # noqa: S110  (a whole number of too many digits, an object that refuses)
+        pass
+    return None
 
 
 def _polars(frame: Any, schema_only: bool) -> tuple[list[str], Taken]:
