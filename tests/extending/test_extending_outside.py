@@ -103,7 +103,7 @@ def test_a_statistic_and_an_engine_are_found_by_name(installed: Path, tmp_path: 
     code, said = typed(f"{opened} --no-cap --approver us --reason test", installed, tmp_path)
     assert code == 0, said
     asked = {
-        "share.yaml": ("rows.csv", "{share: colour, value: red}"),
+        "portion.yaml": ("rows.csv", "{portion: colour, value: red}"),
         "lines.yaml": ("lines://rows.jsonl", "{count: rows}"),
     }
     for name, (source, statistic) in asked.items():

@@ -1,6 +1,6 @@
 """Statistics added from outside the package: a file, a registration, and a real release.
 
-`share` (`toy_statistic.py`) is one of its own: measures, sensitivity, answer, accuracy, words.
+`portion` (`toy_statistic.py`) is one of its own: measures, sensitivity, answer, accuracy, words.
 `quartiles` is made of others: three quantiles, each measured and paid for, and put in order after
 the noise.
 """
@@ -24,7 +24,7 @@ from discreet.releases.statistics import KINDS, Quantile, Statistic, register
 from discreet.releases.statistics.base import Bounded, ColumnName, Result
 
 with patch.dict(KINDS):  # other tests see the statistics of the package alone
-    from toy_statistic import Share
+    from toy_statistic import Portion
 
 
 class Quartiles(Bounded):
@@ -54,7 +54,7 @@ class Quartiles(Bounded):
 def added() -> Iterator[None]:
     """Register both for the time of a test."""
     with patch.dict(KINDS):
-        register("share")(Share)
+        register("portion")(Portion)
         register("quartiles")(Quartiles)
         yield
 
@@ -77,7 +77,7 @@ def spec(tmp_path: Path) -> dict[str, Any]:
         "protect": {"unit": "person", "column": "person", "rows": 2},
         "budget": {"epsilon": 400.0},
         "statistics": [
-            {"share": "colour", "value": "red", "by": ["county"], "keys": {"county": ["n", "s"]}},
+            {"portion": "colour", "value": "red", "by": ["county"], "keys": {"county": ["n", "s"]}},
             {"quartiles": "age", "bounds": [0, 100], "resolution": 1, "name": "age"},
         ],
         "ledger": "sqlite:///ledger.db",
@@ -101,14 +101,14 @@ def test_they_are_released_for_real(spec: dict[str, Any], tmp_path: Path) -> Non
     assert isinstance(made, Release)
     assert made.spent["epsilon"] == 400.0
     names, counties, values = (made.table.columns[k] for k in ("statistic", "county", "value"))
-    assert list(names) == ["share_colour_1"] * 2 + ["age_0.25", "age_0.5", "age_0.75"]
+    assert list(names) == ["portion_colour_1"] * 2 + ["age_0.25", "age_0.5", "age_0.75"]
     assert list(counties) == ["n", "s", None, None, None]
-    shares, ages = [float(v or 0) for v in values[:2]], [float(v or 0) for v in values[2:]]
-    assert shares == pytest.approx([1.0, 0.5], abs=0.02)
+    portions, ages = [float(v or 0) for v in values[:2]], [float(v or 0) for v in values[2:]]
+    assert portions == pytest.approx([1.0, 0.5], abs=0.02)
     assert ages == sorted(ages)
     assert ages == pytest.approx([25, 50, 75], abs=2)
     stored = (tmp_path / "out" / made.release_id / "statement.md").read_text()
-    assert "share_colour_1" in stored
+    assert "portion_colour_1" in stored
 
 
 def test_spec_schema_prices_and_forms_know_them(spec: dict[str, Any], tmp_path: Path) -> None:
@@ -118,13 +118,13 @@ def test_spec_schema_prices_and_forms_know_them(spec: dict[str, Any], tmp_path: 
     assert isinstance(shown, Preview)
     assert [c["part"] for c in shown.to_dict()["calls"]] == ["hits", "all"] + ["choice"] * 3
     assert len(shown.to_dict()["accuracy"][0]["assumed"]) == 3
-    assert [(f.name, f.takes) for f in Share.form()] == [("share", "column"), ("value", "text")]
+    assert [(f.name, f.takes) for f in Portion.form()] == [("portion", "column"), ("value", "text")]
     with pytest.raises(SpecError, match=r"statistic 1\.value is missing"):
-        load(spec | {"statistics": [{"share": "colour"}]})
-    with pytest.raises(SpecError, match=r"exactly one of the keys: .*, share, quartiles"):
         load(spec | {"statistics": [{"portion": "colour"}]})
+    with pytest.raises(SpecError, match=r"exactly one of the keys: .*, portion, quartiles"):
+        load(spec | {"statistics": [{"fraction": "colour"}]})
 
 
 def test_a_kind_is_registered_once() -> None:
-    with pytest.raises(TypeError, match="'share' must be a field of Share, and new"):
-        register("share")(Share)
+    with pytest.raises(TypeError, match="'portion' must be a field of Portion, and new"):
+        register("portion")(Portion)

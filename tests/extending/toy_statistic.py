@@ -1,4 +1,4 @@
-"""A statistic from outside the package: the share of rows in which a column has a value."""
+"""A statistic from outside the package: the portion of rows in which a column has a value."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from discreet.releases.statistics import register
 from discreet.releases.statistics.base import Answer, ColumnName, Grouped, Noisy, Part
 
 
-@register("share")
-class Share(Grouped):
-    """The share of rows in which a column has a value; its fields are its keys in a spec."""
+@register("portion")
+class Portion(Grouped):
+    """The portion of rows in which a column has a value; its fields are its keys in a spec."""
 
-    share: ColumnName
+    portion: ColumnName
     value: str
 
     def measures(self) -> tuple[Measure, ...]:
         """Return what the engine counts: rows with the value, and all rows."""
-        field = Labels(self.share, (self.value,))
+        field = Labels(self.portion, (self.value,))
         return Counting(self.measure_name("hits"), field), Counting(self.measure_name("all"))
 
     def parts(self, contribution: Contribution) -> tuple[Part, ...]:
@@ -51,4 +51,4 @@ class Share(Grouped):
 
     def explain(self) -> str:
         """Say what it is."""
-        return f"The share of rows whose {self.share} is {self.value}."
+        return f"The portion of rows whose {self.portion} is {self.value}."

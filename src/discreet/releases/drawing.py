@@ -8,7 +8,7 @@ times on data of its own, watching each call of a mechanism through `observe`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -18,7 +18,9 @@ from discreet.noise import add_noise, noisy_max
 from discreet.releases.engines.base import Engine, KeySet, Query
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
+from discreet.releases.quotients import Spread
 from discreet.releases.statistics.base import Noisy, Result
+from discreet.releases.statistics.derived import Released
 from discreet.releases.tables import Table, table_of
 from discreet.words import say
 
@@ -68,7 +70,21 @@ def draw(
     for _, tables in groupby(plan.statistics, key=lambda planned: planned.entry.name):
         listed = list(tables)
         results += listed[0].entry.finished([drawn[planned.name] for planned in listed])
-    return table_of(results, plan.columns())
+    return table_of([*results, *_derived(plan, results)], plan.columns())
+
+
+def _derived(plan: Plan, results: Sequence[Result]) -> Iterator[Result]:
+    """Make what follows from released numbers; nothing is measured for it and no noise drawn."""
+    if not plan.derived:
+        return
+    additive = {p.name for p in plan.statistics if p.statistic.adds is not None}
+    released = {}
+    for result in results:
+        if result.name in additive:
+            (call,) = (c for part, c in plan.calls(result.name).items() if part != KEYS)
+            released[result.name] = Released(result, Spread.of(call.to_dict()))
+    for make in plan.derived.values():
+        yield make(released, plan.spec.interval)
 
 
 class _Tell(Protocol):

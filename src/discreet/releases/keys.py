@@ -16,6 +16,7 @@ import csv
 import filecmp
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
@@ -24,20 +25,50 @@ from discreet.releases.engines import file_of
 from discreet.releases.engines.base import KeySet
 from discreet.releases.spec import InFolder, Spec
 
-__all__ = ["MOST_CELLS", "cells_of", "public_keys", "refuse_unit_column"]
+__all__ = ["MOST_CELLS", "cells_of", "public_keys", "public_numbers", "refuse_unit_column"]
 
 MOST_CELLS = 5_000_000
 
 
 def public_keys(spec: InFolder, name: str, column: str) -> tuple[str, ...]:
     """Return the keys of a column from a file; refuse the protected source, and files elsewhere."""
+    return keys_from_file(_public_file(spec, name, column), column)
+
+
+def _public_file(spec: InFolder, name: str, column: str) -> Path:
     path = spec.path(name)
     if not spec.may_have_keys(path):
         raise PolicyError("releases.keys.outside", column=column, file=name)
     source = _source(spec)
     if source is not None and _same(path, source):
         raise PolicyError("releases.keys.from_source", column=column, file=name)
-    return keys_from_file(path, column)
+    return path
+
+
+def public_numbers(
+    spec: InFolder, name: str, by: tuple[str, ...]
+) -> dict[tuple[str, ...], Fraction]:
+    """Return the positive numbers in a public file, by the columns `by`; one column more has them.
+
+    The same rules hold as for keys: a file that is published, and not the protected one.
+    """
+    path = _public_file(spec, name, ", ".join(by))
+    header, *body = _csv_rows(path)
+    others = [column for column in header if column not in by]
+    if len(others) != 1 or not set(by) <= set(header):
+        raise SpecError("releases.keys.no_numbers", file=path.name, columns=", ".join(by) or "-")
+    places, place = [header.index(column) for column in by], header.index(others[0])
+    found: dict[tuple[str, ...], Fraction] = {}
+    for row in (row for row in body if len(row) == len(header)):
+        key = tuple(row[at] for at in places)
+        try:
+            number = Fraction(row[place])
+        except (ValueError, ZeroDivisionError):
+            number = Fraction(0)
+        if number <= 0 or key in found:
+            raise SpecError("releases.keys.bad_number", file=path.name, column=others[0], key=key)
+        found[key] = number
+    return found
 
 
 def _source(spec: InFolder) -> Path | None:
@@ -65,16 +96,20 @@ def refuse_unit_column(spec: InFolder, by: tuple[str, ...], statistic: str) -> N
         )
 
 
-def keys_from_file(path: Path, column: str) -> tuple[str, ...]:
-    """Return the keys in a CSV file, in its order."""
+def _csv_rows(path: Path) -> list[list[str]]:
+    """Return the rows of a CSV file, the header first; an empty one has an empty header."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
-            rows = list(csv.reader(lines))
+            return list(csv.reader(lines)) or [[]]
     except OSError as error:
         raise SpecError("releases.keys.unreadable", file=path.name, reason=error.strerror) from None
     except (UnicodeDecodeError, csv.Error):
         raise SpecError("releases.keys.no_csv", file=path.name) from None
-    header, *body = rows or [[]]
+
+
+def keys_from_file(path: Path, column: str) -> tuple[str, ...]:
+    """Return the keys in a CSV file, in its order."""
+    header, *body = _csv_rows(path)
     if column in header:
         place = header.index(column)
     elif len(header) == 1:

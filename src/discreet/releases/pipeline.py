@@ -266,7 +266,7 @@ def _stored(plan: Plan, paid: Paid, table: Table) -> dict[str, Any]:
         "plan": plan.to_dict(),
         "cut": plan.cut(table),
         "gaussian_mu": _mu(plan),
-        "explanations": {p.name: p.statistic.explain() for p in plan.statistics},
+        "explanations": plan.explanations(),
         "table": table.to_dict(),
         **({"set": spec.changes} if spec.changes else {}),
     }

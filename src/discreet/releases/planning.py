@@ -26,6 +26,7 @@ from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import Part, decimal
 from discreet.releases.statistics.base import Threshold as KeyPrice
 from discreet.releases.statistics.cut import CutUnits, questions
+from discreet.releases.statistics.derived import Derived, Made
 from discreet.releases.tables import RESERVED, Table
 from discreet.words import say
 
@@ -66,6 +67,7 @@ class Plan:
     statistics: tuple[Planned, ...]
     pricing: Pricing
     promise: Promise | None
+    derived: Mapping[str, Made]
     assumed_numbers: tuple[str, ...] = ()
 
     @property
@@ -114,6 +116,11 @@ class Plan:
             said["cells"] = len(cells)
         return said | planned.statistic.accuracy(calls, self.spec.interval)
 
+    def explanations(self) -> dict[str, str]:
+        """What each statistic does, in one sentence; those made from others come last."""
+        made = {str(e.name): e.explain() for e in self.spec.named() if e.name in self.derived}
+        return {p.name: p.statistic.explain() for p in self.statistics} | made
+
     def cut(self, table: Table | None = None) -> list[dict[str, Any]] | None:
         """Return how many units are cut, by the table; before it, which questions are asked.
 
@@ -146,9 +153,17 @@ def plan_of(spec: Spec, columns: Mapping[str, Column], account: Account | None =
     if spec.series is not None:
         budget = share(budget, spec.series.releases)
     statistics, asked = _planned(spec)
+    if not asked:
+        raise SpecError("releases.derived.nothing_released")
     pricing = price(asked, budget, spec.mechanism)
     _check_thresholds(spec, pricing)
-    plan = Plan(spec, statistics, pricing, allowed.promise, assumed)
+    known = {planned.name: planned.statistic for planned in statistics}
+    derived = {
+        str(entry.name): entry.made(spec, known)
+        for entry in spec.named()
+        if isinstance(entry, Derived)
+    }
+    plan = Plan(spec, statistics, pricing, allowed.promise, derived, assumed)
     _check_storable(plan)
     return plan
 

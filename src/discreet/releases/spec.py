@@ -385,10 +385,10 @@ def _validated(mapping: dict[str, Any]) -> Spec:
             tags=_TAGS,
             place=_by_statistic,
         ) from None
-    for entry in spec.named():
-        missing = [column for column in entry.grouped_by if column not in entry.public_keys]
-        if missing and entry.paid_keys is None:
-            raise PolicyError("releases.keys.unpaid", statistic=entry.name, column=missing[0])
+    for table in (table for entry in spec.named() for table in entry.tables()):
+        missing = [column for column in table.grouped_by if column not in table.public_keys]
+        if missing and table.paid_keys is None:
+            raise PolicyError("releases.keys.unpaid", statistic=table.name, column=missing[0])
     return spec
 
 

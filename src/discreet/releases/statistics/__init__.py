@@ -18,11 +18,13 @@ from discreet.releases.statistics.quantiles import Median, Quantiles
 from discreet.releases.statistics.histogram import Histogram
 from discreet.releases.statistics.best import Best
 from discreet.releases.statistics.randomized import Randomized
+from discreet.releases.statistics.derived import Change, Rate, Share
 # isort: on
 
 __all__ = [
     "KINDS",
     "Best",
+    "Change",
     "Count",
     "Histogram",
     "Mean",
@@ -30,6 +32,8 @@ __all__ = [
     "Quantile",
     "Quantiles",
     "Randomized",
+    "Rate",
+    "Share",
     "Statistic",
     "Sum",
     "Variance",

@@ -70,6 +70,7 @@ __all__ = [
     "multiples",
     "ordered",
     "plain_rows",
+    "read_statistic",
     "register",
 ]
 
@@ -571,7 +572,8 @@ def default_name(entry: Statistic, position: int) -> str:
     return f"{entry.kind}_{entry.subject}_{position}"
 
 
-def _read(entry: object) -> Statistic:
+def read_statistic(entry: object) -> Statistic:
+    """Return an entry of a spec as the statistic that it is."""
     kind = kind_of(entry)
     if kind is None and load_from_outside("statistics"):
         kind = kind_of(entry)
@@ -584,7 +586,7 @@ class _AnyRegistered:
     """How pydantic reads an entry: by the model of its kind, among those registered by then."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        return core_schema.no_info_plain_validator_function(_read)
+        return core_schema.no_info_plain_validator_function(read_statistic)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         # In definitions of its own a model is referred to by name, and not written out in place.

@@ -1,7 +1,10 @@
-"""Mean and variance, from noisy counts, sums and squares of deviations y − centre.
+"""Mean and variance, from noisy counts, sums and squares of deviations.
 
-The centre is in the middle of the bounds: that halves the sensitivity of the sum. A mean takes two
-calls (count and sum), a variance three (and squares).
+Deviations are from the middle of the bounds: that halves the sensitivity of the sum, and a mean
+that deviates by at most half the width lies within the bounds, so that a mean of zeros and ones is
+a share between 0 and 1. Where the middle is half a multiple of the resolution, deviations are in
+half multiples: 2y − low − high, made of whole sums of y − c, c the whole number below the middle.
+A mean takes two calls (count and sum), a variance three (and squares).
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from discreet.releases.statistics.base import (
     Answer,
     Bounded,
     ColumnName,
+    Measured,
     Noisy,
     Part,
     ScriptLines,
@@ -36,13 +40,40 @@ class _Moment(Bounded):
 
     @property
     def centre(self) -> int:
-        """The middle of the bounds, in multiples."""
+        """The whole number at or below the middle of the bounds, in multiples."""
         return (self.number.low + self.number.high) // 2
 
     @property
+    def halves(self) -> bool:
+        """Whether the middle is half a multiple above the centre."""
+        return (self.number.low + self.number.high) % 2 == 1
+
+    @property
+    def middle(self) -> Fraction:
+        """The middle of the bounds."""
+        return Fraction(self.number.low + self.number.high, 2) * self.number.resolution
+
+    @property
+    def step(self) -> Fraction:
+        """What deviations are whole multiples of."""
+        return self.number.resolution / (2 if self.halves else 1)
+
+    @property
     def reach(self) -> int:
-        """The largest deviation."""
-        return max(self.number.high - self.centre, self.centre - self.number.low, 1)
+        """The largest deviation, in steps."""
+        width = self.number.high - self.number.low
+        return width if self.halves else max(width // 2, 1)
+
+    def numbers(self, part: str, measured: Measured) -> list[int]:
+        """The whole numbers that noise goes on, in steps from the middle."""
+        found = super().numbers(part, measured)
+        if not self.halves or part == "count":
+            return found
+        counts = super().numbers("count", measured)
+        if part == "sum":
+            return [2 * s - n for s, n in zip(found, counts, strict=True)]
+        sums = super().numbers("sum", measured)
+        return [4 * (q - s) + n for q, s, n in zip(found, sums, counts, strict=True)]
 
     def measures(self) -> tuple[Measure, ...]:
         """The count, and the sum of deviations."""
@@ -53,10 +84,9 @@ class _Moment(Bounded):
 
     def parts(self, contribution: Contribution) -> tuple[Part, ...]:
         """Two calls."""
-        step = self.number.resolution
         return (
             Part.of_numbers("count", contribution),
-            Part.of_numbers("sum", contribution, self.reach, step, signed=True),
+            Part.of_numbers("sum", contribution, self.reach, self.step, signed=True),
         )
 
     def assumed(self, size: int) -> dict[str, list[int]]:
@@ -90,8 +120,11 @@ class _Moment(Bounded):
     def script(self, lines: ScriptLines) -> Iterator[str]:
         """Count and add up deviations, and add noise to both."""
         yield f"field = {self.number.script}"
-        yield f"count = {lines.drawn('count')}(counts(kept, len(cells), field))"
-        yield f"total = {lines.drawn('sum')}(sums(kept, len(cells), field, {self.centre}))"
+        yield "n = counts(kept, len(cells), field)"
+        yield f"count = {lines.drawn('count')}(n)"
+        yield f"s = sums(kept, len(cells), field, {self.centre})"
+        moved = "[2 * b - a for a, b in zip(n, s, strict=True)]" if self.halves else "s"
+        yield f"total = {lines.drawn('sum')}({moved})"
 
 
 @register("mean")
@@ -102,9 +135,8 @@ class Mean(_Moment):
 
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """The mean of each cell; of an empty one only the bounds are known."""
-        step = self.number.resolution
         found = self.averages(noisy, "sum", self.reach, signed=True)
-        return [[Answer((), *((self.centre + x) * step for x in one))] for one in found]
+        return [[Answer((), *(self.middle + x * self.step for x in one))] for one in found]
 
     def explain(self) -> str:
         """Say what is averaged."""
@@ -116,8 +148,8 @@ class Mean(_Moment):
         yield from super().script(lines)
         yield "for key, n, s in zip(cells, count, total, strict=True):"
         yield f"    value = average(s, n, {self.reach}, signed=True)"
-        step = lines.fraction(self.number.resolution)
-        yield f"    {lines.add(f'({self.centre} + value) * {step}')}"
+        middle, step = lines.fraction(self.middle), lines.fraction(self.step)
+        yield f"    {lines.add(f'{middle} + value * {step}')}"
 
 
 @register("variance")
@@ -142,8 +174,7 @@ class Variance(_Moment):
 
     def parts(self, contribution: Contribution) -> tuple[Part, ...]:
         """Three calls."""
-        step = self.number.resolution**2
-        squares = Part.of_numbers("squares", contribution, self.reach**2, step)
+        squares = Part.of_numbers("squares", contribution, self.reach**2, self.step**2)
         return (*super().parts(contribution), squares)
 
     def assumed(self, size: int) -> dict[str, list[int]]:
@@ -153,7 +184,7 @@ class Variance(_Moment):
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """The mean of squares less the square of the mean, within what the bounds allow."""
         largest = self.reach**2
-        unit = self.number.resolution**2
+        unit = self.step**2
 
         def inside(x: Fraction) -> Fraction:
             return min(max(x, Fraction(0)), Fraction(largest)) * unit
@@ -175,7 +206,9 @@ class Variance(_Moment):
     def script(self, lines: ScriptLines) -> Iterator[str]:
         """Add up squares too."""
         yield from super().script(lines)
-        unit = lines.fraction(self.number.resolution**2)
-        yield f"squares = {lines.drawn('squares')}(sums(kept, len(cells), field, {self.centre}, 2))"
+        unit = lines.fraction(self.step**2)
+        yield f"q = sums(kept, len(cells), field, {self.centre}, 2)"
+        moved = "[4 * (c - b) + a for a, b, c in zip(n, s, q, strict=True)]"
+        yield f"squares = {lines.drawn('squares')}({moved if self.halves else 'q'})"
         yield "for key, n, s, q in zip(cells, count, total, squares, strict=True):"
         yield f"    {lines.add(f'spread(q, s, n, {self.reach}) * {unit}')}"

@@ -1,0 +1,372 @@
+"""Shares, rates and changes: made from released numbers alone, so they cost nothing.
+
+    - {share: {of: ill, among: visits}}              # in [0, 1]
+    - {rate: {events: ill, per: people.csv, times: 1000}}
+    - {change: {of: visits, against: out/RELEASE}}   # this release less an earlier one
+
+`of`, `among` and `events` name statistics of the spec whose values are noisy numbers themselves
+(counts, sums, histograms), or are such a statistic written in place, which is then released too.
+A cell is put in relation to the cell with the same keys; what it is divided by may have fewer
+columns. Intervals are those of `quotients`: they hold for the noise in both numbers, and stay in
+range. A value out of range is brought to its end, as the interval is; the number without bias is
+that of the statistic itself, which stands in the same table.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, PlainValidator, model_validator
+
+from discreet.errors import SpecError
+from discreet.reading import json_values, text_of
+from discreet.releases.engines.base import KeySet
+from discreet.releases.models import Closed, Whole
+from discreet.releases.quotients import Spread, difference, quotient
+from discreet.releases.statistics.base import (
+    Answer,
+    Result,
+    Statistic,
+    decimal,
+    read_statistic,
+    register,
+)
+from discreet.words import say
+
+if TYPE_CHECKING:
+    from discreet.releases.spec import Spec
+
+__all__ = ["Change", "Derived", "Rate", "Released", "Share"]
+
+
+def _referred(value: object) -> object:
+    if isinstance(value, (str, Statistic)):
+        return value
+    return read_statistic(value)
+
+
+Reference: TypeAlias = Annotated[
+    Any, PlainValidator(_referred, json_schema_input_type=str | dict[str, Any])
+]
+"""The name of a statistic, or one that is written in place."""
+
+Number: TypeAlias = Fraction | int | None
+Row: TypeAlias = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The rows of a statistic as they were released, and the law of the noise in them."""
+
+    result: Result
+    spread: Spread
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that tell its rows apart."""
+        cells = self.result.cells
+        return (*(() if cells is None else cells.columns), *self.result.extra)
+
+    def rows(self) -> Iterator[list[tuple[Row, Answer]]]:
+        """Yield the rows of each cell, each with its keys."""
+        cells = self.result.cells
+        keys: tuple[tuple[str, ...], ...] = ((),) if cells is None else cells.keys
+        for key, answers in zip(keys, self.result.rows, strict=True):
+            yield [
+                (dict(zip(self.columns, (*key, *answer.labels), strict=True)), answer)
+                for answer in answers
+            ]
+
+    def values(self) -> dict[tuple[str, ...], Fraction]:
+        """The values by their keys, in the order of `columns`."""
+        return {
+            tuple(keys.values()): Fraction(answer.value)
+            for cell in self.rows()
+            for keys, answer in cell
+            if answer.value is not None
+        }
+
+
+Answered: TypeAlias = tuple[Number, Number, Number]
+Made: TypeAlias = Callable[[Mapping[str, Released], float], Result]
+
+
+class Derived(Statistic):
+    """A statistic that is made from others after they were released."""
+
+    @model_validator(mode="after")
+    def _free(self) -> Derived:
+        if self.weight is not None or self.within is not None:
+            raise SpecError("releases.derived.free", kind=self.kind)
+        return self
+
+    @property
+    def subject(self) -> str:
+        """What it is of."""
+        first = next(iter(self.sources().values()))
+        return first if isinstance(first, str) else first.subject
+
+    @abstractmethod
+    def sources(self) -> dict[str, str | Statistic]:
+        """The statistics that it is made from, by their keys; the first has its rows."""
+
+    def tables(self) -> tuple[Statistic, ...]:
+        """Those that are written in place are released under names of their own."""
+        return tuple(
+            one.model_copy(update={"name": self.name_of(key)})
+            for key, one in self.sources().items()
+            if isinstance(one, Statistic)
+        )
+
+    def name_of(self, key: str) -> str:
+        """The name of one of its sources in the table."""
+        one = self.sources()[key]
+        return one if isinstance(one, str) else one.name or f"{self.name}/{key}"
+
+    def made(self, spec: Spec, known: Mapping[str, Statistic]) -> Made:
+        """Check it against the statistics that there are; return what makes its rows."""
+        names = [self.name_of(key) for key in self.sources()]
+        for name in names:
+            if name not in known:
+                listed = ", ".join(n for n, one in known.items() if one.adds is not None)
+                raise SpecError(
+                    "releases.derived.unknown", statistic=self.name, name=name, names=listed
+                )
+            adds = known[name].adds
+            if adds is None or (adds[0] < 0 and not isinstance(self, Change)):
+                raise SpecError("releases.derived.no_numbers", statistic=self.name, name=name)
+        if len(set(names)) != len(names):
+            raise SpecError("releases.derived.same", statistic=self.name, name=names[0])
+        first, *others = (_columns(known[name]) for name in names)
+        for columns, name in zip(others, names[1:], strict=True):
+            if not set(columns) <= set(first):
+                raise SpecError("releases.derived.columns", statistic=self.name, name=name)
+        answer = self.answer(spec, first)
+
+        def make(released: Mapping[str, Released], interval: float) -> Result:
+            numerator = released[names[0]]
+            of_row = answer(released, interval)
+            rows = [
+                [Answer(answer.labels, *of_row(keys, answer)) for keys, answer in cell]
+                for cell in numerator.rows()
+            ]
+            result = numerator.result
+            return Result(str(self.name), result.cells, result.extra, rows)
+
+        return make
+
+    @abstractmethod
+    def answer(
+        self, spec: Spec, columns: tuple[str, ...]
+    ) -> Callable[[Mapping[str, Released], float], Callable[[Row, Answer], Answered]]:
+        """Read what is public; return what says, for released numbers, how a row is answered."""
+
+
+def _columns(statistic: Statistic) -> tuple[str, ...]:
+    return (*statistic.grouped_by, *statistic.extra)
+
+
+class ShareOf(Closed):
+    """A part and its whole."""
+
+    of: Reference
+    among: Reference
+
+
+@register("share")
+class Share(Derived):
+    """One noisy number over another of which it is a part, in [0, 1]."""
+
+    share: ShareOf
+
+    def sources(self) -> dict[str, str | Statistic]:
+        """Part and whole."""
+        return {"of": self.share.of, "among": self.share.among}
+
+    def answer(self, spec: Spec, columns: tuple[str, ...]) -> Any:
+        """Divide, by Fieller's way."""
+        of, among = self.name_of("of"), self.name_of("among")
+
+        def answered(released: Mapping[str, Released], interval: float) -> Any:
+            return _divided(released[of], released[among], interval, most=1)
+
+        return answered
+
+    def explain(self) -> str:
+        """Say what is divided by what."""
+        names = {"of": self.name_of("of"), "among": self.name_of("among")}
+        return say("releases.explain.share", **names)
+
+
+def _divided(
+    above: Released,
+    below: Released,
+    interval: float,
+    *,
+    most: int | None,
+    times: Fraction | int = 1,
+) -> Callable[[Row, Answer], Answered]:
+    wholes = below.values()
+
+    def row(keys: Row, answer: Answer) -> Answered:
+        whole = wholes.get(tuple(keys[column] for column in below.columns))
+        if whole is None or answer.value is None:
+            return None, Fraction(0), most
+        found = quotient(
+            Fraction(answer.value), above.spread, whole, below.spread, interval, most=most
+        )
+        value, low, high = (None if end is None else end * times for end in found)
+        return value, low, high
+
+    return row
+
+
+class RateOf(Closed):
+    """Events, and what they are counted for."""
+
+    events: Reference
+    per: Annotated[float, Field(gt=0)] | dict[str, Annotated[Whole, Field(gt=0)]] | Reference
+    times: float = Field(default=1, gt=0)
+
+
+@register("rate")
+class Rate(Derived):
+    """A noisy number per public number, or per another noisy number."""
+
+    rate: RateOf
+
+    def sources(self) -> dict[str, str | Statistic]:
+        """Events; and what they are counted for, if that is released too."""
+        per = self.rate.per
+        released = isinstance(per, Statistic) or (isinstance(per, str) and not _is_file(per))
+        return {"events": self.rate.events} | ({"per": per} if released else {})
+
+    def answer(self, spec: Spec, columns: tuple[str, ...]) -> Any:
+        """Divide by what is public, exactly; by a noisy number, by Fieller's way."""
+        times = decimal(self.rate.times)
+        if "per" in self.sources():
+            events, per = self.name_of("events"), self.name_of("per")
+            return lambda released, interval: _divided(
+                released[events], released[per], interval, most=None, times=times
+            )
+        numbers = self._numbers(spec, columns)
+
+        def row(keys: Row, answer: Answer) -> Answered:
+            number = numbers(keys)
+            if number is None:
+                return None, Fraction(0), None
+            value, low, high = (
+                None if end is None else max(Fraction(end), Fraction(0)) * times / number
+                for end in (answer.value, answer.low, answer.high)
+            )
+            return value, low, high
+
+        return lambda released, interval: row
+
+    def _numbers(self, spec: Spec, columns: tuple[str, ...]) -> Callable[[Row], Fraction | None]:
+        """Return what gives the public number of a row."""
+        per = self.rate.per
+        if isinstance(per, float):
+            return lambda keys: decimal(per)
+        if isinstance(per, str):
+            from discreet.releases.keys import public_numbers
+
+            numbers, by = public_numbers(spec, per, columns), columns
+        else:
+            if len(columns) != 1:
+                raise SpecError("releases.derived.per_mapping", statistic=self.name)
+            numbers, by = {(key,): decimal(value) for key, value in per.items()}, columns
+        return lambda keys: numbers.get(tuple(keys[column] for column in by))
+
+    def explain(self) -> str:
+        """Say what is divided, and that it is kept at zero or above."""
+        per = say("releases.explain.public_numbers")
+        if "per" in self.sources():
+            per = self.name_of("per")
+        values = {"events": self.name_of("events"), "times": self.rate.times, "per": per}
+        return say("releases.explain.rate", **values)
+
+
+def _is_file(name: str) -> bool:
+    return name.lower().endswith(".csv")
+
+
+class ChangeOf(Closed):
+    """A statistic, an earlier release of it, and how they are compared."""
+
+    of: str
+    against: str = Field(description="The folder of a release, or its id below the output.")
+    how: Literal["difference", "ratio"] = Field(default="difference", alias="as")
+
+
+@register("change")
+class Change(Derived):
+    """A noisy number against the same one of an earlier release."""
+
+    change: ChangeOf
+
+    def sources(self) -> dict[str, str | Statistic]:
+        """The statistic of this release."""
+        return {"of": self.change.of}
+
+    def answer(self, spec: Spec, columns: tuple[str, ...]) -> Any:
+        """Subtract the earlier number, or divide by it."""
+        earlier, name = self._earlier(spec, columns), self.change.of
+
+        def answered(released: Mapping[str, Released], interval: float) -> Any:
+            now = released[name]
+            if self.change.how == "ratio":
+                return _divided(now, earlier, interval, most=None)
+            width, before = difference(now.spread, earlier.spread, interval), earlier.values()
+
+            def row(keys: Row, answer: Answer) -> Answered:
+                value = before.get(tuple(keys[column] for column in earlier.columns))
+                if value is None or answer.value is None:
+                    return None, None, None
+                change = Fraction(answer.value) - value
+                return change, change - width, change + width
+
+            return row
+
+        return answered
+
+    def _earlier(self, spec: Spec, columns: tuple[str, ...]) -> Released:
+        """Read the rows of the statistic in the earlier release."""
+        name, folder = self.change.of, self.change.against
+        places = (spec.path(folder), spec.path(spec.output) / folder)
+        file = next((p / "release.json" for p in places if (p / "release.json").is_file()), None)
+        if file is None:
+            raise SpecError("releases.derived.no_release", statistic=self.name, release=folder)
+        what = say("releases.derived.stored")
+        said = json_values(text_of(file, what, SpecError), what, SpecError)
+        try:
+            table = said["table"]
+            (call,) = (c for c in said["plan"]["calls"] if c["statistic"] == name)
+            spread = Spread.of(call)
+            places_of = [at for at, n in enumerate(table["statistic"]) if n == name]
+            keys = tuple(tuple(table[column][at] for column in columns) for at in places_of)
+            rows = [
+                [Answer((), *(_number(table[n][at]) for n in ("value", *_ENDS)))]
+                for at in places_of
+            ]
+        except (KeyError, TypeError, ValueError, IndexError):
+            raise SpecError(
+                "releases.derived.not_there", statistic=self.name, name=name, release=folder
+            ) from None
+        return Released(Result(name, KeySet(columns, keys), (), rows), spread)
+
+    def explain(self) -> str:
+        """Say what is compared with what."""
+        how = f"releases.explain.change_{self.change.how}"
+        return say(how, of=self.change.of, against=self.change.against)
+
+
+_ENDS = ("interval_low", "interval_high")
+
+
+def _number(text: str | None) -> Fraction | None:
+    return None if text is None else Fraction(text)

@@ -1,0 +1,308 @@
+"""Shares, rates and changes: in range, covered as stated, and from released numbers alone."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import PolicyError, SpecError
+from discreet.guarantees import PureDP
+from discreet.laws.discrete_gaussian import DiscreteGaussian
+from discreet.laws.geometric import Geometric
+from discreet.ledger import Ledger
+from discreet.numerics import normal_tail
+from discreet.releases import preview, release
+from discreet.releases.quotients import Spread, beyond, difference, quotient
+from soaking import examples
+
+scales = st.floats(0.3, 30)
+factors = st.floats(0, 3)
+
+
+def mass(spread: Spread) -> tuple[np.ndarray, np.ndarray]:
+    """The places and probabilities of noise with step 1, but for less than 1e-12."""
+    far = math.ceil(spread.scale * (9 if spread.gaussian else 32)) + 2
+    n = np.arange(-far, far + 1)
+    weight = np.exp(
+        -(n**2) / (2 * spread.scale**2) if spread.gaussian else -np.abs(n) / spread.scale
+    )
+    return n, weight / weight.sum()
+
+
+def spread_of(gaussian: bool, scale: float) -> Spread:
+    return Spread(gaussian, scale, 1.0)
+
+
+@settings(derandomize=True, deadline=None, max_examples=examples(400))
+@given(
+    kinds=st.tuples(st.booleans(), st.booleans()),
+    one=scales,
+    other=scales,
+    factor=factors,
+    t=st.floats(0, 120),
+    alpha=st.floats(1e-4, 0.5),
+)
+def test_what_is_beyond_the_noise_is_as_rare_as_said(
+    kinds: tuple[bool, bool], one: float, other: float, factor: float, t: float, alpha: float
+) -> None:
+    """By brute force over both laws: P(|N − factor·M| ≥ t) ≤ α wherever it is said."""
+    first, second = spread_of(kinds[0], one), spread_of(kinds[1], other)
+    if beyond(t, first, second, factor, alpha):
+        (n, p), (m, q) = mass(first), mass(second)
+        far = np.abs(n[:, None] - factor * m[None, :]) >= t
+        assert float((p[:, None] * q[None, :])[far].sum()) <= alpha + 1e-11
+
+
+@pytest.mark.parametrize("scale", [0.2, 0.5, 0.9, 1.3, 2.0, 7.5, 40.0])
+def test_a_discrete_gaussian_is_within_one_of_a_gaussian(scale: float) -> None:
+    n, p = mass(spread_of(True, scale))
+    below = np.cumsum(p)
+    line = np.array([1 - normal_tail(x / scale) for x in (*n, n[-1] + 1)])
+    # Sums of doubles are off by about 1e-15 each.
+    assert (line[:-1] <= below + 1e-12).all()
+    assert (below <= line[1:] + 1e-12).all()
+
+
+@pytest.mark.parametrize("scale", [0.2, 0.9, 3.0, 25.0])
+def test_geometric_noise_is_rounded_laplace_noise_or_zero(scale: float) -> None:
+    n = np.arange(1, 60)
+    rounded = np.exp(-n / scale) * math.sinh(1 / (2 * scale))
+    law = Geometric(1 / scale)
+    exact = np.array([law.tail(int(k)) - law.tail(int(k) + 1) for k in n])
+    assert exact == pytest.approx(rounded / math.cosh(1 / (2 * scale)), rel=1e-9, abs=1e-300)
+
+
+@settings(derandomize=True, deadline=None, max_examples=examples(400))
+@given(
+    above=st.integers(-60, 400),
+    below=st.integers(-40, 300),
+    kinds=st.tuples(st.booleans(), st.booleans()),
+    one=scales,
+    other=scales,
+    most=st.sampled_from([None, 1]),
+)
+def test_intervals_are_in_range_around_the_value_and_hold_every_possible_quotient(
+    above: int, below: int, kinds: tuple[bool, bool], one: float, other: float, most: int | None
+) -> None:
+    first, second = spread_of(kinds[0], one), spread_of(kinds[1], other)
+    value, low, high = quotient(Fraction(above), first, Fraction(below), second, 0.9, most)
+    assert low >= 0
+    assert high is None if most is None and below <= 0 else True
+    assert most is None or (high is not None and high <= most)
+    if value is not None:
+        assert low <= value
+        assert high is None or value <= high
+    # A grid as oracle: no quotient that the noise could explain lies outside.
+    for theta in np.linspace(0, most or 6, 121):
+        if not beyond(abs(above - theta * below), first, second, float(theta), 1 - 0.9):
+            assert low <= Fraction(float(theta)) * (1 + Fraction(1, 10**9))
+            assert high is None or Fraction(float(theta)) <= high * (1 + Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+@pytest.mark.parametrize(("part", "whole"), [(30, 100), (100, 100), (3, 8)])
+def test_intervals_cover_the_share_as_often_as_stated(
+    gaussian: bool, part: int, whole: int
+) -> None:
+    """The exact coverage, over both laws: at least 95 %, and not much more where it is smooth."""
+    spread = spread_of(gaussian, 3.0)
+    n, p = mass(spread)
+    near = np.abs(n) <= (18 if gaussian else 40)
+    n, p = n[near], p[near]
+    missed = 0.0
+    for a, pa_ in zip(n, p, strict=True):
+        for b, pb in zip(n, p, strict=True):
+            _, low, high = quotient(
+                Fraction(part + int(a)), spread, Fraction(whole + int(b)), spread, 0.95, 1
+            )
+            inside = high is not None and low * whole <= part <= high * whole
+            missed += (not inside) * float(pa_ * pb)
+    assert missed + 2 * (1 - float(p.sum())) <= 0.05  # what lies farther counts as missed
+    if (part, whole) == (30, 100):
+        assert missed >= 0.015
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_differences_are_covered_as_stated(gaussian: bool) -> None:
+    one, other = spread_of(gaussian, 8.0), spread_of(gaussian, 20.0)
+    width = float(difference(one, other, 0.95))
+    (n, p), (m, q) = mass(one), mass(other)
+    outside = np.abs(n[:, None] - m[None, :]) > width
+    missed = float((p[:, None] * q[None, :])[outside].sum())
+    assert 0.035 <= missed <= 0.05
+
+
+def test_laws_are_those_of_the_release() -> None:
+    """The scale of a stored call is that of the law that was drawn from."""
+    assert DiscreteGaussian(2.0).half_width(0.95) <= spread_of(True, 2.0).reaches(0.05)
+    assert Geometric(0.5).half_width(0.95) <= spread_of(False, 2.0).reaches(0.05) + 1e-9
+
+
+VISITS = {
+    "count": "rows", "by": ["county"], "keys": {"county": ["north", "south"]}, "name": "visits"
+}  # fmt: skip
+ILL = {
+    "count": "rows", "by": ["county", "ill"], "name": "ill",
+    "keys": {"county": ["north", "south"], "ill": ["yes", "no"]},
+}  # fmt: skip
+
+
+@pytest.fixture
+def visits() -> pa.Table:
+    """A thousand people, one visit each: 60 % in the north, of which a quarter are ill."""
+    return pa.table(
+        {
+            "person": [f"p{i}" for i in range(1000)],
+            "county": ["north" if i % 10 < 6 else "south" for i in range(1000)],
+            "ill": ["yes" if i % 4 == 0 else "no" for i in range(1000)],
+        }
+    )
+
+
+@pytest.fixture
+def asked(spec: dict[str, Any]) -> dict[str, Any]:
+    spec["protect"] |= {"rows": 1}
+    spec["budget"] = {"epsilon": 4.0}
+    return spec | {"statistics": [VISITS, ILL]}
+
+
+def rows_of(made: Any, name: str) -> dict[tuple[str, ...], tuple[float | None, ...]]:
+    table = made.table.columns
+    groups = [n for n in table if n not in ("statistic", "value", "interval_low", "interval_high")]
+    found = {}
+    for at, statistic in enumerate(table["statistic"]):
+        if statistic == name:
+            key = tuple(table[g][at] for g in groups if table[g][at] is not None)
+            found[key] = tuple(
+                None if table[n][at] is None else float(table[n][at])
+                for n in ("value", "interval_low", "interval_high")
+            )
+    return found
+
+
+def test_a_release_has_shares_rates_and_changes(
+    asked: dict[str, Any], visits: pa.Table, account: Callable[..., Ledger], tmp_path: Path
+) -> None:
+    account()
+    first = release(asked, data=visits, folder=tmp_path)
+    (tmp_path / "people.csv").write_text("county,people\nnorth,6000\nsouth,2000\n")
+    asked["statistics"] = [
+        VISITS,
+        ILL,
+        {"share": {"of": "ill", "among": "visits"}, "name": "share"},
+        {"rate": {"events": "visits", "per": "people.csv", "times": 1000}, "name": "rate"},
+        {"rate": {"events": "ill", "per": "visits"}, "name": "each"},
+        {"rate": {"events": "visits", "per": {"north": 6000, "south": 2000}}, "name": "listed"},
+        {"change": {"of": "visits", "against": first.release_id}, "name": "change"},
+        {"change": {"of": "ill", "against": f"out/{first.release_id}", "as": "ratio"}, "name": "x"},
+    ]
+    made = release(asked, data=visits, folder=tmp_path, confirm=True)
+    assert made.spent["epsilon"] == 4.0
+    assert {call["statistic"] for call in made.to_dict()["calls"]} == {"visits", "ill"}
+    counts, parts = rows_of(made, "visits"), rows_of(made, "ill")
+    for key, (value, low, high) in rows_of(made, "share").items():
+        assert value is not None
+        assert low is not None
+        assert high is not None
+        assert value == pytest.approx((parts[key][0] or 0) / (counts[key[:1]][0] or 1), rel=1e-5)
+        assert 0 <= low <= value <= high <= 1
+    for key, row in rows_of(made, "rate").items():
+        people = {"north": 6, "south": 2}[key[0]]
+        assert row == pytest.approx([(x or 0) / people for x in counts[key]], rel=1e-5)
+    assert rows_of(made, "listed").keys() == counts.keys()
+    assert rows_of(made, "each").keys() == parts.keys()
+    before = rows_of(first, "visits")
+    for key, (value, low, high) in rows_of(made, "change").items():
+        assert value == (counts[key][0] or 0) - (before[key][0] or 0)
+        assert low is not None
+        assert high is not None
+        # Scale 0.5 twice: true changes are zero, and 95 % intervals of about ±2.
+        assert high - low < 8
+    assert len(rows_of(made, "x")) == 4
+    stored = json.loads((made.statement.parent / "release.json").read_text())
+    assert "0 to 1" in stored["explanations"]["share"]
+
+
+def test_a_statistic_in_place_is_released_and_charged(
+    asked: dict[str, Any], visits: pa.Table, account: Callable[..., Ledger], tmp_path: Path
+) -> None:
+    account()
+    inline = {k: v for k, v in VISITS.items() if k != "name"}
+    asked["statistics"] = [ILL, {"share": {"of": "ill", "among": inline}, "name": "part"}]
+    made = release(asked, data=visits, folder=tmp_path)
+    assert {call["statistic"] for call in made.to_dict()["calls"]} == {"ill", "part/among"}
+    assert len(rows_of(made, "part")) == 4
+    assert len(rows_of(made, "part/among")) == 2
+
+
+@pytest.mark.parametrize(
+    ("derived", "says"),
+    [
+        ({"share": {"of": "ill", "among": "all"}}, "no statistic called 'all'.*ill"),
+        ({"share": {"of": "ill", "among": "ill"}}, "same noise"),
+        ({"share": {"of": "visits", "among": "ill"}}, "has groups"),
+        ({"share": {"of": "mean", "among": "visits"}}, "'mean' is no count"),
+        ({"share": {"of": "ill", "among": "visits"}, "weight": 2}, "costs nothing"),
+        ({"rate": {"events": "ill", "per": {"north": 3}}}, "exactly one column"),
+        ({"rate": {"events": "visits", "per": "people.csv"}}, "must have the columns county"),
+        ({"rate": {"events": "visits", "per": "zero.csv"}}, "positive number"),
+        ({"change": {"of": "visits", "against": "nowhere"}}, "no release in 'nowhere'"),
+    ],
+)
+def test_what_cannot_be_made_is_refused_before_the_charge(
+    derived: dict[str, Any], says: str, asked: dict[str, Any], visits: pa.Table, tmp_path: Path
+) -> None:
+    (tmp_path / "people.csv").write_text("region,people\nnorth,6000\n")
+    (tmp_path / "zero.csv").write_text("county,people\nnorth,0\n")
+    mean = {"mean": "person", "bounds": [0, 1], "resolution": 1, "name": "mean"}
+    asked["statistics"] = [VISITS, ILL, mean, derived]
+    with pytest.raises(SpecError, match=says):
+        preview(asked, data=visits, folder=tmp_path)
+
+
+def test_numbers_from_the_protected_file_are_refused(asked: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "v.csv").write_text("person,county,ill\na,north,yes\n")
+    asked |= {"source": "v.csv"}
+    asked["statistics"] = [VISITS, {"rate": {"events": "visits", "per": "v.csv"}}]
+    with pytest.raises(PolicyError, match="protected source"):
+        preview(asked, folder=tmp_path)
+
+
+def test_alone_there_is_nothing_to_make_it_from(asked: dict[str, Any], visits: pa.Table) -> None:
+    asked["statistics"] = [{"share": {"of": "a", "among": "b"}}]
+    with pytest.raises(SpecError, match="none of those is released"):
+        preview(asked, data=visits)
+
+
+def test_a_mean_of_yes_and_no_is_a_share_between_its_bounds(
+    spec: dict[str, Any], account: Callable[..., Ledger], tmp_path: Path
+) -> None:
+    """Deviations are taken from ½, which halves the noise of the sum, and no mean is below zero."""
+    account(cap=PureDP(1000.0))
+    people = pa.table({"person": [f"p{i}" for i in range(40)], "ill": [i % 2 for i in range(40)]})
+    spec["protect"] |= {"rows": 1}
+    spec["statistics"] = [
+        {"mean": "ill", "bounds": [0, 1], "resolution": 1, "name": "ill", "weight": 1},
+        {"variance": "ill", "bounds": [0, 1], "resolution": 1, "name": "spread"},
+    ]
+    spec["budget"] = {"epsilon": 0.2}
+    made = release(spec, data=people, folder=tmp_path)
+    calls = {(c["statistic"], c["part"]): c for c in made.to_dict()["calls"]}
+    assert (calls["ill", "sum"]["l1"], calls["ill", "sum"]["resolution"]) == (0.5, 0.5)
+    assert calls["spread", "squares"]["l1"] == 0.25
+    value, low, high = rows_of(made, "ill")[()]
+    assert 0 <= (low or 0) <= (value or 0) <= (high or 1) <= 1
+    spec["budget"] = {"epsilon": 400.0}
+    made = release(spec, data=people, folder=tmp_path)
+    assert rows_of(made, "ill")[()][0] == pytest.approx(0.5, abs=0.02)
+    assert rows_of(made, "spread")[()][0] == pytest.approx(0.25, abs=0.02)
