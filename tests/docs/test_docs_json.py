@@ -86,7 +86,10 @@ def test_every_key_is_on_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch)
     assert inner("choose", "readings") == set(read["readings"][0]) - {"reading"}
     priced = run("cost", "--ratio", "3", "--target", "20", "--away", "2", "--gap", "3")
     assert inner("cost", "promises") == {*priced["promises"][0], "unbounded", "null"}
+    run("choose", "--ratio", "3", "--about", "membership", "--converse")
     run("explain", "--epsilon", "1", "--prior", "0.5")
+    run("explain", "--epsilon", "1", "--p", "0.5", "--q", "0.1")
+    run("explain", "--epsilon", "1", "--mechanism", "exponential", "--score", "1", "--score", "2")
     run("explain", "--rho", "0.1", "--join")
     run("compose", "--epsilon", "0.1", "--times", "3")
     run("horizon", "--rho", "0.01", "--prior", "0.5", "--posterior-limit", "0.9")

@@ -9,7 +9,7 @@ from discreet.beliefs.belief import (
     Bounds,
     Worst,
 )
-from discreet.beliefs.explaining import explain
+from discreet.beliefs.explaining import decomposition_of, explain
 from discreet.beliefs.joining import Joining, join
 from discreet.beliefs.prior import Prior
 
@@ -23,6 +23,7 @@ __all__ = [
     "Joining",
     "Prior",
     "Worst",
+    "decomposition_of",
     "explain",
     "join",
 ]

@@ -62,6 +62,7 @@ __all__ = [
     "along",
     "best_split",
     "counterfactual_upper",
+    "decomposed",
     "differences",
     "posterior",
     "ratio",
@@ -186,6 +187,19 @@ def ratio(
     high = 1 / _denominator(epsilon, prior, adjacency, counts_sensitive_only)
     low = 1 / _denominator(-epsilon, prior, adjacency, counts_sensitive_only)
     return max(0.0, down(low)), min(up(high), up(1 / prior.pq))
+
+
+def decomposed(epsilon: float, prior: Prior) -> tuple[float, float]:
+    """Return the two factors of the largest ratio under pure DP: of being in, and of the value.
+
+    K&R (5): r is the ratio of "in" times the ratio of "sensitive, given in". At the output where r
+    is largest the second is 1/(q + e^{-2ε}(1−q)), and the first may be below 1.
+
+    >>> [round(x, 4) for x in decomposed(1.0, Prior(0.5, 0.1))]
+    [0.7523, 4.5085]
+    """
+    given = prior.q + math.exp(-2 * epsilon) * (1 - prior.q)
+    return given / (prior.p * given + math.exp(-epsilon) * (1 - prior.p)), 1 / given
 
 
 def counterfactual_upper(

@@ -42,7 +42,7 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.composition import LossBound, PrivacyLoss
 
-__all__ = ["Explained", "explain", "posterior_of", "subject_of"]
+__all__ = ["Explained", "decomposition_of", "explain", "posterior_of", "subject_of"]
 
 #: What can be explained: a guarantee, a mechanism, the privacy loss of a plan, a `DpEvent`.
 Explained: TypeAlias = Any
@@ -200,6 +200,16 @@ def explain(
     if isinstance(stated, ApproxDP) and stated.delta == 0 and loss is None:
         return _pure(stated.epsilon, asked, "generic")
     return _with_confidence(asked, confidence)
+
+
+def decomposition_of(belief: Belief) -> dict[str, float] | None:
+    """Return the factors of the largest ratio under pure DP, where both worries are open."""
+    prior, stated = belief.prior, belief.guarantee
+    both = prior is not None and prior.p < 1 and prior.q < 1
+    if not (both and isinstance(stated, PureDP) and stated.adjacency is Adjacency.ADD_REMOVE):
+        return None
+    membership, value = bounds.decomposed(stated.epsilon, cast("Prior", prior))
+    return {"membership": membership, "value": value}
 
 
 def posterior_of(guarantee: ApproxDP, prior: Prior, failure: float, sided: Sided) -> float:

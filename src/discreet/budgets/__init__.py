@@ -2,16 +2,19 @@
 
 from discreet.budgets.alternatives import lee_clifton, naive
 from discreet.budgets.choice import Binding, Certificate, Choice, choose
+from discreet.budgets.converses import Converse, proved_by
 from discreet.budgets.costs import Cost, Costs, cost
 
 __all__ = [
     "Binding",
     "Certificate",
     "Choice",
+    "Converse",
     "Cost",
     "Costs",
     "choose",
     "cost",
     "lee_clifton",
     "naive",
+    "proved_by",
 ]

@@ -26,6 +26,8 @@ try:
         icon_data,
         icon_spec,
         implied_posterior,
+        likelihood_data,
+        likelihood_ratios,
         series_chart,
         series_data,
     )
@@ -90,6 +92,8 @@ __all__ = [
     "icon_data",
     "icon_spec",
     "implied_posterior",
+    "likelihood_data",
+    "likelihood_ratios",
     "limit_rule",
     "lines",
     "noisy_counts",

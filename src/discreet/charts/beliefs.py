@@ -5,6 +5,7 @@ Filled against outlined figures, and labels at the marks, so that nothing depend
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
@@ -30,7 +31,9 @@ from discreet.charts.style import (
     styled,
 )
 from discreet.errors import InputError
-from discreet.laws import Mechanism
+from discreet.guarantees import PureDP
+from discreet.laws import Gaussian, Laplace, Mechanism
+from discreet.laws.mechanism import Noise
 from discreet.rounding import decimal_down, decimal_up, percent
 from discreet.series import horizon
 from discreet.words import say
@@ -326,3 +329,38 @@ def series_chart(
         say("charts.series.title", prior=f"{prior:.0%}"),
         say("charts.series.subtitle", confidence=confidence).splitlines(),
     )
+
+
+# -- what an output says of one unit
+
+
+def likelihood_data(laws: Mapping[str, Noise], points: int = 241) -> list[Row]:
+    """Return how much likelier each output is with one unit more than without it, by law."""
+    far = 4 * max(law.sd or 1.0 for law in laws.values())
+    rows = []
+    for name, law in laws.items():
+        places: Iterable[float] = (far * (2 * i / (points - 1) - 1) for i in range(points))
+        if law.whole_numbers:
+            places = range(-math.ceil(far), math.ceil(far) + 1)
+        for x in places:
+            rows.append({"name": name, "x": x, "loss": law.log_density(x - 1) - law.log_density(x)})
+    return rows
+
+
+def likelihood_ratios(law: Any) -> Any:
+    """Draw the likelihood ratio of Laplace-like noise, which is bounded, against Gaussian.
+
+    `law` is noise; the other kind has the same standard deviation.
+    """
+    if not isinstance(law, Noise):
+        raise InputError("charts.not_noise")
+    spread, stated = law.sd or 1.0, law.guarantee()
+    other = Gaussian(spread) if isinstance(stated, PureDP) else Laplace(math.sqrt(2) / spread)
+    rows = likelihood_data({type(law).__name__: law, type(other).__name__: other})
+    x = alt.X("x:Q", title=say("charts.likelihood.output"))
+    y = alt.Y("loss:Q", title=say("charts.likelihood.loss"))
+    chart: Any = lines(rows, x, y, say("charts.likelihood.noise"))
+    limit = stated.epsilon if isinstance(stated, PureDP) else math.sqrt(2) / spread
+    for sign in (1, -1):
+        chart = chart + limit_rule(sign * limit, "y", f"{sign * limit:+.3g}")
+    return styled(chart, say("charts.likelihood.title"), say("charts.likelihood.subtitle"))

@@ -26,13 +26,14 @@ def choose(
     delta: Annotated[float | None, typer.Option(metavar="D")] = None,
     sensitivity: int = 1,
     population: Annotated[int | None, typer.Option(metavar="N")] = None,
+    converse: bool = False,
     as_json: Json = False,
 ) -> None:
     """From a promise to the largest budget that keeps it.
 
     Several limits must all hold. With no arguments, on a terminal, it asks.
     """
-    from discreet.budgets import choose, lee_clifton
+    from discreet.budgets import choose, lee_clifton, proved_by
 
     if promise.keys.get("preset") == "list":
         _list_presets(as_json)
@@ -46,7 +47,12 @@ def choose(
         if limit is None:
             raise InputError("cli.population_without_posterior")
         payload["alternatives"]["lee_clifton"] = lee_clifton(population, limit)
-    emit(payload, _lines(choice, payload["alternatives"]), as_json)
+    lines = _lines(choice, payload["alternatives"])
+    if converse:
+        proved = proved_by(promise.promise())
+        payload["converse"] = proved.to_dict()
+        lines += ["", proved.text]
+    emit(payload, lines, as_json)
 
 
 def _list_presets(as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -44,15 +45,20 @@ def explain(
     people: int = 1_000_000,
     audience: str = "public",
     join: bool = False,
+    score: Annotated[list[float] | None, typer.Option()] = None,
+    png: Path | None = None,
     file: FlagsFile = None,
     as_json: Json = False,
 ) -> None:
     """From a guarantee and a prior to what an adversary may come to believe."""
-    from discreet.beliefs import Prior, explain
+    from discreet.beliefs import Prior, decomposition_of, explain
     from discreet.reports.sentences import sentence
 
     if prior is None and value_prior != 1.0:
         raise InputError("cli.value_prior_alone")
+    if png is not None:
+        from discreet.charts import likelihood_ratios, save  # missing extras are told now
+
     subject, at_delta = read_subject(
         epsilon=epsilon,
         delta=delta,
@@ -82,7 +88,15 @@ def explain(
     if related > 1 or odds is not None:
         text += " " + say("cli.explain.dependent")
     payload = belief.to_dict() | {"text": text, "audience": audience}
-    lines = _lines(belief, text)
+    parts = decomposition_of(belief)
+    if parts is not None:
+        payload["decomposition"] = parts
+    lines = _lines(belief, text, parts)
+    if score:
+        payload["choice"], told = _choice(subject, score)
+        lines += ["", *told]
+    if png is not None:
+        save(likelihood_ratios(subject), png)
     if join:
         joining = _joining(subject, prior, confidence, counts_sensitive_only, unit)
         payload["joining"] = joining.to_dict()
@@ -127,12 +141,37 @@ def _of_dependent_units(subject: Any, keys: dict[str, Any], adjacency: str | Non
     return PureDP(dependence.raised(own, other), adjacency=subject.adjacency)
 
 
-def _lines(belief: Any, text: str) -> list[str]:
+def _choice(subject: Any, scores: list[float]) -> tuple[dict[str, Any], list[str]]:
+    """Return how likely each candidate is chosen, for supposed scores."""
+    from discreet.laws import Exponential
+    from discreet.statements.presenter import chance_text
+
+    if not isinstance(subject, Exponential):
+        raise InputError("cli.scores_of_choice")
+    chances = subject.probabilities(scores)
+    best, even = max(chances), 1 / len(scores)
+    said = {
+        "probabilities": list(chances),
+        "even": even,
+        "lead_for_even_odds": subject.lead_for_even_odds(len(scores)),
+        "nearly_random": best < 2 * even and len(scores) > 1,
+    }
+    rows = [[f"{score:g}", chance_text(p)] for score, p in zip(scores, chances, strict=True)]
+    name = "random" if said["nearly_random"] else "leads"
+    told = say(f"cli.explain.choice_{name}", best=chance_text(best), even=chance_text(even))
+    lead = say("cli.explain.choice_lead", lead=said["lead_for_even_odds"])
+    header = [say("cli.explain.score"), say("cli.explain.chosen")]
+    return said, [*table(rows, header), told, lead]
+
+
+def _lines(belief: Any, text: str, parts: dict[str, float] | None = None) -> list[str]:
     rows = []
     if belief.posterior is not None:
         rows.append(["posterior", *_pair(belief.posterior, 4)])
     rows.append(["posterior / prior", *_pair(belief.ratio, 4)])
     rows.append(["posterior − prior", *_pair(belief.difference, 4)])
+    for name, factor in (parts or {}).items():
+        rows.append([say(f"cli.explain.factor_{name}"), "", f"{factor:.4f}"])
     lines = [text, "", *table(rows, ["", "at least", "at most"]), ""]
     lines += table(
         [

@@ -346,7 +346,9 @@ def read_subject(
         from discreet.laws.registry import kind_of
 
         word = named[0].removeprefix("--")
-        law = kind_of(mechanism).given(word, given[named[0]] or 0.0, sensitivity)
+        law = kind_of(mechanism, planned=times != 1).given(
+            word, given[named[0]] or 0.0, sensitivity
+        )
         if times == 1 and adjacency is None:
             return law, delta
         from discreet.composition import loss_of

@@ -11,10 +11,13 @@ s(log m + t) with probability at most e^{-t}, where s = 2Δ/ε (Δ/ε if monoton
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from discreet.errors import InputError
 from discreet.guarantees import PureDP
-from discreet.laws.checks import positive
+from discreet.laws.checks import positive, whole
 from discreet.laws.mechanism import Mechanism
 from discreet.laws.registry import Kind, register
 from discreet.words import say
@@ -43,6 +46,23 @@ class Exponential(Mechanism):
     def scale(self) -> float:
         """s: the score difference that changes the odds of two candidates by a factor of e."""
         return (1 if self.monotonic else 2) * self.sensitivity / self.epsilon
+
+    def probabilities(self, scores: Sequence[float]) -> tuple[float, ...]:
+        """Return the probability of each candidate, for scores that are known or supposed.
+
+        >>> Exponential(2.0).probabilities([0.0, math.log(3)])  # 1 : 3
+        (0.25, 0.75)
+        """
+        if not scores or not all(math.isfinite(score) for score in scores):
+            raise InputError("laws.scores")
+        top = max(scores)
+        weights = [math.exp((score - top) / self.scale) for score in scores]
+        total = math.fsum(weights)
+        return tuple(weight / total for weight in weights)
+
+    def lead_for_even_odds(self, candidates: int) -> float:
+        """Return the lead with which the best is as likely as all others together, if those tie."""
+        return self.scale * math.log(max(1, whole("candidates", candidates) - 1))
 
     def steps(self, m: int) -> Exponential:
         """Return the same choice, seen from data sets that are m neighbours apart."""

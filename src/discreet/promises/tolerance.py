@@ -149,6 +149,10 @@ class Tolerance:
             raise InputError("promises.no_profile", tolerance=self)
         return evaluate(formula, p, q)
 
+    def least_after(self, p: float, q: float) -> float | None:
+        """Return how low belief may fall from pq; None where it speaks of increases alone."""
+        return None
+
     def monotone(self) -> tuple[Monotone | None, Monotone | None]:
         """Return how the profile is known to move with p and with q."""
         return None, None

@@ -162,7 +162,11 @@ def _accuracy(row: Mapping[str, Any]) -> str:
     if "half_width" in row:
         return say("presenter.accuracy.half_width", width=row["half_width"], **values)
     if "score_within" in row:
-        return say("presenter.accuracy.score", width=row["score_within"], **values)
+        line = say("presenter.accuracy.score", width=row["score_within"], **values)
+        if "lead_for_even_odds" not in row:
+            return line
+        lead, units = row["lead_for_even_odds"], row["lead_in_units"]
+        return f"{line} {say('presenter.accuracy.lead', lead=lead, units=math.ceil(units))}"
     if "ranks" in row:
         return say("presenter.accuracy.off_ranks", ranks=row["ranks"], **values)
     found = [

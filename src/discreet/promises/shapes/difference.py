@@ -65,6 +65,10 @@ class Difference(Tolerance):
         method = say(f"promises.method.{name}")
         return Solved(down(epsilon), up(epsilon), p, q, p > 0 and q > 0, method)
 
+    def least_after(self, p: float, q: float) -> float:
+        """Return pq − b."""
+        return p * q - self.difference
+
     def falls(self) -> Solved:
         """Return the largest ε under which belief falls by at most `difference`."""
         return difference_falls(self.difference, self.box)

@@ -41,6 +41,10 @@ class Ratio(Tolerance):
         """Return r*(p, q)."""
         return self.ratio
 
+    def least_after(self, p: float, q: float) -> float:
+        """Return pq/r."""
+        return p * q / self.ratio
+
     def expression(self) -> Expression:
         """Return the profile as a formula."""
         return Number(self.ratio)

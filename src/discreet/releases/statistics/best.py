@@ -157,8 +157,14 @@ class Best(Statistic):
 
     def accuracy(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
         """How far below the best the chosen score may be."""
-        off = calls["choice"].score_within(self.field.size, interval) * float(self.step)
-        return {"score_within": off, "candidates": self.field.size}
+        call, step, size = calls["choice"], float(self.step), self.field.size
+        lead = call.scale * math.log(max(1, size - 1))
+        return {
+            "score_within": call.score_within(size, interval) * step,
+            "candidates": size,
+            "lead_for_even_odds": lead * step,
+            "lead_in_units": lead / max(call.asked.part.changes),
+        }
 
     def explain(self) -> str:
         """Say what is chosen, and by what."""
