@@ -75,7 +75,8 @@ def test_the_stored_release_says_everything(
     assert stored["learned"]["rows"][0]["prior"] == 0.01
     assert stored["unit_name"] == "one person"
     arrow = pq.read_table(made.statement.parent / "table.parquet")
-    assert arrow.column_names == ["statistic", "county", "value", "interval_low", "interval_high"]
+    numbers = ["value", "std_error", "interval_low", "interval_high", "published"]
+    assert arrow.column_names == ["statistic", "county", *numbers]
     assert arrow["value"].to_pylist() == [float(row["value"]) for row in _rows(made)]
     words = made.statement.read_text()
     for needed in (made.release_id, "one person", "ε = 1", stored["head"], "not protected"):

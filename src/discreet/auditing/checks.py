@@ -28,7 +28,7 @@ from discreet.auditing.neighbours import Neighbours
 from discreet.auditing.path import PRIORITY, Seen, opened
 from discreet.auditing.promises import at_least
 from discreet.releases.drawing import passes, query_of, with_noise
-from discreet.releases.engines.base import Column, KeySet
+from discreet.releases.engines.base import Cells, Column, KeySet
 from discreet.releases.pipeline import release
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
@@ -77,7 +77,7 @@ def sensitivity(plan: Plan, made: Neighbours, columns: Mapping[str, Column], dra
     return _check("sensitivity", worst, "largest_change", share=float(share), **found)
 
 
-def _all_keys(plan: Plan, made: Neighbours, planned: Planned) -> KeySet | None:
+def _all_keys(plan: Plan, made: Neighbours, planned: Planned) -> Cells | None:
     """Return the cells to compare: the public ones, or every key of any generated data set."""
     if planned.found_by is None:
         return planned.cells

@@ -215,16 +215,16 @@ def _maker(plan: Plan, columns: Mapping[str, Column]) -> _Maker:
     weak: dict[str, Any] = {}
     beyond: dict[str, Any] = {}
     for planned in plan.statistics:
-        for place, column in enumerate(planned.by):
+        for column in planned.by:
             known = keys.setdefault(column, [])
             if planned.cells is None:
                 known += [key for key in ("common-1", "common-2") if key not in known]
                 own = max(1, min(8, planned.contribution.groups))
                 private[column] = [f"private-{i}" for i in range(own)]
                 continue
-            for cell in planned.cells.keys:
-                if cell[place] not in known and len(known) < _MOST_KEYS:
-                    known.append(cell[place])
+            for key in planned.cells.column(column):
+                if key not in known and len(known) < _MOST_KEYS:
+                    known.append(key)
         for measure in planned.statistic.measures():
             if measure.field is None:
                 continue

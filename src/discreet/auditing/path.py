@@ -106,7 +106,9 @@ def _weighted(entry: Any, now: Plan) -> Any:
     rest = [c for c in calls if not c.asked.within]
     unit = 1.0
     if rest:
-        weights = sum((c.asked.weight for c in rest), Fraction(0))
+        weights = sum(
+            (c.asked.weight_in("epsilon" if c.rho is None else "rho") for c in rest), Fraction(0)
+        )
         unit = sum(c.epsilon or c.rho or 0.0 for c in rest) / float(weights)
     return entry.model_copy(update={"within": None, "weight": price[str(entry.name)] / unit})
 
@@ -197,7 +199,9 @@ def trial(plan: Plan, engine: Any) -> Seen:
 def _watch(drawn: Drawn, seen: Seen) -> None:
     """Keep what one call of a mechanism gave, with the true numbers behind it."""
     planned, part, values = drawn.planned, drawn.call.asked.part, drawn.noisy.values
-    keys: Sequence[tuple[str, ...]] = ((),) if drawn.cells is None else drawn.cells.keys
+    # A call on a margin of a grid has cells of its own: they are told apart by their places.
+    cells = drawn.cells
+    keys: Sequence[tuple[str, ...]] = cells.keys if isinstance(cells, KeySet) else ((),)
     deep = max(1, len(values) // max(1, len(keys)))
     names = [
         (planned.name, part.name, *keys[min(place // deep, len(keys) - 1)], str(place % deep))

@@ -14,7 +14,7 @@ There is no parallel composition across groups: one unit may touch G of them, an
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from discreet.guarantees import Adjacency
@@ -58,6 +58,11 @@ class Contribution:
         """Return the bounds for counting units: one row in each group is enough."""
         spread = min(self.groups, self.rows)
         return Contribution(spread, spread, 1, self.adjacency)
+
+    def gathered(self, groups: int) -> Contribution:
+        """Return the bounds for cells that each gather so many groups, of rows bounded before."""
+        deep = min(self.total, self.rows_per_group * min(groups, self.groups))
+        return replace(self, rows=self.total, rows_per_group=deep)
 
     @property
     def total(self) -> int:

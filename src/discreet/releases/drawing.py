@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Any, Protocol, TypeAlias
 
 from discreet.noise import add_noise, noisy_max
-from discreet.releases.engines.base import Engine, KeySet, Query
+from discreet.releases.engines.base import Cells, Engine, KeySet, Query
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
 from discreet.releases.quotients import Spread
@@ -39,7 +39,7 @@ class Drawn:
 
     planned: Planned
     call: Priced
-    cells: KeySet | None
+    cells: Cells | None
     true: Sequence[int] | None
     noisy: Noisy
 
@@ -107,13 +107,13 @@ def passes(statistics: tuple[Planned, ...]) -> list[list[Planned]]:
     """Gather the statistics that share one pass: the same cells, the same bounds."""
     passes: dict[Any, list[Planned]] = {}
     for planned in statistics:
-        cells = planned.cells.keys if planned.cells is not None else planned.found_by
+        cells = planned.cells if planned.cells is not None else planned.found_by
         passes.setdefault((planned.by, cells, planned.contribution), []).append(planned)
     return list(passes.values())
 
 
 def query_of(
-    plan: Plan, group: Sequence[Planned], cells: KeySet | None, priority: str | None = None
+    plan: Plan, group: Sequence[Planned], cells: Cells | None, priority: str | None = None
 ) -> Query:
     """Return what the engine is asked for the statistics of one pass."""
     return Query(
@@ -143,7 +143,7 @@ def _answered(
     plan: Plan,
     engine: Engine,
     group: list[Planned],
-    cells: KeySet | None,
+    cells: Cells | None,
     tell: _Tell,
     observe: Observe | None,
 ) -> list[Result]:
@@ -175,7 +175,7 @@ def _answered(
 def _drawn(
     planned: Planned,
     call: Priced,
-    cells: KeySet | None,
+    cells: Cells | None,
     measured: Mapping[str, Any],
     confidence: float,
     tell: _Tell,

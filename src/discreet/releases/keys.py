@@ -22,12 +22,13 @@ from pathlib import Path
 
 from discreet.errors import PolicyError, SpecError
 from discreet.releases.engines import file_of
-from discreet.releases.engines.base import KeySet
+from discreet.releases.engines.base import Cells, Grid, KeySet
 from discreet.releases.spec import InFolder, Spec
 
 __all__ = ["MOST_CELLS", "cells_of", "public_keys", "public_numbers", "refuse_unit_column"]
 
 MOST_CELLS = 5_000_000
+MOST_GRID = 2**60
 
 
 def public_keys(spec: InFolder, name: str, column: str) -> tuple[str, ...]:
@@ -125,9 +126,16 @@ def keys_from_file(path: Path, column: str) -> tuple[str, ...]:
 
 
 def cells_of(
-    spec: Spec, by: tuple[str, ...], keys: Mapping[str, tuple[str, ...] | str]
-) -> KeySet | None:
-    """Return the cells of a statistic over public keys; None where it has one cell."""
+    spec: Spec,
+    by: tuple[str, ...],
+    keys: Mapping[str, tuple[str, ...] | str],
+    *,
+    crossed: bool = False,
+) -> Cells | None:
+    """Return the cells of a statistic over public keys; None where it has one cell.
+
+    With `crossed` they are a grid, whose combinations are never listed.
+    """
     if not by:
         return None
     lists = []
@@ -135,8 +143,10 @@ def cells_of(
         given = keys[column]
         lists.append(public_keys(spec, given, column) if isinstance(given, str) else given)
     size = math.prod(len(values) for values in lists)
-    if size > MOST_CELLS:
+    if size > (MOST_GRID if crossed else MOST_CELLS):
         raise SpecError(
             "releases.keys.many_cells", columns=", ".join(by), size=size, most=MOST_CELLS
         )
+    if crossed:
+        return Grid(by, tuple(lists))
     return KeySet(by, tuple(product(*lists)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from discreet.errors import DataError, SpecError
@@ -18,8 +19,8 @@ from discreet.noise.calibration import WIDEST
 from discreet.promises import Promise
 from discreet.releases.allowance import allowance
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines.base import Column, KeySet, Labels
-from discreet.releases.keys import cells_of, refuse_unit_column
+from discreet.releases.engines.base import Cells, Column, KeySet, Labels
+from discreet.releases.keys import cells_of, public_keys, refuse_unit_column
 from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
 from discreet.releases.spec import Spec
 from discreet.releases.statistics import Statistic
@@ -46,7 +47,7 @@ class Planned:
     statistic: Statistic
     contribution: Contribution
     by: tuple[str, ...]
-    cells: KeySet | None
+    cells: Cells | None
     found_by: str | None
 
     @property
@@ -54,9 +55,9 @@ class Planned:
         """Its name in the table."""
         return str(self.statistic.name)
 
-    def shown(self, cells: KeySet | None) -> KeySet | None:
+    def shown(self, cells: Cells | None) -> KeySet | None:
         """The cells that it has rows for, of those of its pass."""
-        return None if self.statistic.overall else cells
+        return None if self.statistic.overall else self.statistic.shown(cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +106,16 @@ class Plan:
 
     def accuracy(self) -> list[dict[str, Any]]:
         """Return how accurate each statistic will be: exactly, or for assumed group sizes."""
-        return [self._accuracy(planned) for planned in self.statistics]
+        return [line for planned in self.statistics for line in self._accuracies(planned)]
 
-    def _accuracy(self, planned: Planned) -> dict[str, Any]:
+    def _accuracies(self, planned: Planned) -> list[dict[str, Any]]:
         calls = {n: c for n, c in self.calls(planned.name).items() if n != KEYS}
         said: dict[str, Any] = {"statistic": planned.name, "interval": self.spec.interval}
         chosen = any(call.asked.part.form == "choice" for call in calls.values())
         cells = planned.shown(planned.cells)
         if cells is not None and not chosen:
             said["cells"] = len(cells)
-        return said | planned.statistic.accuracy(calls, self.spec.interval)
+        return [said | line for line in planned.statistic.accuracies(calls, self.spec.interval)]
 
     def explanations(self) -> dict[str, str]:
         """What each statistic does, in one sentence; those made from others come last."""
@@ -217,7 +218,8 @@ def _planned(spec: Spec) -> tuple[tuple[Planned, ...], list[Asked]]:
     asked: list[Asked] = []
     payer: dict[tuple[str, ...], str] = {}
     for entry in spec.named():
-        for statistic in entry.tables():
+        for table in entry.tables():
+            statistic = table.resolved(partial(public_keys, spec))
             name, by, paid = str(statistic.name), statistic.grouped_by, statistic.paid_keys
             if any(name == planned.name for planned in statistics):
                 raise SpecError("releases.spec.name_twice", name=name)
@@ -229,14 +231,17 @@ def _planned(spec: Spec) -> tuple[tuple[Planned, ...], list[Asked]]:
                 if found_by == name:
                     asked.append(_key_call(name, paid, contribution))
             else:
-                cells = cells_of(spec, by, statistic.public_keys)
+                cells = cells_of(spec, by, statistic.public_keys, crossed=statistic.crossed)
             if statistic.counts_units:
                 contribution = contribution.once_per_group()
             parts = statistic.parts(contribution)
             if statistic.within is not None and (len(parts) > 1 or parts[0].form == "choice"):
                 raise SpecError("releases.plan.no_within", statistic=name)
-            weight = decimal(statistic.weight or 1.0) / len(parts)
-            asked += [Asked(name, part, weight, statistic.within) for part in parts]
+            weight = decimal(statistic.weight or 1.0)
+            asked += [
+                Asked(name, part, weight / (1 if part.shares else len(parts)), statistic.within)
+                for part in parts
+            ]
             statistics.append(Planned(entry, statistic, contribution, by, cells, found_by))
     if spec.cut is not None:
         found = list(questions(statistics, units=bool(spec.protect.column)))

@@ -59,6 +59,11 @@ class Asked:
     within: Within | None = None
     threshold: Threshold | None = None
 
+    def weight_in(self, currency: Currency) -> Fraction:
+        """Its weight where a budget is spent in that currency."""
+        shares = self.part.shares
+        return self.weight if shares is None else self.weight * shares[currency]
+
 
 @dataclass(frozen=True)
 class Priced:
@@ -228,14 +233,14 @@ def _through_rho(
     rest = [a for a in asked if not a.threshold]
     if not rest:
         return None
-    weights = sum((a.weight for a in asked), Fraction(0))
+    weights = sum((a.weight_in("epsilon") for a in asked), Fraction(0))
     for_keys = _exact(budget.epsilon) * sum((a.weight for a in keys), Fraction(0)) / weights
     paid, spent_keys = _split(keys, _below(for_keys), "epsilon", mechanism) if keys else ((), 0.0)
     epsilon = _below(_exact(budget.epsilon) - _exact(spent_keys))
     rho = _largest_rho(epsilon, delta)
     calls, _ = _split(rest, rho, "rho", mechanism)
     ordered = {id(call.asked): call for call in (*paid, *calls)}
-    return Pricing((budget,), tuple(ordered[id(a)] for a in asked), "")
+    return Pricing((budget,), tuple(ordered[id(a)] for a in asked if id(a) in ordered), "")
 
 
 def _largest_rho(epsilon: float, delta: float) -> float:
@@ -280,15 +285,17 @@ def _split(
     asked: Sequence[Asked], budget: float, currency: Currency, mechanism: str
 ) -> tuple[tuple[Priced, ...], float]:
     """Return the calls with their prices, and what they cost together."""
+    asked = [a for a in asked if a.weight_in(currency)]
     total = _exact(budget)
     needs = {id(a): _exact(_need(a, currency, mechanism)) for a in asked if a.within}
     bought = sum(needs.values(), Fraction(0))
-    weights = sum((a.weight for a in asked if not a.within), Fraction(0))
+    weights = sum((a.weight_in(currency) for a in asked if not a.within), Fraction(0))
     if bought > total or (weights and bought == total):
         _refuse(asked, budget, currency, mechanism, bought)
     calls = []
     for a in asked:
-        exact = needs[id(a)] if a.within else (total - bought) * a.weight / weights
+        share = a.weight_in(currency) / weights if weights else Fraction(0)
+        exact = needs[id(a)] if a.within else (total - bought) * share
         calls.append(_priced(a, _below(exact), currency, mechanism))
     return tuple(calls), budget if weights else float_up(bought)
 

@@ -156,7 +156,7 @@ def _statistic(plan: Plan, planned: Planned) -> Iterator[str]:
     elif planned.cells is None:
         yield "cells: Cells = [()]"
     else:
-        columns = [tuple(dict.fromkeys(column)) for column in zip(*planned.cells.keys, strict=True)]
+        columns = [tuple(dict.fromkeys(planned.cells.column(name))) for name in by]
         yield f"cells = cells_of({', '.join(_said(list(column)) for column in columns)})"
     rows = bounds.rows if by else min(bounds.rows, bounds.rows_per_group)
     limits = f"rows={rows}, groups={bounds.groups}, rows_per_group={bounds.rows_per_group}"

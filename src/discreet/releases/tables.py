@@ -1,8 +1,9 @@
 """The table of a release: exact values, printed once, the same in every file.
 
-`statistic, group…, value, interval_low, interval_high`. A value is an exact fraction; a count or a
-sum prints as the decimal that it is, a quotient to a few digits beyond its resolution, an interval
-rounded outward.
+`statistic, group…, value, std_error, interval_low, interval_high, published`. A value is an exact
+fraction; a count or a sum prints as the decimal that it is, a quotient to a few digits beyond its
+resolution, an interval rounded outward. `published` is a whole number beside the value, where a
+statistic has one.
 
 In CSV no text is a formula: a spreadsheet would compute one. A text that begins like a formula and
 is no number gets an apostrophe before it, and so does a text that begins with one: a program takes
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 _DIGITS = 6
+_MOST_DIGITS = 30
 
 
 def decimal_text(value: Fraction | int, side: int = 0) -> str:
@@ -48,7 +50,7 @@ def decimal_text(value: Fraction | int, side: int = 0) -> str:
     if value.denominator == 1:
         return str(value.numerator)
     digits = _places(value.denominator)
-    if digits is None or digits > 15:
+    if digits is None or digits > _MOST_DIGITS:
         size = abs(value)
         leading = math.floor(math.log10(size)) if size else 0
         digits = max(0, _DIGITS - 1 - leading)
@@ -87,8 +89,10 @@ class NumberColumn:
 STATISTIC = "statistic"
 NUMBERS = (
     NumberColumn("value", lambda row: row.value),
+    NumberColumn("std_error", lambda row: row.std_error),
     NumberColumn("interval_low", lambda row: row.low, -1),
     NumberColumn("interval_high", lambda row: row.high, 1),
+    NumberColumn("published", lambda row: row.published),
 )
 """The columns of numbers. Files, stored releases, audits and pages take them from here."""
 

@@ -2,8 +2,9 @@
 
 A `Query` names the unit, the public cells, the bounds of contribution and what to measure; an
 `Engine` answers with one list of whole numbers a measure, one number a cell (a list a cell for
-`Tally`, one number for `Cutting`), zeros included. Nothing else leaves it: no row, no unit, no key
-that was not asked for.
+`Tally`, one number for `Cutting`), zeros included. Over a `Grid`, which may have more cells than
+fit in memory, the answer is {number of the cell: number}, for cells that have rows. Nothing else
+leaves it: no row, no unit, no key that was not asked for.
 
 A `Field` turns a column into a whole number from 0 to size−1, or nothing:
 - `Number`: clipped to [low, high]·resolution and rounded; text that is no number, NaN and null are
@@ -16,22 +17,25 @@ A row whose field is nothing adds nothing to that measure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from discreet.releases.contributions import Contribution
 
 __all__ = [
     "TEXTS",
     "Bins",
+    "Cells",
     "Column",
     "Counting",
     "Cutting",
     "Engine",
     "Field",
     "Found",
+    "Grid",
     "KeySet",
     "Labels",
     "Measure",
@@ -213,6 +217,43 @@ class KeySet:
     def __len__(self) -> int:
         return len(self.keys)
 
+    @property
+    def factors(self) -> tuple[KeySet, ...]:
+        """The sets of keys that it is the product of: itself."""
+        return (self,)
+
+    def column(self, name: str) -> Iterable[str]:
+        """The keys of one column, some more than once."""
+        place = self.columns.index(name)
+        return (key[place] for key in self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Every combination of the keys of some columns, numbered and never listed.
+
+    The last column moves fastest, as in the product of the lists.
+    """
+
+    columns: tuple[str, ...]
+    lists: tuple[tuple[str, ...], ...]
+
+    def __len__(self) -> int:
+        return math.prod(map(len, self.lists))
+
+    @property
+    def factors(self) -> tuple[KeySet, ...]:
+        """The keys of each column."""
+        pairs = zip(self.columns, self.lists, strict=True)
+        return tuple(KeySet((column,), tuple((key,) for key in keys)) for column, keys in pairs)
+
+    def column(self, name: str) -> Iterable[str]:
+        """The keys of one column."""
+        return self.lists[self.columns.index(name)]
+
+
+Cells: TypeAlias = KeySet | Grid
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -224,7 +265,7 @@ class Query:
     """
 
     unit: tuple[str, ...]
-    cells: KeySet | None
+    cells: Cells | None
     contribution: Contribution
     measures: tuple[Measure, ...]
     priority: str | None = None
@@ -250,7 +291,7 @@ class Engine(Protocol):
     def columns(self) -> Mapping[str, Column]:
         """The columns and their types, read from the schema alone."""
 
-    def measure(self, query: Query) -> dict[str, list[int] | list[list[int]]]:
+    def measure(self, query: Query) -> dict[str, Any]:
         """Bound, aggregate, and return every measure by name."""
 
     def find_keys(

@@ -187,7 +187,7 @@ class DuckDB(SQLEngine):
         return _in_our_words(doing)
 
     def _quicker(
-        self, query: Query, keys: Any, sums: list[str], cells: int
+        self, query: Query, keys: Sequence[Any], sums: list[str], cells: int | None
     ) -> dict[str, Any] | None:
         if self._few_bind(query):
             return self._without_the_rest(query, keys, sums, cells)
@@ -210,7 +210,7 @@ class DuckDB(SQLEngine):
         return above < MOST_SHARE * everything
 
     def _without_the_rest(
-        self, query: Query, keys: Any, sums: list[str], cells: int
+        self, query: Query, keys: Sequence[Any], sums: list[str], cells: int | None
     ) -> dict[str, Any]:
         """Aggregate all rows, take away those of the units with many, and add what they may keep.
 
@@ -232,10 +232,7 @@ class DuckDB(SQLEngine):
             self._whole(theirs, query, keys, sums, cells),
             self._summed(kept, query, sums, cells),
         ]
-        return {
-            name: [a - b + c for a, b, c in zip(*(part[name] for part in parts), strict=True)]
-            for name in sums
-        }
+        return {name: _with_third(*(part[name] for part in parts)) for name in sums}
 
     def _give(self, name: str, schema: ibis.Schema, columns: Sequence[Sequence[Any]]) -> None:
         types = schema.to_pyarrow()
@@ -250,6 +247,13 @@ class DuckDB(SQLEngine):
 
     def _fetch(self, sql: str) -> Answer:
         return self._arrow(sql).to_pydict()  # type: ignore[no-any-return]
+
+
+def _with_third(first: Any, second: Any, third: Any) -> Any:
+    """Return first − second + third, cell by cell: of lists, or of the cells that have rows."""
+    if isinstance(first, list):
+        return [a - b + c for a, b, c in zip(first, second, third, strict=True)]
+    return {cell: n - second.get(cell, 0) + third.get(cell, 0) for cell, n in first.items()}
 
 
 def _lock(connection: duckdb.DuckDBPyConnection, path: Path | None) -> None:

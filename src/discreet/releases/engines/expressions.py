@@ -35,6 +35,7 @@ import ibis
 from discreet.releases.engines.base import (
     TEXTS,
     Bins,
+    Cells,
     Column,
     Counting,
     Cutting,
@@ -311,7 +312,7 @@ def _priority(table: Table, query: Query, reading: Reading) -> Value:
 
 
 def _rows(
-    source: Table, query: Query, reading: Reading, keys: Table | None, *, unit: bool
+    source: Table, query: Query, reading: Reading, keys: Sequence[Table], *, unit: bool
 ) -> Table:
     """Return the rows that may count, with units, cell, fields and (with units) a priority."""
     rows = with_unit(source, query.unit)
@@ -327,27 +328,53 @@ def _rows(
 
 
 def _in_cells(
-    rows: Table, wanted: Mapping[str, Value], query: Query, reading: Reading, keys: Table | None
+    rows: Table, wanted: Mapping[str, Value], query: Query, reading: Reading, keys: Sequence[Table]
 ) -> Table:
     """Return the rows that lie in a cell, with its number and the wanted columns."""
-    if query.cells is None or keys is None:
+    if query.cells is None:
         return rows.select(**{GROUP: ibis.literal(0, "int64")}, **wanted)
-    by = query.cells.columns
     texts = {
-        f"_by_{i}": comparable(rows[name], reading.kinds[name], reading)
-        for i, name in enumerate(by)
+        _by(i): comparable(rows[name], reading.kinds[name], reading)
+        for i, name in enumerate(query.cells.columns)
     }
-    rows = rows.select(**texts, **wanted)
-    matches = [rows[f"_by_{i}"] == keys[key_column(i)] for i in range(len(by))]
-    joined = rows.join(keys, matches)
+    joined = _numbered(rows.select(**texts, **wanted), query.cells, keys)
     return joined.select(**{GROUP: joined[CODE]}, **{name: joined[name] for name in wanted})
+
+
+def _by(place: int) -> str:
+    return f"_by_{place}"
+
+
+def _numbered(rows: Table, cells: Cells, keys: Sequence[Table]) -> Table:
+    """Add the number of each row's cell, and leave out rows that have none.
+
+    `keys` has a table for each factor of the cells: its keys, numbered.
+    """
+    place = 0
+    codes = []
+    for number, (factor, table) in enumerate(zip(cells.factors, keys, strict=True)):
+        names = [key_column(i) for i in range(len(factor.columns))]
+        code = f"{CODE}_{number}"
+        known = table.select(
+            **{code: table[CODE]}, **{f"{name}_{number}": table[name] for name in names}
+        )
+        matches = [
+            rows[_by(place + i)] == known[f"{name}_{number}"] for i, name in enumerate(names)
+        ]
+        rows = rows.join(known, matches)
+        codes.append((code, len(factor)))
+        place += len(names)
+    whole = rows[codes[0][0]].cast("int64")
+    for code, size in codes[1:]:
+        whole = whole * size + rows[code]
+    return rows.mutate(**{CODE: whole})
 
 
 def kept_rows(
     source: Table,
     query: Query,
     reading: Reading,
-    keys: Table | None,
+    keys: Sequence[Table],
     materialize: Materialize,
     best: Best | None = None,
 ) -> Table:
@@ -452,7 +479,7 @@ def measured(kept: Table, query: Query, reading: Reading) -> Table:
 
 
 def cut_units(
-    source: Table, query: Query, reading: Reading, keys: Table | None, asked: Sequence[Cutting]
+    source: Table, query: Query, reading: Reading, keys: Sequence[Table], asked: Sequence[Cutting]
 ) -> Table:
     """Return one row: for each question, how many units are cut.
 
@@ -497,27 +524,26 @@ def tallied(kept: Table, query: Query, tally: Tally) -> Table:
     )
 
 
-def grouped_first(source: Table, query: Query, reading: Reading, keys: Table | None) -> Table:
+def grouped_first(source: Table, query: Query, reading: Reading, keys: Sequence[Table]) -> Table:
     """Return the counts and sums where rows are units: grouped by raw keys, and matched after.
 
     Nothing has to be bounded, so the data are grouped as they are, which is as fast as a plain
     GROUP BY, and only the few groups are matched with the public keys.
     """
-    if query.cells is None or keys is None:
-        return measured(_rows(source, query, reading, None, unit=False), query, reading)
+    if query.cells is None:
+        return measured(_rows(source, query, reading, (), unit=False), query, reading)
     by = query.cells.columns
     fields = {
         _field_column(i): _place(source, field, reading) for i, field in enumerate(fields_of(query))
     }
-    rows = source.select(**{f"_by_{i}": source[name] for i, name in enumerate(by)}, **fields)
+    rows = source.select(**{_by(i): source[name] for i, name in enumerate(by)}, **fields)
     columns = [rows[name] for name in fields]
     sums = _aggregates(rows, query, columns, reading)
-    raw = rows.group_by([f"_by_{i}" for i in range(len(by))]).agg(**sums)
-    matches = [
-        comparable(raw[f"_by_{i}"], reading.kinds[name], reading) == keys[key_column(i)]
-        for i, name in enumerate(by)
-    ]
-    joined = raw.join(keys, matches)
+    raw = rows.group_by([_by(i) for i in range(len(by))]).agg(**sums)
+    texts = {
+        _by(i): comparable(raw[_by(i)], reading.kinds[name], reading) for i, name in enumerate(by)
+    }
+    joined = _numbered(raw.mutate(**texts), query.cells, keys)
     return joined.group_by(CODE).agg(**{name: joined[name].sum() for name in sums})
 
 

@@ -25,6 +25,7 @@ from discreet.releases.engines.base import (
     Counting,
     Cutting,
     Found,
+    Grid,
     KeySet,
     Query,
     Summing,
@@ -115,7 +116,7 @@ class SQLEngine(ABC):
         """Let go of the data, and of everything that was stored."""
 
     def _quicker(
-        self, query: Query, keys: Table, sums: list[str], cells: int
+        self, query: Query, keys: Sequence[Table], sums: list[str], cells: int | None
     ) -> dict[str, Any] | None:
         """Return the sums by a way that is quicker for these data, if the engine has one."""
         return None
@@ -132,11 +133,12 @@ class SQLEngine(ABC):
         """The columns and their types, read from the schema alone."""
         return self._columns
 
-    def measure(self, query: Query) -> dict[str, list[int] | list[list[int]]]:
+    def measure(self, query: Query) -> dict[str, Any]:
         """Bound, aggregate, and return every measure by name."""
         self._check_unit(query.unit)
-        cells = 1 if query.cells is None else len(query.cells)
-        keys = None if query.cells is None else self._key_table(query.cells)
+        factors = () if query.cells is None else query.cells.factors
+        cells = None if isinstance(query.cells, Grid) else len(factors[0]) if factors else 1
+        keys = [self._key_table(factor) for factor in factors]
         sums = [m.name for m in query.measures if isinstance(m, (Counting, Summing))]
         tallies = [m for m in query.measures if isinstance(m, Tally)]
         answers = self._cut(query, keys)
@@ -156,14 +158,14 @@ class SQLEngine(ABC):
         for tally in tallies:
             expression = expressions.tallied(kept, query, tally)
             table = self._answer(expression, say("engines.doing.tally"))
-            counts = [[0] * tally.field.size for _ in range(cells)]
+            counts = [[0] * tally.field.size for _ in range(cells or 0)]
             columns = (table[CODE], table["_place"], table[tally.name])
             for code, place, number in zip(*columns, strict=True):
                 counts[code][place] = int(number)
             answers[tally.name] = counts
         return answers
 
-    def _cut(self, query: Query, keys: Table) -> dict[str, list[int] | list[list[int]]]:
+    def _cut(self, query: Query, keys: Sequence[Table]) -> dict[str, Any]:
         """Count the units that are cut, for each question of that kind."""
         asked = [m for m in query.measures if isinstance(m, Cutting)]
         if not asked:
@@ -172,19 +174,26 @@ class SQLEngine(ABC):
         found = self._answer(counts, say("engines.doing.cut"))
         return {m.name: [int(found[m.name][0])] for m in asked}
 
-    def _kept_rows(self, query: Query, keys: Table) -> Table:
+    def _kept_rows(self, query: Query, keys: Sequence[Table]) -> Table:
         return expressions.kept_rows(
             self._source, query, self._reading, keys, self._stored, self._best
         )
 
-    def _summed(self, kept: Table, query: Query, sums: list[str], cells: int) -> dict[str, Any]:
+    def _summed(
+        self, kept: Table, query: Query, sums: list[str], cells: int | None
+    ) -> dict[str, Any]:
         expression = expressions.measured(kept, query, self._reading)
         return self._dense(
             self._answer(expression, say("engines.doing.aggregate_bounded")), sums, cells
         )
 
     def _whole(
-        self, source: Table, query: Query, keys: Table, sums: list[str], cells: int
+        self,
+        source: Table,
+        query: Query,
+        keys: Sequence[Table],
+        sums: list[str],
+        cells: int | None,
     ) -> dict[str, Any]:
         """Aggregate rows of which all count."""
         grouped = expressions.grouped_first(source, query, self._reading, keys)
@@ -208,7 +217,7 @@ class SQLEngine(ABC):
         # The texts stay in the engine: the query below only needs how many there are.
         cells = KeySet(by, ((),) * size)
         query = Query(unit, cells, contribution.once_per_group(), (Counting("_units"),))
-        kept = self._kept_rows(query, keys)
+        kept = self._kept_rows(query, [keys])
         found = Found(by, tuple(self._summed(kept, query, ["_units"], size)["_units"]))
         self._found[id(found)] = keys
         return found
@@ -264,10 +273,14 @@ class SQLEngine(ABC):
             return self._fetch(sql)
 
     @staticmethod
-    def _dense(table: Answer, names: Sequence[str], cells: int) -> dict[str, Any]:
-        """Return one number a cell, zeros where no row was."""
-        answers = {}
+    def _dense(table: Answer, names: Sequence[str], cells: int | None) -> dict[str, Any]:
+        """Return one number a cell, zeros where no row was; without a size, those where one was."""
+        answers: dict[str, Any] = {}
         for name in names:
+            if cells is None:
+                whole = (int(value or 0) for value in table[name])
+                answers[name] = dict(zip(table[CODE], whole, strict=True))
+                continue
             values = [0] * cells
             for code, value in zip(table[CODE], table[name], strict=True):
                 values[code] = int(value or 0)

@@ -19,6 +19,7 @@ from discreet.releases.statistics.histogram import Histogram
 from discreet.releases.statistics.best import Best
 from discreet.releases.statistics.randomized import Randomized
 from discreet.releases.statistics.derived import Change, Rate, Share
+from discreet.releases.statistics.margins import Margins
 # isort: on
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Change",
     "Count",
     "Histogram",
+    "Margins",
     "Mean",
     "Median",
     "Quantile",

@@ -26,18 +26,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import (
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import core_schema
 
 from discreet.errors import SpecError
 from discreet.outside import load_from_outside
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines.base import KeySet, Measure, Number
+from discreet.releases.engines.base import Cells, KeySet, Measure, Number
 from discreet.releases.models import Closed, Keys, Names, Pair
 from discreet.words import has, say
 
@@ -53,6 +59,7 @@ __all__ = [
     "Discover",
     "FormField",
     "Grouped",
+    "KeyFile",
     "Measured",
     "Noisy",
     "Part",
@@ -72,6 +79,7 @@ __all__ = [
     "plain_rows",
     "read_statistic",
     "register",
+    "rounded",
 ]
 
 SIZES = (10, 100, 1000)
@@ -87,7 +95,8 @@ class Part:
     `l1` and `l2_squared` are what calibration needs. For numbers: the sensitivities. For a choice:
     those of the scores, times what a selection loses (2, or 1 if adding a unit only raises scores),
     so that noise of scale s costs l1/s in ε and l2_squared/(2s²) in ρ either way. `changes` is the
-    most that a unit moves a score, in each group that it may touch.
+    most that a unit moves a score, in each group that it may touch. `shares` are parts of the
+    statistic's budget; without them all its calls get the same, and with a share of 0 none is made.
     """
 
     name: str
@@ -97,6 +106,11 @@ class Part:
     resolution: Fraction = Fraction(1)
     changes: tuple[int, ...] = ()
     monotone: bool = False
+    shares: Mapping[str, Fraction] | None = None
+
+    def shared(self, **shares: Fraction) -> Part:
+        """Return it with its share of the statistic's budget, for each currency: ε and ρ."""
+        return replace(self, shares=shares)
 
     @classmethod
     def of_numbers(
@@ -139,12 +153,17 @@ class Noisy:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One row of the table: extra labels, a value, and its interval."""
+    """One row of the table: extra labels, a value, its interval and its standard error.
+
+    `published` is the whole number beside the value, where a statistic has one.
+    """
 
     labels: tuple[str, ...]
     value: Fraction | int | None
     low: Fraction | int | None
     high: Fraction | int | None
+    std_error: Fraction | int | None = None
+    published: Fraction | int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +177,9 @@ class Result:
 
 
 Measured: TypeAlias = Mapping[str, Any]
+
+KeyFile: TypeAlias = Callable[[str, str], tuple[str, ...]]
+"""Reads the keys of a column from a public file: called with its name and the column's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +255,9 @@ class Statistic(Closed):
     kind: ClassVar[str]
     overall: ClassVar[bool] = False
     """Whether it has one number for all cells of its pass."""
+    refines: ClassVar[tuple[str, ...]] = ()
+    """Kinds whose keys it may have as well, and which it then is instead of."""
+
     name: str | None = Field(default=None, min_length=1, max_length=100)
     weight: float | None = Field(default=None, gt=0)
     within: Within | None = None
@@ -253,6 +278,19 @@ class Statistic(Closed):
     def subject(self) -> str:
         """What it is of, mostly a column: the default name has it."""
         return str(getattr(self, self.kind))
+
+    @property
+    def crossed(self) -> bool:
+        """Whether its cells are a `Grid`, and it takes the numbers of those that have rows."""
+        return False
+
+    def resolved(self, keys: KeyFile) -> Statistic:
+        """Return it with the public files that it needs read; most need none."""
+        return self
+
+    def shown(self, cells: Cells | None) -> KeySet | None:
+        """Return the cells that its rows are of, from those that are measured: mostly the same."""
+        return cells if isinstance(cells, KeySet) else None
 
     @property
     def grouped_by(self) -> tuple[str, ...]:
@@ -327,6 +365,10 @@ class Statistic(Closed):
         (call,) = calls.values()
         step = float(call.asked.part.resolution)
         return {"half_width": call.half_width(interval) * step, "sd": call.sd * step}
+
+    def accuracies(self, calls: Mapping[str, Priced], interval: float) -> list[dict[str, Any]]:
+        """Return the lines that tell its accuracy: one, unless its cells differ."""
+        return [self.accuracy(calls, interval)]
 
     def assumed(self, size: int) -> dict[str, list[int]]:
         """Return the numbers of one assumed group of that size, for `accuracy_by_size`."""
@@ -445,7 +487,7 @@ class Grouped(Statistic):
             if not self.by:
                 raise SpecError("releases.spec.discover_without_by")
             return self
-        extra = [column for column in self.keys if column not in self.by]
+        extra = [column for column in self.keys if column not in self.grouped_by]
         if extra:
             raise SpecError("releases.spec.keys_not_in_by", column=extra[0])
         return self
@@ -517,12 +559,21 @@ def decimal(value: float) -> Fraction:
 def plain_rows(noisy: Noisy, resolution: Fraction = Fraction(1)) -> list[list[Answer]]:
     """Return noisy numbers with their intervals, exact multiples of a resolution, one a cell."""
     width, top, bottom = noisy.half_width, resolution.numerator, resolution.denominator
-    if bottom == 1:
-        return [[Answer((), v * top, (v - width) * top, (v + width) * top)] for v in noisy.values]
-    return [
-        [Answer((), *(Fraction(n * top, bottom) for n in (v, v - width, v + width)))]
-        for v in noisy.values
-    ]
+    error = rounded(noisy.sd * float(resolution))
+
+    def answer(value: int) -> Answer:
+        ends = ((value - width) * top, (value + width) * top)
+        if bottom == 1:
+            return Answer((), value * top, *ends, error)
+        low, high = (Fraction(end, bottom) for end in ends)
+        return Answer((), Fraction(value * top, bottom), low, high, error)
+
+    return [[answer(value)] for value in noisy.values]
+
+
+def rounded(error: float) -> Fraction:
+    """Return a standard error to four digits, as it is printed."""
+    return decimal(float(f"{error:.4g}"))
 
 
 def labelled(rows: Sequence[Sequence[Answer]], labels: Sequence[str]) -> list[list[Answer]]:
@@ -531,7 +582,7 @@ def labelled(rows: Sequence[Sequence[Answer]], labels: Sequence[str]) -> list[li
     count = len(labels)
     return [
         [
-            Answer((label,), answer.value, answer.low, answer.high)
+            replace(answer, labels=(label,))
             for label, answer in zip(labels, flat[start : start + count], strict=True)
         ]
         for start in range(0, len(flat), count)
@@ -564,6 +615,8 @@ def kind_of(entry: object) -> str | None:
     if isinstance(entry, Statistic):
         return entry.kind
     found = [kind for kind in KINDS if isinstance(entry, dict) and kind in entry]
+    refined = {kind for each in found for kind in KINDS[each].refines}
+    found = [kind for kind in found if kind not in refined]
     return found[0] if len(found) == 1 else None
 
 

@@ -1,0 +1,540 @@
+"""Margins that add up: noisy tables on sets of attributes, made into one consistent estimate.
+
+It is pure mathematics on whole numbers that were already made noisy; it lies in this room because
+nothing but a release uses it, and it imports no engine, sampler or spec.
+
+Notation. Attribute i has n_i public categories; N_C is the product of n_i over a set C. A margin on
+B is a table μ_B of whole numbers; it is measured as y_B = μ_B + independent noise of variance s_B
+in every cell. The residual of A is r_A = (⊗_{i∈A} (I − J/n_i)) μ_A, and
+
+    μ_C = Σ_{A⊆C} r_A, each spread evenly over the attributes of C that A lacks.
+
+Each measured B ⊇ A gives an unbiased estimate of μ_A: add y_B up over B∖A. Its residual has the
+same shape of covariance for every B and the variance v_B = s_B N_{B∖A}, and residuals of different
+A are uncorrelated. So the best linear unbiased estimate weighs by 1/v_B, A by A.
+
+Tree. One attribute may have levels (county in state). A margin then has a level as well, from 0
+(the whole) to the finest, and the residual of A is estimated for every node of the tree. The
+weights of A are the same in all of its cells, so for each A there is one tree, with a variance for
+each level: going up, a node's own measurement is weighed against the sum of its children by inverse
+variance; going down, what is missing is spread over the children in proportion to their variances.
+That is the best linear unbiased estimate, whatever the shape of the tree.
+
+Adding up. Estimates of μ_A, at the finest level that A is measured at, are rounded to multiples of
+lcm{N_C : C ⊇ A published}/10^k, which every later division leaves whole. What is published are
+whole numbers over 10^k, decimals, and they add up exactly whatever was rounded before. k is so
+large that rounding moves no cell by more than a hundredth of its standard error.
+
+Split. Noise of variance s_B costs a share of the budget: s_B = price_B/share_B in ρ, and
+price_B/share_B² in ε. In ρ the sum of the variances of all published cells is convex in the shares;
+`Design.split` minimises it and tells how far from the least it may be. In ε it is not convex: the
+best of several starts is taken, and nothing is claimed. A tree enters there as a balanced one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import combinations
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.numerics import bracket
+
+__all__ = ["Design", "Errors", "Margin", "Spread", "Tree", "quantile", "subsets"]
+
+Margin: TypeAlias = tuple[str, ...]
+"""A set of attributes in the order of the design; of a tree it has one level at most."""
+
+Floats: TypeAlias = NDArray[np.float64]
+Whole: TypeAlias = NDArray[Any]
+"""Whole numbers: 64 bits, or Python's own where those do not suffice."""
+Told: TypeAlias = list[list[tuple[Margin, float]]]
+
+_LARGEST = 2**62
+_FINE = 0.01
+_UNUSED = 1e-3
+_HEAVIEST = 30.0  # beyond it nearly all noise is 0, and its step covers the rest
+
+
+def subsets(margin: Margin) -> list[Margin]:
+    """Return all sets within a margin, the empty one included."""
+    return [part for size in range(len(margin) + 1) for part in combinations(margin, size)]
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Levels of one attribute, the coarsest first; above them is the whole, as level 0.
+
+    `parents[k]` has, for each node of level k + 1, its node at level k.
+    """
+
+    levels: tuple[str, ...] = ()
+    parents: tuple[NDArray[np.int64], ...] = ()
+
+    def nodes(self, level: int) -> int:
+        """Return how many nodes a level has."""
+        return len(self.parents[level - 1]) if level else 1
+
+    def ancestors(self, places: NDArray[np.int64], level: int) -> NDArray[np.int64]:
+        """Return the nodes of a level above (or at) some of the finest nodes."""
+        for parents in reversed(self.parents[level:]):
+            places = parents[places]
+        return places
+
+    def added_up(self, table: Whole, level: int) -> Whole:
+        """Return the sums of a table's nodes, one level up."""
+        total = np.zeros((self.nodes(level - 1), *table.shape[1:]), dtype=table.dtype)
+        np.add.at(total, self.parents[level - 1], table)
+        return total
+
+    @cached_property
+    def widest(self) -> tuple[int, ...]:
+        """The most of the finest nodes below one node, for each level."""
+        leaves = np.arange(self.nodes(len(self.levels)))
+        levels = range(len(self.levels) + 1)
+        return tuple(int(np.bincount(self.ancestors(leaves, k)).max()) for k in levels)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The noise in each cell of a measured margin: its variance, and its excess kurtosis."""
+
+    variance: float
+    kurtosis: float = 0.0
+
+    @classmethod
+    def of(cls, sd: float, kurtosis: float) -> Spread:
+        """Return the noise of that standard deviation; what is next to none counts as a little."""
+        return cls(max(sd**2, 1e-30), min(kurtosis, 1e9))
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """How far the cells of a published margin are off: alike in all cells of a node.
+
+    `step` is more than 0 where errors lie in steps, such as those of one whole number alone.
+    """
+
+    sd: Floats
+    kurtosis: float
+    step: float
+
+    def half_width(self, confidence: float) -> Floats:
+        """Return what the error of a cell of each node stays within, with that probability."""
+        return np.asarray(self.sd * quantile(confidence, self.kurtosis) + self.step / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Attributes with their numbers of categories, a tree, and the margins that are published."""
+
+    sizes: Mapping[str, int]
+    published: tuple[Margin, ...]
+    tree: Tree = field(default_factory=Tree)
+    weights: Mapping[Margin, float] = field(default_factory=dict)
+
+    def _level(self, margin: Margin) -> int:
+        return next((k for k, name in enumerate(self.tree.levels, 1) if name in margin), 0)
+
+    def _plain(self, margin: Margin) -> Margin:
+        return tuple(name for name in margin if name in self.sizes)
+
+    def _count(self, plain: Iterable[str]) -> int:
+        return math.prod(self.sizes[name] for name in plain)
+
+    def cells(self, margin: Margin) -> int:
+        """Return how many cells a margin has."""
+        return self.tree.nodes(self._level(margin)) * self._count(self._plain(margin))
+
+    def shape(self, margin: Margin) -> tuple[int, ...]:
+        """Return the shape of a margin's table: nodes of the tree first, one where it has none."""
+        plain = self._plain(margin)
+        return (self.tree.nodes(self._level(margin)), *(self.sizes[name] for name in plain))
+
+    def gathered(self, margin: Margin) -> int:
+        """Return the most cells of the finest table that one cell of a margin gathers."""
+        others = (size for name, size in self.sizes.items() if name not in margin)
+        return self.tree.widest[self._level(margin)] * math.prod(others)
+
+    @cached_property
+    def measurable(self) -> tuple[Margin, ...]:
+        """What may be measured: the published sets and all sets below them, at every level."""
+        found = {self._at(part, level) for m in self.published for part, level in self._below(m)}
+        order = {name: place for place, name in enumerate((*self.tree.levels, *self.sizes))}
+        return tuple(sorted(found, key=lambda m: (len(m), [order[name] for name in m])))
+
+    def _below(self, margin: Margin) -> list[tuple[Margin, int]]:
+        levels = range(self._level(margin) + 1)
+        return [(part, level) for part in subsets(self._plain(margin)) for level in levels]
+
+    def _at(self, plain: Margin, level: int) -> Margin:
+        return (*self.tree.levels[level - 1 : level], *plain) if level else plain
+
+    def counted(
+        self, margin: Margin, places: Mapping[str, NDArray[np.int64]], values: Sequence[int]
+    ) -> list[int]:
+        """Return a margin of a table of which cells have values: its places by attribute."""
+        shape, level = self.shape(margin), self._level(margin)
+        at = [places[name] for name in self._plain(margin)]
+        if level:
+            nodes = self.tree.ancestors(places[self.tree.levels[-1]], level)
+        else:
+            nodes = np.zeros(len(values), dtype=np.int64)
+        cells = np.ravel_multi_index((nodes, *at), shape)
+        exact = max(map(abs, values), default=0) * len(values) <= _LARGEST
+        numbers = np.array(values, dtype=np.int64 if exact else object)
+        total = np.zeros(math.prod(shape), dtype=numbers.dtype)
+        np.add.at(total, cells, numbers)
+        return [int(number) for number in total]
+
+    # ------------------------------------------------------------------ the estimate
+
+    @cached_property
+    def _residuals(self) -> dict[Margin, int]:
+        """The sets whose residuals make up what is published, with their finest levels."""
+        found: dict[Margin, int] = {}
+        for margin in self.published:
+            for part in subsets(self._plain(margin)):
+                found[part] = max(found.get(part, 0), self._level(margin))
+        return found
+
+    @cached_property
+    def _steps(self) -> dict[Margin, int]:
+        """What estimates of each set are rounded to multiples of, over 10^k."""
+        plain = {self._plain(margin) for margin in self.published}
+        return {
+            part: math.lcm(*(self._count(one) for one in plain if set(part) <= set(one)))
+            for part in self._residuals
+        }
+
+    def digits(self, errors: Mapping[Margin, Errors]) -> int:
+        """Return k: published values are whole numbers over 10^k."""
+        least = min((float(error.sd.min()) for error in errors.values()), default=1.0)
+        moves = max(
+            sum(self._steps[part] for part in subsets(plain)) / (2 * self._count(plain))
+            for plain in map(self._plain, self.published)
+        )
+        fine = _FINE * max(least, 1e-9)
+        return max(0, math.ceil(math.log10(moves / fine)))
+
+    def _told(self, part: Margin, noise: Mapping[Margin, Spread]) -> Told:
+        """Return, for each level, what tells μ of a set: measured margins with their variances."""
+        told: Told = [[] for _ in range(len(self.tree.levels) + 1)]
+        for margin, spread in noise.items():
+            plain = self._plain(margin)
+            if set(part) <= set(plain):
+                others = self._count(name for name in plain if name not in part)
+                told[self._level(margin)].append((margin, spread.variance * others))
+        while told and not told[-1]:
+            told.pop()
+        return told
+
+    def _precise(self, told: Told) -> tuple[list[float], list[Floats]]:
+        """Return each level's own precision, and each node's with all that is below it."""
+        own = [math.fsum(1 / variance for _, variance in level) for level in told]
+        precise = [np.full(self.tree.nodes(len(told) - 1), own[-1])]
+        for level in range(len(told) - 1, 0, -1):
+            precise.insert(0, own[level - 1] + 1 / self.tree.added_up(1 / precise[0], level))
+        return own, precise
+
+    def _estimated(
+        self, part: Margin, tables: Mapping[Margin, Whole], noise: Mapping[Margin, Spread]
+    ) -> Floats:
+        """Return the estimate of μ of a set, at the finest level at which it is told."""
+        told, tree = self._told(part, noise), self.tree
+        own, precise = self._precise(told)
+        broad = (slice(None), *(None for _ in part))
+        means = []
+        for level, measured in enumerate(told):
+            shape = (tree.nodes(level), *(self.sizes[name] for name in part))
+            mean = np.zeros(shape)
+            for margin, variance in measured:
+                gone = [k for k, n in enumerate(self._plain(margin), 1) if n not in part]
+                table = tables[margin].reshape(self.shape(margin))
+                mean += table.sum(axis=tuple(gone)).astype(np.float64) / (variance * own[level])
+            means.append(mean)
+        sums: list[Whole] = []
+        for level in range(len(told) - 1, 0, -1):
+            total = tree.added_up(means[level], level)
+            sums.insert(0, total)
+            share = (own[level - 1] / precise[level - 1])[broad]
+            means[level - 1] = share * means[level - 1] + (1 - share) * total
+        found = means[0]
+        for level in range(1, len(told)):
+            parents, spread = tree.parents[level - 1], 1 / precise[level]
+            share = (spread / tree.added_up(spread, level)[parents])[broad]
+            found = means[level] + share * (found - sums[level - 1])[parents]
+        return found
+
+    def _variances(self, part: Margin, noise: Mapping[Margin, Spread]) -> list[Floats]:
+        """Return the variance of a set's residual for the nodes of each level."""
+        told, tree = self._told(part, noise), self.tree
+        _, precise = self._precise(told)
+        found = [1 / precise[0]]
+        for level in range(1, len(told)):
+            parents, spread = tree.parents[level - 1], 1 / precise[level]
+            total = tree.added_up(spread, level)
+            share = spread / total[parents]
+            found.append(spread + share**2 * (found[-1] - total)[parents])
+        return found
+
+    def combined(
+        self, tables: Mapping[Margin, Whole], noise: Mapping[Margin, Spread], digits: int
+    ) -> dict[Margin, Whole]:
+        """Return every published margin, cell by cell, as whole numbers over 10^digits."""
+        parts: dict[Margin, list[Whole]] = {}
+        for part, finest in self._residuals.items():
+            step = self._steps[part]
+            multiples = np.rint(self._estimated(part, tables, noise) * (10.0**digits / step))
+            size = float(np.abs(multiples).max(initial=0)) * step * 4.0 ** (len(part) + 1)
+            exact = multiples.astype(np.int64)
+            if size * multiples.size >= _LARGEST:
+                exact = np.vectorize(int, otypes=[object])(multiples)
+            residual = exact * step
+            for axis, name in enumerate(part, 1):
+                residual = residual - residual.sum(axis=axis, keepdims=True) // self.sizes[name]
+            levels = [residual]
+            for level in range(len(self._told(part, noise)) - 1, 0, -1):
+                levels.insert(0, self.tree.added_up(levels[0], level))
+            parts[part] = levels[: finest + 1]
+        return {margin: self._spread(margin, parts) for margin in self.published}
+
+    def _spread(self, margin: Margin, parts: Mapping[Margin, Sequence[Whole]]) -> Whole:
+        plain, level = self._plain(margin), self._level(margin)
+        total: Whole = np.zeros(self.shape(margin), dtype=np.int64)
+        for part in subsets(plain):
+            shape = (-1, *(self.sizes[name] if name in part else 1 for name in plain))
+            others = self._count(name for name in plain if name not in part)
+            total = total + (parts[part][level] // others).reshape(shape)
+        return total.reshape(-1)
+
+    # ------------------------------------------------------------------ errors
+
+    def errors(self, noise: Mapping[Margin, Spread]) -> dict[Margin, Errors]:
+        """Return how far every published margin is off, from the noise of what is measured."""
+        variances = {part: self._variances(part, noise) for part in self._residuals}
+        shares = self._shares(noise)
+        found = {}
+        for margin in self.published:
+            plain, level = self._plain(margin), self._level(margin)
+            total = np.zeros(self.tree.nodes(level))
+            for part in subsets(plain):
+                inside = math.prod(1 - 1 / self.sizes[name] for name in part)
+                outside = self._count(name for name in plain if name not in part)
+                total += variances[part][level] * (inside / outside**2)
+            found[margin] = Errors(np.sqrt(total), *self._tails(margin, noise, shares))
+        return found
+
+    @cached_property
+    def _balanced(self) -> dict[str, float]:
+        """The attributes, and each level of the tree as one: how many nodes are in a node above."""
+        ratio = [
+            self.tree.nodes(level) / self.tree.nodes(level - 1)
+            for level in range(1, len(self.tree.levels) + 1)
+        ]
+        return dict(zip(self.tree.levels, ratio, strict=True)) | dict(self.sizes)
+
+    @lru_cache(maxsize=4096)  # noqa: B019 - a design is as short-lived as its release
+    def _wide(self, margin: Margin) -> Margin:
+        """Return a margin as a set of the balanced attributes."""
+        return (*self.tree.levels[: self._level(margin)], *self._plain(margin))
+
+    def _size(self, wide: Iterable[str]) -> float:
+        return math.prod(self._balanced[name] for name in wide)
+
+    def _shares(self, noise: Mapping[Margin, Spread]) -> dict[Margin, dict[Margin, float]]:
+        """Return, for each set, the weights of the measured margins that tell it."""
+        precise: dict[Margin, dict[Margin, float]] = {}
+        for margin, spread in noise.items():
+            wide = self._wide(margin)
+            for part in subsets(wide):
+                tells = self._size(part) / (spread.variance * self._size(wide))
+                precise.setdefault(part, {})[margin] = tells
+        totals = {part: math.fsum(tells.values()) for part, tells in precise.items()}
+        return {
+            part: {margin: value / totals[part] for margin, value in tells.items()}
+            for part, tells in precise.items()
+        }
+
+    def _tails(
+        self,
+        margin: Margin,
+        noise: Mapping[Margin, Spread],
+        shares: Mapping[Margin, Mapping[Margin, float]],
+    ) -> tuple[float, float]:
+        """Return the excess kurtosis of a cell's error, and the step in which it may lie.
+
+        The part of a measured cell depends only on the attributes in which the two cells agree.
+        Whole numbers of the largest part are steps; noise of other parts blurs them, by the size of
+        its characteristic function at one step.
+        """
+        wide = self._wide(margin)
+        second = fourth = 0.0
+        shown: list[tuple[float, float]] = []
+        for one, spread in noise.items():
+            other = self._wide(one)
+            common = tuple(name for name in wide if name in other)
+            signs, many = _patterns(tuple(self._balanced[name] for name in common))
+            weights = np.array([shares[part][one] for part in subsets(common)])
+            parts = np.abs(signs @ weights) / self._size(wide)
+            rest = self._size(name for name in other if name not in wide)
+            second += spread.variance * rest * float(many @ parts**2)
+            fourth += spread.kurtosis * spread.variance**2 * rest * float(many @ parts**4)
+            seen = zip(parts.tolist(), (many * rest).tolist(), strict=True)
+            shown += [(part, part**2 * times * spread.variance) for part, times in seen if times]
+        step = max((part for part, _ in shown), default=0.0)
+        if not step or not second:
+            return 0.0, 0.0
+        blur = math.fsum(square for part, square in shown if part < step * (1 - 1e-9)) / step**2
+        return fourth / second**2, step * math.exp(-2 * math.pi**2 * min(blur, 30.0))
+
+    # ------------------------------------------------------------------ the split of a budget
+
+    def split(
+        self, prices: Mapping[Margin, float], power: int, *, steps: int = 5000
+    ) -> tuple[dict[Margin, float], float]:
+        """Return the share of the budget of each margin worth measuring, and the relative gap.
+
+        Noise on a margin has the variance price/share^power, in any unit. The gap is a bound on how
+        much more than the least the sum of all published cells' variances is; for a power of 2,
+        where none is known, it is infinite.
+        """
+        best: tuple[float, Floats, float] | None = None
+        measured = list(prices)
+        gain, cost = self._objective(measured)
+        price = np.array([prices[margin] for margin in measured])
+        for start in self._starts(measured, prices, power):
+            found = _descended(gain, cost, price, power, start, steps)
+            if best is None or found[0] < best[0]:
+                best = found
+        if best is None:
+            raise AssertionError("there is always a start")
+        shares, tops = best[1], self._tops(measured)
+        keep = [
+            margin
+            for margin, share in zip(measured, shares, strict=True)
+            if margin in tops or share > _UNUSED / len(measured)
+        ]
+        if len(keep) < len(measured):
+            return self.split({margin: prices[margin] for margin in keep}, power, steps=steps)
+        gap = best[2] if power == 1 else math.inf
+        return dict(zip(measured, shares.tolist(), strict=True)), gap
+
+    def _objective(self, measured: Sequence[Margin]) -> tuple[Floats, Floats]:
+        """Return G and c: the variances of all published cells add up to Σ_A c_A/(G t)_A."""
+        cost: dict[Margin, float] = {}
+        for margin in self.published:
+            wide, weight = self._wide(margin), self.weights.get(margin, 1.0)
+            for part in subsets(wide):
+                inside = math.prod(1 - 1 / self._balanced[name] for name in part)
+                outside = self._size(name for name in wide if name not in part) ** -2
+                cost[part] = cost.get(part, 0.0) + weight * self._size(wide) * inside * outside
+        row = {part: place for place, part in enumerate(cost)}
+        gain = np.zeros((len(row), len(measured)))
+        for column, margin in enumerate(measured):
+            wide = self._wide(margin)
+            for part in subsets(wide):
+                if part in row:
+                    gain[row[part], column] = self._size(part) / self._size(wide)
+        return gain, np.array(list(cost.values()))
+
+    def _tops(self, measured: Sequence[Margin]) -> set[Margin]:
+        """Return the margins that no other contains: only they tell their own residual."""
+        wide = {margin: set(self._wide(margin)) for margin in measured}
+        return {one for one in measured if not any(wide[one] < other for other in wide.values())}
+
+    def _starts(
+        self, measured: Sequence[Margin], prices: Mapping[Margin, float], power: int
+    ) -> list[Floats]:
+        even = np.full(len(measured), 1 / len(measured))
+        if power == 1:
+            return [even]
+        convex = self.split({margin: math.sqrt(p) for margin, p in prices.items()}, 1)[0]
+        tops = self._tops(measured)
+        starts = [even]
+        for known in (convex, dict.fromkeys(tops, 1.0)):
+            start = np.array([max(known.get(m, 0.0), 1e-6) for m in measured]) ** (2 / 3)
+            starts.append(start / start.sum())
+        return starts
+
+
+def _descended(
+    gain: Floats, cost: Floats, price: Floats, power: int, share: Floats, steps: int
+) -> tuple[float, Floats, float]:
+    """Return the least value found from a start, its shares, and the gap."""
+    value = gap = math.inf
+    for _ in range(steps):
+        told = gain @ (share**power / price)
+        value = float((cost / told).sum())
+        slope = (gain.T @ (cost / told**2)) * share ** (power - 1) / price
+        # Σ share·slope is the value, since that is homogeneous. For a convex one of degree −1 the
+        # least is at least value²/max slope.
+        gap = float(slope.max()) / value - 1
+        if gap < 1e-6:
+            break
+        share = share * slope ** (1 / (1 + power))
+        share = share / share.sum()
+    return value, share, max(0.0, gap)
+
+
+@lru_cache(maxsize=1024)
+def _patterns(sizes: tuple[float, ...]) -> tuple[Floats, Floats]:
+    """Return, for each set of attributes that agree, the signs of every residual, and how many."""
+    places = tuple(str(place) for place in range(len(sizes)))
+    every = subsets(places)
+    signs = np.array(
+        [
+            [math.prod(sizes[int(i)] - 1 if i in agree else -1.0 for i in part) for part in every]
+            for agree in every
+        ]
+    )
+    many = [math.prod(sizes[int(i)] - 1 for i in places if i not in agree) for agree in every]
+    return signs, np.array(many, dtype=np.float64)
+
+
+@lru_cache(maxsize=4096)
+def quantile(confidence: float, kurtosis: float) -> float:
+    """Return t with P(|X| ≤ t) = confidence, for X of variance 1 and that excess kurtosis.
+
+    X is a normal law whose variance is a gamma law's: sums of Laplace laws are of this kind, with
+    kurtosis 3 for one, and the normal law is its limit.
+
+    >>> round(quantile(0.95, 0.0), 4), round(quantile(0.95, 3.0), 4)
+    (1.96, 2.1183)
+    """
+    nodes, weights = _gamma_rule(round(min(kurtosis, _HEAVIEST), 4))
+
+    def inside(t: float) -> bool:
+        tail = sum(
+            weight * math.erfc(t / math.sqrt(2 * variance))
+            for variance, weight in zip(nodes, weights, strict=True)
+        )
+        return tail <= 1 - confidence
+
+    high = 1.0
+    while not inside(high):
+        high *= 2
+    return bracket(inside, high, 0.0, relative=1e-9)[0]
+
+
+@lru_cache(maxsize=1024)
+def _gamma_rule(kurtosis: float) -> tuple[list[float], list[float]]:
+    """Return points and weights of a gamma law of mean 1 and variance kurtosis/3."""
+    if kurtosis < 1e-3:
+        return [1.0], [1.0]
+    shape = 3 / kurtosis
+    # Midpoints in u of w = u^p, which tames the density w^{shape−1} at zero.
+    power = max(1.0, 2 / shape)
+    reach = (1 + 12 * math.sqrt(1 / shape) + 40 / shape) ** (1 / power)
+    u = (np.arange(4000) + 0.5) * (reach / 4000)
+    w = u**power
+    log = shape * math.log(shape) - math.lgamma(shape) + (shape - 1) * np.log(w) - shape * w
+    weight = np.exp(log) * power * u ** (power - 1)
+    weight = weight / weight.sum()
+    kept = weight > 1e-15
+    return w[kept].tolist(), weight[kept].tolist()

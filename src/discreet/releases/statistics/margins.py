@@ -1,0 +1,323 @@
+"""Margins that add up: counts or sums on many sets of columns, measured once, made consistent.
+
+    {count: rows, margins: [[county, age], [sex]], keys: {…}}
+    {sum: cost, bounds: …, resolution: …, margins: {up_to: 2, of: [county, age, sex]}, keys: {…}}
+
+Rows are bounded once, by combinations of all columns (the finest groups), so all margins are of the
+same rows. A row counts if it has a public key in each of these columns. Each margin that is worth
+measuring is one mechanism call, and `adding_up` makes what is published of them.
+
+Sensitivity. A unit adds at most T rows, at most c of them to a finest group. A cell of a margin
+that gathers K finest groups has at most c·min(K, G) rows of a unit; L1 stays T and L2 follows.
+
+With `count: units` a unit counts once in each of its finest groups, as it must for margins to add
+up: with `groups: 1` in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from discreet.errors import SpecError
+from discreet.releases.adding_up import Design, Errors, Margin, Spread
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines.base import Cells, Counting, KeySet, Measure, Number, Summing
+from discreet.releases.models import Closed, Names, Pair, as_tuple
+from discreet.releases.statistics.base import (
+    Answer,
+    Discover,
+    Grouped,
+    KeyFile,
+    Measured,
+    Noisy,
+    Part,
+    multiples,
+    ordered,
+    register,
+    rounded,
+)
+from discreet.words import say
+
+if TYPE_CHECKING:
+    from discreet.releases.pricing import Priced
+
+__all__ = ["ALL", "Margins"]
+
+ALL = "(all)"
+"""What stands in the columns that a margin is summed over."""
+
+_MOST_SETS = 2000
+_MOST_ROWS = 1_000_000
+
+
+class UpTo(Closed):
+    """All sets of so many columns or fewer."""
+
+    up_to: int = Field(ge=0, le=12)
+    of: Names = Field(min_length=1)
+
+
+class Weighed(Closed):
+    """One set of columns, whose errors weigh more or less than those of the others."""
+
+    of: Names
+    weight: float = Field(gt=0)
+
+
+Sets: TypeAlias = Annotated[tuple[Names | Weighed, ...], BeforeValidator(as_tuple)]
+
+
+@register("margins")
+class Margins(Grouped):
+    """Counts or sums on sets of columns, and in all, that add up."""
+
+    refines: ClassVar[tuple[str, ...]] = ("count", "sum")
+
+    margins: UpTo | Sets = Field(description="Sets of columns, or all sets up to a size.")
+    count: Literal["rows", "units"] | None = None
+    sum: str | None = Field(default=None, description="The column to add up, instead of count.")
+    bounds: Annotated[Pair, AfterValidator(ordered)] | None = None
+    resolution: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Margins:
+        if (self.count is None) == (self.sum is None):
+            raise SpecError("releases.margins.count_or_sum")
+        given = [self.bounds is not None, self.resolution is not None]
+        if any(given) if self.count else not all(given):
+            raise SpecError("releases.margins.bounds")
+        if self.by:
+            raise SpecError("releases.margins.by")
+        if isinstance(self.keys, Discover):
+            raise SpecError("releases.margins.discover")
+        for margin in self._sets:
+            if len(set(margin)) != len(margin):
+                raise SpecError("releases.margins.column_twice", margin=", ".join(margin))
+        if len(self._sets) > _MOST_SETS:
+            raise SpecError("releases.margins.many", sets=len(self._sets), most=_MOST_SETS)
+        return self
+
+    # ------------------------------------------------------------------ what it is about
+
+    @property
+    def subject(self) -> str:
+        """What is counted or added up."""
+        return self.count or str(self.sum)
+
+    @property
+    def _sets(self) -> tuple[Margin, ...]:
+        asked = self.margins
+        if isinstance(asked, UpTo):
+            sizes = range(asked.up_to + 1)
+            return tuple(one for size in sizes for one in combinations(asked.of, size))
+        return tuple(one.of if isinstance(one, Weighed) else one for one in asked)
+
+    @property
+    def grouped_by(self) -> tuple[str, ...]:
+        """All columns of its margins, in order of first mention."""
+        of = self.margins.of if isinstance(self.margins, UpTo) else ()
+        return tuple(dict.fromkeys((*of, *(name for one in self._sets for name in one))))
+
+    @property
+    def counts_units(self) -> bool:
+        """Whether one row a unit and group is enough."""
+        return self.count == "units"
+
+    @property
+    def adds(self) -> tuple[Fraction, Fraction]:
+        """What a row adds: one, or a multiple of the resolution within the bounds."""
+        if self.number is None:
+            return Fraction(1), Fraction(1)
+        return self.number.low * self._step, self.number.high * self._step
+
+    @property
+    def crossed(self) -> bool:
+        """Whether the cells are a grid, of which only those with rows are counted."""
+        return True
+
+    def resolved(self, keys: KeyFile) -> Margins:
+        """Return it with keys from files read."""
+        given = self.public_keys
+        lists = {c: keys(v, c) if isinstance(v, str) else v for c, v in given.items()}
+        for column, values in lists.items():
+            if ALL in values:
+                raise SpecError("releases.margins.all_key", column=column, key=ALL)
+        return self.model_copy(update={"keys": lists})
+
+    @cached_property
+    def _lists(self) -> dict[str, tuple[str, ...]]:
+        return {column: tuple(self.public_keys[column]) for column in self.grouped_by}
+
+    @cached_property
+    def design(self) -> Design:
+        """The attributes and the margins that are published, the total among them."""
+        order = self.grouped_by
+
+        def in_order(margin: Sequence[str]) -> Margin:
+            return tuple(sorted(margin, key=order.index))
+
+        sets = sorted(
+            {(), *map(in_order, self._sets)}, key=lambda m: (len(m), [*map(order.index, m)])
+        )
+        listed = () if isinstance(self.margins, UpTo) else self.margins
+        weights = {in_order(one.of): one.weight for one in listed if isinstance(one, Weighed)}
+        sizes = {column: len(keys) for column, keys in self._lists.items()}
+        found = Design(sizes, tuple(sets), weights=weights)
+        rows = sum(map(found.cells, found.published))
+        if rows > _MOST_ROWS:
+            raise SpecError("releases.margins.many_cells", cells=rows, most=_MOST_ROWS)
+        return found
+
+    def shown(self, cells: Cells | None) -> KeySet:
+        """Return the cells of the table: those of every margin, `(all)` where it is summed over."""
+        keys: list[tuple[str, ...]] = []
+        for margin in self.design.published:
+            lists = [v if c in margin else (ALL,) for c, v in self._lists.items()]
+            keys += product(*lists)
+        return KeySet(self.grouped_by, tuple(keys))
+
+    # ------------------------------------------------------------------ measuring and noise
+
+    @cached_property
+    def number(self) -> Number | None:
+        """The column that is added up, in whole multiples of its resolution."""
+        if self.sum is None or self.bounds is None or self.resolution is None:
+            return None
+        return multiples(self.sum, self.bounds, self.resolution, self.name)
+
+    @property
+    def _step(self) -> Fraction:
+        return Fraction(1) if self.number is None else self.number.resolution
+
+    def measures(self) -> tuple[Measure, ...]:
+        """The rows kept, or their sum, in every combination of keys."""
+        name = self.measure_name("cells")
+        return (Counting(name) if self.number is None else Summing(name, self.number),)
+
+    def parts(self, contribution: Contribution) -> tuple[Part, ...]:
+        """A call for each margin that is worth measuring, with its share of the budget."""
+        number, design, parts = self.number, self.design, {}
+        size = 1 if number is None else max(abs(number.low), abs(number.high), 1)
+        signed = number is not None and number.low < 0 < number.high
+        for margin in design.measurable:
+            together = contribution.gathered(design.gathered(margin))
+            parts[margin] = Part.of_numbers(
+                _called(margin), together, size, self._step, signed=signed
+            )
+        pure, _ = design.split({m: float(part.l1) ** 2 for m, part in parts.items()}, 2)
+        spread, _ = design.split({m: float(part.l2_squared) for m, part in parts.items()}, 1)
+        of_epsilon, of_rho = _exact(pure), _exact(spread)
+        return tuple(
+            part.shared(epsilon=of_epsilon.get(m, Fraction(0)), rho=of_rho.get(m, Fraction(0)))
+            for m, part in parts.items()
+            if m in pure or m in spread
+        )
+
+    def numbers(self, part: str, measured: Measured) -> list[int]:
+        """Return a margin of what was measured."""
+        found: Mapping[int, int] = measured[self.measure_name("cells")]
+        codes = np.array(list(found), dtype=np.int64)
+        shape = tuple(map(len, self._lists.values()))
+        places = dict(zip(self.grouped_by, np.unravel_index(codes, shape), strict=True))
+        return self.design.counted(self._margin(part), places, list(found.values()))
+
+    def _margin(self, part: str) -> Margin:
+        return self._called[part]
+
+    @cached_property
+    def _called(self) -> dict[str, Margin]:
+        return {_called(margin): margin for margin in self.design.measurable}
+
+    # ------------------------------------------------------------------ answers
+
+    @cached_property
+    def _following(self) -> Callable[[tuple[tuple[str, float, float], ...]], _Known]:
+        """What follows from the noise alone; a release asks once, an audit a thousand times."""
+
+        @lru_cache(maxsize=8)
+        def known(noise: tuple[tuple[str, float, float], ...]) -> _Known:
+            spread = {self._margin(name): Spread.of(sd, tail) for name, sd, tail in noise}
+            errors = self.design.errors(spread)
+            return _Known(spread, errors, self.design.digits(errors))
+
+        return known
+
+    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
+        """Every cell of every margin: its estimate, standard error and interval."""
+        known = self._following(tuple((n, one.sd, one.law.kurtosis) for n, one in noisy.items()))
+        tables = {self._margin(n): _whole(one.values) for n, one in noisy.items()}
+        combined = self.design.combined(tables, known.noise, known.digits)
+        unit, step = Fraction(1, 10**known.digits), self._step
+        found: list[list[Answer]] = []
+        for margin in self.design.published:
+            errors = known.errors[margin]
+            each = self.design.cells(margin) // len(errors.sd)
+            widths = [_above(width, unit) * step for width in errors.half_width(interval)]
+            errs = [rounded(float(sd * step)) for sd in errors.sd]
+            for place, number in enumerate(combined[margin].tolist()):
+                value, width = number * unit * step, widths[place // each]
+                found.append([Answer((), value, value - width, value + width, errs[place // each])])
+        return found
+
+    def accuracies(self, calls: Mapping[str, Priced], interval: float) -> list[dict[str, Any]]:
+        """Return how far off the cells of each margin may be."""
+        known = self._following(tuple((n, call.sd, call.law.kurtosis) for n, call in calls.items()))
+        step = float(self._step)
+        return [
+            {
+                "statistic": f"{self.name}: {_called(margin)}",
+                "cells": self.design.cells(margin),
+                "half_width": float(errors.half_width(interval).max()) * step,
+                "sd": float(errors.sd.max()) * step,
+            }
+            for margin, errors in known.errors.items()
+        ]
+
+    def explain(self) -> str:
+        """Say what is counted or added up, and that it adds up."""
+        if self.number is not None:
+            low, high = self.bounds or (0.0, 0.0)
+            sums = {"column": self.sum, "low": low, "high": high, "step": self.resolution}
+            what = say("releases.explain.sum", **sums)
+        elif self.counts_units:
+            what = say("releases.explain.margins_units")
+        else:
+            what = say("releases.explain.count", what=self.count)
+        return say("releases.explain.margins", what=what, columns=", ".join(self.grouped_by))
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    noise: Mapping[Margin, Spread]
+    errors: Mapping[Margin, Errors]
+    digits: int
+
+
+def _exact(shares: Mapping[Margin, float]) -> dict[Margin, Fraction]:
+    """Return shares as fractions that add up to 1."""
+    whole = {margin: round(share * 2**40) + 1 for margin, share in shares.items()}
+    total = sum(whole.values())
+    return {margin: Fraction(part, total) for margin, part in whole.items()}
+
+
+def _called(margin: Margin) -> str:
+    return ", ".join(margin) or ALL
+
+
+def _whole(values: Sequence[int]) -> np.ndarray[Any, np.dtype[Any]]:
+    """Return whole numbers as an array whose sums do not overflow."""
+    small = max(map(abs, values), default=0) * len(values) < 2**62
+    return np.array(values, dtype=np.int64 if small else object)
+
+
+def _above(value: float, unit: Fraction) -> Fraction:
+    """Return a multiple of a unit at or above a number."""
+    return -(-Fraction(float(value)) // unit) * unit

@@ -1,0 +1,297 @@
+"""Margins from a spec to files: they add up, are as sensitive as said, and survive attacks."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import combinations, count, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.soaking import examples
+
+from discreet import release
+from discreet.auditing import audit
+from discreet.errors import DiscreetError, PolicyError
+from discreet.ledger import Ledger
+from discreet.noise import add_noise
+from discreet.releases import drawing
+from discreet.releases.contributions import Contribution
+from discreet.releases.pipeline import Release, preview
+from discreet.releases.planning import plan_of
+from discreet.releases.spec import load
+from discreet.releases.statistics.margins import ALL, Margins
+
+KEYS = {"county": ["n", "s", "e", "w"], "age": ["young", "old", "older"], "sex": ["f", "m"]}
+PAIRS = {"up_to": 2, "of": ["county", "age", "sex"]}
+COUNT = {"count": "rows", "margins": PAIRS, "keys": KEYS, "name": "visits"}
+SUM = {"sum": "cost", "bounds": [0, 100], "resolution": 0.25, "margins": PAIRS, "keys": KEYS}
+COLUMNS = {"person": "text", "county": "text", "age": "text", "sex": "text", "cost": "number"}
+
+
+@pytest.fixture
+def visits() -> pa.Table:
+    chance = np.random.default_rng(3)
+    size = 400
+    drawn = {name: chance.choice(keys, size).tolist() for name, keys in KEYS.items()}
+    drawn["county"][0], drawn["age"][1] = "elsewhere", None
+    people = [f"p{i}" for i in chance.integers(0, 150, size)]
+    return pa.table({"person": people, **drawn, "cost": chance.uniform(-5, 120, size)})
+
+
+def asked(spec: dict[str, Any], statistic: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return spec | {"statistics": [statistic]} | changes
+
+
+def cells(made: Release) -> dict[tuple[str, ...], Fraction]:
+    """The published values by county, age and sex, from the file."""
+    with (made.statement.parent / "table.csv").open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    return {tuple(row[name] for name in KEYS): Fraction(row["value"]) for row in rows}
+
+
+def check_sums(table: dict[tuple[str, ...], Fraction]) -> None:
+    """Every cell that is summed over a column is the sum of the cells below it."""
+    compared = 0
+    for key, value in table.items():
+        for place in [i for i, part in enumerate(key) if part == ALL]:
+            below = [
+                other
+                for other in table
+                if other[place] != ALL
+                and all(
+                    a == b for i, (a, b) in enumerate(zip(key, other, strict=True)) if i != place
+                )
+            ]
+            if below:
+                compared += 1
+                assert sum(table[other] for other in below) == value
+    assert compared
+
+
+@pytest.mark.parametrize("statistic", [COUNT, SUM, COUNT | {"count": "units"}])
+@pytest.mark.parametrize(
+    ("budget", "rule"),
+    [
+        ({"epsilon": 1.0}, "pure"),
+        ({"rho": 0.5}, "zcdp"),
+        ({"epsilon": 1.0, "delta": 1e-6}, "basic"),
+    ],
+)
+def test_a_release_adds_up(
+    spec: dict[str, Any],
+    visits: pa.Table,
+    account: Callable[..., Ledger],
+    tmp_path: Path,
+    statistic: dict[str, Any],
+    budget: dict[str, float],
+    rule: str,
+) -> None:
+    account(filter=rule, cap=None)
+    made = release(asked(spec, statistic, budget=budget), data=visits, folder=tmp_path)
+    assert isinstance(made, Release)
+    table = cells(made)
+    sizes = {name: len(keys) for name, keys in KEYS.items()}
+    pairs = [a * b for a, b in combinations(sizes.values(), 2)]
+    assert len(table) == 1 + sum(sizes.values()) + sum(pairs)
+    check_sums(table)
+    stored = json.loads((made.statement.parent / "release.json").read_text())
+    values = [Fraction(value) for value in stored["table"]["value"]]
+    assert values == list(table.values())
+    for low, value, high, error in zip(
+        *(stored["table"][n] for n in ("interval_low", "value", "interval_high", "std_error")),
+        strict=True,
+    ):
+        assert Fraction(low) < Fraction(value) < Fraction(high)
+        assert Fraction(error) > 0
+    errors = [line["half_width"] for line in made.plan.accuracy()]
+    assert abs(float(table[(ALL,) * 3]) - _truth(statistic, visits)) < 8 * max(errors)
+
+
+def _truth(statistic: dict[str, Any], visits: pa.Table) -> float:
+    """What the total is before noise: two rows of a person at most, in known groups."""
+    seen: dict[str, list[tuple[str, float]]] = {}
+    for row in visits.to_pylist():
+        if all(row[name] in keys for name, keys in KEYS.items()):
+            group = "-".join(row[name] for name in KEYS)
+            seen.setdefault(row["person"], []).append((group, min(100, max(0, row["cost"]))))
+    if "sum" in statistic:
+        return sum(
+            min(2, len(rows)) * np.mean([cost for _, cost in rows]) for rows in seen.values()
+        )
+    if statistic["count"] == "units":
+        return sum(min(2, len({group for group, _ in rows})) for rows in seen.values())
+    return sum(min(2, len(rows)) for rows in seen.values())
+
+
+def test_values_are_near_the_truth_where_noise_is_small(
+    spec: dict[str, Any], visits: pa.Table, account: Callable[..., Ledger], tmp_path: Path
+) -> None:
+    """At ε = 100 for each row there is no noise; the chance of any is below 1e-40."""
+    account(cap=None)
+    protect = {"unit": "person", "column": "person", "rows": 400}
+    changed = asked(spec, COUNT, protect=protect, budget={"epsilon": 40_000.0})
+    made = release(changed, data=visits, folder=tmp_path)
+    assert isinstance(made, Release)
+    for key, value in cells(made).items():
+        rows = [
+            row
+            for row in visits.to_pylist()
+            if all(row[name] in keys for name, keys in KEYS.items())
+            and all(part in (ALL, row[name]) for name, part in zip(KEYS, key, strict=True))
+        ]
+        assert abs(value - len(rows)) < 0.01
+
+
+# ---------------------------------------------------------------------- sensitivity
+
+
+def _tables(bounds: Contribution, shape: tuple[int, ...]) -> Iterator[np.ndarray[Any, Any]]:
+    """Every table that one unit can add to the finest cells."""
+    size = int(np.prod(shape))
+    for counts in product(range(bounds.rows_per_group + 1), repeat=size):
+        if sum(counts) <= bounds.rows and sum(map(bool, counts)) <= bounds.groups:
+            yield np.array(counts).reshape(shape)
+
+
+@settings(derandomize=True, deadline=None, max_examples=examples(40))
+@given(
+    rows=st.integers(1, 4),
+    groups=st.integers(1, 4),
+    deep=st.integers(1, 3),
+    shape=st.sampled_from([(2, 2), (3, 2), (2, 3), (1, 4)]),
+    replace=st.booleans(),
+)
+def test_sensitivities_are_never_passed_and_attained(
+    rows: int, groups: int, deep: int, shape: tuple[int, ...], replace: bool
+) -> None:
+    adjacency = "replace" if replace else "add-remove"
+    bounds = Contribution.of(rows, groups, deep, adjacency=adjacency, grouped=True)
+    keys = {f"c{i}": [str(k) for k in range(size)] for i, size in enumerate(shape)}
+    read = {"count": "rows", "margins": {"up_to": 2, "of": list(keys)}, "keys": keys, "name": "n"}
+    entry = Margins.model_validate(read)
+    units = list(_tables(bounds, shape))
+    for margin in entry.design.measurable:
+        gone = tuple(i for i in range(len(shape)) if f"c{i}" not in margin)
+        seen = np.unique([unit.sum(axis=gone).ravel() for unit in units], axis=0)
+        if replace:
+            seen = (seen[:, None, :] - seen[None, :, :]).reshape(-1, seen.shape[1])
+        together = bounds.gathered(entry.design.gathered(margin))
+        assert np.abs(seen).sum(axis=1).max() <= together.l1()
+        assert (seen**2).sum(axis=1).max() <= together.l2_squared()
+        room = entry.design.cells(margin) >= (2 if replace else 1) * together.total
+        if room:  # enough cells for a unit, or for two, to be in different ones
+            assert np.abs(seen).sum(axis=1).max() == together.l1()
+            assert (seen**2).sum(axis=1).max() == together.l2_squared()
+
+
+def test_each_call_pays_for_what_a_unit_may_add(spec: dict[str, Any]) -> None:
+    protect = {"unit": "person", "column": "person", "rows": 4, "groups": 4, "rows_per_group": 1}
+    plan = plan_of(load(asked(spec, COUNT, protect=protect, budget={"rho": 0.5})), COLUMNS)
+    calls = {call.asked.part.name: call for call in plan.pricing.calls}
+    assert calls["county, age"].asked.part.l1 == 4
+    assert (
+        calls["county, age"].asked.part.l2_squared == 8
+    )  # two sexes: two rows in each of two cells
+    assert calls["age, sex"].asked.part.l2_squared == 16
+    assert sum(call.rho or 0 for call in calls.values()) == pytest.approx(0.5, rel=1e-12)
+    assert sum(Fraction(repr(call.rho)) for call in calls.values()) <= Fraction(1, 2)
+
+
+# ---------------------------------------------------------------------- attacks and planted faults
+
+SMALL = {
+    "count": "rows",
+    "margins": [["county"], ["sex"]],
+    "keys": {"county": ["n", "s"], "sex": ["f", "m"]},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"rho": 0.5}])
+def test_an_audit_passes(spec: dict[str, Any], budget: dict[str, float]) -> None:
+    """A right release fails with probability 1e-9 at most."""
+    found = audit(asked(spec, SMALL, budget=budget), trials=200, failure_probability=1e-9, draws=2)
+    assert found.passed, found
+
+
+@pytest.mark.slow
+def test_noise_used_for_two_margins_is_caught(
+    spec: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same draw for every margin: two margins' difference then has no noise at all."""
+    calls, noise = count(), [0, 0]
+
+    def reused(law: Any, values: list[int], **more: Any) -> list[int]:
+        if len(values) != 2 or next(calls) % 2 == 0:
+            noise[:] = add_noise(law, [0] * len(values))
+        return [a + b for a, b in zip(values, noise, strict=True)]
+
+    monkeypatch.setattr(drawing, "add_noise", reused)
+    found = audit(asked(spec, SMALL), trials=200, failure_probability=1e-3, draws=2)
+    assert not found.passed
+    assert "fresh" in {check.name for check in found.checks if not check.passed}
+
+
+# ---------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"margins": [["county", "county"], ["age", "sex"]]}, "names a column twice"),
+        ({"by": ["county"]}, "take the place of by"),
+        ({"sum": "cost"}, "not both"),
+        ({"count": None}, "not both"),
+        ({"bounds": [0, 1]}, "a count takes neither"),
+        ({"keys": KEYS | {"sex": ["f", ALL]}}, "rename the key"),
+        ({"keys": KEYS | {"region": ["r"]}}, "not in by, nor in margins"),
+        ({"keys": {"discover": {"delta": 1e-6}}}, "each column needs public keys"),
+        ({"within": {"error": 5.0}}, "within"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(
+    spec: dict[str, Any], changes: dict[str, Any], words: str
+) -> None:
+    said = {k: v for k, v in (COUNT | changes).items() if v is not None}
+    with pytest.raises(DiscreetError, match=words) as caught:
+        plan_of(load(asked(spec, said)), COLUMNS)
+    assert caught.value.exit_code == 2
+
+
+def test_keys_have_to_be_public(spec: dict[str, Any]) -> None:
+    with pytest.raises(PolicyError, match="'sex'"):
+        load(asked(spec, COUNT | {"keys": {k: v for k, v in KEYS.items() if k != "sex"}}))
+
+
+def test_a_dry_run_tells_the_error_of_every_margin(
+    spec: dict[str, Any], visits: pa.Table, tmp_path: Path
+) -> None:
+    found = preview(asked(spec, COUNT), data=visits, folder=tmp_path).to_dict()
+    lines = {line["statistic"]: line for line in found["accuracy"]}
+    assert list(lines) == [
+        "visits: (all)",
+        "visits: county",
+        "visits: age",
+        "visits: sex",
+        "visits: county, age",
+        "visits: county, sex",
+        "visits: age, sex",
+    ]
+    assert lines["visits: county, age"]["cells"] == 12
+    assert all(line["half_width"] > 1.9 * line["sd"] > 0 for line in lines.values())
+
+
+def test_keys_from_a_file(spec: dict[str, Any], visits: pa.Table, tmp_path: Path) -> None:
+    (tmp_path / "counties.csv").write_text("county\n" + "\n".join(KEYS["county"]) + "\n")
+    inline = preview(asked(spec, COUNT), data=visits, folder=tmp_path)
+    by_file = COUNT | {"keys": KEYS | {"county": "counties.csv"}}
+    from_file = preview(asked(spec, by_file), data=visits, folder=tmp_path)
+    assert inline.plan.accuracy() == from_file.plan.accuracy()
