@@ -126,6 +126,6 @@ def test_the_pumpkin_auction_example(tmp_path: Path) -> None:
     )
     made = release(asked, folder=tmp_path)
     assert made.spent["epsilon"] == pytest.approx(1.0986, abs=1e-4)
-    ((_, value, _, _),) = made.table.rows()  # type: ignore[union-attr]
+    ((_, value, *_),) = made.table.rows()  # type: ignore[union-attr]
     assert value is not None
     assert 0 <= float(value) <= 100

@@ -238,7 +238,7 @@ def test_groups_and_a_median_beside_quantiles() -> None:
     plan = plan_of(spec, {"x": "number", "g": "text"})
     data = pa.table({"x": [1.0, 2.0, 3.0] * 50 + [7.5] * 99, "g": ["a"] * 150 + ["b"] * 99})
     columns = draw(plan, DuckDB.of(data)).columns
-    assert list(columns) == ["statistic", "g", "at", "value", "interval_low", "interval_high"]
+    assert list(columns)[:4] == ["statistic", "g", "at", "value"]
     assert columns["at"] == ["0.1", "0.25", "0.5", "0.9"] * 2 + [None, None]
     assert columns["value"] == ["1", "1", "2", "3", "8", "8", "8", "8", "2", "7.5"]
 

@@ -484,7 +484,7 @@ class Grouped(Statistic):
     @model_validator(mode="after")
     def _known(self) -> Grouped:
         if isinstance(self.keys, Discover):
-            if not self.by:
+            if not self.grouped_by:
                 raise SpecError("releases.spec.discover_without_by")
             return self
         extra = [column for column in self.keys if column not in self.grouped_by]
