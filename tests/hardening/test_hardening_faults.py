@@ -26,6 +26,7 @@ from discreet.errors import DiscreetError, PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import release
+from discreet.releases.engines import opened
 
 pytestmark = pytest.mark.xdist_group("forks")
 
@@ -316,6 +317,32 @@ def test_a_clock_set_back_refuses_charges_and_is_told(tmp_path: Path) -> None:
 
 
 # -- signals
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_a_signal_right_after_the_folder_was_made_leaves_nothing(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The least moment in which a folder is there that nobody has been told of."""
+    pytest.importorskip(f"discreet.releases.engines.{engine}")
+    clinic(tmp_path)
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    made: list[Path] = []
+    mkdir = Path.mkdir
+
+    def interrupted(path: Path, *given: Any, **named: Any) -> None:
+        mkdir(path, *given, **named)
+        if path.parent == tmp_path / "tmp":
+            made.append(path)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "mkdir", interrupted)
+    source = "visits.parquet" if engine == "duckdb" else "spark://visits.parquet"
+    with pytest.raises(KeyboardInterrupt):
+        opened(source, tmp_path.joinpath)
+    assert len(made) == 1
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 def _main(*arguments: str) -> None:

@@ -12,6 +12,7 @@ or adds, removes or swaps files. It is tried
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import shutil
@@ -19,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +28,7 @@ from typing import Any
 
 from forging import edited, rechained, rewritten
 
+from discreet import __version__
 from discreet.reports import verifier
 
 # What the folder alone does not show, once the manifest was written anew to fit. All of it is text
@@ -252,26 +255,49 @@ def tried(folder: Path, ledger: str, chosen: list[Edit]) -> Tried:
     return found
 
 
-def main() -> int:
+def recorded(rows: dict[str, Tried]) -> str:
+    """Return the counts as the page on quality shows them."""
+    lines = [f"Run on {date.today().isoformat()}, version {__version__}:", ""]
+    lines += ["| promise of the report | edits | found | of these only with the ledger |"]
+    lines += ["|---|---:|---:|---:|"]
+    counts = {
+        name: (one.edits, one.edits - len(one.missed), one.texts) for name, one in rows.items()
+    }
+    counts["together"] = tuple(map(sum, zip(*counts.values(), strict=True)))  # type: ignore[assignment]
+    lines += [f"| {name} | {e:,} | {f:,} | {t:,} |" for name, (e, f, t) in counts.items()]
+    return "\n".join(lines)
+
+
+def main(arguments: list[str] | None = None) -> int:
     """Try every edit of every story."""
     from kept import STORIES
 
     from discreet.reports.folder import report
 
-    total, missed = 0, 0
-    for name, story in STORIES.items():
+    parser = argparse.ArgumentParser(description="Edit reports in every way; see what is found.")
+    parser.add_argument("--every", type=int, default=1, help="only every n-th edit")
+    parser.add_argument("--stories", nargs="*", choices=STORIES, default=list(STORIES))
+    parser.add_argument("--record", action="store_true", help="write the counts to docs/quality.md")
+    asked = parser.parse_args(arguments)
+    rows = {}
+    for name in asked.stories:
         with tempfile.TemporaryDirectory() as place:
-            made = story(Path(place))
+            made = STORIES[name](Path(place))
             folder = report(made.release_id, ledger=made.ledger).folder
             # One belief of `both` takes seconds to recompute: there only every thirtieth edit.
-            chosen = edits(folder)[:: 30 if name == "both" else 1]
-            found = tried(folder, made.ledger, chosen)
-        total, missed = total + found.edits, missed + len(found.missed)
+            chosen = edits(folder)[:: asked.every * (30 if name == "both" else 1)]
+            rows[name] = found = tried(folder, made.ledger, chosen)
         sys.stdout.write(f"{name}: {found.edits} edits, {len(found.missed)} not found\n")
         sys.stdout.writelines(f"  {one}\n" for one in found.missed)
-    sys.stdout.write(f"{total:,} edits of report folders tried, {total - missed:,} found\n")
-    return 1 if missed else 0
+        sys.stdout.flush()
+    sys.stdout.write(recorded(rows) + "\n")
+    if asked.record:
+        from benchmarks.tables import QUALITY, write_section
+
+        write_section(QUALITY, "edits", recorded(rows))
+    return 1 if any(one.missed for one in rows.values()) else 0
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
     sys.exit(main())

@@ -8,6 +8,7 @@ nothing else. A view in a DuckDB file that reads another file is refused.
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import tempfile
 import weakref
@@ -142,8 +143,10 @@ class DuckDB(SQLEngine):
     @classmethod
     def _opened(cls, given: Relation | pa.Table, options: Source | None = None) -> DuckDB:
         # What does not fit in memory is spilled to a private folder, removed when it is closed.
-        spill = Path(tempfile.mkdtemp(prefix="discreet-"))
+        # Its name is known before it is there: a signal at any moment leaves nothing.
+        spill = Path(tempfile.gettempdir(), f"discreet-{secrets.token_hex(8)}")
         try:
+            spill.mkdir(mode=0o700)
             connection = duckdb.connect(
                 config={
                     "temp_directory": str(spill),

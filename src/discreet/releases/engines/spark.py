@@ -259,9 +259,8 @@ def _session() -> tuple[SparkSession, Callable[[], None]]:
         return _settled(running), lambda: None
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         raise InputError("engines.spark.no_java")
-    folder = Path(tempfile.mkdtemp(prefix="discreet-"))
+    folder = Path(tempfile.gettempdir(), f"discreet-{secrets.token_hex(8)}")
     silent = folder / "log4j2.properties"
-    silent.write_text(_SILENT)
     builder = SparkSession.builder.appName("discreet").config("spark.local.dir", str(folder))
     master = os.environ.get("SPARK_MASTER")
     if master:
@@ -276,6 +275,8 @@ def _session() -> tuple[SparkSession, Callable[[], None]]:
         shutil.rmtree(folder, ignore_errors=True)
 
     try:
+        folder.mkdir(mode=0o700)
+        silent.write_text(_SILENT)
         with (
             _in_our_words(say("engines.spark.start")),
             _environment("SPARK_SUBMIT_OPTS", f"-Dlog4j2.configurationFile={silent.as_uri()}"),
