@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import Prior, choose
-from discreet.budgets import lee_clifton, naive
+from discreet.budgets import naive
+from discreet.budgets.alternatives import lee_clifton_rule as lee_clifton
 from discreet.budgets.choice import Binding, Certificate
 from discreet.errors import InputError
 from discreet.laws.mechanism import distance_across
@@ -162,18 +163,18 @@ class TestAlternatives:
     @pytest.mark.parametrize("population", [True, 1, 0, 2.5, -3])
     def test_a_population_is_a_whole_number(self, population: int) -> None:
         with pytest.raises(InputError, match="population"):
-            lee_clifton(population, 0.7)
+            lee_clifton(population, 0.7, sensitivity=1, contrast=1)
 
     @pytest.mark.parametrize("posterior", [0.25, 0.2, 1.0, 1.5, math.nan])
     def test_a_posterior_lies_above_the_prior(self, posterior: float) -> None:
         with pytest.raises(InputError, match="posterior"):
-            lee_clifton(4, posterior)
+            lee_clifton(4, posterior, sensitivity=1, contrast=1)
 
     @pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
     @pytest.mark.parametrize("name", ["sensitivity", "contrast"])
     def test_scales_are_positive(self, name: str, value: float) -> None:
         with pytest.raises(InputError, match=name):
-            lee_clifton(4, 0.5, **{name: value})
+            lee_clifton(4, 0.5, **{"sensitivity": 1, "contrast": 1, name: value})
 
     def test_naive_of_a_tolerance_is_of_its_least_ratio(self) -> None:
         assert choose(Ratio(4)).naive == naive(4)

@@ -18,7 +18,7 @@ import pytest
 
 from discreet import choose
 from discreet.beliefs.one_prior import range_for_ratio
-from discreet.budgets import lee_clifton
+from discreet.budgets.alternatives import lee_clifton_rule
 from discreet.budgets.search import Search
 from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
@@ -39,9 +39,9 @@ def assert_reads(sentence: str, *, capital: bool) -> None:
 
 
 REFUSALS: dict[str, Callable[[], Any]] = {
-    "population": lambda: lee_clifton(1, 0.5),
-    "posterior": lambda: lee_clifton(4, 0.2),
-    "contrast": lambda: lee_clifton(4, 0.5, contrast=-1),
+    "population": lambda: lee_clifton_rule(1, 0.5, sensitivity=1, contrast=1),
+    "posterior": lambda: lee_clifton_rule(4, 0.2, sensitivity=1, contrast=1),
+    "contrast": lambda: lee_clifton_rule(4, 0.5, sensitivity=1, contrast=-1),
     "delta": lambda: choose(Ratio(3), delta=2),
     "no room": lambda: choose(Posterior(math.nextafter(0.25, 1), Box(0.25, 0.25, 1, 1))),
     "counterfactual": lambda: choose(Counterfactual(1.0)),

@@ -123,9 +123,13 @@ def test_readable(capsys):
 
 
 def test_lee_clifton_beside_it(capsys):
-    out = choose(capsys, "--posterior", "0.4", "--unless-ratio", "2", "--population", "4")
-    assert out["alternatives"]["lee_clifton"] > 0
+    flags = ["--posterior", "0.4", "--unless-ratio", "2", "--population", "1,2,3,10"]
+    out = choose(capsys, *flags, "--statistic", "median")
+    assert out["alternatives"]["lee_clifton"] == out["lee_clifton"]["epsilon"] > 0
     assert out["alternatives"]["naive"] > 0
+    code, _, err = run(capsys, *flags[:-1], "4")
+    assert code == 2
+    assert "depends on its values" in err
 
 
 @pytest.mark.parametrize(

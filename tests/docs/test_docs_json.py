@@ -87,6 +87,7 @@ def test_every_key_is_on_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch)
     priced = run("cost", "--ratio", "3", "--target", "20", "--away", "2", "--gap", "3")
     assert inner("cost", "promises") == {*priced["promises"][0], "unbounded", "null"}
     run("choose", "--ratio", "3", "--about", "membership", "--converse")
+    run("choose", "--posterior", "0.4", "--p", "0.25", "--population", "1,2,3,10")
     run("explain", "--epsilon", "1", "--prior", "0.5")
     run("explain", "--epsilon", "1", "--p", "0.5", "--q", "0.1")
     run("explain", "--epsilon", "1", "--mechanism", "exponential", "--score", "1", "--score", "2")

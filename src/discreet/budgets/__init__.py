@@ -1,6 +1,6 @@
 """From a tolerance to the largest budget that keeps it."""
 
-from discreet.budgets.alternatives import lee_clifton, naive
+from discreet.budgets.alternatives import LeeClifton, lee_clifton, naive
 from discreet.budgets.choice import Binding, Certificate, Choice, choose
 from discreet.budgets.converses import Converse, proved_by
 from discreet.budgets.costs import Cost, Costs, cost
@@ -12,6 +12,7 @@ __all__ = [
     "Converse",
     "Cost",
     "Costs",
+    "LeeClifton",
     "choose",
     "cost",
     "lee_clifton",

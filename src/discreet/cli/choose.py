@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,7 +26,8 @@ def choose(
     file: FlagsFile = None,
     delta: Annotated[float | None, typer.Option(metavar="D")] = None,
     sensitivity: int = 1,
-    population: Annotated[int | None, typer.Option(metavar="N")] = None,
+    population: Annotated[str | None, typer.Option(metavar="FILE")] = None,
+    statistic: str = "mean",
     converse: bool = False,
     as_json: Json = False,
 ) -> None:
@@ -46,13 +48,30 @@ def choose(
         limit = promise.all_keys.get("posterior")
         if limit is None:
             raise InputError("cli.population_without_posterior")
-        payload["alternatives"]["lee_clifton"] = lee_clifton(population, limit)
+        compared = lee_clifton(_population(population), limit, statistic)
+        payload["alternatives"]["lee_clifton"] = compared.epsilon
+        payload["lee_clifton"] = compared.to_dict()
     lines = _lines(choice, payload["alternatives"])
+    if population is not None:
+        lines += ["", say("cli.choose.lee_clifton", **payload["lee_clifton"])]
     if converse:
         proved = proved_by(promise.promise())
         payload["converse"] = proved.to_dict()
         lines += ["", proved.text]
     emit(payload, lines, as_json)
+
+
+def _population(given: str) -> list[float]:
+    """Return the numbers of a public population: of a file, one in a line, or given in a row."""
+    from discreet.promises.keys import read_text
+
+    if given.strip().isdigit():
+        raise InputError("cli.population_size")
+    numbers = given.split(",") if "," in given else read_text(Path(given)).split()
+    try:
+        return [float(number) for number in numbers]
+    except ValueError:
+        raise InputError("cli.population_numbers") from None
 
 
 def _list_presets(as_json: bool) -> None:
