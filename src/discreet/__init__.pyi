@@ -16,7 +16,17 @@ from discreet.guarantees import (
 from discreet.ledger import Ledger
 from discreet.noise.context import to_opendp
 from discreet.promises import Promise
-from discreet.releases import Checked, Preview, Release, Repeat, check, preview, release
+from discreet.releases import (
+    Checked,
+    Preview,
+    Rehearsal,
+    Release,
+    Repeat,
+    check,
+    preview,
+    rehearse,
+    release,
+)
 from discreet.reports import (
     Deployments,
     Report,
@@ -56,6 +66,7 @@ __all__ = [
     "ProbabilisticDP",
     "Promise",
     "PureDP",
+    "Rehearsal",
     "Release",
     "Repeat",
     "Report",
@@ -78,6 +89,7 @@ __all__ = [
     "plan",
     "preview",
     "randomize",
+    "rehearse",
     "release",
     "report",
     "synthesize",

@@ -32,6 +32,7 @@ VERBS = {
     "plan": ("discreet.plan({'ratio': 3}, releases=12)", "Plan"),
     "preview": ("discreet.preview('s.yaml')", "Preview"),
     "randomize": ("discreet.randomize(discreet.Survey.of('?', ['a', 'b'], epsilon=1), 'a')", "str"),
+    "rehearse": ("discreet.rehearse('s.yaml', 'twin.csv')", "Rehearsal"),
     "release": ("discreet.release('s.yaml')", "Release | Preview | Repeat"),
     "report": ("discreet.report('id')", "Report"),
     "release_report": ("discreet.Release.report", "def (self: Release, *, note:"),

@@ -50,6 +50,7 @@ try:
         noisy_counts,
         noisy_counts_data,
         noisy_counts_spec,
+        rehearsal_chart,
         relative_error_spec,
         released_chart,
     )
@@ -105,6 +106,7 @@ __all__ = [
     "profile_line_data",
     "profile_line_spec",
     "promised_against_seen",
+    "rehearsal_chart",
     "relative_error_spec",
     "released_chart",
     "risk_map",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
@@ -20,6 +20,7 @@ from discreet.charts.style import (
     Row,
     bare,
     drawn,
+    lines,
     named,
     rows_of,
     share,
@@ -28,11 +29,15 @@ from discreet.charts.style import (
 from discreet.laws.geometric import Geometric
 from discreet.words import say
 
+if TYPE_CHECKING:
+    from discreet.releases import Rehearsal
+
 __all__ = [
     "account_chart",
     "noisy_counts",
     "noisy_counts_data",
     "noisy_counts_spec",
+    "rehearsal_chart",
     "relative_error_spec",
     "released_chart",
 ]
@@ -184,3 +189,23 @@ def account_chart(rows: Sequence[Mapping[str, Any]], *, sign: str, cap: float | 
         ]
     chart = alt.layer(*layers).properties(width=max(220, 60 * len(rows)), height=220)
     return styled(chart, say("charts.account.title"))
+
+
+def rehearsal_chart(rehearsal: Rehearsal) -> Any:
+    """Draw bias, noise and error by the limit of rows, one panel for each statistic."""
+    parts = ("bias", "noise", "error")
+    rows: list[Row] = [
+        {"limit": one["limit"], "name": say(f"charts.rehearsal.{part}"), "size": one[part]}
+        | {"statistic": one["statistic"]}
+        for one in rehearsal.rows
+        for part in parts
+    ]
+    x = alt.X("limit:O", title=say("charts.rehearsal.limit"), axis=alt.Axis(labelAngle=0))
+    y = alt.Y("size:Q", title=say("charts.rehearsal.size"))
+    panels = [
+        lines([row for row in rows if row["statistic"] == name], x, y, "").properties(
+            title=name, width=260, height=200
+        )
+        for name in dict.fromkeys(row["statistic"] for row in rows)
+    ]
+    return styled(alt.hconcat(*panels), say("charts.rehearsal.title"))

@@ -31,7 +31,7 @@ def init(
     if from_ is not None:
         from discreet.releases.checking import columns_in
 
-        columns = [{"name": n, "kind": kind} for n, kind in columns_in(from_).items()]
+        columns = [{"name": n, "kind": kind} for n, kind in columns_in(str(from_)).items()]
         text = _template_for(from_, file, columns)
     try:
         with file.open("x", encoding="utf-8") as out:

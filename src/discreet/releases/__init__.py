@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from discreet.releases.checking import Checked, check
     from discreet.releases.contributions import Contribution
     from discreet.releases.pipeline import Preview, Release, preview, release
+    from discreet.releases.rehearsal import Rehearsal, rehearse
     from discreet.releases.spec import Spec, json_schema, load
 
 _HOME = {
     "Contribution": "contributions",
     "Checked": "checking",
     "Preview": "pipeline",
+    "Rehearsal": "rehearsal",
+    "rehearse": "rehearsal",
     "check": "checking",
     "Release": "pipeline",
     "Repeat": "charge",
@@ -42,6 +45,7 @@ __all__ = [
     "Checked",
     "Contribution",
     "Preview",
+    "Rehearsal",
     "Release",
     "Repeat",
     "Spec",
@@ -49,6 +53,7 @@ __all__ = [
     "json_schema",
     "load",
     "preview",
+    "rehearse",
     "release",
 ]
 

@@ -12,17 +12,26 @@ from discreet.releases.engines import opened
 from discreet.releases.engines.base import Column
 from discreet.releases.pipeline import charge_dict
 from discreet.releases.planning import Plan, plan_of
+from discreet.releases.source import Declared, Source, options_of
 from discreet.releases.spec import Spec, load
 
-__all__ = ["Checked", "check", "columns_in"]
+__all__ = ["Checked", "check", "columns_in", "elsewhere"]
+
+_KINDS: dict[Declared, Column] = {
+    "text": "text",
+    "number": "number",
+    "integer": "integer",
+    "date": "moment",
+    "boolean": "truth",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Checked(Tabular):
     """A spec that keeps every rule which can be checked without data, with its cost.
 
-    `basis` says where the columns come from: `declared`, a `header`, or `assumed` (that every
-    column which the spec names is there, of a kind that fits).
+    `basis` says where the columns come from: `declared` (given, or by the types of the source), a
+    `header`, or `assumed` (that every column which the spec names is there, of a kind that fits).
     """
 
     plan: Plan
@@ -73,15 +82,22 @@ def check(
     if columns is not None:
         basis, found = "declared", dict(columns)
     elif header is not None:
-        basis, found = "header", columns_in(header)
+        basis, found = "header", columns_in(elsewhere(asked, header))
     else:
-        found = _named(asked)
+        types = options_of(asked.source).types
+        basis = "declared" if types else basis
+        found = _named(asked) | {name: _KINDS[kind] for name, kind in types.items()}
     return Checked(plan_of(asked, found), basis, found)
 
 
-def columns_in(source: str | Path) -> dict[str, Column]:
+def elsewhere(spec: Spec, path: str | Path) -> Source:
+    """Return another file, read as the spec says that its source is written."""
+    return options_of(spec.source).model_copy(update={"path": str(path)})
+
+
+def columns_in(source: str | Source) -> dict[str, Column]:
     """Return the columns of a source and their kinds, from its header or schema alone."""
-    engine = opened(str(source), lambda name: Path(name).resolve())
+    engine = opened(source, lambda name: Path(name).resolve())
     try:
         return dict(engine.columns)
     finally:

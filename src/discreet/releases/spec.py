@@ -316,9 +316,8 @@ def load(
     mapping, place = written(source, folder, "account and source")
     spec = _validated(_changed(mapping, changes or {})).placed(place, keys_from)
     # Where data and account are kept is not told, as everywhere.
-    spec._changes.update(
-        {k: None if k in ("source", "ledger") else v for k, v in (changes or {}).items()}
-    )
+    for key, value in (changes or {}).items():
+        spec._changes[key] = None if key.split(".")[0] in ("source", "ledger") else value
     return spec
 
 
@@ -326,6 +325,9 @@ def _changed(mapping: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, A
     """Return a spec as it was written, with some of its keys set."""
     found = deepcopy(mapping) if changes else mapping
     for key, value in changes.items():
+        if key == "source" and isinstance(found.get(key), dict) and isinstance(value, str):
+            found[key]["path"] = value  # another file that is written in the same way
+            continue
         *steps, last = key.split(".")
         inside: Any = found
         for step in steps:

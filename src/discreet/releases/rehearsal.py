@@ -1,0 +1,207 @@
+"""A release on a twin of the data: what limits and bounds cost, beside what the noise costs.
+
+A limit of few rows a unit needs little noise and leaves rows out; a limit of many does the
+opposite. Neither can be seen in the protected data without paying. On a twin, a file that is public
+or invented and looks alike, both can: for each limit,
+
+    bias    the root mean square of (without noise) − (without noise, limits and bounds),
+    noise   that of (with noise) − (without noise), over some draws,
+    error   that of (with noise) − (without noise, limits and bounds),
+
+over all values of a statistic. The recommended limit has the least geometric mean of the errors of
+all statistics, so that no unit of measurement counts more than another.
+
+The values without noise are those of the same release at a budget so large that no noise is left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from discreet.errors import InputError, PolicyError, SpecError
+from discreet.frames import Tabular, columns_from
+from discreet.releases.checking import elsewhere
+from discreet.releases.drawing import draw
+from discreet.releases.engines import opened
+from discreet.releases.engines.base import Engine, Query
+from discreet.releases.planning import plan_of
+from discreet.releases.source import path_in
+from discreet.releases.spec import Spec, load
+from discreet.releases.tables import RESERVED
+
+__all__ = ["LIMITS", "Rehearsal", "rehearse"]
+
+LIMITS = (1, 2, 5, 10, 20, 50)
+"""The limits that are tried where none are named."""
+
+_MOST = 1_000_000
+_NO_NOISE = {
+    "budget": {"epsilon": 1e30},
+    "tolerance": None,
+    "promise": None,
+    "series": None,
+    "mechanism": "geometric",
+}
+_WIDE = 2.0**40
+
+Values: TypeAlias = dict[str, dict[tuple[Any, ...], float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal(Tabular):
+    """What each limit would cost on a twin: bias, noise and error of every statistic."""
+
+    rows: tuple[Mapping[str, Any], ...]
+    recommended: int
+    limit: int
+    repeats: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rehearsal as JSON-ready values."""
+        return {
+            "limit": self.limit,
+            "recommended": self.recommended,
+            "repeats": self.repeats,
+            "rows": [dict(row) for row in self.rows],
+        }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row for each limit and statistic."""
+        return columns_from(self.rows)
+
+    def __repr__(self) -> str:
+        return f"Rehearsal(recommended={self.recommended}, {len(self.rows)} rows)"
+
+
+def rehearse(
+    spec: str | Path | Mapping[str, Any] | Spec,
+    twin: Any,
+    *,
+    limits: Sequence[int] | None = None,
+    repeats: int = 10,
+    folder: str | Path | None = None,
+    keys_from: str | Path | None = None,
+) -> Rehearsal:
+    """Make the release on a twin with different limits of rows, and compare bias with noise.
+
+    `twin` is a file, or data as for `release(data=…)`: public or invented, never the protected
+    ones. Nothing is charged or stored, and no ledger is needed.
+    """
+    asked = load(spec, folder=folder, keys_from=keys_from)
+    if asked.protect.rows is None:
+        raise InputError("releases.rehearse.record")
+    if repeats < 1 or (limits is not None and not all(1 <= n <= _MOST for n in limits)):
+        raise InputError("releases.rehearse.numbers", most=_MOST)
+    tried = sorted({*(limits or LIMITS), asked.protect.rows})
+    engine: Any = _Remembering(_opened(asked, twin))
+    try:
+        truth = _values(_truth(asked, engine), engine)
+        rows = [row for limit in tried for row in _tried(asked, engine, truth, limit, repeats)]
+    finally:
+        engine.close()
+    return Rehearsal(tuple(rows), _recommended(rows, tried), asked.protect.rows, repeats)
+
+
+def _opened(spec: Spec, twin: Any) -> Engine:
+    """Open the twin; refuse the source of the spec, which is protected."""
+    if not isinstance(twin, str | Path):
+        return opened(spec.source, spec.path, twin, spec.to_dict())
+    source, name = path_in(spec.source), str(twin)
+    url = "://" in name
+    same = source is not None and (
+        name == source if url else spec.path(source) == Path(name).resolve()
+    )
+    if same:
+        raise PolicyError("releases.rehearse.protected")
+    return opened(elsewhere(spec, name), lambda path: Path(path).resolve())
+
+
+class _Remembering:
+    """An engine that is asked the same question once: a limit is measured for all of its draws."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.columns = engine.columns
+        self._measured: dict[Query, dict[str, list[int] | list[list[int]]]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
+
+    def measure(self, query: Query) -> dict[str, list[int] | list[list[int]]]:
+        """Return what was measured before, or measure it."""
+        if query not in self._measured:
+            self._measured[query] = self.engine.measure(query)
+        return self._measured[query]
+
+
+def _with(spec: Spec, changes: Mapping[str, Any]) -> Spec:
+    return load(spec, changes={"cut": None, **changes})
+
+
+def _truth(spec: Spec, engine: Engine) -> Spec:
+    """Return the spec without noise and limits, its bounds as wide as each statistic can take."""
+    none = {f"protect.{key}": _MOST for key in ("rows", "groups", "rows_per_group")}
+    found = _with(spec, _NO_NOISE | none)
+    for place, entry in enumerate(spec.to_dict()["statistics"], start=1):
+        if "bounds" not in entry:
+            continue
+        wide = _WIDE * float(entry.get("resolution", 1.0))
+        wider = load(found, changes={f"statistics.{place}.bounds": [-wide, wide]})
+        try:
+            plan_of(wider, engine.columns)
+        except SpecError:
+            continue
+        found = wider
+    return found
+
+
+def _values(spec: Spec, engine: Engine) -> Values:
+    """Return the values of one draw, by statistic and what names them."""
+    columns = draw(plan_of(spec, engine.columns), engine).columns
+    names = [name for name in columns if name not in RESERVED]
+    found: Values = {}
+    for place, value in enumerate(columns["value"]):
+        try:
+            number = float(value or "")
+        except ValueError:  # the name of a best candidate, or nothing
+            continue
+        key = tuple(columns[name][place] for name in names)
+        found.setdefault(str(columns["statistic"][place]), {})[key] = number
+    return found
+
+
+def _tried(
+    spec: Spec, engine: Engine, truth: Values, limit: int, repeats: int
+) -> list[dict[str, Any]]:
+    limited = {"protect.rows": limit}
+    exact = _values(_with(spec, _NO_NOISE | limited), engine)
+    noisy = [_values(_with(spec, limited), engine) for _ in range(repeats)]
+    return [
+        {
+            "limit": limit,
+            "statistic": name,
+            "bias": _off([exact[name]], true),
+            "noise": _off([one.get(name, {}) for one in noisy], exact[name]),
+            "error": _off([one.get(name, {}) for one in noisy], true),
+        }
+        for name, true in truth.items()
+        if name in exact
+    ]
+
+
+def _off(found: Sequence[Mapping[Any, float]], true: Mapping[Any, float]) -> float:
+    """Return the root mean square of the differences, over the values that both have."""
+    squares = [(one[key] - true[key]) ** 2 for one in found for key in one if key in true]
+    return math.sqrt(math.fsum(squares) / len(squares)) if squares else 0.0
+
+
+def _recommended(rows: Sequence[Mapping[str, Any]], tried: Sequence[int]) -> int:
+    def cost(limit: int) -> float:
+        errors = [row["error"] for row in rows if row["limit"] == limit]
+        return math.fsum(math.log(max(error, 1e-300)) for error in errors)
+
+    return min(tried, key=cost)
