@@ -10,6 +10,7 @@ import typer
 from discreet.cli.flags import FlagsFile, Json, described, read_subject
 from discreet.cli.output import emit, table
 from discreet.errors import InputError
+from discreet.rounding import number
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def explain(
     odds: float | None = None,
     neighbours: int | None = None,
     chain: bool = False,
+    sampled: float | None = None,
     unit: str = "one person",
     people: int = 1_000_000,
     audience: str = "public",
@@ -72,22 +74,30 @@ def explain(
         times=times,
     )
     given = {"related": related, "odds": odds, "neighbours": neighbours, "chain": chain or None}
-    belief = explain(  # type: ignore[call-overload]  # checked by explain
-        _of_dependent_units(subject, given, adjacency),
-        None if prior is None else Prior(prior, value_prior),
-        confidence=confidence,
-        sided=sided,
-        strength=strength,
-        delta=at_delta,
-        method=method,
-        counts_sensitive_only=counts_sensitive_only,
-        unit=unit,
-        people=people,
-    )
+    how = {
+        "confidence": confidence,
+        "sided": sided,
+        "strength": strength,
+        "delta": at_delta,
+        "method": method,
+        "counts_sensitive_only": counts_sensitive_only,
+        "unit": unit,
+        "people": people,
+    }
+    at = None if prior is None else Prior(prior, value_prior)
+    apart = _of_dependent_units(subject, given, adjacency)
+    belief = explain(_of_a_sample(apart, sampled), at, **how)  # type: ignore[call-overload]
     text = sentence(belief, audience)  # type: ignore[arg-type]
     if related > 1 or odds is not None:
         text += " " + say("cli.explain.dependent")
-    payload = belief.to_dict() | {"text": text, "audience": audience}
+    payload = belief.to_dict()
+    if sampled is not None:
+        drawn = explain(apart, at, **how).to_dict()  # type: ignore[call-overload]
+        kept = {name: drawn[name] for name in ("posterior", "ratio", "difference")}
+        payload["sampled"] = {"rate": sampled} | kept
+        most = number(drawn["ratio"]["upper"], "up")
+        text += " " + say("cli.explain.sampled", rate=100 * sampled, ratio=most)
+    payload |= {"text": text, "audience": audience}
     parts = decomposition_of(belief)
     if parts is not None:
         payload["decomposition"] = parts
@@ -122,6 +132,15 @@ def _joining_table(joining: Joining) -> list[str]:
     pairs = zip(joining.without, joining.joined, strict=True)
     header = [say("cli.explain.if_out"), say("cli.explain.if_in")]
     return table([[belief_text(a0), bound_text(a1)] for a0, a1 in pairs], header)
+
+
+def _of_a_sample(subject: Any, rate: float | None) -> Any:
+    """Return what is known of a unit that may or may not have been drawn."""
+    if rate is None:
+        return subject
+    from discreet.composition.sampling import amplified
+
+    return amplified(subject, rate)
 
 
 def _of_dependent_units(subject: Any, keys: dict[str, Any], adjacency: str | None) -> Any:
