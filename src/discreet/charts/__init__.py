@@ -47,12 +47,14 @@ try:
     )
     from discreet.charts.releases import (
         account_chart,
+        belief_spent_spec,
         noisy_counts,
         noisy_counts_data,
         noisy_counts_spec,
         rehearsal_chart,
         relative_error_spec,
         released_chart,
+        released_spec,
     )
     from discreet.charts.style import (
         COLOURS,
@@ -86,6 +88,7 @@ __all__ = [
     "before_after_spec",
     "belief_over_time",
     "belief_over_time_spec",
+    "belief_spent_spec",
     "cost_chart",
     "cost_data",
     "frontier",
@@ -109,6 +112,7 @@ __all__ = [
     "rehearsal_chart",
     "relative_error_spec",
     "released_chart",
+    "released_spec",
     "risk_map",
     "save",
     "series_chart",

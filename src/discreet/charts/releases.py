@@ -34,12 +34,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "account_chart",
+    "belief_spent_spec",
     "noisy_counts",
     "noisy_counts_data",
     "noisy_counts_spec",
     "rehearsal_chart",
     "relative_error_spec",
     "released_chart",
+    "released_spec",
 ]
 
 _SHOWN = 40
@@ -148,19 +150,46 @@ def _error_shape(names: tuple[str, ...], low: float, high: float) -> dict[str, A
     return bare((tenth + lines).properties(width="container", height=180), large=True)
 
 
+def _with_intervals(base: Any) -> Any:
+    y = alt.Y("cell:N", title=None, sort=None, axis=alt.Axis(labelLimit=260))
+    span = base.mark_rule(color=COLOURS[0], strokeWidth=2)
+    point = base.mark_point(filled=True, size=45, color=COLOURS[0], opacity=1)
+    x = alt.X("value:Q", title=say("charts.released.axis"))
+    return span.encode(y=y, x=alt.X("low:Q"), x2="high:Q") + point.encode(x=x, y=y)
+
+
 def released_chart(rows: Sequence[Mapping[str, Any]], *, title: str, interval: float) -> Any:
     """Draw released values with their intervals, in the order of the table.
 
     Each row has `cell` (its name), `value`, `low` and `high`.
     """
-    base = rows_of(rows)
-    y = alt.Y("cell:N", title=None, sort=None, axis=alt.Axis(labelLimit=260))
-    span = base.mark_rule(color=COLOURS[0], strokeWidth=2)
-    point = base.mark_point(filled=True, size=45, color=COLOURS[0], opacity=1)
-    x = alt.X("value:Q", title=say("charts.released.axis"))
-    layered = span.encode(y=y, x=alt.X("low:Q"), x2="high:Q") + point.encode(x=x, y=y)
-    chart = layered.properties(width=360, height=alt.Step(17))
+    chart = _with_intervals(rows_of(rows)).properties(width=360, height=alt.Step(17))
     return styled(chart, title, say("charts.released.interval", interval=interval))
+
+
+def released_spec(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return released values with their intervals as Vega-Lite; rows as in `released_chart`."""
+    chart = _with_intervals(named("released")).properties(width="container", height=alt.Step(22))
+    return drawn(bare(chart, large=True), {"released": [dict(row) for row in rows]})
+
+
+def belief_spent_spec(rows: Sequence[Mapping[str, Any]], limit: float | None) -> dict[str, Any]:
+    """Return how sure someone may be after each charge as Vega-Lite.
+
+    Each row has `charge` (its number, 0 for before the first), `value` and `when`; `limit` is what
+    remains within the promise when all of it is spent.
+    """
+    x = alt.X(
+        "charge:Q", title=say("charts.account.entry"), axis=alt.Axis(format="d", tickMinStep=1)
+    )
+    y = alt.Y("value:Q", title=say("charts.account.sure"), **share())
+    line = named("spent").encode(x=x, y=y)
+    steps = line.mark_line(interpolate="step-after", strokeWidth=2.2, color=COLOURS[0])
+    dots = line.mark_point(filled=True, size=60, color=COLOURS[0], opacity=1)
+    most = named("limit").mark_rule(strokeDash=[5, 3], color=FAINT).encode(y="limit:Q")
+    shape = bare((most + steps + dots).properties(width="container", height=180), large=True)
+    limits = [] if limit is None else [{"limit": limit}]
+    return drawn(shape, {"spent": [dict(row) for row in rows], "limit": limits})
 
 
 def account_chart(rows: Sequence[Mapping[str, Any]], *, sign: str, cap: float | None) -> Any:

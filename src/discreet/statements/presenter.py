@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.rounding import decimal_down, decimal_up, percent
@@ -32,6 +33,7 @@ __all__ = [
     "limit_text",
     "promise_line",
     "refusal_facts",
+    "spent_and_cap",
     "spent_text",
     "standing_facts",
     "time_text",
@@ -41,7 +43,9 @@ _SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 Facts = list[tuple[str, str]]
 
 
-def amount_text(said: Mapping[str, Any] | None, side: Literal["up", "down"]) -> str:
+def amount_text(
+    said: Mapping[str, Any] | None, side: Literal["up", "down"], figures: int = 6
+) -> str:
     """Return an amount of budget to six figures: spending rounded up, what is left down.
 
     >>> amount_text({"epsilon": 1.2992829841302607, "delta": 1e-6, "rho": None}, "up")
@@ -50,12 +54,36 @@ def amount_text(said: Mapping[str, Any] | None, side: Literal["up", "down"]) -> 
     if not said or said.get("unbounded"):
         return say("presenter.no_cap")
     given = {sign: said.get(name) for name, sign in _SIGNS.items()}
-    return ", ".join(f"{sign} = {_figures(x, side)}" for sign, x in given.items() if x is not None)
+    texts = {sign: _figures(x, side, figures) for sign, x in given.items() if x is not None}
+    return ", ".join(f"{sign} = {text}" for sign, text in texts.items())
 
 
-def _figures(x: float, side: Literal["up", "down"]) -> str:
-    digits = 5 - math.floor(math.log10(x)) if x > 0 else 0
-    return f"{(decimal_up if side == 'up' else decimal_down)(float(x), digits):.6g}"
+def _figures(x: float, side: Literal["up", "down"], figures: int = 6) -> str:
+    if figures == 6:  # what is above a short number by its last bit alone is that number
+        digits = 5 - math.floor(math.log10(x)) if x > 0 else 0
+        return f"{(decimal_up if side == 'up' else decimal_down)(float(x), digits):.6g}"
+    to = Context(prec=figures, rounding=ROUND_CEILING if side == "up" else ROUND_FLOOR)
+    return f"{float(to.create_decimal(repr(float(x)))):.{figures}g}"
+
+
+def spent_and_cap(spent: Amount, cap: Amount | None) -> tuple[str, str]:
+    """Return what is spent and its cap, with as many figures as it takes not to contradict.
+
+    Spent is rounded up and the cap down, so that a cap that is spent to the last digit would seem
+    to be passed. Where no figure tells them apart they are the same.
+    """
+    if cap is None or not spent.within(cap):
+        return spent_text(spent), limit_text(cap)
+    up, down = spent.to_dict("up"), cap.to_dict("down")
+    for figures in range(6, 16):  # so many of a decimal a float keeps
+        pairs = [
+            (_figures(up[name], "up", figures), _figures(most, "down", figures))
+            for name, most in down.items()
+            if name in _SIGNS and most is not None and up.get(name) is not None
+        ]
+        if all(float(used) <= float(most) for used, most in pairs):
+            return amount_text(up, "up", figures), amount_text(down, "down", figures)
+    return limit_text(cap), limit_text(cap)
 
 
 def spent_text(amount: Amount) -> str:
@@ -197,16 +225,17 @@ def standing_facts(
         unit=str(account.subject),
         adjacency=account.adjacency.value,
     )
+    used, most = spent_and_cap(account.spent, account.cap)
     facts = [
         (say("presenter.account.is"), owner),
         (say("presenter.account.composition"), account.filter.value),
-        (say("presenter.account.spent"), spent_text(account.spent)),
+        (say("presenter.account.spent"), used),
         *((say("presenter.account.promise"), promise_line(one)) for one in promises),
     ]
     if account.cap is None:
         return [*facts, (say("presenter.account.cap"), say("presenter.account.without_cap"))]
     facts += [
-        (say("presenter.account.cap"), limit_text(account.cap)),
+        (say("presenter.account.cap"), most),
         (say("presenter.account.left"), limit_text(account.remaining)),
     ]
     if after is not None and after.remaining is not None:

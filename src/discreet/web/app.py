@@ -14,7 +14,7 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 
 from discreet import __version__
 from discreet.errors import DiscreetError
-from discreet.web.assets import vega
+from discreet.web.assets import vega, vega_packed
 from discreet.web.forms import in_one_line, problems_of
 from discreet.web.guards import Guard
 from discreet.web.screens import SCREENS, Problem, page
@@ -64,10 +64,14 @@ def _home() -> RedirectResponse:
     return RedirectResponse("/tolerate", status_code=303)
 
 
-def _vega() -> Response:
+def _vega(request: Request) -> Response:
     # The name carries the version, as a query; what it names never changes.
-    headers = {"Cache-Control": "private, max-age=31536000, immutable"}
-    return Response(vega(), media_type="text/javascript", headers=headers)
+    headers = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+    packed = "gzip" in request.headers.get("accept-encoding", "")
+    if packed:
+        headers["Content-Encoding"] = "gzip"
+    body = vega_packed() if packed else vega()
+    return Response(body, media_type="text/javascript", headers=headers)
 
 
 def _static(name: str) -> Response:

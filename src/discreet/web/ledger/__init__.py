@@ -6,14 +6,18 @@ names. Everything here reads; the one thing that a person may write is a grant (
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from itertools import accumulate
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from discreet.beliefs import Prior, explain
 from discreet.errors import DiscreetError, InputError
-from discreet.statements.presenter import limit_text, promise_line, spent_text
+from discreet.guarantees import Adjacency
+from discreet.rounding import percent
+from discreet.statements.presenter import limit_text, promise_line, spent_and_cap, spent_text
 from discreet.web.forms import Filled, Form, Text, reading
 from discreet.web.ledger.raise_cap import router as grants
 from discreet.web.release.dry_run import named_ledger
@@ -23,13 +27,15 @@ from discreet.web.workfolder import folder_of
 from discreet.words import has, say
 
 if TYPE_CHECKING:
-    from discreet.ledger import Entry, Ledger, Verification
+    from discreet.ledger import Account, Amount, Entry, Ledger, Verification
+    from discreet.promises import Promise
 
 __all__ = ["router"]
 
 router = APIRouter()
 router.include_router(grants)
 SHOWN = 500
+_DRAWN = 60  # charges in a picture; of more, some
 HOW_SPENT = how(
     "spent",
     python="discreet.Ledger.open(url).show(account)",
@@ -114,6 +120,7 @@ def sheet(name: str, ledger: Ledger, account: str = "") -> Sheet:
         raise InputError("web.ledger.no_account", account=account[:100], name=name)
     entries = ledger.entries(account) if account else ledger.entries()
     stored = {entry.release_id for entry in entries if entry.kind == "commit"}
+    amounts = {one.name: spent_and_cap(one.spent, one.cap) for one in accounts}
     standings = [
         Standing(
             account=one.name,
@@ -121,8 +128,8 @@ def sheet(name: str, ledger: Ledger, account: str = "") -> Sheet:
             adjacency=one.adjacency.value,
             filter=one.filter.value,
             coordinates=[] if one.cap is None else list(one.filter.coordinates),
-            spent=spent_text(one.spent),
-            cap=limit_text(one.cap),
+            spent=amounts[one.name][0],
+            cap=amounts[one.name][1],
             left=limit_text(one.remaining),
             unfinished=[str(entry.release_id) for entry in ledger.unfinished(one.name)],
             promises=[promise_line(promise) for promise in ledger.promises(one)],
@@ -136,6 +143,76 @@ def sheet(name: str, ledger: Ledger, account: str = "") -> Sheet:
         size=len(entries),
         head=ledger.head,
     )
+
+
+def pictures(ledger: Ledger | None, shown: Sheet) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return for each account how sure someone may be after every charge: id, words, chart.
+
+    It is told for the belief that the first promise of the account speaks of, or else for a half.
+    """
+    from discreet.charts import belief_spent_spec
+
+    found = []
+    for place, one in enumerate(shown.accounts):
+        account = None if ledger is None else ledger.found(one.account)
+        rows = [] if ledger is None or account is None else _beliefs(ledger, account)
+        if account is None or len(rows) < 2:
+            continue
+        limit = _limit(ledger, account)
+        words = say(
+            "web.ledger.picture",
+            account=one.account,
+            unit=one.unit,
+            before=percent(rows[0]["value"], "up"),
+            now=percent(rows[-1]["value"], "up", 1),
+            charges=rows[-1]["charge"],
+        )
+        found.append((f"picture-{place}", words, belief_spent_spec(rows, limit)))
+    return found
+
+
+def _prior(ledger: Ledger | None, account: Account) -> tuple[Prior, Promise | None]:
+    first = None if ledger is None else next(iter(ledger.promises(account)), None)
+    promise = None if first is None else first.registered.promise(account)
+    own = None if promise is None else promise.own_prior
+    usual = (0.5, 1.0) if account.adjacency is Adjacency.ADD_REMOVE else (1.0, 0.5)
+    return Prior(*(own or usual)), promise
+
+
+def _sure(account: Account, total: Amount, prior: Prior, promise: Promise | None) -> float:
+    """Return how sure someone may be when so much is charged, rounded up."""
+    confidence = (None if promise is None else promise.confidence) or 0.99
+    try:
+        found = explain(account.promise(total), prior, confidence=confidence)
+    except DiscreetError:  # no bound at this confidence
+        return 1.0
+    return 1.0 if found.posterior is None else found.posterior.upper
+
+
+def _beliefs(ledger: Ledger, account: Account) -> list[dict[str, Any]]:
+    prior, promise = _prior(ledger, account)
+    charged = [(one.at[:10], one.cost) for one in ledger.entries(account) if one.cost is not None]
+    totals = list(accumulate((cost for _, cost in charged), lambda sum_, cost: sum_.plus(cost)))
+    places = {round(i * (len(totals) - 1) / (_DRAWN - 1)) for i in range(_DRAWN)} if totals else ()
+    return [
+        {"charge": 0, "value": prior.pq, "when": ""},
+        *(
+            {
+                "charge": place + 1,
+                "value": _sure(account, totals[place], prior, promise),
+                "when": charged[place][0],
+            }
+            for place in sorted(places)
+        ),
+    ]
+
+
+def _limit(ledger: Ledger | None, account: Account) -> float | None:
+    """Return how sure someone may be when all of the promise, or of the cap, is spent."""
+    prior, promise = _prior(ledger, account)
+    standing = None if ledger is None else next(iter(ledger.promises(account)), None)
+    most = account.cap if standing is None else standing.registered.limit
+    return None if most is None else _sure(account, most, prior, promise)
 
 
 def _what(entry: Entry) -> str:
@@ -172,6 +249,7 @@ def ledger_page(
     shown: Sheet | None = None
     found: Verification | None = None
     thread: Thread | None = None
+    book: Ledger | None = None
     problem, ledger = sent.problem, asked.ledger
     if not (ledger or asked.file) and known:
         # The one that was written to last is the one that someone has just worked with.
@@ -201,6 +279,7 @@ def ledger_page(
         found=found,
         head=asked.head,
         problem=problem,
+        pictures=[] if shown is None else pictures(book, shown),
         how_spent=HOW_SPENT,
         how_verified=HOW_VERIFIED,
     )

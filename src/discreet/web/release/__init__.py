@@ -47,7 +47,7 @@ from discreet.web.release.spec_form import (
     readable,
     written,
 )
-from discreet.web.release.stored import DOWNLOADS, SHOWN, download, find_made
+from discreet.web.release.stored import DOWNLOADS, SHOWN, Section, download, find_made
 from discreet.web.screens import how, link, page, yaml_file
 from discreet.web.thread import Thread, promise_of
 from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
@@ -650,12 +650,19 @@ def made_page(request: Request, release_id: str) -> Response:
         again=state.link,
         ledger=_ledger_link(state),
         shown=SHOWN,
+        drawings=[_drawing(part) for part in made.sections()],
         spent=amount_text(said.get("spent"), "up"),
         account_spent=amount_text(said.get("account_spent"), "up"),
         remaining=amount_text(said.get("remaining"), "down"),
         how_learned=HOW_LEARNED,
         learned=learned_facts(said.get("learned")),
     )
+
+
+def _drawing(part: Section) -> dict[str, Any] | None:
+    from discreet.charts import released_spec
+
+    return released_spec(part.chart) if part.chart else None
 
 
 def _ledger_link(state: State) -> str:

@@ -14,15 +14,16 @@ import io
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError, InputError
-from discreet.releases.tables import VALUES, csv_of, harmless
+from discreet.releases.tables import RESERVED, STATISTIC, VALUES, csv_of, harmless
 from discreet.web.release.confirming import spec_name
 from discreet.web.release.spec_form import written
 from discreet.web.workfolder import Workfolder
-from discreet.words import say
+from discreet.words import has, say
 
 __all__ = ["DOWNLOADS", "Made", "download", "find_made"]
 
@@ -68,11 +69,26 @@ class Made:
         """How many rows its table has."""
         return max((len(values) for values in (self.said.get("table") or {}).values()), default=0)
 
-    def rows(self) -> list[list[str]]:
-        """Return the first rows of its table, as printed."""
+    def sections(self) -> list[Section]:
+        """Return its table by statistic: a pivot where it has two groups, and a chart."""
         table: Mapping[str, list[Any]] = self.said.get("table") or {}
-        cells = [values[:SHOWN] for values in table.values()]
-        return [["" if v is None else str(v) for v in row] for row in zip(*cells, strict=False)]
+        names = list(dict.fromkeys(table.get(STATISTIC, ())))
+        return [_section(table, name, self._said_of(name)) for name in names]
+
+    def _said_of(self, name: str) -> str:
+        """Return what a statistic is, in words: its kind, what it is of, its groups."""
+        from discreet.releases.statistics.base import KINDS, kind_of
+
+        entries = (self.said.get("spec") or {}).get("statistics") or []
+        for place, entry in enumerate(entries, start=1):
+            kind = kind_of(entry)
+            if kind is None or name != (entry.get("name") or f"{kind}_{entry[kind]}_{place}"):
+                continue
+            what = entry[kind] if isinstance(entry[kind], str) else ""
+            words = f"{KINDS[kind].label()} {what}".strip().replace("_", " ")
+            by = ", ".join(entry.get("by") or ())
+            return say("web.made.by", what=words, by=by.replace("_", " ")) if by else words
+        return name
 
     @property
     def has_formulas(self) -> bool:
@@ -80,6 +96,83 @@ class Made:
         table: Mapping[str, list[Any]] = self.said.get("table") or {}
         texts = [v for name, values in table.items() if name not in VALUES for v in values]
         return any(harmless(text) != text for text in (*table, *texts))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The values of one statistic: a table of texts, and rows for a chart with intervals."""
+
+    name: str
+    title: str
+    header: list[str]
+    labels: int
+    """How many of the first columns are names, not figures."""
+    rows: list[list[str]]
+    size: int
+    chart: list[dict[str, Any]]
+
+
+def _section(table: Mapping[str, list[Any]], name: str, title: str) -> Section:
+    places = [i for i, one in enumerate(table[STATISTIC]) if one == name]
+    groups = [
+        column
+        for column in table
+        if column not in RESERVED and any(table[column][i] is not None for i in places)
+    ]
+    plain = [c for c in table if c in RESERVED and c != STATISTIC]
+    plain = [c for c in plain if any(table[c][i] not in (None, "") for i in places)]
+    keys = [tuple(str(table[c][i] or "") for c in groups) for i in places]
+    chart = [
+        {"cell": " · ".join(key) or title, **dict(zip(_BAR, values, strict=True))}
+        for key, i in zip(keys, places, strict=True)
+        if None not in (values := [_float(table[c][i]) for c in _BARS])
+    ]
+    if len(groups) == 2 and len(set(keys)) == len(keys) and len({k[1] for k in keys}) <= _WIDE:
+        across = list(dict.fromkeys(key[1] for key in keys))
+        cells = {key: _spanned(table, i) for key, i in zip(keys, places, strict=True)}
+        down = dict.fromkeys(key[0] for key in keys)
+        rows = [[one, *(cells.get((one, other), "") for other in across)] for one in down]
+        header = [_readable(groups[0]), *across]
+        return Section(name, title, header, 1, rows[:SHOWN], len(rows), chart[:_BARRED])
+    rows = [
+        [*key, *(_figure(table[c][i]) for c in plain)] for key, i in zip(keys, places, strict=True)
+    ]
+    header = [_readable(column) for column in (*groups, *plain)]
+    return Section(name, title, header, len(groups), rows[:SHOWN], len(rows), chart[:_BARRED])
+
+
+_BAR = ("value", "low", "high")
+_BARS = ("value", "interval_low", "interval_high")
+_BARRED = 40
+_WIDE = 12
+
+
+def _float(text: object) -> float | None:
+    try:
+        return float(str(text))
+    except ValueError:
+        return None
+
+
+def _figure(text: object) -> str:
+    """Return a printed number with its thousands apart; any other text as it is.
+
+    >>> _figure("1234567.50"), _figure("-12"), _figure(None), _figure("[0, 5)")
+    ('1,234,567.50', '-12', '', '[0, 5)')
+    """
+    if text is None or _float(text) is None:
+        return "" if text is None else str(text)
+    return f"{Decimal(str(text)):,f}"
+
+
+def _spanned(table: Mapping[str, list[Any]], place: int) -> str:
+    value, low, high = (_figure(table[column][place]) for column in _BARS)
+    return f"{value} ({low} – {high})" if low and high else value
+
+
+def _readable(column: str) -> str:
+    known = f"web.made.column_{column}"
+    return say(known) if has(known) else column.replace("_", " ")
 
 
 def find_made(folder: Workfolder, release_id: str) -> Made:
