@@ -60,7 +60,7 @@ def rows() -> Iterator[Row]:
     yield Row(
         "Example 1.1",
         "(0.1, 1e-7)-DP, from 50 %, at 99 %: belief after",
-        "47.5 % to 52.5 %",
+        "48 % to 52 %",
         lambda: _span(explain(survey, 0.5).posterior),
     )
     daily, noise, paper = ZCDP(0.01), Gaussian.of_rho(0.01), {"method": "paper"}

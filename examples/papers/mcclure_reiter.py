@@ -52,7 +52,7 @@ def rows() -> Iterator[Row]:
             lambda v=values: " ".join(f"{x:.4g}" for x in v),
         )
     yield Row(
-        "§4",
+        "§3.2",
         "ε = 1000, nobody else has it, three drawn: R",
         ".88",
         lambda: f"{risk([1, 999], [3, 997], epsilon=1000).absolute(0.5)[0]:.2f}",

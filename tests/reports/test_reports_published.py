@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import pytest
 import typer
@@ -63,3 +64,40 @@ def test_the_command() -> None:
     for row in said["deployments"]:
         assert row["unit"] in plain
         assert row["source"] in plain
+
+
+@pytest.mark.parametrize(
+    "which", ["pure", "approximate", "concentrated", "mixed", "records", "planned"]
+)
+def test_ones_own_release_stands_beside_the_others(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    made = request.getfixturevalue(which)
+    where = {"ledger": f"sqlite:///{made.home}/ledger.db", "output": made.home / "out"}
+    *known, release, account = deployments(0.5, release=made.release_id, **where)
+    assert [one.name for one in known] == [one.name for one in deployments(0.5)]
+    assert made.release_id in release.name
+    assert release.unit == account.unit
+    assert release.belief is not None
+    assert account.belief is not None
+    assert account.belief.posterior.upper >= release.belief.posterior.upper * (1 - 1e-12)
+    app = typer.Typer(add_completion=False)
+    app.command()(command)
+    flags = [
+        "--with",
+        made.release_id,
+        "--ledger",
+        where["ledger"],
+        "--output",
+        str(where["output"]),
+    ]
+    run = CliRunner().invoke(app, flags)
+    assert run.exit_code == 0, run.output
+    assert f"this release, {made.release_id}" in run.stdout
+    assert "[1] The epsilon is the one" in run.stdout
+
+
+def test_what_has_no_guarantee_is_not_compared(chosen: tuple[Any, Any]) -> None:
+    without, _ = chosen
+    with pytest.raises(InputError, match="no guarantee"):
+        deployments(0.5, release=without.release_id, ledger=f"sqlite:///{without.home}/ledger.db")

@@ -61,22 +61,33 @@ def verify(
 
 
 @described("deployments")
-def deployments(prior: float = 0.5, confidence: float = 0.99, as_json: Json = False) -> None:
+def deployments(
+    prior: float = 0.5,
+    confidence: float = 0.99,
+    release: Annotated[str | None, typer.Option("--with", metavar="RELEASE")] = None,
+    ledger: str | None = None,
+    output: str | None = None,
+    as_json: Json = False,
+) -> None:
     """Published budgets, each with its unit and source, read as beliefs for a prior."""
     from discreet.reports.published import deployments
     from discreet.statements.figures import frequency
 
-    found = deployments(prior, confidence=confidence)
+    found = deployments(prior, confidence=confidence, release=release, ledger=ledger, output=output)
     caution = say("reports.deployment.caution")
-    rows = []
+    rows: list[list[str]] = []
+    notes: list[str] = []
     for one in found:
         said = one.to_dict()
         names = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
         budget = ", ".join(f"{sign} {said[key]:g}" for key, sign in names.items() if said[key])
         after = "no bound" if said["posterior"] is None else frequency(said["posterior"], "up")
-        rows.append([one.name, str(one.year), one.unit, budget, after])
+        mark = "" if one.note is None else f" [{len(notes) + 1}]"
+        notes += [] if one.note is None else [f"  [{len(notes) + 1}] {one.note}"]
+        rows.append([f"{one.name}{mark}", str(one.year), one.unit, budget, after])
     header = ["deployment", "year", "for", "budget", f"from {prior:.4g} to at most"]
     sources = list(dict.fromkeys(one.source for one in found))
-    lines = [*table(rows, header), "", caution, "", *(f"  {source}" for source in sources)]
+    lines = [*table(rows, header), "", caution, "", *notes, ""]
+    lines += [f"  {source}" for source in sources]
     payload = {"prior": prior, "confidence": confidence, **found.to_dict(), "caution": caution}
     emit(payload, lines, as_json)

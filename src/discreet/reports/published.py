@@ -8,6 +8,7 @@ the budget; the unit says what the belief is about, and no row is shown without 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.beliefs import Belief, explain
-from discreet.errors import GuaranteeError
+from discreet.errors import GuaranteeError, InputError
 from discreet.frames import Results
 from discreet.guarantees import (
     ZCDP,
@@ -26,6 +27,7 @@ from discreet.guarantees import (
     PureDP,
     parameters,
 )
+from discreet.reports.stored import Stored, find
 from discreet.statements.figures import crowd_for, frequency, level, plain
 from discreet.words import say
 
@@ -101,14 +103,53 @@ def _numbers(guarantee: Guarantee) -> dict[str, Any]:
     return parameters(*(getattr(guarantee, name, None) for name in ("epsilon", "delta", "rho")))
 
 
-def deployments(prior: float = 0.5, *, confidence: float = 0.99) -> Deployments:
+def deployments(
+    prior: float = 0.5,
+    *,
+    confidence: float = 0.99,
+    release: str | None = None,
+    ledger: str | None = None,
+    output: str | Path | None = None,
+) -> Deployments:
     """Return the known deployments, oldest first, read for someone who starts at this prior.
+
+    With `release`, one's own stands last, and after it everything charged to its account so far; it
+    is found by its `ledger`, by its `output` folder, or by both, as for `report`.
 
     >>> deployments(0.5)[0].unit
     "one worker's home block, given where they work"
     """
     found = [_deployment(row, prior, confidence) for row in _rows()]
-    return Deployments(sorted(found, key=lambda one: (one.year, one.name)))
+    found.sort(key=lambda one: (one.year, one.name))
+    if release is not None:
+        found += _own(find(release, ledger=ledger, output=output), prior, confidence)
+    return Deployments(found)
+
+
+def _own(stored: Stored, prior: float, confidence: float) -> Iterator[Deployment]:
+    """Return a stored release, and its account, as deployments."""
+    if not stored.promised:
+        raise InputError("reports.deployment.no_guarantee", release_id=stored.release_id)
+    account = stored.account
+    published = stored.said.get("publication") or {}
+    common = {
+        "curator": ", ".join(published.get("curators") or ()) or account.name,
+        "year": int(stored.entry.at[:4]),
+        "model": "central",
+        "unit": str(account.subject),
+        "adjacency": account.adjacency.value,
+        "source": say("reports.deployment.own", release_id=stored.release_id),
+    }
+    spent = stored.said["spent"]
+    if not (spent.get("rho") and spent.get("delta")):  # no single guarantee says both
+        budget = {name: value for name, value in spent.items() if value}
+        kind = "concentrated" if "rho" in budget else "approximate" if "delta" in budget else "pure"
+        name = say("reports.deployment.release", release_id=stored.release_id)
+        yield _deployment({**common, **budget, "kind": kind, "name": name}, prior, confidence)
+    if not stored.unpromised:
+        name = say("reports.deployment.account", account=account.name)
+        row = {**common, "kind": stored.total().kind, "name": name}
+        yield _deployment(row, prior, confidence, stored.total())
 
 
 @cache
@@ -117,8 +158,10 @@ def _rows() -> tuple[dict[str, Any], ...]:
     return tuple(tomllib.loads(path.read_text(encoding="utf-8"))["deployment"])
 
 
-def _deployment(row: dict[str, Any], prior: float, confidence: float) -> Deployment:
-    guarantee = _guarantee(row)
+def _deployment(
+    row: dict[str, Any], prior: float, confidence: float, stated: Guarantee | None = None
+) -> Deployment:
+    guarantee = _guarantee(row) if stated is None else stated
     belief = None
     with suppress(GuaranteeError):  # where δ allows no bound at this confidence, that is said
         belief = explain(guarantee, prior, confidence=confidence, unit=row["unit"])
