@@ -23,6 +23,7 @@ from discreet.ledger import Ledger
 from discreet.numerics import normal_tail
 from discreet.releases import preview, release
 from discreet.releases.quotients import Spread, beyond, difference, quotient
+from discreet.releases.tables import RESERVED
 from soaking import examples
 
 scales = st.floats(0.3, 30)
@@ -165,6 +166,7 @@ def visits() -> pa.Table:
             "person": [f"p{i}" for i in range(1000)],
             "county": ["north" if i % 10 < 6 else "south" for i in range(1000)],
             "ill": ["yes" if i % 4 == 0 else "no" for i in range(1000)],
+            "age": list(range(1000)),
         }
     )
 
@@ -178,7 +180,7 @@ def asked(spec: dict[str, Any]) -> dict[str, Any]:
 
 def rows_of(made: Any, name: str) -> dict[tuple[str, ...], tuple[float | None, ...]]:
     table = made.table.columns
-    groups = [n for n in table if n not in ("statistic", "value", "interval_low", "interval_high")]
+    groups = [n for n in table if n not in RESERVED]
     found = {}
     for at, statistic in enumerate(table["statistic"]):
         if statistic == name:
@@ -264,7 +266,7 @@ def test_what_cannot_be_made_is_refused_before_the_charge(
 ) -> None:
     (tmp_path / "people.csv").write_text("region,people\nnorth,6000\n")
     (tmp_path / "zero.csv").write_text("county,people\nnorth,0\n")
-    mean = {"mean": "person", "bounds": [0, 1], "resolution": 1, "name": "mean"}
+    mean = {"mean": "age", "bounds": [0, 1], "resolution": 1, "name": "mean"}
     asked["statistics"] = [VISITS, ILL, mean, derived]
     with pytest.raises(SpecError, match=says):
         preview(asked, data=visits, folder=tmp_path)

@@ -163,7 +163,8 @@ def _answered(
         for name, call in plan.calls(planned.name).items():
             if name == KEYS:
                 continue
-            drawn = _drawn(planned, call, planned.shown(cells), measured, confidence, tell)
+            over = None if planned.statistic.overall else cells
+            drawn = _drawn(planned, call, over, measured, confidence, tell)
             if observe is not None:
                 observe(drawn)
             noisy[name] = drawn.noisy
