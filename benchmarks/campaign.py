@@ -808,6 +808,12 @@ def _one(job: tuple[str, str, int, int]) -> Done:
     return Done(*job, dict(Counter(one.kind for one in found)), broke)
 
 
+def _jobs(kind: str, every: int) -> list[tuple[str, str, int, int]]:
+    """Return the parts of a kind: its stories, each in as many parts as it has."""
+    parts, stories = KINDS[kind].parts, KINDS[kind].stories
+    return [(kind, name, every * parts, n * every) for n in range(parts) for name in stories]
+
+
 def campaign(
     kinds: Iterable[str],
     every: int = 1,
@@ -823,12 +829,7 @@ def campaign(
     if keep is not None and keep.exists():
         found = [Done.read(line) for line in keep.read_text().splitlines()]
     before = {one.job for one in found}
-    work = [
-        (name, story, every * KINDS[name].parts, part * every)
-        for name in kinds
-        for part in range(KINDS[name].parts)
-        for story in KINDS[name].stories
-    ]
+    work = [job for kind in kinds for job in _jobs(kind, every)]
     work = [job for job in work if job not in before]
     with ExitStack() as held:
         done: Iterator[Done] = map(_one, work)
@@ -864,6 +865,10 @@ def recorded(found: list[Done]) -> str:
     """Return the counts as the page on quality shows them."""
     every = min(one.every // KINDS[one.kind].parts for one in found)
     where = "at every place" if every == 1 else f"at one of {every} places"
+    parts = {job for kind in KINDS for job in _jobs(kind, every)}
+    done = len(parts & {one.job for one in found})
+    if done < len(parts):
+        where += f", in {done} of the {len(parts)} parts of the campaign"
     lines = [f"Run on {today()}, version {__version__}, {where}:", ""]
     lines += ["| fault | tried | survived |", "|---|---:|---:|"]
     for by in (lambda part, _: KINDS[part.kind].title, lambda part, _: f"of these: {part.story}"):

@@ -1,6 +1,6 @@
 """The data-dependence campaign: does anything but the noisy values tell two neighbours apart?
 
-    python -m benchmarks.neighbours [--engines duckdb postgresql spark] [--every 1] [--record]
+    python -m benchmarks.neighbours [--engines duckdb …] [--every 1] [--keep FILE] [--record]
 
 Two data sets that differ in one person are released with the same spec. In one of them the person's
 row holds an odd value: nothing, NaN, infinities, huge and tiny numbers, empty and very long texts,
@@ -32,9 +32,9 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
@@ -444,14 +444,21 @@ class Compared:
     within: bool
 
 
-def neighbours(families: Iterator[list[Case]], folder: Path, every: int = 1) -> Iterator[Compared]:
-    """Compare the first of each family with every other; yield what differed."""
-    for family in families:
-        first = family[0]
+def neighbours(
+    families: Iterator[list[Case]],
+    folder: Path,
+    every: int = 1,
+    before: Collection[tuple[str, str, str]] = (),
+) -> Iterator[Compared]:
+    """Compare the first of each family with every other not compared `before`; yield them."""
+    for first, *others in families:
+        chosen = [c for c in others[::every] if (c.how, c.column, c.name) not in before]
+        if not chosen:
+            continue
         _run(first, folder)  # what is loaded once is loaded here
         runs = [_run(first, folder) for _ in range(3)]
         seconds = median(run["seconds"] for run in runs)
-        for case in family[1::every]:
+        for case in chosen:
             found = _run(case, folder)
             differs = tuple(
                 name for name in found if "seconds" not in name and found[name] != runs[0][name]
@@ -508,12 +515,22 @@ def _duckdb() -> Iterator[Iterator[list[Case]]]:
 ENGINES = {"duckdb": _duckdb, "postgresql": _postgresql, "spark": _spark}
 
 
-def campaign(engines: Sequence[str], every: int) -> Iterator[Compared]:
-    """Compare neighbours on each engine."""
+def campaign(engines: Sequence[str], every: int, keep: Path | None = None) -> Iterator[Compared]:
+    """Compare neighbours on each engine; with a file to `keep` them in, go on where it stopped."""
+    before = {}
+    if keep is not None and keep.exists():
+        for line in keep.read_text().splitlines():
+            one = Compared(**json.loads(line))
+            before[one.how, one.column, one.name] = one
+    yield from before.values()
     with tempfile.TemporaryDirectory(prefix="discreet-neighbours-") as name:
         for engine in engines:
             with ENGINES[engine]() as families:
-                yield from neighbours(families, Path(name) / "here", every)
+                for one in neighbours(families, Path(name) / "here", every, before):
+                    if keep is not None:
+                        with keep.open("a") as file:
+                            file.write(json.dumps(asdict(one)) + "\n")
+                    yield one
 
 
 def recorded(found: Sequence[Compared]) -> str:
@@ -539,10 +556,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Look for what tells two neighbours apart.")
     parser.add_argument("--engines", nargs="*", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--every", type=int, default=1, help="only every n-th odd value")
+    parser.add_argument("--keep", type=Path, help="a file to keep what is done in, and go on from")
     parser.add_argument("--record", action="store_true", help="write the counts to docs/quality.md")
     asked = parser.parse_args(arguments)
     found = []
-    for one in campaign(asked.engines, asked.every):
+    for one in campaign(asked.engines, asked.every, asked.keep):
         found.append(one)
         if one.differs or not one.within:
             what = ", ".join(one.differs) or f"time: {one.ratio:.2f} times"
