@@ -31,6 +31,7 @@ _ROOMS = {
         "rehearse",
         "release",
     ),
+    "releases.summary": ("Summary", "summarize"),
     "reports": ("Deployments", "Report", "Worry", "deployments", "report", "worry"),
     "series": ("Horizon", "Plan", "horizon", "plan"),
     "surveys": ("Survey", "randomize"),

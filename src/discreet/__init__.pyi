@@ -27,6 +27,7 @@ from discreet.releases import (
     rehearse,
     release,
 )
+from discreet.releases.summary import Summary, summarize
 from discreet.reports import (
     Deployments,
     Report,
@@ -71,6 +72,7 @@ __all__ = [
     "Repeat",
     "Report",
     "Search",
+    "Summary",
     "Survey",
     "Synthesis",
     "Worry",
@@ -92,6 +94,7 @@ __all__ = [
     "rehearse",
     "release",
     "report",
+    "summarize",
     "synthesize",
     "to_opendp",
     "worry",

@@ -36,6 +36,10 @@ VERBS = {
     "release": ("discreet.release('s.yaml')", "Release | Preview | Repeat"),
     "report": ("discreet.report('id')", "Report"),
     "release_report": ("discreet.Release.report", "def (self: Release, *, note:"),
+    "summarize": (
+        "discreet.summarize('d.csv', {}, account='a', protect={}, ledger='l')",
+        "Summary | Preview",
+    ),
     "synthesize": ("discreet.synthesize('s.yaml')", "Synthesis"),
     "to_opendp": ("discreet.to_opendp", "def ("),
     "worry": ("discreet.worry(discreet.PureDP(1), 0.1)", "Worry"),

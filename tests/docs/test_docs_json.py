@@ -124,6 +124,12 @@ def test_every_key_is_on_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch)
     assert inner("ledger", "promises") == set(opened["promises"][0])
     gone = ["--promise", opened["promises"][0]["id"], "--approver", "a", "--reason", "b"]
     assert run("ledger", "withdraw", *made_of, *gone)["promises"] == []
+    (folder / "columns.yaml").write_text("age: {bounds: [0, 120]}\n")
+    (folder / "aged.csv").write_text("patient_id,age\n1,30\n2,40\n")
+    of = ["--columns", "columns.yaml", "--unit-column", "patient_id", "--rows", "1"]
+    summed = ["summarize", "aged.csv", *of, *clinic, "--epsilon", "0.1"]
+    run(*summed, "--dry-run")
+    run(*summed)
     run("ledger", "upgrade", *LEDGER)
     run("compose", "--accounts", "clinic-patients", "with-a-promise", *LEDGER)
     run("ledger", "backup", *LEDGER, "--to", "copy.db")

@@ -1,0 +1,196 @@
+"""A summary of a table: every column with its public type and bounds, from one release.
+
+What is public about a column is declared, never found: `bounds` (and perhaps a `resolution`) of a
+number, or the `keys` of a text. From that a spec is written: how many rows and units there are; for
+a number how many values are present, and its quantiles; for a text how many rows each key has. The
+spec is charged and released like any other, once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError, model_validator
+
+from discreet.errors import InputError, SpecError
+from discreet.frames import Tabular, columns_from
+from discreet.releases.models import Closed, Keys, Pair, refusal
+from discreet.releases.pipeline import Preview, Release, release
+from discreet.releases.spec import Spec, load
+from discreet.releases.statistics.base import decimal
+
+__all__ = ["SHARES", "Summary", "summarize", "summary_spec"]
+
+SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""The quantiles of a number."""
+
+_STEPS = 500  # A resolution that is not given has about so many steps between the bounds.
+_EVERYTHING = (-1e300, 1e300)
+_NO_ENDS = {"interval_low": None, "interval_high": None}
+
+
+class Known(Closed):
+    """What is public about a column: bounds of a number, or keys of a text."""
+
+    bounds: Pair | None = None
+    resolution: float | None = Field(default=None, gt=0)
+    keys: Keys | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Known:
+        if (self.bounds is None) == (self.keys is None):
+            raise SpecError("releases.summary.bounds_or_keys")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Summary(Tabular):
+    """The columns of a table as they were released, with the release and its spec."""
+
+    release: Release
+    columns: tuple[Mapping[str, Any], ...] = field(repr=False)
+
+    @property
+    def spec(self) -> Spec:
+        """The spec that was released."""
+        return self.release.plan.spec
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as JSON-ready values."""
+        made = self.release.to_dict()
+        kept = ("release_id", "spent", "remaining", "files", "statement", "head")
+        return {name: made[name] for name in kept} | {"columns": [dict(c) for c in self.columns]}
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row for each number of each column."""
+        return columns_from(
+            {"column": one["column"], **row} for one in self.columns for row in one["rows"]
+        )
+
+    def __repr__(self) -> str:
+        return f"Summary({self.release.release_id!r}, {len(self.columns)} columns)"
+
+
+def summarize(
+    source: str | Path | None,
+    columns: Mapping[str, Any],
+    *,
+    account: str,
+    protect: Mapping[str, Any],
+    ledger: str,
+    output: str | Path = "out",
+    data: Any = None,
+    folder: str | Path | None = None,
+    write: str | Path | None = None,
+    dry_run: bool = False,
+    **promise: Any,
+) -> Summary | Preview:
+    """Release a summary of every column that is described; the spec is written to `write`.
+
+    `columns` maps a column to what is public about it: `{"bounds": [0, 120]}` or
+    `{"keys": ["f", "m"]}`. `protect` is that of a spec. `promise` has either `tolerance` or
+    `budget`, as in a spec.
+    """
+    place = Path(folder) if folder else Path.cwd()
+    asked = summary_spec(source, columns, account, protect, ledger, output, promise)
+    spec = load(asked, folder=place)
+    if write is not None:
+        path = place / write
+        try:
+            with path.open("x", encoding="utf-8") as out:
+                out.write(spec.to_yaml())
+        except FileExistsError:
+            raise InputError("cli.file_exists", file=path) from None
+    made = release(spec, data=data, dry_run=dry_run)
+    if not isinstance(made, Release):
+        return made  # type: ignore[return-value]  # a preview; a spec without a plan is no repeat
+    return Summary(made, tuple(_told(made, name) for name in ("", *columns)))
+
+
+def summary_spec(
+    source: str | Path | None,
+    columns: Mapping[str, Any],
+    account: str,
+    protect: Mapping[str, Any],
+    ledger: str,
+    output: str | Path,
+    promise: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the spec of a summary, as it would be written."""
+    statistics: list[dict[str, Any]] = [{"count": "rows", "name": "rows"}]
+    if protect.get("unit") != "record":
+        statistics.append({"count": "units", "name": "units"})
+    for name, said in columns.items():
+        try:
+            known = Known.model_validate(said)
+        except ValidationError as error:
+            words = ("releases.spec.unknown_key", "releases.spec.missing_key")
+            fault = refusal(error, unknown=words[0], missing=words[1])
+            raise SpecError("releases.summary.column", column=name, says=str(fault)) from None
+        statistics += _entries(name, known)
+    return {
+        "account": account,
+        "purpose": f"summary of {len(columns)} columns",
+        **({} if source is None else {"source": str(source)}),
+        "protect": dict(protect),
+        **promise,
+        "statistics": statistics,
+        "ledger": ledger,
+        "output": str(output),
+    }
+
+
+def _entries(name: str, known: Known) -> list[dict[str, Any]]:
+    if known.keys is not None:
+        keys = known.keys if isinstance(known.keys, str) else list(known.keys)
+        return [{"count": "rows", "by": [name], "keys": {name: keys}, "name": f"keys of {name}"}]
+    low, high = known.bounds or (0.0, 1.0)
+    asked = {
+        "of": name,
+        "at": list(SHARES),
+        "bounds": [low, high],
+        "resolution": known.resolution or _step(low, high),
+    }
+    return [
+        {"histogram": name, "edges": list(_EVERYTHING), "name": f"present in {name}"},
+        {"quantiles": asked, "name": f"quantiles of {name}"},
+    ]
+
+
+def _step(low: float, high: float) -> float:
+    """Return 1, 2 or 5 times a power of ten, of which about 500 lie between the bounds.
+
+    >>> _step(0, 120), _step(0, 50_000), _step(-1, 1)
+    (0.5, 100.0, 0.005)
+    """
+    raw = (high - low) / _STEPS
+    power = 10.0 ** math.floor(math.log10(raw))
+    size = next(n for n in (1, 2, 5, 10) if n * power >= raw * (1 - 1e-9))
+    return float(decimal(size * power)) if size * power >= 1 else float(f"{size * power:.12g}")
+
+
+def _told(made: Release, name: str) -> dict[str, Any]:
+    """Return what was released of one column, or ("") of the whole table."""
+    columns = made.to_columns()
+    wanted = [f"present in {name}", f"quantiles of {name}", f"keys of {name}"]
+    names: Sequence[str] = wanted if name else ["rows", "units"]
+    rows = []
+    for place, statistic in enumerate(columns["statistic"]):
+        if statistic not in names:
+            continue
+        what = str(statistic).split(" of ")[0].split(" in ")[0] if name else str(statistic)
+        label = columns["at"][place] if what == "quantiles" else None
+        if what == "keys":
+            label = columns[name][place]
+        ends = {end: columns[end][place] for end in ("value", "interval_low", "interval_high")}
+        rows.append({"what": what, "label": label, **ends})
+    if name:
+        # What is not there: of a text, also what is none of its keys. A difference of noisy counts.
+        there = math.fsum(row["value"] for row in rows if row["what"] != "quantiles")
+        every = columns["value"][columns["statistic"].index("rows")]
+        rows.append({"what": "missing", "label": None, "value": every - there, **_NO_ENDS})
+    return {"column": name or None, "rows": rows}

@@ -1,0 +1,109 @@
+"""Summaries: the spec that is written from public facts, and what comes back."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet
+from discreet.errors import BudgetExceeded, InputError, PolicyError, SpecError
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+from discreet.releases.summary import SHARES, summary_spec
+
+PROTECT = {"unit": "person", "column": ["person"], "rows": 1}
+DATA = pa.table(
+    {
+        "person": list(range(1000)),
+        "age": [None if i % 10 == 0 else float(i % 100) for i in range(1000)],
+        "sex": ["f" if i % 3 else "m" for i in range(990)] + ["x"] * 10,
+    }
+)
+KNOWN = {"age": {"bounds": [0, 120], "resolution": 1}, "sex": {"keys": ["f", "m"]}}
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> str:
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    Ledger.open(url).open_account(
+        "people",
+        unit="person",
+        adjacency="add-remove",
+        filter="pure",
+        cap=PureDP(1000.0),
+        approver="a",
+        reason="b",
+    )
+    return url
+
+
+def _summed(ledger: str, tmp_path: Path, **more: Any) -> Any:
+    asked = {"budget": {"epsilon": 900.0}, "write": "summary.yaml"} | more
+    return discreet.summarize(
+        None,
+        more.pop("columns", KNOWN),
+        data=DATA,
+        account="people",
+        protect=PROTECT,
+        ledger=ledger,
+        folder=tmp_path,
+        **{key: value for key, value in asked.items() if key != "columns"},
+    )
+
+
+def test_a_summary_is_one_release_with_what_every_column_has(ledger: str, tmp_path: Path) -> None:
+    made = _summed(ledger, tmp_path)
+    told = made.to_columns()
+    names = zip(told["column"], told["what"], told["label"], strict=True)
+    value = dict(zip(names, told["value"], strict=True))
+    assert value[None, "rows", None] == value[None, "units", None] == 1000
+    assert (value["age", "present", None], value["age", "missing", None]) == (900, 100)
+    assert (value["sex", "keys", "f"], value["sex", "keys", "m"]) == (660, 330)
+    assert value["sex", "missing", None] == 10
+    ages = sorted(age for age in DATA["age"].to_pylist() if age is not None)
+    for share in SHARES:
+        assert value["age", "quantiles", f"{share:g}"] == ages[math.ceil(share * 900) - 1]
+    charges = [e for e in Ledger.open(ledger).entries("people") if e.cost]
+    assert len(charges) == 1
+    assert made.to_dict()["spent"]["epsilon"] == 900.0
+
+
+def test_the_spec_that_is_written_is_the_one_that_ran(ledger: str, tmp_path: Path) -> None:
+    made = _summed(ledger, tmp_path)
+    assert yaml.safe_load((tmp_path / "summary.yaml").read_text()) == made.spec.to_dict()
+    with pytest.raises(InputError, match="already exists"):
+        _summed(ledger, tmp_path)
+
+
+def test_a_dry_run_spends_nothing_and_the_cap_holds(ledger: str, tmp_path: Path) -> None:
+    assert _summed(ledger, tmp_path, dry_run=True, write=None).spent["epsilon"] == 900.0
+    assert Ledger.open(ledger).spent("people").lead == 0
+    with pytest.raises(BudgetExceeded):
+        _summed(ledger, tmp_path, budget={"epsilon": 1001.0})
+    with pytest.raises(PolicyError):
+        _summed(f"sqlite:///{tmp_path / 'other.db'}", tmp_path, write=None)
+
+
+@pytest.mark.parametrize(
+    "known", [{}, {"bounds": [0, 1], "keys": ["a"]}, {"resolution": 1}, {"bound": [0, 1]}]
+)
+def test_a_column_needs_bounds_or_keys(known: dict[str, Any]) -> None:
+    with pytest.raises(SpecError, match="column 'age'"):
+        summary_spec("d.csv", {"age": known}, "a", PROTECT, "l", "out", {})
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e7))
+def test_a_resolution_that_is_not_given_has_some_hundred_steps(low: float, span: float) -> None:
+    asked = summary_spec(
+        "d.csv", {"x": {"bounds": [low, low + span]}}, "a", PROTECT, "l", "out", {}
+    )
+    step = asked["statistics"][-1]["quantiles"]["resolution"]
+    assert 190 <= span / step <= 510
+    assert f"{step:e}"[0] in "125"
