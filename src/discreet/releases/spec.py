@@ -270,6 +270,10 @@ class Spec(InFolder):
     ledger: str = Field(min_length=1)
     output: str = Field(min_length=1)
     sensitive: str | None = Field(default=None, description="The set S of the papers, in words.")
+    labels: dict[str, str] = Field(
+        default_factory=dict,
+        description="What statistics, columns and keys are called in tables for readers.",
+    )
     publication: Publication | None = None
     about: Publication | None = Field(default=None, description="The old name of publication.")
 

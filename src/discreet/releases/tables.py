@@ -15,7 +15,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -30,6 +30,7 @@ __all__ = [
     "VALUES",
     "Table",
     "csv_of",
+    "csv_text",
     "decimal_text",
     "harmless",
     "table_of",
@@ -106,17 +107,31 @@ _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 def csv_of(columns: Mapping[str, Sequence[str | None]], end: str = "\n") -> str:
     """Return columns as CSV in which no text is a formula; numbers stay as they are."""
+    texts = [name for name in columns if name not in VALUES]
+    order = [*texts, *(name for name in columns if name in VALUES)]
+    return csv_text(order, zip(*(columns[n] for n in order), strict=True), len(texts), end)
+
+
+def csv_text(
+    header: Sequence[str],
+    rows: Iterable[Sequence[str | None]],
+    texts: int,
+    end: str = "\n",
+    separator: str = ",",
+) -> str:
+    """Return rows as CSV; the first `texts` columns are texts, none of which is a formula."""
     out = io.StringIO()
-    safe = {
-        harmless(name): v if name in VALUES else [*map(harmless, v)] for name, v in columns.items()
-    }
+    safe = [[*map(harmless, row[:texts]), *row[texts:]] for row in rows]
     # The writer quotes a text with a line end in it only where it is its own.
-    ends = any("\r" in text for v in safe.values() for text in v if text)
+    ends = any("\r" in text for row in (header, *safe) for text in row if text)
     writer = csv.writer(
-        out, lineterminator=end, quoting=csv.QUOTE_ALL if ends else csv.QUOTE_MINIMAL
+        out,
+        delimiter=separator,
+        lineterminator=end,
+        quoting=csv.QUOTE_ALL if ends else csv.QUOTE_MINIMAL,
     )
-    writer.writerow(safe)
-    writer.writerows(zip(*safe.values(), strict=True))
+    writer.writerow(map(harmless, header))
+    writer.writerows(safe)
     return out.getvalue()
 
 

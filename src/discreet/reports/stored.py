@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.guarantees import Guarantee
     from discreet.ledger import Account, Entry, Ledger
 
-__all__ = ["Stored", "find", "ledger_rows", "stored_release"]
+__all__ = ["Stored", "find", "ledger_rows", "read_release", "stored_release"]
 
 _PREFIX = "sqlite:///"
 _CHARGES = ("reserve", "charge", "plan")
@@ -102,7 +102,7 @@ def find(release_id: str, *, ledger: str | None = None, output: str | Path | Non
     if ledger is None and output is None:
         raise InputError("reports.stored.nowhere", release_id=release_id)
     folder = _folder(checked_id(release_id), ledger, output)
-    said = _read(folder)
+    said = read_release(folder)
     return stored_release(folder, ledger or _ledger_of(said, folder))
 
 
@@ -110,7 +110,7 @@ def stored_release(folder: Path, ledger_url: str) -> Stored:
     """Read a release from its folder and its ledger; refuse what was changed after it was made."""
     from discreet.ledger import Ledger
 
-    said = _read(folder)
+    said = read_release(folder)
     ledger = Ledger.open(ledger_url)
     _verified(ledger)
     sheet = ledger.show(str(said["account"]))
@@ -181,7 +181,8 @@ def _hash(path: Path) -> str:
         raise InputError("reports.stored.file_unreadable", path=path) from None
 
 
-def _read(folder: Path) -> dict[str, Any]:
+def read_release(folder: Path) -> dict[str, Any]:
+    """Return what a release says of itself, as it lies in its folder."""
     path = folder / "release.json"
     try:
         text = path.read_text(encoding="utf-8")

@@ -26,6 +26,7 @@ import numpy as np
 from discreet.errors import DataError, InputError
 from discreet.reading import json_values
 from discreet.releases.outputs import RELEASE, STATEMENT
+from discreet.releases.tables import harmless
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.inference import Posterior, posterior
 from discreet.synthetic.law import Synthesizer
@@ -63,7 +64,8 @@ def original_counts(engine: Engine, spec: SyntheticSpec, cells: Cells) -> NDArra
     """Count the records of every cell, each unit bounded to what the spec allows it."""
     protect = spec.protect
     unit = () if protect.unit == "record" else protect.column
-    return _measured(engine, cells, unit, (protect.rows, protect.groups, protect.rows_per_group))
+    bounds = (protect.rows, protect.groups, protect.rows_per_group)
+    return _measured(engine, cells, cells.levels, unit, bounds)
 
 
 def candidate_counts(engine: Engine, cells: Cells) -> NDArray[np.int64]:
@@ -71,15 +73,18 @@ def candidate_counts(engine: Engine, cells: Cells) -> NDArray[np.int64]:
     columns = [column for column in engine.columns if column != _COPY]
     if sorted(columns) != sorted(cells.columns):
         raise DataError("synthetic.candidate_columns", columns=", ".join(cells.columns))
-    counts = _measured(engine, cells, (), (None, None, None))
-    if int(counts.sum()) != _rows(engine):
-        raise DataError("synthetic.candidate_outside")
-    return counts
+    # The levels as they are, or as CSV has them.
+    for levels in (cells.levels, _harmless_levels(cells)):
+        counts = _measured(engine, cells, levels, (), (None, None, None))
+        if int(counts.sum()) == _rows(engine):
+            return counts
+    raise DataError("synthetic.candidate_outside")
 
 
 def _measured(
     engine: Engine,
     cells: Cells,
+    texts_of: Sequence[Sequence[str]],
     unit: tuple[str, ...],
     bounds: tuple[int | None, int | None, int | None],
 ) -> NDArray[np.int64]:
@@ -88,7 +93,7 @@ def _measured(
 
     at = cells.coordinates()
     texts = [
-        [levels[i] for i in place.tolist()] for levels, place in zip(cells.levels, at, strict=True)
+        [levels[i] for i in place.tolist()] for levels, place in zip(texts_of, at, strict=True)
     ]
     keys = KeySet(cells.columns, tuple(zip(*texts, strict=True)))
     contribution = Contribution.of(*bounds, adjacency="add-remove", grouped=True)
@@ -140,22 +145,31 @@ def _write_table(folder: Path, cells: Cells, copies: Sequence[NDArray[np.int64]]
     import pyarrow.parquet as parquet
 
     names = [*cells.columns, *([_COPY] if len(copies) > 1 else [])]
-    schema = pa.schema([(name, pa.int64() if name == _COPY else pa.string()) for name in names])
+    types = [pa.int64() if name == _COPY else pa.string() for name in names]
+    schema = pa.schema(list(zip(names, types, strict=True)))
+    safe = pa.schema(list(zip(map(harmless, names), types, strict=True)))
     plain = arrow_csv.WriteOptions(quoting_style="needed")
     with (
         parquet.ParquetWriter(folder / "table.parquet", schema) as whole,
-        arrow_csv.CSVWriter(folder / "table.csv", schema, write_options=plain) as text,
+        arrow_csv.CSVWriter(folder / "table.csv", safe, write_options=plain) as text,
     ):
-        for columns in _records(cells, copies):
-            batch = pa.table(dict(zip(names, columns, strict=True)), schema=schema)
-            whole.write_table(batch)
-            text.write_table(batch)
+        for columns in _records(cells, cells.levels, copies):
+            whole.write_table(pa.Table.from_arrays([*map(pa.array, columns)], schema=schema))
+        for columns in _records(cells, _harmless_levels(cells), copies):
+            text.write_table(pa.Table.from_arrays([*map(pa.array, columns)], schema=safe))
 
 
-def _records(cells: Cells, copies: Sequence[NDArray[np.int64]]) -> Iterator[list[Any]]:
-    """Yield the columns of the records, a chunk at a time."""
+def _harmless_levels(cells: Cells) -> list[list[str]]:
+    """The levels as CSV has them: none is a formula."""
+    return [[str(harmless(level)) for level in levels] for levels in cells.levels]
+
+
+def _records(
+    cells: Cells, texts: Sequence[Sequence[str]], copies: Sequence[NDArray[np.int64]]
+) -> Iterator[list[Any]]:
+    """Yield the columns of the records, a chunk at a time, with these texts for the levels."""
     at = cells.coordinates()
-    levels = [np.array(values, dtype=object) for values in cells.levels]
+    levels = [np.array(values, dtype=object) for values in texts]
     for number, counts in enumerate(copies, start=1):
         ends = np.cumsum(counts)
         for start in range(0, int(ends[-1]), _CHUNK):
@@ -214,10 +228,19 @@ def read(folder: str | Path) -> SyntheticFile:
         with (place / "table.csv").open(encoding="utf-8", newline="") as lines:
             rows = csv.reader(lines)
             header = next(rows, [])
-            tally = Counter(tuple(row[: len(cells.columns)]) for row in rows)
+            # A text that CSV has otherwise is read back; one of an earlier version is as it is.
+            plain = [
+                dict(zip(*both, strict=True))
+                for both in zip(_harmless_levels(cells), cells.levels, strict=True)
+            ]
+            tally = Counter(
+                tuple(known.get(text, text) for known, text in zip(plain, row, strict=False))
+                for row in rows
+            )
     except (OSError, UnicodeDecodeError, csv.Error):
         raise DataError("synthetic.unreadable_table", file=place / "table.csv") from None
-    if tuple(header[: len(cells.columns)]) != cells.columns:
+    names = tuple(header[: len(cells.columns)])
+    if names not in (cells.columns, tuple(map(harmless, cells.columns))):
         raise DataError("synthetic.table_columns")
     law = Synthesizer.from_dict(said["synthesizer"])
     whole = tally.total() == law.draws and all(len(row) == len(cells.columns) for row in tally)

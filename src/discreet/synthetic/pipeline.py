@@ -6,7 +6,6 @@ leaves but the drawn file: the description holds what the spec says and nothing 
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -90,12 +89,13 @@ class Synthesis(Tabular):
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the synthetic records, read from the stored table; none in a dry run."""
-        table = next((path for path in self.files if path.name == "table.csv"), None)
+        table = next((path for path in self.files if path.name == "table.parquet"), None)
         if table is None:
             return {}
-        with table.open(encoding="utf-8", newline="") as lines:
-            names, *rows = csv.reader(lines)
-        return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+        import pyarrow.parquet as pq
+
+        found = pq.read_table(table).to_pydict()
+        return {name: [str(value) for value in values] for name, values in found.items()}
 
     def _worst_case(self) -> list[dict[str, Any]]:
         if self.guarantee is None:

@@ -1,0 +1,248 @@
+"""A stored release as tables that people open: wide, for spreadsheets, a workbook with notes.
+
+`release.json` is read and nothing else. Texts of the spec's `labels` stand for statistics, columns
+and keys. In CSV no text is a formula (`tables.harmless`), and in a workbook every text is an inline
+string, which no program computes.
+
+The workbook is the least that the format (ECMA-376) asks for, written with the standard library:
+numbers as numbers, the header and totals in bold, the header in sight while one scrolls. The same
+release gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from discreet.errors import InputError
+from discreet.guarantees import amount
+from discreet.releases.statistics.margins import ALL
+from discreet.releases.tables import STATISTIC, VALUES, csv_text
+from discreet.statements.presenter import cut_lines
+from discreet.words import say
+
+__all__ = ["Sheet", "notes", "spreadsheet_csv", "tidy", "wide", "workbook"]
+
+_MOST_ROWS, _DIGITS = 2**20 - 1, 15
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table to be shown: texts as they are, numbers as printed; `texts` columns come first."""
+
+    name: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+    texts: int
+
+    def is_total(self, row: Sequence[str | None]) -> bool:
+        """Whether a row is a total over some column."""
+        return ALL in row[: self.texts]
+
+
+def _labels(said: Mapping[str, Any]) -> Mapping[str, str]:
+    found: Mapping[str, str] = said.get("spec", {}).get("labels") or {}
+    return found
+
+
+def tidy(said: Mapping[str, Any]) -> Sheet:
+    """Return the table as it is stored, a row for each number."""
+    table, labels = said["table"], _labels(said)
+    columns = [
+        values if name in VALUES else [None if v is None else labels.get(v, v) for v in values]
+        for name, values in table.items()
+    ]
+    texts = sum(name not in VALUES for name in table)
+    header = tuple(labels.get(name, name) for name in table)
+    return Sheet(say("sheets.table"), header, tuple(zip(*columns, strict=True)), texts)
+
+
+def wide(said: Mapping[str, Any], across: str | None = None) -> Sheet:
+    """Return the values with the keys of one column side by side; by default the last that varies.
+
+    Rows without such a key have their value in a column of its own. A number that has a twin is
+    shown by it (the column `published`).
+    """
+    table, labels = said["table"], _labels(said)
+    groups = [name for name in table if name not in (STATISTIC, *VALUES)]
+    if across is None:
+        across = next((name for name in reversed(groups) if len(set(table[name])) > 1), None)
+    elif across not in groups:
+        raise InputError("sheets.no_column", column=across, columns=", ".join(groups) or "-")
+    left = [name for name in (STATISTIC, *groups) if name != across]
+    found: dict[tuple[str | None, ...], dict[str | None, str | None]] = {}
+    size = len(table[STATISTIC])
+    places = table[across] if across is not None else [None] * size
+    for at in range(size):
+        key = tuple(table[name][at] for name in left)
+        twin = table["published"][at] if "published" in table else None
+        found.setdefault(key, {})[places[at]] = table["value"][at] if twin is None else twin
+    keys = list(dict.fromkeys(places))
+    if None in keys:  # last
+        keys = [*(key for key in keys if key is not None), None]
+    header = [labels.get(name, name) for name in left]
+    header += [say("sheets.value") if key is None else labels.get(key, key) for key in keys]
+    rows = tuple(
+        (*(None if k is None else labels.get(k, k) for k in key), *(own.get(at) for at in keys))
+        for key, own in found.items()
+    )
+    return Sheet(say("sheets.wide"), tuple(header), rows, len(left))
+
+
+def notes(said: Mapping[str, Any]) -> Sheet:
+    """Return what a reader has to know beside the numbers."""
+    nothing = say("release_statement.nothing")
+    lines = [
+        ("sheets.about.purpose", said["purpose"]),
+        ("sheets.about.release", said["release_id"]),
+        ("sheets.about.made", said["made"]),
+        ("sheets.about.unit", said["unit_name"]),
+        ("sheets.about.spent", amount(said["spent"], "up", nothing)),
+        ("sheets.about.intervals", say("sheets.intervals", interval=said["interval"])),
+        *(("sheets.about.cut", line) for line in cut_lines(said.get("cut"))),
+    ]
+    labels = _labels(said)
+    rows = [(say(name), str(text)) for name, text in lines]
+    rows += [(labels.get(name, name), text) for name, text in said["explanations"].items()]
+    return Sheet(say("sheets.notes"), (say("sheets.what"), say("sheets.text")), tuple(rows), 2)
+
+
+def spreadsheet_csv(sheet: Sheet, separator: str = ",", decimal: str = ".") -> bytes:
+    """Return a sheet as CSV for spreadsheets: marked as UTF-8, lines ended by CRLF."""
+    separator = "\t" if separator == "tab" else separator
+    if separator not in (",", ";", "\t") or decimal not in (".", ",") or separator == decimal:
+        raise InputError("sheets.signs", separator=separator, decimal=decimal)
+    rows = [
+        [*row[: sheet.texts], *(n and n.replace(".", decimal) for n in row[sheet.texts :])]
+        for row in sheet.rows
+    ]
+    text = csv_text(sheet.header, rows, sheet.texts, "\r\n", separator)
+    return text.encode("utf-8-sig")
+
+
+# ---------------------------------------------------------------------- the workbook
+
+_SPREAD = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_PACKED = "http://schemas.openxmlformats.org/package/2006"
+_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+_KIND = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+# Two styles: 0 is plain, 1 is bold.
+_STYLES = (
+    f'{_HEAD}<styleSheet xmlns="{_SPREAD}"><fonts count="2"><font><sz val="11"/>'
+    '<name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts>'
+    '<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill '
+    'patternType="gray125"/></fill></fills><borders count="1"><border/></borders><cellStyleXfs '
+    'count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs '
+    'count="2"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" '
+    'fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/></cellXfs></styleSheet>'
+)
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_ESCAPED = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
+
+
+def workbook(sheets: Sequence[Sheet]) -> bytes:
+    """Return sheets as an XLSX file."""
+    for sheet in sheets:
+        if len(sheet.rows) > _MOST_ROWS:
+            raise InputError("sheets.many_rows", rows=len(sheet.rows), most=_MOST_ROWS)
+    numbers = range(1, len(sheets) + 1)
+    parts = {
+        "[Content_Types].xml": _types(numbers),
+        "_rels/.rels": _links({"rId1": ("officeDocument", "xl/workbook.xml")}),
+        "xl/workbook.xml": _book(sheets),
+        "xl/_rels/workbook.xml.rels": _links(
+            {f"rId{n}": ("worksheet", f"worksheets/sheet{n}.xml") for n in numbers}
+            | {"rId0": ("styles", "styles.xml")}
+        ),
+        "xl/styles.xml": _STYLES,
+    }
+    parts |= {
+        f"xl/worksheets/sheet{n}.xml": "".join(_sheet(sheet))
+        for n, sheet in zip(numbers, sheets, strict=True)
+    }
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            inside = zipfile.ZipInfo(name)  # made in 1980: the same bytes each time
+            inside.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(inside, text.encode())
+    return out.getvalue()
+
+
+def _types(numbers: Sequence[int]) -> str:
+    named = {"/xl/workbook.xml": "sheet.main", "/xl/styles.xml": "styles"}
+    named |= {f"/xl/worksheets/sheet{n}.xml": "worksheet" for n in numbers}
+    parts = "".join(
+        f'<Override PartName="{part}" ContentType="{_KIND}.{kind}+xml"/>'
+        for part, kind in named.items()
+    )
+    links = "application/vnd.openxmlformats-package.relationships+xml"
+    return (
+        f'{_HEAD}<Types xmlns="{_PACKED}/content-types"><Default Extension="rels" '
+        f'ContentType="{links}"/><Default Extension="xml" ContentType="application/xml"/>'
+        f"{parts}</Types>"
+    )
+
+
+def _links(links: Mapping[str, tuple[str, str]]) -> str:
+    listed = "".join(
+        f'<Relationship Id="{name}" Type="{_LINKS}/{kind}" Target="{target}"/>'
+        for name, (kind, target) in links.items()
+    )
+    return f'{_HEAD}<Relationships xmlns="{_PACKED}/relationships">{listed}</Relationships>'
+
+
+def _book(sheets: Sequence[Sheet]) -> str:
+    listed = "".join(
+        f'<sheet name={quoteattr(sheet.name[:31])} sheetId="{n}" r:id="rId{n}"/>'
+        for n, sheet in enumerate(sheets, start=1)
+    )
+    start = f'<workbook xmlns="{_SPREAD}" xmlns:r="{_LINKS}"><sheets>'
+    return f"{_HEAD}{start}{listed}</sheets></workbook>"
+
+
+def _sheet(sheet: Sheet) -> Iterator[str]:
+    yield f'{_HEAD}<worksheet xmlns="{_SPREAD}"><sheetViews><sheetView workbookViewId="0">'
+    yield '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>'
+    yield "</sheetView></sheetViews><cols>"
+    for place in range(len(sheet.header)):
+        longest = max((len(row[place] or "") for row in (sheet.header, *sheet.rows)), default=0)
+        width = min(max(longest + 2, 8), 60)
+        yield f'<col min="{place + 1}" max="{place + 1}" width="{width}" customWidth="1"/>'
+    yield "</cols><sheetData>"
+    yield _row(1, sheet.header, len(sheet.header), bold=True)
+    for number, row in enumerate(sheet.rows, start=2):
+        yield _row(number, row, sheet.texts, bold=sheet.is_total(row))
+    yield "</sheetData></worksheet>"
+
+
+def _row(number: int, row: Sequence[str | None], texts: int, *, bold: bool) -> str:
+    cells = "".join(
+        _cell(f"{_letters(place)}{number}", value, place < texts, ' s="1"' if bold else "")
+        for place, value in enumerate(row)
+        if value is not None
+    )
+    return f'<row r="{number}">{cells}</row>'
+
+
+def _cell(where: str, value: str, is_text: bool, style: str) -> str:
+    # A program has 15 digits of a number; what has more stays a text, with all of them.
+    if not is_text and sum(map(str.isdigit, value)) <= _DIGITS:
+        return f'<c r="{where}"{style}><v>{value}</v></c>'
+    text = escape(_ESCAPED.sub("_x005F_", _NOT_XML.sub("\ufffd", value)))
+    kept = f'<is><t xml:space="preserve">{text}</t></is>'
+    return f'<c r="{where}"{style} t="inlineStr">{kept}</c>'
+
+
+def _letters(place: int) -> str:
+    """The name of a column: A, …, Z, AA, …"""
+    name = ""
+    while place >= 0:
+        name, place = chr(ord("A") + place % 26) + name, place // 26 - 1
+    return name

@@ -1,0 +1,165 @@
+"""Tables that people open: pivoted right, readable by spreadsheets, with nothing to compute."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import InputError
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+from discreet.releases import release
+from discreet.releases.sheets import Sheet, notes, spreadsheet_csv, tidy, wide, workbook
+from discreet.reports.stored import read_release
+from discreet.synthetic import synthesize
+from discreet.synthetic.files import read as read_synthetic
+from soaking import examples
+
+NS = {"s": "http://schemas.openxmlformats.org/spreadsheetml/2006/main"}
+SAID: dict[str, Any] = {
+    "table": {
+        "statistic": ["visits", "visits", "visits", "visits", "total"],
+        "county": ["north", "north", "(all)", "(all)", None],
+        "age": ["young", "old", "young", "old", None],
+        "value": ["1", "-2.5", "3", "4", "9"],
+        "interval_low": ["0", "-3", "2", "3", "8"],
+        "interval_high": ["2", "-2", "4", "5", "10"],
+    },
+    "spec": {"labels": {"visits": "Visits", "young": "Young people"}},
+}
+
+
+def cells_of(book: bytes, number: int) -> dict[str, tuple[str, str, bool]]:
+    """The cells of a sheet: the kind, the text, and whether it is bold."""
+    with zipfile.ZipFile(io.BytesIO(book)) as archive:
+        assert archive.testzip() is None
+        root = ElementTree.fromstring(archive.read(f"xl/worksheets/sheet{number}.xml"))  # noqa: S314
+    assert not root.findall(".//s:f", NS)  # no formula anywhere
+    found = {}
+    for cell in root.findall(".//s:c", NS):
+        kind = cell.get("t", "n")
+        held = cell.find("s:is/s:t", NS) if kind == "inlineStr" else cell.find("s:v", NS)
+        assert held is not None
+        found[str(cell.get("r"))] = (kind, held.text or "", cell.get("s") == "1")
+    return found
+
+
+def test_the_keys_of_a_column_stand_side_by_side() -> None:
+    assert wide(SAID) == Sheet(
+        "Wide",
+        ("statistic", "county", "Young people", "old", "value"),
+        (
+            ("Visits", "north", "1", "-2.5", None),
+            ("Visits", "(all)", "3", "4", None),
+            ("total", None, None, None, "9"),
+        ),
+        2,
+    )
+    by_county = wide(SAID, "county")
+    assert by_county.header == ("statistic", "age", "north", "(all)", "value")
+    with pytest.raises(InputError, match="county, age"):
+        wide(SAID, "sex")
+
+
+def test_a_workbook_has_numbers_as_numbers_texts_as_texts_and_totals_in_bold() -> None:
+    book = workbook([tidy(SAID), wide(SAID)])
+    assert book == workbook([tidy(SAID), wide(SAID)])
+    cells = cells_of(book, 2)
+    assert cells["A1"] == ("inlineStr", "statistic", True)
+    assert cells["D2"] == ("n", "-2.5", False)
+    assert cells["B3"] == ("inlineStr", "(all)", True)
+    assert cells["C3"] == ("n", "3", True)
+    assert "C4" not in cells
+    with zipfile.ZipFile(io.BytesIO(book)) as archive:
+        listed = ElementTree.fromstring(archive.read("[Content_Types].xml"))  # noqa: S314
+        parts = {one.get("PartName", "")[1:] for one in listed} - {""}
+        assert parts <= set(archive.namelist())
+        assert set(archive.namelist()) - parts == {
+            "[Content_Types].xml", "_rels/.rels", "xl/_rels/workbook.xml.rels"
+        }  # fmt: skip
+
+
+@settings(derandomize=True, deadline=None, max_examples=examples(200))
+@given(texts=st.lists(st.text(max_size=12), min_size=1, max_size=4))
+def test_any_text_is_a_text(texts: list[str]) -> None:
+    """What XML cannot hold is replaced; nothing else changes, and nothing can be computed."""
+    rows = tuple((text, "1") for text in texts)
+    sheet = Sheet("t", ("a", "b"), rows, 1)
+    cells = cells_of(workbook([sheet]), 1)
+    for number, text in enumerate(texts, start=2):
+        kind, held, _ = cells[f"A{number}"]
+        assert kind == "inlineStr"
+        if all(c >= " " and c != "\ufffe" and c != "\uffff" for c in text) and "_x" not in text:
+            assert held == text
+    read = list(csv.reader(io.StringIO(spreadsheet_csv(sheet).decode("utf-8-sig"), newline="")))
+    for (text, _), (held, *_) in zip(rows, read[1:], strict=True):
+        assert held in (text, f"'{text}")
+        assert not held.lstrip().startswith(("=", "@"))
+
+
+def test_what_looks_like_an_escape_stays_as_it_is() -> None:
+    sheet = Sheet("t", ("a", "b"), (("_x000D_", "12345678901234567"),), 1)
+    cells = cells_of(workbook([sheet]), 1)
+    assert cells["A2"][1] == "_x005F_x000D_"  # as programs write the text _x000D_
+    assert cells["B2"] == ("inlineStr", "12345678901234567", False)
+
+
+def test_the_twin_is_what_a_wide_table_shows() -> None:
+    table = SAID["table"] | {"published": ["1", "0", "3", "4", None]}
+    assert wide(SAID | {"table": table}).rows[0] == ("Visits", "north", "1", "0", None)
+    assert wide(SAID | {"table": table}).rows[2][-1] == "9"
+
+
+def test_csv_for_spreadsheets_has_a_mark_and_the_signs_that_are_asked_for() -> None:
+    text = spreadsheet_csv(wide(SAID), ";", ",")
+    assert text.startswith(b"\xef\xbb\xbfstatistic;county;Young people;old;value\r\n")
+    assert b"Visits;north;1;-2,5;\r\n" in text
+    assert spreadsheet_csv(wide(SAID), "tab").count(b"\t") == 16
+    for separator, decimal in ((",", ","), ("|", "."), (";", "·")):
+        with pytest.raises(InputError, match="do not go together"):
+            spreadsheet_csv(wide(SAID), separator, decimal)
+
+
+def test_notes_say_what_is_protected_and_what_intervals_leave_out(
+    spec: dict[str, Any], people: pa.Table, account: Callable[..., Ledger], tmp_path: Path
+) -> None:
+    account()
+    made = release(spec, data=people, folder=tmp_path)
+    said = read_release(made.statement.parent)
+    told = dict(notes(said).rows)
+    assert told["Protected unit"] == "one person"
+    assert told["Release"] == made.release_id
+    assert "How many rows there are" in str(told["count_rows_1"])
+    assert any("noise alone" in str(text) for _, text in notes(said).rows)
+    assert len(cells_of(workbook([tidy(said), wide(said), notes(said)]), 3)) > 12
+
+
+def test_synthetic_records_are_no_formulas_either(tmp_path: Path) -> None:
+    ledger = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    ledger.open_account(
+        "people", unit="record", adjacency="replace", filter="pure",
+        cap=PureDP(9.0, adjacency="replace"), approver="a", reason="b",
+    )  # fmt: skip
+    asked = {
+        "account": "people", "purpose": "p", "ledger": "sqlite:///ledger.db", "output": "out",
+        "protect": {"unit": "record", "adjacency": "replace"}, "budget": {"epsilon": 2.0},
+        "columns": ["answer"], "n_synthetic": 60, "keys": {"answer": ["=1+1", "no", "'quoted"]},
+    }  # fmt: skip
+    data = pa.table({"answer": ["=1+1", "no", "'quoted"] * 20})
+    made = synthesize(asked, data=data, folder=tmp_path)
+    folder = tmp_path / "out" / str(made.release_id)
+    written = (folder / "table.csv").read_text()
+    texts = {row[0] for row in list(csv.reader(io.StringIO(written)))[1:]}
+    assert texts <= {"'=1+1", "no", "''quoted"}
+    assert set(made.to_columns()["answer"]) <= {"=1+1", "no", "'quoted"}
+    assert read_synthetic(folder).counts.sum() == len(made.to_columns()["answer"])
