@@ -194,7 +194,7 @@ def _accuracy(row: Mapping[str, Any]) -> str:
         if "lead_for_even_odds" not in row:
             return line
         lead, units = row["lead_for_even_odds"], row["lead_in_units"]
-        return f"{line} {say('presenter.accuracy.lead', lead=lead, units=math.ceil(units))}"
+        return f"{line}. {say('presenter.accuracy.lead', lead=lead, units=math.ceil(units))}"
     if "ranks" in row:
         return say("presenter.accuracy.off_ranks", ranks=row["ranks"], **values)
     found = [
