@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from discreet.releases.engines.base import (
     Counting,
     Cutting,
     Engine,
+    Grid,
     KeySet,
     Labels,
     Number,
@@ -65,6 +66,22 @@ def test_all_measures_at_once(opened: Opened, visits: pa.Table) -> None:
     assert found["sum"] == [100, 0, 0, 1000]
     assert [sum(cell) for cell in found["t"]] == [2, 0, 0, 1]  # type: ignore[arg-type]
     assert found["t"][0][0] == found["t"][0][100] == found["t"][3][1000] == 1  # type: ignore[index]
+
+
+@pytest.mark.parametrize("unit", [(), ("person",)])
+def test_a_grid_has_the_cells_that_have_rows(
+    opened: Opened, visits: pa.Table, unit: tuple[str, ...]
+) -> None:
+    """The numbers of its product of keys, whose combinations are never listed."""
+    engine = opened(visits)
+    lists = (("north", "south", "nowhere"), ("2", "1", "07"))
+    listed = KeySet(("county", "ward"), tuple(product(*lists)))
+    measures = (Counting("n"), Summing("sum", COST))
+    dense = engine.measure(Query(unit, listed, _bounds(2), measures))
+    sparse = engine.measure(Query(unit, Grid(listed.columns, lists), _bounds(2), measures))
+    for name in ("n", "sum"):
+        assert [sparse[name].get(cell, 0) for cell in range(len(listed))] == dense[name]
+    assert sorted(sparse["n"]) == [1, 3]
 
 
 def test_rows_as_units(opened: Opened, visits: pa.Table) -> None:

@@ -295,3 +295,87 @@ def test_keys_from_a_file(spec: dict[str, Any], visits: pa.Table, tmp_path: Path
     by_file = COUNT | {"keys": KEYS | {"county": "counties.csv"}}
     from_file = preview(asked(spec, by_file), data=visits, folder=tmp_path)
     assert inline.plan.accuracy() == from_file.plan.accuracy()
+
+
+# ---------------------------------------------------------------------- hierarchies
+
+PLACES = "county,state,region\nn,up,land\ns,down,land\ne,up,land\nw,isle,sea\n"
+BY_STATE = COUNT | {
+    "margins": [["county", "age"], ["state", "sex"]],
+    "keys": KEYS | {"county": "places.csv"},
+    "hierarchy": {"county": "state", "state": "region"},
+}
+
+
+def test_levels_of_a_hierarchy_add_up(
+    spec: dict[str, Any], visits: pa.Table, account: Callable[..., Ledger], tmp_path: Path
+) -> None:
+    account(filter="zcdp", cap=None)
+    (tmp_path / "places.csv").write_text(PLACES)
+    changed = asked(spec, BY_STATE, budget={"rho": 0.5})
+    made = release(changed, data=visits, folder=tmp_path)
+    assert isinstance(made, Release)
+    with (made.statement.parent / "table.csv").open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    columns = ("region", "state", "county", "age", "sex")
+    table = {tuple(row[name] for name in columns): Fraction(row["value"]) for row in rows}
+    assert len(table) == len(rows)
+
+    def level(*given: str) -> dict[tuple[str, ...], Fraction]:
+        """The rows of one margin: those with a key in the given columns, and what is above them."""
+        above = {"county": ("state", "region"), "state": ("region",)}
+        named = {*given, *(name for one in given for name in above.get(one, ()))}
+        return {
+            key: value
+            for key, value in table.items()
+            if {name for name, part in zip(columns, key, strict=True) if part != ALL} == named
+        }
+
+    total = table[(ALL,) * 5]
+    counties, states = level("county", "age"), level("state", "age")
+    assert [len(counties), len(states), len(level("region", "age"))] == [12, 9, 6]
+    for one in (counties, states, level("region", "age"), level("age"), level("state", "sex")):
+        assert sum(one.values()) == total
+    for key, value in states.items():
+        below = [v for k, v in counties.items() if k[1] == key[1] and k[3:] == key[3:]]
+        assert sum(below) == value
+    assert {key[:3] for key in counties} == {
+        ("land", "up", "n"),
+        ("land", "down", "s"),
+        ("land", "up", "e"),
+        ("sea", "isle", "w"),
+    }
+    assert not level("county", "sex")
+    lines_told = [line["statistic"] for line in made.plan.accuracy()]
+    assert "visits: region, sex" in lines_told
+
+
+def test_parents_from_a_file_of_their_own(
+    spec: dict[str, Any], visits: pa.Table, tmp_path: Path
+) -> None:
+    (tmp_path / "places.csv").write_text(PLACES)
+    beside = preview(asked(spec, BY_STATE), data=visits, folder=tmp_path).plan.accuracy()
+    hierarchy = {"county": {"state": "places.csv"}, "state": {"region": "places.csv"}}
+    own = BY_STATE | {"keys": KEYS, "hierarchy": hierarchy}
+    assert preview(asked(spec, own), data=visits, folder=tmp_path).plan.accuracy() == beside
+
+
+@pytest.mark.parametrize(
+    ("changes", "places", "words"),
+    [
+        ({"keys": KEYS}, PLACES, "no file says which"),
+        ({"hierarchy": {"county": "state", "sex": "age"}}, PLACES, "one above the other"),
+        ({"hierarchy": {"county": "state", "state": "county"}}, PLACES, "one above the other"),
+        ({}, PLACES.replace("isle", ALL), "rename the key"),
+        ({}, PLACES.replace("w,isle,sea", "w,,sea"), "no 'state' stands beside"),
+        ({}, PLACES.replace("e,up,land", "e,up,sea"), "two values of 'region'"),
+        ({}, PLACES.replace("region", "zone"), "region"),
+    ],
+)
+def test_a_hierarchy_that_is_none_is_refused(
+    spec: dict[str, Any], tmp_path: Path, changes: dict[str, Any], places: str, words: str
+) -> None:
+    (tmp_path / "places.csv").write_text(places)
+    with pytest.raises(DiscreetError, match=words) as caught:
+        plan_of(load(asked(spec, BY_STATE | changes), folder=tmp_path), COLUMNS)
+    assert caught.value.exit_code == 2

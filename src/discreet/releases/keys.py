@@ -16,6 +16,7 @@ import csv
 import filecmp
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -25,7 +26,14 @@ from discreet.releases.engines import file_of
 from discreet.releases.engines.base import Cells, Grid, KeySet
 from discreet.releases.spec import InFolder, Spec
 
-__all__ = ["MOST_CELLS", "cells_of", "public_keys", "public_numbers", "refuse_unit_column"]
+__all__ = [
+    "MOST_CELLS",
+    "PublicFiles",
+    "cells_of",
+    "public_keys",
+    "public_numbers",
+    "refuse_unit_column",
+]
 
 MOST_CELLS = 5_000_000
 MOST_GRID = 2**60
@@ -34,6 +42,30 @@ MOST_GRID = 2**60
 def public_keys(spec: InFolder, name: str, column: str) -> tuple[str, ...]:
     """Return the keys of a column from a file; refuse the protected source, and files elsewhere."""
     return keys_from_file(_public_file(spec, name, column), column)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicFiles:
+    """The public files of a spec, for a statistic that reads its own."""
+
+    spec: InFolder
+
+    def keys(self, name: str, column: str) -> tuple[str, ...]:
+        """Return the keys of a column."""
+        return public_keys(self.spec, name, column)
+
+    def parents(self, name: str, child: str, parent: str) -> dict[str, str]:
+        """Return the key of a column for each key of another; refuse two for one."""
+        path = _public_file(self.spec, name, child)
+        header, *body = _csv_rows(path)
+        if not {child, parent} <= set(header):
+            raise SpecError("releases.keys.no_column", file=path.name, column=parent)
+        found: dict[str, str] = {}
+        for row in (row for row in body if len(row) == len(header)):
+            key, above = row[header.index(child)], row[header.index(parent)]
+            if found.setdefault(key, above) != above:
+                raise SpecError("releases.keys.two_parents", file=path.name, key=key, parent=parent)
+        return found
 
 
 def _public_file(spec: InFolder, name: str, column: str) -> Path:

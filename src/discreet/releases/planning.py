@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from discreet.errors import DataError, SpecError
@@ -20,7 +19,7 @@ from discreet.promises import Promise
 from discreet.releases.allowance import allowance
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Cells, Column, KeySet, Labels
-from discreet.releases.keys import cells_of, public_keys, refuse_unit_column
+from discreet.releases.keys import PublicFiles, cells_of, refuse_unit_column
 from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
 from discreet.releases.spec import Spec
 from discreet.releases.statistics import Statistic
@@ -219,7 +218,7 @@ def _planned(spec: Spec) -> tuple[tuple[Planned, ...], list[Asked]]:
     payer: dict[tuple[str, ...], str] = {}
     for entry in spec.named():
         for table in entry.tables():
-            statistic = table.resolved(partial(public_keys, spec))
+            statistic = table.resolved(PublicFiles(spec))
             name, by, paid = str(statistic.name), statistic.grouped_by, statistic.paid_keys
             if any(name == planned.name for planned in statistics):
                 raise SpecError("releases.spec.name_twice", name=name)

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 from pydantic import (
     Discriminator,
@@ -57,9 +57,9 @@ __all__ = [
     "Bounded",
     "ColumnName",
     "Discover",
+    "Files",
     "FormField",
     "Grouped",
-    "KeyFile",
     "Measured",
     "Noisy",
     "Part",
@@ -178,8 +178,15 @@ class Result:
 
 Measured: TypeAlias = Mapping[str, Any]
 
-KeyFile: TypeAlias = Callable[[str, str], tuple[str, ...]]
-"""Reads the keys of a column from a public file: called with its name and the column's."""
+
+class Files(Protocol):
+    """Public files beside a spec."""
+
+    def keys(self, name: str, column: str) -> tuple[str, ...]:
+        """Return the keys of a column."""
+
+    def parents(self, name: str, child: str, parent: str) -> dict[str, str]:
+        """Return the key of the column `parent` for each key of the column `child`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +291,7 @@ class Statistic(Closed):
         """Whether its cells are a `Grid`, and it takes the numbers of those that have rows."""
         return False
 
-    def resolved(self, keys: KeyFile) -> Statistic:
+    def resolved(self, files: Files) -> Statistic:
         """Return it with the public files that it needs read; most need none."""
         return self
 

@@ -2,6 +2,7 @@
 
     {count: rows, margins: [[county, age], [sex]], keys: {…}}
     {sum: cost, bounds: …, resolution: …, margins: {up_to: 2, of: [county, age, sex]}, keys: {…}}
+    {count: units, margins: [[county, age]], hierarchy: {county: state}, keys: {county: …csv, …}}
 
 Rows are bounded once, by combinations of all columns (the finest groups), so all margins are of the
 same rows. A row counts if it has a public key in each of these columns. Each margin that is worth
@@ -20,22 +21,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    field_validator,
+    model_validator,
+)
 
 from discreet.errors import SpecError
-from discreet.releases.adding_up import Design, Errors, Margin, Spread
+from discreet.releases.adding_up import Design, Errors, Margin, Spread, Tree
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Cells, Counting, KeySet, Measure, Number, Summing
 from discreet.releases.models import Closed, Names, Pair, as_tuple
 from discreet.releases.statistics.base import (
     Answer,
     Discover,
+    Files,
     Grouped,
-    KeyFile,
     Measured,
     Noisy,
     Part,
@@ -86,6 +94,20 @@ class Margins(Grouped):
     sum: str | None = Field(default=None, description="The column to add up, instead of count.")
     bounds: Annotated[Pair, AfterValidator(ordered)] | None = None
     resolution: float | None = Field(default=None, gt=0)
+    hierarchy: dict[str, str | dict[str, str]] = Field(
+        default_factory=dict,
+        description="The column above a column; its keys stand beside the keys, or in a file.",
+    )
+    _parents: Mapping[str, Mapping[str, str]] = PrivateAttr(default_factory=dict)
+
+    @field_validator("hierarchy")
+    @classmethod
+    def _chain(cls, hierarchy: dict[str, Any]) -> dict[str, Any]:
+        above = [_only(parent) for parent in hierarchy.values()]
+        ends = [column for column in hierarchy if column not in above]
+        if hierarchy and (len(ends) != 1 or len(set(above)) != len(above) or "" in above):
+            raise SpecError("releases.margins.one_chain")
+        return hierarchy
 
     @model_validator(mode="after")
     def _whole(self) -> Margins:
@@ -121,10 +143,26 @@ class Margins(Grouped):
         return tuple(one.of if isinstance(one, Weighed) else one for one in asked)
 
     @property
+    def _levels(self) -> Margin:
+        """The columns of the hierarchy, the coarsest first."""
+        above = {column: _only(parent) for column, parent in self.hierarchy.items()}
+        chain = [column for column in above if column not in above.values()]
+        while chain and chain[-1] in above:
+            chain.append(above[chain[-1]])
+        return tuple(reversed(chain))
+
+    @property
+    def extra(self) -> tuple[str, ...]:
+        """The columns above another, which are not read from the data."""
+        return self._levels[:-1]
+
+    @property
     def grouped_by(self) -> tuple[str, ...]:
-        """All columns of its margins, in order of first mention."""
+        """All columns of its margins, in order of first mention; of a hierarchy the finest."""
         of = self.margins.of if isinstance(self.margins, UpTo) else ()
-        return tuple(dict.fromkeys((*of, *(name for one in self._sets for name in one))))
+        named = (*of, *(name for one in self._sets for name in one))
+        levels = self._levels
+        return tuple(dict.fromkeys(levels[-1] if name in levels else name for name in named))
 
     @property
     def counts_units(self) -> bool:
@@ -143,34 +181,72 @@ class Margins(Grouped):
         """Whether the cells are a grid, of which only those with rows are counted."""
         return True
 
-    def resolved(self, keys: KeyFile) -> Margins:
-        """Return it with keys from files read."""
+    def resolved(self, files: Files) -> Margins:
+        """Return it with files of keys and of parents read."""
         given = self.public_keys
-        lists = {c: keys(v, c) if isinstance(v, str) else v for c, v in given.items()}
-        for column, values in lists.items():
+        lists = {c: files.keys(v, c) if isinstance(v, str) else v for c, v in given.items()}
+        parents: dict[str, Mapping[str, str]] = {}
+        for parent, child in pairwise(self._levels):
+            above = self.hierarchy[child]
+            beside = given.get(self._levels[-1]) if isinstance(above, str) else above[parent]
+            if not isinstance(beside, str):
+                raise SpecError("releases.margins.no_file", child=child, parent=parent)
+            parents[child] = files.parents(beside, child, parent)
+        found = self.model_copy(update={"keys": lists})
+        found._parents = parents
+        for column, values in found._lists.items():
             if ALL in values:
                 raise SpecError("releases.margins.all_key", column=column, key=ALL)
-        return self.model_copy(update={"keys": lists})
+        return found
 
     @cached_property
     def _lists(self) -> dict[str, tuple[str, ...]]:
-        return {column: tuple(self.public_keys[column]) for column in self.grouped_by}
+        """The keys of every column; above a column, those that its keys have, as they come."""
+        lists = {column: tuple(self.public_keys[column]) for column in self.grouped_by}
+        for parent, child in reversed([*pairwise(self._levels)]):
+            missing = [key for key in lists[child] if not self._parents[child].get(key)]
+            if missing:
+                raise SpecError(
+                    "releases.margins.no_parent", child=child, key=missing[0], parent=parent
+                )
+            lists[parent] = tuple(dict.fromkeys(self._parents[child][k] for k in lists[child]))
+        return lists
+
+    @cached_property
+    def _tree(self) -> Tree:
+        parents = []
+        for place, level in enumerate(self._levels):
+            if not place:
+                parents.append(np.zeros(len(self._lists[level]), dtype=np.int64))
+                continue
+            above = {key: at for at, key in enumerate(self._lists[self._levels[place - 1]])}
+            known = self._parents[level]
+            parents.append(np.array([above[known[key]] for key in self._lists[level]]))
+        return Tree(self._levels, tuple(parents))
 
     @cached_property
     def design(self) -> Design:
-        """The attributes and the margins that are published, the total among them."""
-        order = self.grouped_by
+        """The attributes and the margins that are published, the total among them.
+
+        Of a margin with a column of the hierarchy, those with the columns above it are as well.
+        """
+        levels = self._levels
+        order = (*levels, *(column for column in self.grouped_by if column not in levels))
 
         def in_order(margin: Sequence[str]) -> Margin:
-            return tuple(sorted(margin, key=order.index))
+            finest = [level for level in levels if level in margin][-1:]
+            plain = [column for column in margin if column not in levels]
+            return tuple(sorted((*finest, *plain), key=order.index))
 
-        sets = sorted(
-            {(), *map(in_order, self._sets)}, key=lambda m: (len(m), [*map(order.index, m)])
-        )
+        sets = {(), *map(in_order, self._sets)}
+        for margin in [one for one in sets if one and one[0] in levels]:
+            above = levels[: levels.index(margin[0])]
+            sets |= {margin[1:], *((level, *margin[1:]) for level in above)}
         listed = () if isinstance(self.margins, UpTo) else self.margins
         weights = {in_order(one.of): one.weight for one in listed if isinstance(one, Weighed)}
-        sizes = {column: len(keys) for column, keys in self._lists.items()}
-        found = Design(sizes, tuple(sets), weights=weights)
+        sizes = {column: len(self._lists[column]) for column in order if column not in levels}
+        published = sorted(sets, key=lambda m: (len(m), [*map(order.index, m)]))
+        found = Design(sizes, tuple(published), self._tree, weights)
         rows = sum(map(found.cells, found.published))
         if rows > _MOST_ROWS:
             raise SpecError("releases.margins.many_cells", cells=rows, most=_MOST_ROWS)
@@ -178,11 +254,26 @@ class Margins(Grouped):
 
     def shown(self, cells: Cells | None) -> KeySet:
         """Return the cells of the table: those of every margin, `(all)` where it is summed over."""
+        levels, plain = self._levels, tuple(self.design.sizes)
         keys: list[tuple[str, ...]] = []
         for margin in self.design.published:
-            lists = [v if c in margin else (ALL,) for c, v in self._lists.items()]
-            keys += product(*lists)
-        return KeySet(self.grouped_by, tuple(keys))
+            lists = [self._lists[c] if c in margin else (ALL,) for c in plain]
+            keys += (node + key for node, key in product(self._nodes(margin), product(*lists)))
+        return KeySet((*levels, *plain), tuple(keys))
+
+    def _nodes(self, margin: Margin) -> list[tuple[str, ...]]:
+        """Return the nodes of a margin's level, each with what is above it."""
+        levels = self._levels
+        finest = next((level for level in levels if level in margin), None)
+        if finest is None:
+            return [(ALL,) * len(levels)]
+        found = []
+        for key in self._lists[finest]:
+            node = [key]
+            for level in reversed(levels[1 : levels.index(finest) + 1]):
+                node.insert(0, self._parents[level][node[0]])
+            found.append((*node, *(ALL,) * (len(levels) - len(node))))
+        return found
 
     # ------------------------------------------------------------------ measuring and noise
 
@@ -225,7 +316,7 @@ class Margins(Grouped):
         """Return a margin of what was measured."""
         found: Mapping[int, int] = measured[self.measure_name("cells")]
         codes = np.array(list(found), dtype=np.int64)
-        shape = tuple(map(len, self._lists.values()))
+        shape = tuple(len(self._lists[column]) for column in self.grouped_by)
         places = dict(zip(self.grouped_by, np.unravel_index(codes, shape), strict=True))
         return self.design.counted(self._margin(part), places, list(found.values()))
 
@@ -299,6 +390,11 @@ class _Known:
     noise: Mapping[Margin, Spread]
     errors: Mapping[Margin, Errors]
     digits: int
+
+
+def _only(parent: str | dict[str, str]) -> str:
+    """Return the column above another; nothing where several are named."""
+    return parent if isinstance(parent, str) else next(iter(parent)) if len(parent) == 1 else ""
 
 
 def _exact(shares: Mapping[Margin, float]) -> dict[Margin, Fraction]:
