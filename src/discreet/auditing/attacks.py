@@ -320,7 +320,7 @@ def _kinds() -> list[Kind]:
 def _plan(spec: str | Path | Mapping[str, Any] | Spec) -> Plan:
     from discreet.auditing.path import columns_of
 
-    asked = spec if isinstance(spec, Spec) else load(spec)
+    asked = (spec if isinstance(spec, Spec) else load(spec)).as_shaped()
     return plan_of(asked, columns_of(asked))
 
 

@@ -218,6 +218,7 @@ def audit(
     if isinstance(draws, bool) or not isinstance(draws, int) or not 1 <= draws <= 1000:
         raise InputError("auditing.bad_draws", draws=draws)
     asked = spec if isinstance(spec, Spec) else load(spec, folder=folder, keys_from=keys_from)
+    asked = asked.as_shaped()
     plan, columns = raised(asked, float(epsilon)), columns_of(asked)
     made = neighbours(plan, columns)
     released = Releases(plan, columns, made.data, draws, progress)

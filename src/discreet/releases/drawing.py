@@ -19,6 +19,7 @@ from discreet.releases.engines.base import Cells, Engine, KeySet, Query
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
 from discreet.releases.quotients import Spread
+from discreet.releases.rows import condition
 from discreet.releases.statistics.base import Noisy, Result
 from discreet.releases.statistics.derived import Released
 from discreet.releases.tables import Table, table_of
@@ -56,16 +57,17 @@ def draw(
 ) -> Table:
     """Measure what a plan asks, add noise, and read the answers."""
     tell = _teller(progress)
-    found: dict[tuple[str, ...], KeySet] = {}
+    found: dict[str, KeySet] = {}
     drawn: dict[str, Result] = {}
     for group in passes(plan.statistics):
-        cells = group[0].cells
-        if group[0].found_by is not None:
-            by = group[0].by
-            if by not in found:
-                found[by] = _found(plan, engine, group[0], tell)
-            cells = found[by]
-        drawn |= {one.name: one for one in _answered(plan, engine, group, cells, tell, observe)}
+        cells, payer, rows = group[0].cells, group[0].found_by, engine
+        if group[0].where is not None:
+            rows = engine.filtered(condition(group[0].where, engine.columns))  # type: ignore[attr-defined]
+        if payer is not None:
+            if payer not in found:
+                found[payer] = _found(plan, rows, group[0], tell)
+            cells = found[payer]
+        drawn |= {one.name: one for one in _answered(plan, rows, group, cells, tell, observe)}
     results: list[Result] = []
     for _, tables in groupby(plan.statistics, key=lambda planned: planned.entry.name):
         listed = list(tables)
@@ -108,7 +110,8 @@ def passes(statistics: tuple[Planned, ...]) -> list[list[Planned]]:
     passes: dict[Any, list[Planned]] = {}
     for planned in statistics:
         cells = planned.cells if planned.cells is not None else planned.found_by
-        passes.setdefault((planned.by, cells, planned.contribution), []).append(planned)
+        shared = (planned.by, cells, planned.contribution, planned.where)
+        passes.setdefault(shared, []).append(planned)
     return list(passes.values())
 
 

@@ -48,6 +48,7 @@ class Planned:
     by: tuple[str, ...]
     cells: Cells | None
     found_by: str | None
+    where: str | None = None
 
     @property
     def name(self) -> str:
@@ -215,7 +216,7 @@ def _check_thresholds(spec: Spec, pricing: Pricing) -> None:
 def _planned(spec: Spec) -> tuple[tuple[Planned, ...], list[Asked]]:
     statistics: list[Planned] = []
     asked: list[Asked] = []
-    payer: dict[tuple[str, ...], str] = {}
+    payer: dict[Any, str] = {}
     for entry in spec.named():
         for table in entry.tables():
             statistic = table.resolved(PublicFiles(spec))
@@ -226,7 +227,7 @@ def _planned(spec: Spec) -> tuple[tuple[Planned, ...], list[Asked]]:
             contribution = spec.protect.contribution(grouped=bool(by))
             found_by = cells = None
             if paid is not None:
-                found_by = payer.setdefault(by, name)
+                found_by = payer.setdefault((by, entry.where), name)
                 if found_by == name:
                     asked.append(_key_call(name, paid, contribution))
             else:
@@ -241,7 +242,9 @@ def _planned(spec: Spec) -> tuple[tuple[Planned, ...], list[Asked]]:
                 Asked(name, part, weight / (1 if part.shares else len(parts)), statistic.within)
                 for part in parts
             ]
-            statistics.append(Planned(entry, statistic, contribution, by, cells, found_by))
+            statistics.append(
+                Planned(entry, statistic, contribution, by, cells, found_by, entry.where)
+            )
     if spec.cut is not None:
         found = list(questions(statistics, units=bool(spec.protect.column)))
         if not found:

@@ -21,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import InputError, InternalError
+from discreet.errors import InputError, InternalError, SpecError
 from discreet.noise import standalone
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
@@ -53,6 +53,9 @@ def opendp_script(
 
 def script_of(plan: Plan) -> str:
     """Return the script of a plan."""
+    spec = plan.spec
+    if spec.where or spec.let or spec.per_unit or any(one.where for one in spec.statistics):
+        raise SpecError("releases.script.no_formulas")
     lines = [
         "#!/usr/bin/env python3",
         *_head(plan),

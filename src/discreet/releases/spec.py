@@ -30,6 +30,7 @@ from discreet.promises.keys import DEPENDENCE, OF_WHOM
 from discreet.reading import text_of, yaml_values
 from discreet.releases.contributions import Contribution
 from discreet.releases.models import Closed, NamesOrOne, as_tuple, only_drop, refusal
+from discreet.releases.rows import Condition, Features, keys_known
 from discreet.releases.source import GivenSource, Sourced, path_in
 from discreet.releases.statistics import KINDS, Statistic
 from discreet.releases.statistics.base import Registered, default_name
@@ -252,6 +253,13 @@ class Spec(InFolder):
         default=None,
         description="CSV, Parquet, duckdb://, postgresql:// or spark://; none for data given.",
     )
+    let: dict[str, Condition] = Field(
+        default_factory=dict, description="Columns that formulas make of others."
+    )
+    where: Condition | None = Field(default=None, description="Only rows that meet a condition.")
+    per_unit: Features = Field(
+        default_factory=dict, description="Columns that are gathered from all rows of a unit."
+    )
     protect: Protect
     tolerance: dict[str, Any] | None = Field(
         default=None,
@@ -277,6 +285,19 @@ class Spec(InFolder):
     publication: Publication | None = None
     about: Publication | None = Field(default=None, description="The old name of publication.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _one_row(cls, given: Any) -> Any:
+        """Give a unit with features its one row."""
+        protect = given.get("protect") if isinstance(given, dict) else None
+        if not isinstance(protect, dict) or not given.get("per_unit"):
+            return given
+        if protect.get("unit") == "record":
+            raise SpecError("releases.rows.record")
+        if {protect.get(name) for name in ("rows", "groups", "rows_per_group")} - {None, 1}:
+            raise SpecError("releases.rows.one_row")
+        return {**given, "protect": {**protect, "rows": 1}}
+
     @model_validator(mode="after")
     def _whole(self) -> Spec:
         self._one_promise()
@@ -289,11 +310,19 @@ class Spec(InFolder):
     def named(self) -> tuple[Statistic, ...]:
         """Return the statistics, each with its name or the default one."""
         return tuple(
-            entry
-            if entry.name
-            else entry.model_copy(update={"name": default_name(entry, position)})
+            entry.with_keys(keys_known(self)).model_copy(
+                update={"name": entry.name or default_name(entry, position)}
+            )
             for position, entry in enumerate(self.statistics, start=1)
         )
+
+    def as_shaped(self) -> Spec:
+        """Return the spec of the same statistics over a table that is shaped already."""
+        bare: dict[str, Any] = {"where": None, "let": {}, "per_unit": {}}
+        entries = tuple(entry.model_copy(update={"where": None}) for entry in self.named())
+        found = self.model_copy(update=bare | {"statistics": entries})
+        found._folder, found._keys_from = self._folder, self._keys_from
+        return found
 
     def to_yaml(self) -> str:
         """Return the spec as YAML; `load` reads it back."""

@@ -68,6 +68,7 @@ __all__ = [
     "kept_rows",
     "key_column",
     "measured",
+    "multiple",
     "present",
     "sampled_share",
     "spelled",
@@ -284,13 +285,18 @@ def _place(table: Table, field: Field, reading: Reading) -> Value:
         step = (ratio(near - field.start, field.step, -1, field.size) + 1e-6).floor()
         inside = (step >= 0) & (x <= field.cap + field.step * 1e-6)
         return ibis.ifelse(there & inside, ibis.least(field.size - 1, step), nothing)
-    # In multiples of the resolution, clipped before it becomes an integer (±inf and 1e308 do not
-    # fit one), so that it lies within [low, high] exactly: both are integers below 2^52, where
-    # adding a half is exact.
+    return ibis.ifelse(there, _plus(multiple(x, field, reading), -field.low), nothing)
+
+
+def multiple(x: Value, field: Number, reading: Reading) -> Value:
+    """Return a number that is there in multiples of a resolution, clipped to a field's ends.
+
+    It is clipped before it becomes an integer (±inf and 1e308 do not fit one), so that it lies
+    within [low, high] exactly: both are integers below 2^52, where adding a half is exact.
+    """
     step, low, high = float(field.resolution), float(field.low), float(field.high)
-    near = ratio(x, step, field.low, field.high)
-    multiple = (ibis.greatest(low, ibis.least(high, near)) + 0.5).floor()
-    return ibis.ifelse(there, _plus(multiple, -field.low), nothing)
+    near = reading.dialect.ratio(x, step, field.low, field.high)
+    return (ibis.greatest(low, ibis.least(high, near)) + 0.5).floor()
 
 
 def _plus(value: Value, whole: int) -> Value:

@@ -41,6 +41,8 @@ from discreet.releases.engines.expressions import (
     present,
     spelled,
 )
+from discreet.releases.formula import KINDS, Term
+from discreet.releases.rows import Gathered
 from discreet.releases.source import Declared
 from discreet.words import say
 
@@ -94,6 +96,37 @@ class SQLEngine(ABC):
                 self._source, name, wanted, self._reading
             )
         return self.derived(self._source.mutate(**changed), columns)
+
+    def computed(self, terms: Mapping[str, Term]) -> Self:
+        """Return an engine with columns that formulas make of those there are."""
+        values = {
+            name: formulas.compiled(term, self._source, self._reading)
+            for name, term in terms.items()
+        }
+        kinds = {name: KINDS[term.type] for name, term in terms.items()}
+        return self.derived(self._source.mutate(**values), {**self._columns, **kinds})
+
+    def filtered(self, condition: Term) -> Self:
+        """Return an engine on the rows that meet a condition."""
+        met = formulas.compiled(condition, self._source, self._reading)
+        return self.derived(self._source.filter(met), self._columns)
+
+    def per_unit(self, unit: Sequence[str], features: Mapping[str, Gathered]) -> Self:
+        """Return an engine with one row for each unit: its columns, and what is gathered of it."""
+        self._check_unit(unit)
+        rows = expressions.with_unit(self._source, unit)
+        of_rows = {
+            f"_of_{name}": formulas.compiled(feature.term, rows, self._reading)
+            for name, feature in features.items()
+        }
+        rows = rows.select(*unit, **of_rows)
+        values = {
+            name: formulas.gathered(feature, rows[f"_of_{name}"], self._reading)
+            for name, feature in features.items()
+        }
+        kinds = {name: self._columns[name] for name in unit}
+        kinds |= {name: feature.kind for name, feature in features.items()}
+        return self.derived(rows.group_by(list(unit)).agg(**values), kinds)
 
     @abstractmethod
     def _in_our_words(self, doing: str) -> AbstractContextManager[None]:

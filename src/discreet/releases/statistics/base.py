@@ -29,7 +29,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+)
 
 from pydantic import (
     Discriminator,
@@ -45,6 +55,7 @@ from discreet.outside import load_from_outside
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Cells, KeySet, Measure, Number
 from discreet.releases.models import Closed, Keys, Names, Pair
+from discreet.releases.rows import Condition
 from discreet.words import has, say
 
 if TYPE_CHECKING:
@@ -268,6 +279,7 @@ class Statistic(Closed):
     name: str | None = Field(default=None, min_length=1, max_length=100)
     weight: float | None = Field(default=None, gt=0)
     within: Within | None = None
+    where: Condition | None = Field(default=None, description="Only rows that meet a condition.")
 
     @model_validator(mode="after")
     def _share(self) -> Statistic:
@@ -331,6 +343,10 @@ class Statistic(Closed):
     def extra(self) -> tuple[str, ...]:
         """Columns of the table beside its groups: the bins, the answers."""
         return ()
+
+    def with_keys(self, known: Mapping[str, tuple[str, ...]]) -> Self:
+        """Return it with the keys of columns whose values the spec itself says."""
+        return self
 
     # ------------------------------------------------------------------ measuring and noise
 
@@ -419,7 +435,7 @@ class Statistic(Closed):
         return say(name) if has(name) else cls.kind
 
 
-_ASKED_OF_ALL = ("name", "weight", "within", "by", "keys")
+_ASKED_OF_ALL = ("name", "weight", "within", "where", "by", "keys")
 
 
 _TAKES: dict[str | None, Any] = {
@@ -508,6 +524,13 @@ class Grouped(Statistic):
     def public_keys(self) -> Mapping[str, tuple[str, ...] | str]:
         """The public values of those columns, or the files that list them."""
         return {} if isinstance(self.keys, Discover) else self.keys
+
+    def with_keys(self, known: Mapping[str, tuple[str, ...]]) -> Self:
+        """Return it with the keys of columns whose values the spec itself says."""
+        if self.paid_keys is not None:
+            return self
+        own = {column: known[column] for column in self.by if column in known}
+        return self.model_copy(update={"keys": own | dict(self.public_keys)}) if own else self
 
     @property
     def paid_keys(self) -> Threshold | None:

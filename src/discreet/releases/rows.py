@@ -1,0 +1,203 @@
+"""Which rows and columns statistics see, before contributions are bounded.
+
+    source ─ where ─ let ─ per_unit ─ statistics, each with a where of its own
+
+All of it is a function of the rows of one unit at a time: a condition and a derived column look at
+one row, a feature at the rows of one unit. So adding or removing a unit adds or removes that unit's
+rows of the result and no others, and bounding what comes out bounds what a unit adds.
+
+With `per_unit` the table has one row for each unit: its column, its features, and the derived
+columns that use features. The features see all rows of the unit that meet `where`; nothing is
+bounded before them, and every statistic counts one row of a unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from discreet.errors import SpecError
+from discreet.releases.engines.base import Column, Number
+from discreet.releases.formula import Formula, Term, Type, columns_in, domain, parse, resolve
+from discreet.releases.models import Closed, Pair
+
+if TYPE_CHECKING:
+    from discreet.releases.engines.base import Engine
+    from discreet.releases.spec import Spec
+
+__all__ = ["Condition", "Feature", "Gathered", "condition", "keys_known", "shaped"]
+
+
+def _readable(text: str) -> str:
+    parse(text)
+    return text
+
+
+Condition: TypeAlias = Annotated[str, AfterValidator(_readable)]
+"""A formula as a field of a spec: what cannot be read is refused with the spec."""
+
+Gathering: TypeAlias = Literal["count", "sum", "any", "all", "min", "max"]
+_GATHERINGS: tuple[Gathering, ...] = ("count", "sum", "any", "all", "min", "max")
+
+
+class Feature(Closed):
+    """What is gathered from the rows of one unit: one of its keys, over a formula."""
+
+    count: Condition | None = Field(default=None, description="Rows that meet a condition, or all.")
+    sum: Condition | None = None
+    any: Condition | None = Field(default=None, description="Whether some row meets a condition.")
+    all: Condition | None = Field(default=None, description="Whether every row meets a condition.")
+    min: Condition | None = None
+    max: Condition | None = None
+    bounds: Pair | None = Field(default=None, description="Each row's value is clipped to these.")
+    resolution: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _one(self) -> Feature:
+        if len([1 for name in _GATHERINGS if getattr(self, name) is not None]) != 1:
+            raise SpecError("releases.rows.one_gathering", known=", ".join(_GATHERINGS))
+        if (self.sum is None) != (self.bounds is None):
+            raise SpecError("releases.rows.sum_bounds")
+        if self.resolution is not None and self.sum is None:
+            raise SpecError("releases.rows.sum_bounds")
+        if self.bounds is not None:
+            if not self.bounds[0] < self.bounds[1]:
+                raise SpecError(
+                    "releases.spec.bounds_order", low=self.bounds[0], high=self.bounds[1]
+                )
+            number = self.number
+            if max(abs(number.low), abs(number.high)) >= 2**52 or number.low > number.high:
+                raise SpecError("releases.rows.too_fine")
+        return self
+
+    @property
+    def gathering(self) -> Gathering:
+        """How the rows of a unit become one value."""
+        return next(name for name in _GATHERINGS if getattr(self, name) is not None)
+
+    @property
+    def formula(self) -> Formula:
+        """What is gathered of each row."""
+        return parse(getattr(self, self.gathering))
+
+    @property
+    def number(self) -> Number:
+        """The value of a row in whole multiples of a resolution, as it is summed.
+
+        Without one, the resolution is the power of ten that is a millionth of the width, or less.
+        """
+        low, high = self.bounds or (0.0, 1.0)
+        coarse = 10.0 ** (math.floor(math.log10(high - low)) - 6)
+        step = Fraction(repr(self.resolution or coarse))
+        ends = (Fraction(repr(low)) / step, Fraction(repr(high)) / step)
+        return Number("", math.ceil(ends[0]), math.floor(ends[1]), step)
+
+    def resolved(self, columns: Mapping[str, Column], terms: Mapping[str, Term]) -> Gathered:
+        """Return it over the columns of a source, and those that are derived."""
+        how = self.gathering
+        if how in ("count", "any", "all"):
+            return Gathered(how, resolve(self.formula, columns, terms, wanted="boolean"))
+        if how == "sum":
+            return Gathered(
+                how, resolve(self.formula, columns, terms, wanted="number"), self.number
+            )
+        moment = resolve(self.formula, columns, terms).type in ("date", "moment")
+        wanted: Type = "date" if moment else "number"
+        return Gathered(how, resolve(self.formula, columns, terms, wanted=wanted))
+
+
+def _feature(given: object) -> object:
+    return {"count": "true"} if given == "count" else given
+
+
+Features: TypeAlias = dict[
+    str,
+    Annotated[
+        Feature, BeforeValidator(_feature, json_schema_input_type=Literal["count"] | Feature)
+    ],
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """A feature with its formula resolved, as an engine is asked for it."""
+
+    gathering: Gathering
+    term: Term
+    number: Number | None = None
+
+    @property
+    def kind(self) -> Column:
+        """The kind of its column."""
+        if self.gathering == "count":
+            return "integer"
+        if self.gathering in ("any", "all"):
+            return "truth"
+        moment = self.term.type in ("date", "moment")
+        return "moment" if moment and self.gathering != "sum" else "number"
+
+
+def keys_known(spec: Spec) -> dict[str, tuple[str, ...]]:
+    """Return the columns whose values the spec itself says: bins, months, truth values."""
+    known = {name: domain(parse(text).tree) for name, text in spec.let.items()}
+    for name, feature in spec.per_unit.items():
+        known[name] = ("false", "true") if feature.gathering in ("any", "all") else None
+    return {name: keys for name, keys in known.items() if keys is not None}
+
+
+def condition(text: str, columns: Mapping[str, Column]) -> Term:
+    """Return a condition over some columns, its types resolved."""
+    return resolve(parse(text), columns, wanted="boolean")
+
+
+def shaped(engine: Engine, spec: Spec) -> Engine:
+    """Return an engine on the rows and columns that the statistics of a spec see."""
+    own = any(entry.where for entry in spec.statistics)
+    if not (own or spec.where or spec.let or spec.per_unit):
+        return engine
+    if not hasattr(engine, "filtered"):
+        raise SpecError("engines.no_derived")
+    found: Any = engine
+    terms, later = _derived(spec, found.columns)
+    if spec.where is not None:
+        met = resolve(parse(spec.where), found.columns, terms, wanted="boolean")
+        found = found.filtered(met)
+    if terms and not spec.per_unit:
+        found = found.computed(terms)
+    if spec.per_unit:
+        features = {}
+        for name, feature in spec.per_unit.items():
+            if name in spec.protect.column:
+                raise SpecError("releases.rows.name_taken", name=name)
+            features[name] = feature.resolved(engine.columns, terms)
+        found = found.per_unit(spec.protect.column, features)
+        terms = {}
+        for name, formula in later.items():
+            terms[name] = resolve(formula, found.columns, terms)
+        found = found.computed(terms) if terms else found
+    for entry in spec.statistics:
+        if entry.where is not None:
+            found.filtered(condition(entry.where, found.columns))  # refused before the charge
+    return found  # type: ignore[no-any-return]
+
+
+def _derived(
+    spec: Spec, columns: Mapping[str, Column]
+) -> tuple[dict[str, Term], dict[str, Formula]]:
+    """Return the derived columns of rows, and the formulas of those that wait for features."""
+    terms: dict[str, Term] = {}
+    later: dict[str, Formula] = {}
+    for name, text in spec.let.items():
+        if name in columns or name in spec.per_unit:
+            raise SpecError("releases.rows.name_taken", name=name)
+        formula = parse(text)
+        if set(columns_in(formula.tree)) & {*spec.per_unit, *later}:
+            later[name] = formula
+        else:
+            terms[name] = resolve(formula, columns, terms)
+    return terms, later

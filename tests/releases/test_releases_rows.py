@@ -1,0 +1,359 @@
+"""`where`, `let` and `per_unit`: what they select and refuse, and what one unit may change."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.cli import main as discreet
+from discreet.errors import DiscreetError, PolicyError, SpecError
+from discreet.guarantees import ApproxDP
+from discreet.ledger import Ledger
+from discreet.releases import Release, release
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing
+from discreet.releases.engines.duckdb import DuckDB
+from discreet.releases.formula import parse, resolve
+from discreet.releases.rows import shaped
+from discreet.releases.spec import load
+from soaking import examples
+
+DAY = datetime.date
+PERSON = {"unit": "person", "column": "person"}
+VISITS = pa.table(
+    {
+        "person": [f"p{i}" for i in range(300) for _ in range(3)],
+        "age": [i % 90 for i in range(300) for _ in range(3)],
+        "cost": [10.0 * j for _ in range(300) for j in range(3)],
+        "diagnosis": [
+            "C18" if i % 3 == 0 and j == 0 else "x" for i in range(300) for j in range(3)
+        ],
+        "day": [DAY(2026, 1 + j, 5) for _ in range(300) for j in range(3)],
+    }
+)
+
+
+def _spec(*statistics: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {
+        "account": "people",
+        "purpose": "test",
+        "protect": {"unit": "person", "column": "person", "rows": 3},
+        "budget": {"epsilon": 1000.0},
+        "statistics": list(statistics) or [{"count": "rows"}],
+        "ledger": "sqlite:///ledger.db",
+        "output": "out",
+    } | changes
+
+
+def _released(folder: Path, spec: dict[str, Any]) -> dict[tuple[str, ...], float]:
+    """Release with a budget of 1000: each count is right but with probability below 1e-9."""
+    ledger = Ledger.open(f"sqlite:///{folder / 'ledger.db'}")
+    ledger.open_account(
+        "people",
+        unit="person",
+        adjacency="add-remove",
+        filter="basic",
+        cap=ApproxDP(1e6, 0.5),
+        approver="tester",
+        reason="test",
+    )
+    made = release(spec, data=VISITS, folder=folder)
+    assert isinstance(made, Release)
+    columns = list(made.table.columns)
+    last = columns.index("value")
+    return {tuple(map(str, row[:last])): float(row[last] or 0) for row in made.table.rows()}
+
+
+def test_a_condition_on_the_whole_spec_and_on_a_statistic(tmp_path: Path) -> None:
+    found = _released(
+        tmp_path,
+        _spec(
+            {"count": "rows", "name": "all"},
+            {"count": "rows", "name": "dear", "where": "cost >= 10"},
+            {"count": "units", "name": "units", "where": "diagnosis = 'C18'"},
+            {"sum": "cost", "bounds": [0, 20], "resolution": 1, "where": "month(day) = 3"},
+            where="age < 45",
+        ),
+    )
+    young = sum(1 for i in range(300) if i % 90 < 45)
+    ill = sum(1 for i in range(0, 300, 3) if i % 90 < 45)
+    assert list(found.values()) == [3 * young, 2 * young, ill, 20 * young]
+
+
+def test_derived_columns_have_keys_of_their_own(tmp_path: Path) -> None:
+    found = _released(
+        tmp_path,
+        _spec(
+            {"count": "rows", "name": "n", "by": ["band", "dear"]},
+            {"count": "units", "name": "u", "by": ["month"]},
+            let={"band": "bin(age, [0, 18, 65])", "dear": "cost > 5", "month": "month(day)"},
+        ),
+    )
+    assert {key[1:3] for key in found if key[0] == "n"} == set(
+        itertools.product(("0-18", "18-65", "65+"), ("false", "true"))
+    )
+    children = sum(1 for i in range(300) if i % 90 < 18)
+    assert found[("n", "0-18", "true", "None")] == 2 * children
+    months = [value for key, value in found.items() if key[0] == "u"]
+    assert months == [300, 300, 300] + [0] * 9
+
+
+def test_features_of_a_unit(tmp_path: Path) -> None:
+    found = _released(
+        tmp_path,
+        _spec(
+            {"count": "units", "name": "ill", "where": "has_c18 and visits = 3"},
+            {"mean": "spent", "bounds": [0, 50], "resolution": 0.5},
+            {"count": "rows", "name": "by", "by": ["much"]},
+            protect=PERSON,
+            where="day >= '2026-01-01'",
+            per_unit={
+                "visits": "count",
+                "spent": {"sum": "cost", "bounds": [0, 100]},
+                "has_c18": {"any": "diagnosis = 'C18'"},
+            },
+            let={"much": "spent > 29"},
+        ),
+    )
+    assert [round(value) for value in found.values()] == [100, 30, 0, 300]
+
+
+def test_the_dry_run_prints_one_row_for_each_unit(tmp_path: Path) -> None:
+    spec = _spec(protect=PERSON, per_unit={"visits": "count"})
+    shown = release(spec, data=VISITS, folder=tmp_path, dry_run=True).to_dict()
+    assert shown["contributions"]["count_rows_1"]["rows"] == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"where": "age >"}, "where: age >: the formula ends at character 6"),
+        ({"where": "age + 1"}, "a truth value was expected"),
+        ({"where": "nobody = 1"}, "no column 'nobody'"),
+        ({"where": "day = 'yesterday'"}, "'yesterday' is no date"),
+        ({"let": {"age": "cost"}}, "a column 'age' already"),
+        ({"let": {"x": "month(diagnosis)"}}, "declare the column"),
+        ({"let": {"x": "exec('rm')"}}, "no function 'exec'"),
+        ({"let": {"x": "hour(day)"}}, "hour of a date"),
+        ({"per_unit": {"n": {"any": "b", "count": "true"}}, "protect": PERSON}, "one of count"),
+        ({"per_unit": {"n": {"sum": "cost"}}, "protect": PERSON}, "needs bounds"),
+        ({"per_unit": {"n": "count"}}, "every unit has one row"),
+        (
+            {"per_unit": {"person": "count"}, "protect": {"unit": "person", "column": "person"}},
+            "'person' already",
+        ),
+        ({"per_unit": {"n": "count"}, "protect": {"unit": "record"}}, "a record has one"),
+        ({"statistics": [{"count": "rows", "where": "cost = 'x'"}]}, "a text was expected"),
+        ({"where": "+".join(["age"] * 12) + " > 1"}, "more than 5 deep"),
+        ({"where": "(" * 60 + "age" + ")" * 60}, "nested more than"),
+        ({"where": "age = 1 " * 400}, "characters"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_charge(
+    changes: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DiscreetError) as told:
+        release(_spec(**changes), data=VISITS, folder=tmp_path, dry_run=True)
+    assert told.value.exit_code == 2
+    assert why in str(told.value)
+
+
+def test_keys_that_no_formula_says_still_have_to_be_public(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError):
+        load(_spec({"count": "rows", "by": ["y"]}, let={"y": "lower(diagnosis)"}), folder=tmp_path)
+
+
+def test_the_command_says_where_a_formula_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import yaml
+
+    (tmp_path / "v.csv").write_text("person,age\na,1\n")
+    spec = _spec({"count": "rows", "where": "age => 3"}, source="v.csv")
+    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        discreet(["release", "spec.yaml", "--dry-run"])
+    assert ended.value.code == 2
+    assert "(at character 6)" in capsys.readouterr().err
+
+
+# -- any text is read or refused
+
+
+@settings(max_examples=examples(1_200), deadline=None)
+@given(st.text(alphabet="ab1 .'\"`()[],=<>!+-*/\n\0ändornotis null", max_size=30))
+def test_any_text_is_a_formula_or_refused(text: str) -> None:
+    columns: Any = {"a": "integer", "b": "text", "ä": "untyped"}
+    try:
+        resolve(parse(text), columns)
+    except SpecError as refused:
+        assert str(refused)
+
+
+# -- neighbours over random specs
+
+NUMBERS = (0.0, 1.0, -1.0, 18.0, 1e308, -1e308, 5e-324, math.inf, -math.inf, math.nan, 0.1, None)
+TEXTS = ("a", "b", "", "A", "1", "2026-01-31", "x'y", "%", "\\", "é", None)
+DAYS = (DAY(1, 1, 1), DAY(9999, 12, 31), DAY(2024, 2, 29), DAY(2026, 1, 31), None)
+TRUTHS = (True, False, None)
+ROW = st.tuples(
+    st.sampled_from(NUMBERS),
+    st.sampled_from(NUMBERS),
+    st.sampled_from(TEXTS),
+    st.sampled_from(DAYS),
+    st.sampled_from(TRUTHS),
+)
+UNITS = 5
+
+
+def _joined(parts: tuple[str, ...]) -> str:
+    return f"({' '.join(parts)})"
+
+
+def _numbers() -> st.SearchStrategy[str]:
+    leaves = st.sampled_from(["x", "y", "0", "1", "18", "0.1", "1e300", "month(d)", "year(d)"])
+    return st.recursive(
+        leaves,
+        lambda below: st.one_of(
+            st.tuples(below, st.sampled_from("+-*/"), below).map(_joined),
+            below.map(lambda e: f"abs({e})"),
+            below.map(lambda e: f"floor({e})"),
+            below.map(lambda e: f"-({e})"),
+            st.tuples(_simple(), below, below).map(lambda t: f"if({', '.join(t)})"),
+        ),
+        max_leaves=3,
+    )
+
+
+def _simple() -> st.SearchStrategy[str]:
+    return st.sampled_from(
+        [
+            "b",
+            "t = 'a'",
+            "t in ('a', 'b')",
+            "x > 1",
+            "d < '2025-01-01'",
+            "x is null",
+            "lower(t) = 'a'",
+        ]
+    )
+
+
+def _conditions() -> st.SearchStrategy[str]:
+    compared = st.tuples(
+        _numbers(), st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), _numbers()
+    ).map(" ".join)
+    return st.recursive(
+        st.one_of(compared, _simple()),
+        lambda below: st.one_of(
+            st.tuples(below, st.sampled_from(["and", "or"]), below).map(
+                lambda t: f"({' '.join(t)})"
+            ),
+            below.map(lambda e: f"not ({e})"),
+        ),
+        max_leaves=2,
+    )
+
+
+@st.composite
+def _shapes(draw: Any) -> dict[str, Any]:
+    """A spec of the grammar: perhaps a condition, derived columns, features."""
+    spec: dict[str, Any] = {
+        "let": {"v": draw(_numbers()), "band": f"bin({draw(_numbers())}, [-1, 0, 5])"}
+    }
+    if draw(st.booleans()):
+        spec["where"] = draw(_conditions())
+    if draw(st.booleans()):
+        spec["per_unit"] = {
+            "n": {"count": draw(_conditions())},
+            "s": {"sum": draw(_numbers()), "bounds": [-5, 20], "resolution": 0.5},
+            "k": {"any": draw(_conditions())},
+            "m": {"max": draw(_numbers())},
+        }
+        spec["let"] = {"v": "s + m", "band": "bin(n, [0, 1, 2])"}
+    return spec
+
+
+RANDOM = st.tuples(
+    _shapes(),
+    st.lists(ROW, min_size=UNITS, max_size=UNITS),
+    st.lists(ROW, max_size=6),
+    st.sampled_from([1, 2, 3]),
+    st.booleans(),
+)
+
+
+@settings(max_examples=examples(48), deadline=None)
+@given(RANDOM)
+def test_no_unit_passes_its_sensitivity(drawn: Any) -> None:
+    _compare(*drawn)
+
+
+@pytest.mark.soak
+@settings(max_examples=17_000, deadline=None)
+@given(RANDOM)
+def test_no_unit_passes_its_sensitivity_at_length(drawn: Any) -> None:
+    """Six pairs of neighbours in each of 17,000 specs."""
+    _compare(*drawn)
+
+
+def _compare(
+    shape: dict[str, Any], others: list[Any], own: list[Any], rows: int, grouped: bool
+) -> None:
+    """The data with a unit and without it, for each unit in turn, in one table by number.
+
+    The others have one row each, so that bounding leaves theirs alone whatever is drawn; the one
+    that is added has up to six. Everything is measured, and nothing fails.
+    """
+    table: list[tuple[Any, ...]] = []
+    for number in range(UNITS + 1):
+        table += [(number, f"o{i}", *row) for i, row in enumerate(others) if i != number]
+    # The last one is the data as they are; one more has the unit with many rows.
+    table += [(UNITS + 1, f"o{i}", *row) for i, row in enumerate(others)]
+    table += [(UNITS + 1, "own", *row) for row in own]
+    kinds = {"set": pa.int64(), "who": pa.string(), "x": pa.float64(), "y": pa.float64()}
+    kinds |= {"t": pa.string(), "d": pa.date32(), "b": pa.bool_()}
+    columns = zip(*table, strict=True)
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)]
+    data = pa.table(arrays, names=list(kinds))
+    protect: dict[str, Any] = {"unit": "partition", "column": ["set", "who"], "rows": rows}
+    if "per_unit" in shape:
+        del protect["rows"]
+    try:
+        spec = load(_spec(protect=protect, **shape))
+        engine = shaped(DuckDB.of(data), spec)
+    except SpecError as refused:
+        assert "deep" in str(refused)  # computations nested too deeply, by the formulas alone
+        return
+    bounds = spec.protect.contribution(grouped=grouped)
+    sets = tuple(map(str, range(UNITS + 2)))
+    bands = ("-1-0", "0-5", "5+") if "per_unit" not in shape else ("0-1", "1-2", "2+")
+    keys = tuple(itertools.product(sets, bands)) if grouped else tuple((s,) for s in sets)
+    field = Number("v", -4, 10, Fraction(1))
+    cells = KeySet(("set", "band") if grouped else ("set",), keys)
+    query = Query(("set", "who"), cells, bounds, (Counting("n"), Summing("s", field)))
+    found = engine.measure(query)
+    engine.close()
+    width = len(keys) // len(sets)
+    for name, size in (("n", 1), ("s", 10)):
+        numbers: Any = found[name]
+        split = [numbers[i * width : (i + 1) * width] for i in range(len(sets))]
+        whole = split[UNITS]
+        for number, part in enumerate(split):
+            moved = sum(abs(a - b) for a, b in zip(whole, part, strict=True))
+            assert moved <= bounds.l1(size), (name, number)
+
+
+def test_the_contribution_of_a_unit_is_what_the_plan_prints(tmp_path: Path) -> None:
+    spec = load(_spec(where="age > 3"), folder=tmp_path)
+    assert spec.protect.contribution(grouped=False) == Contribution(3, 1, 3)
