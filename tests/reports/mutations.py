@@ -42,7 +42,7 @@ TEXTS = {
         r"|risk\.(method|strength|assumptions\..*)|promises\.\d+\.binding\..*"
     ),
 }
-PROSE = ("report.html", "statement.md", "registry.yaml", "verify.py")
+PROSE = ("participant.html", "report.html", "statement.md", "registry.yaml", "verify.py")
 
 
 @dataclass(frozen=True)

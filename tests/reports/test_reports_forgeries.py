@@ -99,7 +99,9 @@ def test_a_forged_statement_is_found_though_the_manifest_fits(found: Report, wha
     assert problems(found.folder)
 
 
-@pytest.mark.parametrize("name", ["report.html", "statement.md", "registry.yaml"])
+@pytest.mark.parametrize(
+    "name", ["participant.html", "report.html", "statement.md", "registry.yaml"]
+)
 def test_another_text_is_found_by_the_manifest_and_then_by_the_ledger(
     found: Report, made: Made, name: str
 ) -> None:

@@ -26,7 +26,7 @@ from discreet.reports.folder import Report, report
 
 NAMES = {
     "report.html", "statement.json", "statement.md", "registry.yaml", "evidence.json", "verify.py",
-    "manifest.json", "release.json", "table.csv", "table.parquet",
+    "manifest.json", "participant.html", "release.json", "table.csv", "table.parquet",
 }  # fmt: skip
 
 

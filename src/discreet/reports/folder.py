@@ -1,10 +1,11 @@
 """`report`: one folder that anyone can open, send and check.
 
-Into `OUTPUT/RELEASE_ID/report/` go `report.html`, `statement.json`, `statement.md`,
-`registry.yaml`, `evidence.json` (the chain of the account's entries), `released/` (the files of the
-release, byte for byte), `verify.py`, which needs nothing but Python, and `manifest.json`, which
-names every other file with its size and hash. The ledger gets an entry with the manifest's hash,
-where it can be written. Made again from the same ledger, every file comes out the same.
+Into `OUTPUT/RELEASE_ID/report/` go `report.html`, `participant.html`, `statement.json`,
+`statement.md`, `registry.yaml`, `evidence.json` (the chain of the account's entries), `released/`
+(the files of the release, byte for byte), `verify.py`, which needs nothing but Python, and
+`manifest.json`, which names every other file with its size and hash. The ledger gets an entry with
+the manifest's hash, where it can be written. Made again from the same ledger, every file comes out
+the same.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from discreet.ledger.entries import canonical
 from discreet.releases.outputs import FILES
 from discreet.reports.facts import Statement, statement, text_of_json
 from discreet.reports.page import page
+from discreet.reports.participant import participant_page
 from discreet.reports.pictures import pictures
 from discreet.reports.sentences import series_text
 from discreet.reports.stored import Stored, find
@@ -90,6 +92,7 @@ def report(
     )
     texts = {
         "report.html": shown,
+        "participant.html": participant_page(stated),
         "statement.json": text_of_json(stated.facts),
         "statement.md": markdown(stated),
         "registry.yaml": registry_yaml(stated),

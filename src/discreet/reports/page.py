@@ -198,6 +198,8 @@ def _public(statement: Statement, pictures: dict[str, Picture]) -> str:
     joining = joining_table(facts["risk"]["beliefs"]) if facts["risk"] else None
     if joining is not None:
         parts.append(_table(joining, say("statements.joining", unit=statement.subject)))
+    way = escape(say("reports.page.participant"))
+    parts.append(f'<p><a href="participant.html">{way}</a></p>')
     return "".join(parts)
 
 

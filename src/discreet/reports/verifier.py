@@ -51,8 +51,8 @@ MANIFEST = "manifest.json"
 RELEASED = "released"  # the folder of the released files, as they were committed
 FILES = ("release.json", "statement.md", "table.csv", "table.parquet")
 NAMES = {
-    "evidence.json", "manifest.json", "registry.yaml", "report.html", "statement.json",
-    "statement.md", "verify.py", *(f"{RELEASED}/{name}" for name in FILES),
+    "evidence.json", "manifest.json", "participant.html", "registry.yaml", "report.html",
+    "statement.json", "statement.md", "verify.py", *(f"{RELEASED}/{name}" for name in FILES),
 }  # fmt: skip
 KEYS = {
     "": "format identity guarantee unit contribution_bounds data_domain bases invariants model "
@@ -75,6 +75,7 @@ PEOPLE = 1_000_000
 LARGEST = 1 << 28  # no text of a report has more bytes
 CLOSE = 1e-9
 SEARCHED = 1e-5
+SHOWN = 2e-5  # the participant's table is rounded up to six decimals
 EXACT = Context(prec=4000)
 UNREADABLE = (
     OSError, ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError,
@@ -1568,6 +1569,51 @@ def check_shown(statement: dict[str, Any], folder: Path) -> Check:
         yield all(row in text for row in wanted), f"the table in {name} has these figures"
 
 
+def check_participant(statement: dict[str, Any], total: dict[str, Any], folder: Path) -> Check:
+    """Recompute every row that the participant's page can show; its promises are the same."""
+    page = text_of(folder / "participant.html")
+    told = re.findall(r'<script type="application/json" id="table">(.*?)</script>', page)
+    yield len(told) == 1, "participant.html has one table"
+    table = json.loads(told[0], object_pairs_hook=once)
+    risk, central = statement["risk"], total["adjacency"] == "add-remove"
+    parts = {"in": central, "value": True, "joining": central}
+    if risk is None:
+        yield not any(table[name] for name in parts), "participant.html states no belief"
+        return
+    sure = risk["beliefs"][0]["holds_with"]
+    good = all(bool(table[name]) == there for name, there in parts.items())
+    yield (
+        good and table["holds_with"] == sure,
+        "participant.html states what belongs there, as surely as the statement",
+    )
+    shown = plain(page)
+    same = all(one["sentence"] in shown for one in statement["promises"])
+    yield same, "participant.html has the promises of the statement"
+    for name in (name for name in parts if table[name]):
+        bad = [row["p"] for row in table[name] if not participant_row(name, row, total, sure)]
+        yield not bad, f"participant.html, {name}: every row is at least what is recomputed"
+        wanted = [f"{100 * row['p']:g} %" for row in table[name]]
+        yield len(set(wanted)) == len(wanted) > 20, f"participant.html, {name}: a row for each"
+
+
+def participant_row(name: str, row: dict[str, Any], total: dict[str, Any], sure: float) -> bool:
+    """Whether a row is no less than the truth and little more, and its words and figures too."""
+    p, most = row["p"], row["most"]
+    if not 0 < p < 1 or most > 1:
+        return False
+    if name == "joining":
+        near = far = guess_bound(total, 1, p)
+        if total["kind"] in ("concentrated", "approximate-concentrated"):
+            far = max(near, curve_guess(total, 1, p))
+    else:
+        p1, q1 = (p, 1.0) if name == "in" else (1.0, p)
+        near = far = beliefs(total, p1, q1, failure_of(sure))[1]
+    said = [int(part.replace(",", "")) for part in re.findall(r"[\d,]*\d", row["after"])]
+    shares = said[0] / said[1] if len(said) == 2 and said[1] else 1.0
+    marked = row["marks"] == [math.floor(100 * p + 1e-9), math.ceil(100 * most - 1e-9)]
+    return bool(near - CLOSE <= most <= far + SHOWN and shares >= most - CLOSE and marked)
+
+
 # -- the statement says what the release says
 
 
@@ -1690,6 +1736,9 @@ class Report:
             self.note("the account", lambda: check_account(statement, release, evidence, chain))
             self.note("beliefs", lambda: self.beliefs(statement, release, chain))
             self.note("a text", lambda: check_shown(statement, folder))
+            total = total_of(chain.account.spent, chain.account.terms)
+            worries = partial(check_participant, statement, total, folder)
+            self.note("the participant's page", worries)
             promises = partial(check_promises, statement, release, chain.account, folder)
             self.note("a promise", promises)
             if self.ledger is not None:

@@ -97,7 +97,7 @@ def _risk(statement: Statement, shown: dict[str, str]) -> list[str]:
         lead = flat(say("statements.joining", unit=statement.subject))
         lines += [lead, "", *joining.markdown(), ""]
     by = say("reports.technical.by", method=risk["method"], strength=risk["strength"])
-    return [*lines, by]
+    return [*lines, by, "", f"[{say('reports.page.participant')}](participant.html)"]
 
 
 def registry_yaml(statement: Statement) -> str:

@@ -30,7 +30,7 @@ __all__ = ["DOWNLOADS", "Made", "download", "find_made"]
 SHOWN = 200
 _SPREADSHEET = "table-for-spreadsheets.csv"
 _STORED = ("table.csv", "table.parquet", "statement.md", "release.json")
-_REPORT = ("report.html", "registry.yaml")
+_REPORT = ("report.html", "participant.html", "registry.yaml")
 _WHOLE = "report.zip"
 DOWNLOADS = {
     "table.csv": "text/csv",
@@ -41,6 +41,7 @@ DOWNLOADS = {
     _SPREADSHEET: "text/csv",
     _WHOLE: "application/zip",
     "report.html": "text/html",
+    "participant.html": "text/html",
     "registry.yaml": "application/yaml",
 }
 

@@ -1,0 +1,147 @@
+"""The participant's page: never below the truth, checked by the verifier, without a server."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from forging import rewritten
+from stories import Made
+
+import browsers
+from discreet.beliefs import Prior, explain
+from discreet.composition import loss_of
+from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from discreet.reports.folder import Report, report
+from discreet.reports.participant import PLACES, participant_table
+from discreet.reports.verifier import examined
+
+
+def problems(folder: Path) -> list[str]:
+    found: list[str] = examined(folder).answer()["problems"]
+    return found
+
+
+def table_of(folder: Path) -> dict[str, Any]:
+    page = (folder / "participant.html").read_text(encoding="utf-8")
+    (said,) = re.findall(r'id="table">(.*?)</script>', page)
+    found: dict[str, Any] = json.loads(said)
+    return found
+
+
+@pytest.fixture
+def found(pure: Made) -> Report:
+    return report(pure.release_id, ledger=pure.ledger)
+
+
+@pytest.mark.parametrize("total", [PureDP(0.5), ApproxDP(1.0, 1e-6), ZCDP(0.1)], ids=str)
+def test_every_row_is_the_bound_rounded_up(total: Guarantee) -> None:
+    sure = 1.0 if isinstance(total, PureDP) else 0.99
+    table = participant_table(total, sure)
+    for place, percentage in enumerate(PLACES):
+        x = percentage / 100
+        wanted = {
+            "in": explain(total, Prior(x), confidence=min(sure, 1 - 1e-12)).posterior.upper,
+            "value": explain(total, Prior(1, x), confidence=min(sure, 1 - 1e-12)).posterior.upper,
+            "joining": loss_of(total).right_guess(x),
+        }
+        for name, bound in wanted.items():
+            row = table[name][place]
+            assert row["p"] == x
+            assert min(1.0, bound) - 1e-12 <= row["most"] <= bound + 1e-6
+            many, of = (int(n.replace(",", "")) for n in re.findall(r"[\d,]*\d", row["after"]))
+            assert many / of >= row["most"] - 1e-12
+            assert row["marks"][0] <= 100 * x + 1e-9
+            assert row["marks"][1] >= 100 * row["most"] - 1e-9
+
+
+@pytest.mark.parametrize("part", ["in", "value", "joining"])
+@pytest.mark.parametrize("key", ["most", "after", "marks", "p"])
+def test_a_row_that_says_less_is_found(found: Report, part: str, key: str) -> None:
+    path = found.folder / "participant.html"
+    page, table = path.read_text(encoding="utf-8"), table_of(found.folder)
+    assert problems(found.folder) == []
+    before = json.dumps(table, separators=(",", ":"))
+    row = table[part][9]
+    row[key] = {
+        "most": row["most"] - 0.001,
+        "after": "1 in 100",
+        "marks": [row["marks"][0], row["marks"][1] - 1],
+        "p": table[part][8]["p"],
+    }[key]
+    path.write_text(page.replace(before, json.dumps(table, separators=(",", ":"))), "utf-8")
+    rewritten(found.folder)  # the manifest fits again
+    told = problems(found.folder)
+    assert any("participant.html" in one for one in told), told
+
+
+def test_a_page_without_its_table_or_its_promise_is_found(found: Report) -> None:
+    path = found.folder / "participant.html"
+    page = path.read_text(encoding="utf-8")
+    for altered in (
+        page.replace('id="table"', 'id="tables"'),
+        page.replace("25 %", "2 %"),
+        page.replace('"joining":[', '"joining":null,"other":['),
+    ):
+        assert altered != page
+        path.write_text(altered, encoding="utf-8")
+        rewritten(found.folder)
+        assert problems(found.folder)
+    path.unlink()
+    rewritten(found.folder)
+    assert problems(found.folder)
+
+
+def test_it_is_one_file_that_asks_for_nothing(found: Report) -> None:
+    page = (found.folder / "participant.html").read_text(encoding="utf-8")
+    assert not re.search(r"""(src|href)\s*=\s*["']?(https?:|//)|fetch\(|import """, page)
+    assert "default-src 'none'" in page
+    assert len(page) < 40_000
+    for name in ("report.html", "statement.md"):
+        assert "participant.html" in (found.folder / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_on_a_phone_from_disk(browser: Any, found: Report) -> None:
+    expect = import_module("playwright.sync_api").expect
+    errors: list[str] = []
+    context = browser.new_context(viewport={"width": 360, "height": 740})
+    page = context.new_page()
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+    page.goto((found.folder / "participant.html").as_uri())
+    table = table_of(found.folder)
+    thirty = table["in"][PLACES.index(30)]
+    expect(page.locator("#after")).to_have_text(thirty["after"])
+    assert page.locator("#figures .before").count() == thirty["marks"][0]
+    assert page.locator("#figures .before, #figures .after").count() == thirty["marks"][1]
+    page.focus("#suspect")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#after")).to_have_text(table["in"][PLACES.index(35)]["after"])
+    assert page.get_attribute("#suspect", "aria-valuetext") == "35 in 100"
+    page.check("[name=about][value=value]")
+    expect(page.locator("#after")).to_have_text(table["value"][PLACES.index(35)]["after"])
+    page.focus("#without")
+    page.keyboard.press("End")
+    expect(page.locator("#in")).to_have_text(table["joining"][-1]["after"])
+    expect(page.locator("#out")).to_have_text(table["joining"][-1]["before"])
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    answer = page.locator("#after").bounding_box()
+    assert answer["y"] < 2500
+    # Axe is put in by evaluation, which the page's own policy does not forbid to the browser.
+    browsers.accessible(page)
+    page.emulate_media(color_scheme="dark")
+    browsers.accessible(page, colours=True)
+    context.close()
+    assert not errors
+    plain = browser.new_context(java_script_enabled=False).new_page()
+    plain.goto((found.folder / "participant.html").as_uri())
+    expect(plain.locator("#after")).to_have_text(thirty["after"])
+    assert plain.locator("#suspect").is_hidden()
+    plain.locator("summary").click()
+    expect(plain.locator("tbody tr")).to_have_count(len(PLACES))
+    plain.context.close()
