@@ -253,16 +253,16 @@ def _listed(own: dict[str, Any], promised: dict[str, Any], where: str) -> list[d
 
 def _promise_keys(given: dict[str, Any], flags: set[str]) -> dict[str, Any]:
     """Take the keys of a promise out of a command's own: the one reader reads those."""
-    from discreet.promises.keys import promise_keys
+    from discreet.promises.keys import written_keys
 
-    if set(given) - flags - promise_keys():
+    if set(given) - flags - written_keys():
         load_from_outside("shapes")
     for key, other in (("posterior", "posterior_limit"), ("difference", "difference_limit")):
         if other in given and key in given:
             raise InputError("cli.key_twice", where="the file", key=key)
         if other in given:
             given[key] = given.pop(other)
-    return {key: value for key, value in given.items() if key in promise_keys() | {"prior"}}
+    return {key: value for key, value in given.items() if key in written_keys() | {"prior"}}
 
 
 def _beside(given: Any, folder: Path) -> Any:
@@ -273,7 +273,7 @@ def _beside(given: Any, folder: Path) -> Any:
         return given
     return {
         key: str(folder / value)
-        if key == "table" and isinstance(value, str)
+        if key in ("table", "shares") and isinstance(value, str)
         else _beside(value, folder)
         for key, value in given.items()
     }

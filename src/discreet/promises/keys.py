@@ -15,6 +15,9 @@ How surely, and of whom.
     adjacency, unit, unit_name, related
     odds, with neighbours or chain    how strongly the data of units depend on each other
 
+Priors can also follow from public figures: `sensitive` and `sampled` (`public_shares`), which are
+mappings and therefore no flags.
+
 `delta` is no part of a promise: it is the δ of the guarantee that is to keep it. It may stand in
 the same file, and `delta_in` reads it.
 """
@@ -28,6 +31,7 @@ from typing import Any
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency
 from discreet.outside import load_from_outside
+from discreet.promises import public_shares
 from discreet.promises.box import Box, priors
 from discreet.promises.dependence import Dependence
 from discreet.promises.promise import Promise, PromiseLike, Surety, promised
@@ -50,6 +54,7 @@ __all__ = [
     "read_text",
     "shape_keys",
     "tolerance_in",
+    "written_keys",
 ]
 
 PRIORS = frozenset({"about", "p", "q", "box", "values_known"})
@@ -70,14 +75,20 @@ def promise_keys() -> frozenset[str]:
     return shape_keys() | PRIORS | _SURETY | OF_WHOM
 
 
+def written_keys() -> frozenset[str]:
+    """Return every key that a promise in a file may have: also those that are no flags."""
+    return promise_keys() | public_shares.KEYS
+
+
 def promise_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Promise:
     """Return the promise that a mapping describes; paths in it are relative to `folder`.
 
     >>> promise_in({"posterior": 0.12, "p": 0.05, "about": "membership"}).tolerance
     Posterior(posterior=0.12, box=Box(p0=0.05, p1=0.05, q0=1.0, q1=1.0))
     """
-    _refuse_unknown(mapping, lambda: promise_keys() | {"delta"})
+    _refuse_unknown(mapping, lambda: written_keys() | {"delta"})
     given = {key: value for key, value in mapping.items() if value is not None}
+    given, basis = public_shares.priors_in(given, folder)
     adjacency = Adjacency.of(given.get("adjacency", "add-remove"))
     _refuse_membership(given, adjacency)
     surety = _surety(given)
@@ -91,6 +102,7 @@ def promise_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Promis
         adjacency,
         _unit(given) or PERSON,
         *dependence_in(given),
+        tuple(basis),
     )
 
 

@@ -1,11 +1,12 @@
 """The promise: what may be learned at the most, how surely, and of whom.
 
-A promise has four parts.
+A promise has these parts.
 
 - *What is guessed, and how much may be learned*: the tolerance, a risk profile r*(p, q) over its
   box of priors (`tolerance`). p is the prior of being in the data, q that of the sensitive value.
 - *How surely*: for every output (pure DP alone can do that); with a confidence C, for each unit,
   over the noise; or on average, for values: the chance that the best guess is right.
+- *Why those priors*: where they follow from public figures, the basis in words.
 - *Both ways or one*: two-sided, ratios and differences also bound how far a belief may fall.
   Posterior limits and profiles speak of increases in any case. With a confidence, two-sided
   means that both directions share the failure probability.
@@ -96,6 +97,7 @@ at most 3-fold, up or down.'
     unit: Unit = PERSON
     related: int = 1
     dependence: Dependence | None = None
+    basis: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "adjacency", Adjacency.of(self.adjacency))
@@ -191,6 +193,8 @@ at most 3-fold, up or down.'
             out["related"] = self.related
         if self.dependence is not None:
             out |= self.dependence.to_mapping()
+        if self.basis:
+            out["basis"] = list(self.basis)
         if not of_whom:
             return out
         if self.adjacency is not Adjacency.ADD_REMOVE:

@@ -37,6 +37,7 @@ def sentence(promise: Promise, audience: str = "public") -> str:
         said.append(say("promises.related", units=promise.related))
     if promise.dependence is not None:
         said.append(promise.dependence.sentence())
+    said += promise.basis
     if audience == "technical":
         boxes = "; ".join(dict.fromkeys(str(part.box) for _, part in promise.parts))
         adjacency = promise.adjacency.value

@@ -614,7 +614,7 @@ class Leaf(NamedTuple):
 SHAPES = ("ratio", "posterior", "difference", "profile", "table", "counterfactual")
 OWN = {"unless_ratio", "counts_sensitive_only", "p", "q", "box"}
 SURELY = {"every_output", "confidence", "on_average", "answers", "sided", "related"}
-SURELY |= {"odds", "neighbours", "chain"}
+SURELY |= {"odds", "neighbours", "chain", "basis"}
 
 
 def heard(keys: Any) -> Any:
