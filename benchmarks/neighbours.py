@@ -62,8 +62,11 @@ BAND, SLACK = 2.0, 1.0
 COLUMNS = ("person", "county", "cost", "note")
 KEYS = {"county": ["north", "south"]}
 STATISTICS: list[dict[str, Any]] = [
-    {"count": "rows", "by": ["county"], "keys": KEYS},
-    {"count": "units"},
+    {"count": "rows", "by": ["county"], "keys": KEYS, "name": "visits"},
+    {"count": "units", "by": ["county"], "keys": KEYS, "name": "people"},
+    {"share": {"of": "people", "among": "visits"}},
+    {"rate": {"events": "visits", "per": 1000, "times": 10}},
+    {"count": "rows", "margins": [["county"]], "keys": KEYS},
     {"sum": "cost", "bounds": [0, 20], "resolution": 0.5},
     {"mean": "cost", "bounds": [0, 20], "resolution": 0.5},
     {"histogram": "cost", "edges": [0, 5, 10, 20]},

@@ -9,7 +9,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.neighbours import Case, cases, neighbours
+from benchmarks.neighbours import STATISTICS, Case, cases, neighbours
+
+from discreet.releases.statistics import KINDS
 
 # Of every family some that have differed before somewhere, and some of each kind.
 CHOSEN = {
@@ -46,6 +48,12 @@ def test_the_sample_is_of_the_campaign() -> None:
     there = {(case.how, case.column, case.name) for family in cases() for case in family}
     assert there >= CHOSEN
     assert len(there) > 700
+
+
+def test_every_kind_of_statistic_is_in_the_campaign() -> None:
+    """But a change against an earlier release, which is made of published numbers alone."""
+    used = {kind for kind in KINDS for one in STATISTICS if kind in one}
+    assert used == set(KINDS) - {"change"}
 
 
 @pytest.mark.filterwarnings("ignore")
