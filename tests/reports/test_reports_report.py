@@ -197,7 +197,7 @@ def test_the_page_needs_no_network_and_no_script(any_release: Made) -> None:
         for name, value in attributes.items():
             assert not name.startswith("on"), (tag, name)
             if name in ("href", "src", "xlink:href", "action"):
-                assert str(value).startswith("#")
+                assert str(value).startswith("#") or value == "participant.html"
     style = re.sub(r"<[^>]*>", "", text[text.index("<style>") : text.index("</style>")])
     assert "url(" not in style
     assert "@import" not in style
