@@ -43,6 +43,27 @@ def test_a_table_of_the_catalogue_is_read_and_no_view_stays(
         spark.Spark.open("spark://visits", tmp_path.joinpath)
 
 
+def test_a_view_of_the_running_session_and_a_frame_are_read_where_they_are(
+    spark_running: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.releases.engines import opened
+
+    frame = spark_running.createDataFrame(pa.table({"k": ["a", "a", "b"], "u": [1, 1, 2]}))
+    frame.createOrReplaceTempView("my_view")
+    query = Query(("u",), CELLS, ONE, (Counting("n"),))
+    monkeypatch.setattr(DuckDB, "of", lambda *_: pytest.fail("pulled into DuckDB"))
+    for engine in (
+        spark.Spark.open("spark://my_view", tmp_path.joinpath),
+        opened(None, tmp_path.joinpath, frame),
+    ):
+        assert isinstance(engine, spark.Spark)
+        assert engine.measure(query) == {"n": [1, 1]}
+        engine.close()
+    left = spark_running.catalog.listTables("global_temp")
+    assert not [table.name for table in left if table.name.startswith("discreet_")]
+    spark_running.catalog.dropTempView("my_view")
+
+
 def test_workers_and_windows_keep_the_same_rows(spark_running: Any, tmp_path: Path) -> None:
     """With priorities given, both ways of bounding give DuckDB's integers."""
     drawn = random.Random(7)  # noqa: S311

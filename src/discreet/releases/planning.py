@@ -273,6 +273,9 @@ def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> tuple[str, ...]
 
     def there(column: str, whose: str) -> Column:
         if column not in columns:
+            alike = (name for name in columns if name.strip().lower() == column.strip().lower())
+            for near in alike:
+                raise DataError("releases.plan.near_column", whose=whose, column=column, near=near)
             raise DataError("releases.plan.no_column", whose=whose, column=column)
         return columns[column]
 

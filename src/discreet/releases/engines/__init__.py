@@ -100,7 +100,9 @@ def opened(
     """
     options = options_of(source)
     engine: Engine
-    if data is not None:
+    if type(data).__module__.startswith("pyspark."):
+        engine = _class("spark", "Spark").of(data)
+    elif data is not None:
         engine = _class("duckdb", "DuckDB").of(data, mentioned, schema_only=schema_only)
     else:
         engine = _found(options, path_of, mentioned)

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import DataError, InputError, PolicyError
+from discreet.errors import DataError, InputError, PolicyError, SpecError
 
 try:
     import duckdb
@@ -169,7 +169,12 @@ class DuckDB(SQLEngine):
                     if given.attach is not None:
                         connection.execute(given.attach)
                     _lock(connection, None if given.attach or given.given else given.path)
-                    connection.execute(f"create view {SOURCE} as {given.query}")
+                    try:
+                        connection.execute(f"create view {SOURCE} as {given.query}")
+                    except duckdb.CatalogException:
+                        if given.table is None:
+                            raise
+                        raise SpecError("engines.duckdb.table_unknown", table=given.table) from None
                 else:
                     untyped = [field.name for field in given.schema if field.metadata == UNTYPED]
                     connection.register(SOURCE, given)

@@ -49,6 +49,7 @@ class Relation:
     path: Path
     attach: str | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
+    table: str | None = None
     untyped: frozenset[str] | None = None
     """The columns that have no type of their own; None for all."""
 
@@ -73,7 +74,7 @@ def relation(
         _require(source, path.is_file(), path)
         found = f"select * from _attached.{_name(table)}"  # noqa: S608
         attach = f"attach {quoted(str(path))} as _attached (read_only)"
-        return Relation(found, path, attach, untyped=frozenset())
+        return Relation(found, path, attach, table=table, untyped=frozenset())
     if "://" in source:
         raise SpecError("engines.duckdb.no_url", source=source)
     if is_csv(source):

@@ -180,11 +180,32 @@ class Spark(SQLEngine):
             if not path.exists():
                 raise SpecError("engines.spark.no_file", source=source, path=path)
             name = path.as_uri()
+        running = SparkSession.getActiveSession()
+        if running is not None and not stored:
+            with _in_our_words(say("engines.spark.open", source=source)):
+                return cls.of(running.table(name))  # a view of that session, too
         session, end = _session()
         try:
             with _in_our_words(say("engines.spark.open", source=source)):
                 frame = session.read.parquet(name) if stored else session.table(name)
             return cls(session, frame, end)
+        except BaseException:
+            end()
+            raise
+
+    @classmethod
+    def of(cls, frame: DataFrame) -> Spark:
+        """Open a frame where it is: a session of our own sees it by a name that is dropped."""
+        running, name = frame.sparkSession, f"discreet_{secrets.token_hex(8)}"
+        session = _settled(running)
+        with _in_our_words(say("engines.doing.open")):
+            frame.createGlobalTempView(name)
+
+        def end() -> None:
+            running.catalog.dropGlobalTempView(name)
+
+        try:
+            return cls(session, session.table(f"global_temp.{name}"), end)
         except BaseException:
             end()
             raise
