@@ -223,6 +223,16 @@ def test_a_spec_gives_its_noise_and_its_limits() -> None:
     assert shown.release.sensitivity == 4
     assert shown.release.moves == 3  # rows of one person in one ward
     assert shown.steps[0].truth == 28
+    assert shown.release.statistic == "count_rows_1"
+    assert "count_rows_1 in the spec" in shown.sentences[0]
+    cost = {"sum": "cost", "bounds": [0, 500], "resolution": 0.01}
+    both = SPEC | {"statistics": [{**cost, "weight": 5}, {"count": "rows"}]}
+    assert attack("linkage", spec=both, repeats=1).release.statistic == "count_rows_2"
+    money = attack("averaging", spec=SPEC | {"statistics": [cost]}, times=2, repeats=1)
+    assert money.steps[0].truth == pytest.approx(1500.25)  # three rows of 500, and 25 hundredths
+    solved = attack("reconstruction", spec=SPEC, repeats=3)
+    assert solved.exact[-1].estimate == 12
+    assert not any(solved.passes)
     assert shown.noisy[0].bound == pytest.approx(math.exp(0.5) / (math.exp(0.5) + 9), rel=1e-9)
     replaced = SPEC | {"protect": SPEC["protect"] | {"adjacency": "replace"}}
     assert attack("averaging", spec=replaced, times=3, repeats=1).release.moves == 3

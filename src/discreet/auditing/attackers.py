@@ -65,7 +65,7 @@ class Scene:
     """The exact answers of all releases, and what an adversary believes after some of them.
 
     `believes` yields one `Seen` for each of the `steps`; a step has `each` answers. The budget of a
-    release is split over `share` answers.
+    release is split over `share` answers. `in_units` says that truth and estimate are like answers.
     """
 
     answers: tuple[int, ...]
@@ -74,6 +74,7 @@ class Scene:
     each: int = 1
     share: int = 1
     strong: bool = False
+    in_units: bool = True
 
 
 def _expit(x: float) -> float:
@@ -183,7 +184,7 @@ def reconstruction(asked: Asked) -> Scene:
     """
     import numpy as np
 
-    steps = asked.steps(2 * _RECORDS)
+    steps, moves = asked.steps(2 * _RECORDS), asked.moves
     chance = random.Random(_RECORDS)  # noqa: S311  (which questions are asked is public)
     groups = np.array([[chance.randrange(2) for _ in range(_RECORDS)] for _ in range(steps[-1])])
     groups[:, 0] |= groups.sum(axis=1) == 0  # no empty question
@@ -199,16 +200,16 @@ def reconstruction(asked: Asked) -> Scene:
         seen = 0
         for k in steps:
             for j in range(seen, k):
-                possible = np.array([like(answers[j] - s) for s in range(_RECORDS + 1)])
+                possible = np.array([like(answers[j] - moves * s) for s in range(_RECORDS + 1)])
                 weights = weights + possible[sums[:, j]]
             seen = k
-            solved = np.linalg.lstsq(groups[:k], np.array(answers[:k]), rcond=None)[0]
+            solved = np.linalg.lstsq(groups[:k], np.array(answers[:k]) / moves, rcond=None)[0]
             right = int(np.sum((solved > 0.5) == records))
             shares = [np.logaddexp.reduce(weights[side]) for side in (mine, ~mine)]
             yield Seen(_RECORDS, right, _expit(float(shares[0] - shares[1])))
 
-    answers = tuple(int(x) for x in groups @ records)
-    return Scene(answers, steps, believes, share=len(answers))
+    answers = tuple(moves * int(x) for x in groups @ records)
+    return Scene(answers, steps, believes, share=len(answers), in_units=False)
 
 
 Attacker: TypeAlias = Callable[[Asked], Scene]

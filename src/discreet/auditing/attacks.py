@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from discreet.auditing.attackers import ATTACKERS, Asked, Scene, likelihood_of
+from discreet.auditing.attackers import ATTACKERS, Asked, Scene, Seen, likelihood_of
 from discreet.beliefs import Prior, explain
 from discreet.composition import PrivacyLoss, loss_of
 from discreet.errors import InputError
@@ -66,13 +66,18 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The noise of one release, and what it promises; a target moves an answer by `moves`."""
+    """The noise of one release, and what it promises; a target moves an answer by `moves`.
+
+    Answers are whole multiples of `unit`, of a `statistic` of a spec where there is one.
+    """
 
     kind: Kind
     budget: float
     sensitivity: float = 1
     moves: int = 1
     adjacency: Adjacency = Adjacency.ADD_REMOVE
+    unit: float = 1
+    statistic: str | None = None
 
     def law(self, share: int = 1) -> Noise:
         """Return the noise of one of so many answers that share the budget."""
@@ -117,7 +122,6 @@ class Attack(Tabular):
     holds_with: float
     repeats: int
     passes: tuple[int, ...]
-    on_spec: bool = False
 
     @property
     def bound_passed(self) -> bool:
@@ -151,7 +155,7 @@ class Attack(Tabular):
         first = next(step for step in self.exact if step.belief == self.exact[-1].belief)
         last = self.noisy[-1]
         said = [
-            say(f"{own}.scene", prior=belief_text(self.prior)),
+            self._scene,
             say(f"{own}.exact", k=first.k, belief=belief_text(first.belief)),
             say(
                 f"{own}.noisy",
@@ -172,6 +176,13 @@ class Attack(Tabular):
                 )
             )
         return (*said, self._kept)
+
+    @property
+    def _scene(self) -> str:
+        scene = say(f"auditing.attack.{self.name}.scene", prior=belief_text(self.prior))
+        if self.release.statistic is None:
+            return scene
+        return f"{scene} {say('auditing.attack.on_spec', statistic=self.release.statistic)}"
 
     @property
     def _kept(self) -> str:
@@ -248,11 +259,13 @@ def attack(
     law = release.law(scene.share)
     bounds = {k: _bound(release, scene, k, prior, confidence) for k in scene.steps}
     exact = scene.believes(scene.answers, likelihood_of(None))
-    steps = [_step(k, seen, None) for k, seen in zip(scene.steps, exact, strict=True)]
+    unit = release.unit if scene.in_units else 1
+    steps = [_step(k, seen, None, unit) for k, seen in zip(scene.steps, exact, strict=True)]
     noisy = []
     for _ in range(repeats):
         seen = scene.believes(add_noise(law, scene.answers), likelihood_of(law))
-        noisy.append([_step(k, one, bounds[k]) for k, one in zip(scene.steps, seen, strict=True)])
+        pairs = zip(scene.steps, seen, strict=True)
+        noisy.append([_step(k, one, bounds[k], unit) for k, one in pairs])
     typical = sorted(noisy, key=lambda way: way[-1].belief)[repeats // 2]
     return Attack(
         name=name,
@@ -263,12 +276,12 @@ def attack(
         holds_with=confidence if scene.strong else 1.0,
         repeats=repeats,
         passes=tuple(sum(step.passed for step in after) for after in zip(*noisy, strict=True)),
-        on_spec=spec is not None,
     )
 
 
-def _step(k: int, seen: Any, bound: float | None) -> Step:
-    return Step(k, bound is not None, seen.truth, seen.estimate, seen.belief, bound)
+def _step(k: int, seen: Seen, bound: float | None, unit: float) -> Step:
+    estimate = None if seen.estimate is None else seen.estimate * unit
+    return Step(k, bound is not None, seen.truth * unit, estimate, seen.belief, bound)
 
 
 def _bound(release: Release, scene: Scene, k: int, prior: float, confidence: float) -> float:
@@ -325,21 +338,28 @@ def _plan(spec: str | Path | Mapping[str, Any] | Spec) -> Plan:
 
 
 def _of_spec(spec: str | Path | Mapping[str, Any] | Spec, budget: float | None) -> Release:
-    """Return the noisy numbers of a spec that tell most of a unit."""
+    """Return the numbers of a spec that are attacked: counts first, those with most budget."""
     if budget is not None:
         raise InputError("auditing.budget_of_spec")
     plan = _plan(spec)
     calls = [call for call in plan.pricing.calls if _is_sum(call)]
     if not calls:
         raise InputError("auditing.no_numbers")
-    call = max(calls, key=lambda one: one.epsilon or one.rho or 0.0)
-    planned = next(one for one in plan.statistics if one.name == call.asked.statistic)
+    found = {one.name: one for one in plan.statistics}
+
+    def first(one: Priced) -> tuple[bool, float]:
+        counts = one.asked.part.l1 <= 2 * found[one.asked.statistic].contribution.total
+        return counts, one.epsilon or one.rho or 0.0
+
+    call = max(calls, key=first)
+    planned = found[call.asked.statistic]
     part, most = call.asked.part, planned.contribution
     one_step = part.l1 / (1 if most.adjacency is Adjacency.ADD_REMOVE else 2)
     moves = max(1, int(one_step * most.rows_per_group / most.total))
     kind = next(one for one in _kinds() if one.budget == ("rho" if call.rho else "epsilon"))
     size = int(part.l1) if kind.budget == "epsilon" else math.sqrt(part.l2_squared)
-    return Release(kind, call.epsilon or call.rho or 0.0, size, moves, most.adjacency)
+    budget, unit = call.epsilon or call.rho or 0.0, float(part.resolution)
+    return Release(kind, budget, size, moves, most.adjacency, unit, planned.name)
 
 
 # -- which attacks a spec would have allowed
