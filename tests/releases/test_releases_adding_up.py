@@ -197,7 +197,7 @@ def test_intervals_cover_in_every_margin(pure: bool) -> None:
     chance = np.random.default_rng(2024)
     hits: dict[Margin, list[float]] = {m: [] for m in design.published}
     for _ in range(200):
-        drawn = {m: _sampled(law, design.cells(m), chance) for m, law in laws.items()}
+        drawn = {m: sampled(law, design.cells(m), chance) for m, law in laws.items()}
         combined = design.combined(drawn, noise, 6)
         for margin, width in ((m, errors[m].half_width(0.95)) for m in design.published):
             hits[margin].append(float((np.abs(combined[margin] / 1e6) <= width).mean()))
@@ -208,7 +208,7 @@ def test_intervals_cover_in_every_margin(pure: bool) -> None:
     assert 0.945 <= together <= 0.96
 
 
-def _sampled(
+def sampled(
     law: Geometric | DiscreteGaussian, size: int, chance: np.random.Generator
 ) -> NDArray[np.int64]:
     """Sample the law of the noise by its cumulative probabilities, for a test alone."""

@@ -161,6 +161,20 @@ class Design:
         others = (size for name, size in self.sizes.items() if name not in margin)
         return self.tree.widest[self._level(margin)] * math.prod(others)
 
+    @property
+    def finest_size(self) -> int:
+        """How many cells the finest table has: of all attributes, at the finest level."""
+        return self.tree.nodes(len(self.tree.levels)) * self._count(self.sizes)
+
+    def finest(self, margin: Margin) -> NDArray[np.int64]:
+        """Return the cell of a margin that each cell of the finest table lies in."""
+        shape = (self.tree.nodes(len(self.tree.levels)), *self.sizes.values())
+        node, *places = np.unravel_index(np.arange(self.finest_size), shape)
+        named = zip(self.sizes, places, strict=True)
+        at = [place for name, place in named if name in margin]
+        node = self.tree.ancestors(node, self._level(margin))
+        return np.asarray(np.ravel_multi_index((node, *at), self.shape(margin)), dtype=np.int64)
+
     @cached_property
     def measurable(self) -> tuple[Margin, ...]:
         """What may be measured: the published sets and all sets below them, at every level."""

@@ -50,7 +50,9 @@ __all__ = [
     "written",
 ]
 
-_TAGS = frozenset({"discover", "public", "path", "mapping", "str", "tuple[str, ...]"})
+_TAGS = frozenset(
+    {"discover", "public", "size", "sets", "path", "mapping", "str", "tuple[str, ...]"}
+)
 _WEIGHTS = frozenset({"weights", "survey_weight", "survey_weights", "sampling_weight", "pweight"})
 
 

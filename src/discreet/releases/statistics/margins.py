@@ -28,8 +28,10 @@ import numpy as np
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    Discriminator,
     Field,
     PrivateAttr,
+    Tag,
     field_validator,
     model_validator,
 )
@@ -38,7 +40,7 @@ from discreet.errors import SpecError
 from discreet.releases.adding_up import Design, Errors, Margin, Spread, Tree
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Cells, Counting, KeySet, Measure, Number, Summing
-from discreet.releases.models import Closed, Names, Pair, as_tuple
+from discreet.releases.models import Closed, Keys, Names, Pair, as_tuple
 from discreet.releases.statistics.base import (
     Answer,
     Discover,
@@ -52,6 +54,7 @@ from discreet.releases.statistics.base import (
     register,
     rounded,
 )
+from discreet.releases.twin import MOST_CELLS, twin_of
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -73,14 +76,38 @@ class UpTo(Closed):
     of: Names = Field(min_length=1)
 
 
+class Twin(Closed):
+    """What is publicly known of the table, and kept by its twin."""
+
+    total: int | None = Field(default=None, ge=0, description="The total, if it is public.")
+    zeros: Annotated[tuple[dict[str, Keys], ...], BeforeValidator(as_tuple)] = Field(
+        default=(), description="Combinations of keys that cannot be, publicly known."
+    )
+
+
 class Weighed(Closed):
     """One set of columns, whose errors weigh more or less than those of the others."""
 
     of: Names
-    weight: float = Field(gt=0)
+    weight: float = Field(default=1.0, gt=0)
 
 
-Sets: TypeAlias = Annotated[tuple[Names | Weighed, ...], BeforeValidator(as_tuple)]
+def _weighed(margin: object) -> object:
+    return {"of": margin} if isinstance(margin, (list, tuple)) else margin
+
+
+def _known(twin: object) -> object:
+    return {} if twin is True else None if twin is False else twin
+
+
+def _form(margins: object) -> str:
+    return "size" if isinstance(margins, (UpTo, dict)) else "sets"
+
+
+Set: TypeAlias = Annotated[
+    Weighed, BeforeValidator(_weighed, json_schema_input_type=list[str] | Weighed)
+]
+Sets: TypeAlias = Annotated[tuple[Set, ...], BeforeValidator(as_tuple)]
 
 
 @register("margins")
@@ -89,7 +116,9 @@ class Margins(Grouped):
 
     refines: ClassVar[tuple[str, ...]] = ("count", "sum")
 
-    margins: UpTo | Sets = Field(description="Sets of columns, or all sets up to a size.")
+    margins: Annotated[
+        Annotated[UpTo, Tag("size")] | Annotated[Sets, Tag("sets")], Discriminator(_form)
+    ] = Field(description="Sets of columns, or all sets up to a size.")
     count: Literal["rows", "units"] | None = None
     sum: str | None = Field(default=None, description="The column to add up, instead of count.")
     bounds: Annotated[Pair, AfterValidator(ordered)] | None = None
@@ -97,6 +126,9 @@ class Margins(Grouped):
     hierarchy: dict[str, str | dict[str, str]] = Field(
         default_factory=dict,
         description="The column above a column; its keys stand beside the keys, or in a file.",
+    )
+    twin: Annotated[Twin | None, BeforeValidator(_known, json_schema_input_type=bool | Twin)] = (
+        Field(default=None, description="Add the column `published`: whole numbers, none negative.")
     )
     _parents: Mapping[str, Mapping[str, str]] = PrivateAttr(default_factory=dict)
 
@@ -120,6 +152,8 @@ class Margins(Grouped):
             raise SpecError("releases.margins.by")
         if isinstance(self.keys, Discover):
             raise SpecError("releases.margins.discover")
+        if self.twin is not None and self.bounds is not None and self.bounds[0] < 0:
+            raise SpecError("releases.margins.twin_negative", low=self.bounds[0])
         for margin in self._sets:
             if len(set(margin)) != len(margin):
                 raise SpecError("releases.margins.column_twice", margin=", ".join(margin))
@@ -140,7 +174,7 @@ class Margins(Grouped):
         if isinstance(asked, UpTo):
             sizes = range(asked.up_to + 1)
             return tuple(one for size in sizes for one in combinations(asked.of, size))
-        return tuple(one.of if isinstance(one, Weighed) else one for one in asked)
+        return tuple(one.of for one in asked)
 
     @property
     def _levels(self) -> Margin:
@@ -197,7 +231,19 @@ class Margins(Grouped):
         for column, values in found._lists.items():
             if ALL in values:
                 raise SpecError("releases.margins.all_key", column=column, key=ALL)
+        found._check_zeros()
         return found
+
+    def _check_zeros(self) -> None:
+        """Refuse a combination that cannot be if a column or a key of it is not there."""
+        for zero in () if self.twin is None else self.twin.zeros:
+            for column, keys in zero.items():
+                known = self._lists.get(column, ()) if column not in self.extra else ()
+                for key in (keys,) if isinstance(keys, str) else keys:
+                    if key not in known:
+                        raise SpecError("releases.margins.no_zero", column=column, key=key)
+        if self._empty is not None and self._empty.all():
+            raise SpecError("releases.margins.all_zero")
 
     @cached_property
     def _lists(self) -> dict[str, tuple[str, ...]]:
@@ -243,10 +289,12 @@ class Margins(Grouped):
             above = levels[: levels.index(margin[0])]
             sets |= {margin[1:], *((level, *margin[1:]) for level in above)}
         listed = () if isinstance(self.margins, UpTo) else self.margins
-        weights = {in_order(one.of): one.weight for one in listed if isinstance(one, Weighed)}
+        weights = {in_order(one.of): one.weight for one in listed}
         sizes = {column: len(self._lists[column]) for column in order if column not in levels}
         published = sorted(sets, key=lambda m: (len(m), [*map(order.index, m)]))
         found = Design(sizes, tuple(published), self._tree, weights)
+        if self.twin is not None and found.finest_size > MOST_CELLS:
+            raise SpecError("releases.margins.twin_large", cells=found.finest_size, most=MOST_CELLS)
         rows = sum(map(found.cells, found.published))
         if rows > _MOST_ROWS:
             raise SpecError("releases.margins.many_cells", cells=rows, most=_MOST_ROWS)
@@ -346,6 +394,8 @@ class Margins(Grouped):
         known = self._following(tuple((n, one.sd, one.law.kurtosis) for n, one in noisy.items()))
         tables = {self._margin(n): _whole(one.values) for n, one in noisy.items()}
         combined = self.design.combined(tables, known.noise, known.digits)
+        scale = 10**known.digits
+        twins = self._twins({m: np.asarray(t / scale, float) for m, t in combined.items()})
         unit, step = Fraction(1, 10**known.digits), self._step
         found: list[list[Answer]] = []
         for margin in self.design.published:
@@ -355,8 +405,39 @@ class Margins(Grouped):
             errs = [rounded(float(sd * step)) for sd in errors.sd]
             for place, number in enumerate(combined[margin].tolist()):
                 value, width = number * unit * step, widths[place // each]
-                found.append([Answer((), value, value - width, value + width, errs[place // each])])
+                twin = None if twins is None else twins[margin][place] * step
+                ends = (value - width, value + width)
+                found.append([Answer((), value, *ends, errs[place // each], twin)])
         return found
+
+    def _twins(self, values: Mapping[Margin, Any]) -> Mapping[Margin, list[int]] | None:
+        """Return the twin of the estimates, in multiples of the resolution, if it is asked for."""
+        if self.twin is None:
+            return None
+        total = self.twin.total
+        if total is not None:
+            total = round(total / self._step)
+        return twin_of(self.design, values, total=total, empty=self._empty)
+
+    @cached_property
+    def _empty(self) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
+        """Which of the finest cells are known to be empty."""
+        zeros = () if self.twin is None else self.twin.zeros
+        if not zeros:
+            return None
+        columns = (*self._levels[-1:], *self.design.sizes)
+        shape = [len(self._lists[column]) for column in columns]
+        empty = np.zeros(shape, dtype=bool)
+        for zero in zeros:
+            where = []
+            for column, keys in self._lists.items():
+                wanted = zero.get(column, keys)
+                wanted = (wanted,) if isinstance(wanted, str) else wanted
+                if column in columns:
+                    where.append((columns.index(column), [keys.index(key) for key in wanted]))
+            at = [places for _, places in sorted(where)]
+            empty[np.ix_(*at)] = True
+        return empty.reshape(-1)
 
     def accuracies(self, calls: Mapping[str, Priced], interval: float) -> list[dict[str, Any]]:
         """Return how far off the cells of each margin may be."""
@@ -382,6 +463,8 @@ class Margins(Grouped):
             what = say("releases.explain.margins_units")
         else:
             what = say("releases.explain.count", what=self.count)
+        if self.twin is not None:
+            what = f"{what} {say('releases.explain.margins_twin')}"
         return say("releases.explain.margins", what=what, columns=", ".join(self.grouped_by))
 
 
