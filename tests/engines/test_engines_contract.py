@@ -361,6 +361,19 @@ def test_names_of_columns_may_be_anything(opened: Opened) -> None:
         assert found["n"] == [1, 1]
 
 
+def test_weights_multiply_alike(opened: Opened, visits: pa.Table) -> None:
+    ward = Number("ward", 0, 5, Fraction(1))
+    asked = (
+        Summing("count", ward),
+        Summing("there", COST, power=0, weight=ward),
+        Summing("sum", COST, 5, weight=ward),
+    )
+    # In tenths and clipped: 100 and 1000 of a with weights 1 and 2, 0 of b, 50 of c and of d; e has
+    # weight 5 (clipped from 7) and no cost.
+    expected = {"count": [11], "there": [6], "sum": [95 + 2 * 995 - 5 + 45 + 45]}
+    assert opened(visits).measure(Query(("person",), None, _bounds(2), asked)) == expected
+
+
 def test_units_that_are_cut_are_counted_alike(opened: Opened, visits: pa.Table) -> None:
     cells = KeySet(("county",), (("north",), ("south",)))
     asked = (Cutting("rows"), Cutting("groups", None, repeats=False), Cutting("cost", COST))

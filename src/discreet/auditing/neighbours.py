@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.auditing.path import key_calls
-from discreet.releases.engines.base import TEXTS, Column
+from discreet.releases.engines.base import TEXTS, Column, fields
 from discreet.releases.planning import Plan
 
 __all__ = ["Neighbours", "Pair", "neighbours"]
@@ -225,10 +225,7 @@ def _maker(plan: Plan, columns: Mapping[str, Column]) -> _Maker:
             for key in planned.cells.column(column):
                 if key not in known and len(known) < _MOST_KEYS:
                     known.append(key)
-        for measure in planned.statistic.measures():
-            if measure.field is None:
-                continue
-            name = measure.field.column
-            for values, end in zip((strong, weak, beyond), measure.field.ends, strict=True):
-                values.setdefault(name, end)
+        for field in (field for m in planned.statistic.measures() for field in fields(m)):
+            for values, end in zip((strong, weak, beyond), field.ends, strict=True):
+                values.setdefault(field.column, end)
     return _Maker(plan, columns, keys, private, strong, weak, beyond)

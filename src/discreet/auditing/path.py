@@ -28,7 +28,7 @@ from discreet.guarantees import ApproxDP, PureDP
 from discreet.releases.contributions import Contribution
 from discreet.releases.drawing import Drawn, draw
 from discreet.releases.engines import is_csv
-from discreet.releases.engines.base import Column, Found, KeySet, Labels, Query
+from discreet.releases.engines.base import Column, Found, KeySet, Labels, Query, fields
 from discreet.releases.planning import KEYS, Plan, plan_of
 from discreet.releases.pricing import Priced
 from discreet.releases.spec import Budget, Spec
@@ -56,7 +56,7 @@ def columns_of(spec: Spec) -> dict[str, Column]:
     text = is_csv(spec.located or "")
     found: dict[str, Column] = {}
     tables = [table for entry in spec.named() for table in entry.tables()]
-    for asked in (m.field for table in tables for m in table.measures() if m.field is not None):
+    for asked in (used for table in tables for m in table.measures() for used in fields(m)):
         numeric: Column = "untyped" if text else "number"
         found[asked.column] = "text" if isinstance(asked, Labels) else numeric
     for table in tables:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from discreet.frames import Tabular, columns_from
 from discreet.releases.engines import opened
-from discreet.releases.engines.base import Column
+from discreet.releases.engines.base import Column, fields
 from discreet.releases.pipeline import charge_dict
 from discreet.releases.planning import Plan, plan_of
 from discreet.releases.source import Declared, Source, options_of
@@ -109,5 +109,5 @@ def _named(spec: Spec) -> dict[str, Column]:
     names = list(spec.protect.column)
     for statistic in (table for entry in spec.named() for table in entry.tables()):
         names += statistic.grouped_by
-        names += [one.field.column for one in statistic.measures() if one.field is not None]
+        names += [field.column for one in statistic.measures() for field in fields(one)]
     return dict.fromkeys(names, "number")

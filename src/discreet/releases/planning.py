@@ -18,7 +18,7 @@ from discreet.noise.calibration import WIDEST
 from discreet.promises import Promise
 from discreet.releases.allowance import allowance
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines.base import Cells, Column, KeySet, Labels
+from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
 from discreet.releases.keys import PublicFiles, cells_of, refuse_unit_column
 from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
 from discreet.releases.spec import Spec
@@ -74,9 +74,9 @@ class Plan:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of how the data are read."""
-        return tuple(
-            say("releases.plan.assumed_number", column=name) for name in self.assumed_numbers
-        )
+        said = [say("releases.plan.assumed_number", column=name) for name in self.assumed_numbers]
+        own = (p.statistic.note(p.contribution) for p in self.statistics)
+        return (*said, *filter(None, own))
 
     def calls(self, name: str) -> Mapping[str, Priced]:
         """Return the calls of one statistic, by part."""
@@ -289,7 +289,7 @@ def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> tuple[str, ...]
         for column in (*statistic.grouped_by, *statistic.extra):
             if column in RESERVED:
                 raise SpecError("releases.plan.reserved", column=column)
-        for field in (m.field for m in statistic.measures() if m.field is not None):
+        for field in (field for m in statistic.measures() for field in fields(m)):
             kind = there(field.column, name)
             if isinstance(field, Labels):
                 continue

@@ -423,6 +423,7 @@ def _validated(mapping: dict[str, Any]) -> Spec:
             place=_by_statistic,
         ) from None
     for table in (table for entry in spec.named() for table in entry.tables()):
+        table.check_policy()
         missing = [column for column in table.grouped_by if column not in table.public_keys]
         if missing and table.paid_keys is None:
             raise PolicyError("releases.keys.unpaid", statistic=table.name, column=missing[0])

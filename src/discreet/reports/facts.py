@@ -23,7 +23,7 @@ from discreet.guarantees import Adjacency, Guarantee
 from discreet.ledger.promises import Made, made_promises
 from discreet.promises import Promise, Unit
 from discreet.releases.statistics import KINDS, kind_of
-from discreet.releases.statistics.base import default_name
+from discreet.releases.statistics.base import Statistic, default_name, read_statistic
 from discreet.reports import verifier
 from discreet.reports.sentences import (
     AUDIENCES,
@@ -318,7 +318,12 @@ def _name_of(entry: Mapping[str, Any], position: int) -> str:
     """The name of a statistic in the table, as the spec gives it or by default."""
     if entry.get("name"):
         return str(entry["name"])
-    return default_name(KINDS[str(kind_of(dict(entry)))].model_validate(dict(entry)), position)
+    return default_name(_statistic(entry), position)
+
+
+def _statistic(entry: Mapping[str, Any]) -> Statistic:
+    """A statistic as the stored spec has it."""
+    return read_statistic(dict(entry))
 
 
 def _bases_of(
@@ -372,9 +377,8 @@ def _biases(stored: Stored) -> Iterator[dict[str, Any]]:
     if stored.said["unit"]["unit"] != "record":
         yield _sized("bounding", say("statements.bias.bounding"), stored, "rows")
     for entry in spec.get("statistics", ()):
-        if "bounds" in entry:
-            low, high = (f"{float(end):g}" for end in entry["bounds"])
-            column = _column_of(entry) or ""
+        for column, *ends in _statistic(entry).clipped():
+            low, high = (f"{float(end):g}" for end in ends)
             text = say("statements.bias.clipping", column=column, low=low, high=high)
             yield _sized("clipping", text, stored, column)
         if "discover" in entry.get("keys", {}):

@@ -186,6 +186,13 @@ def cut_line(row: Mapping[str, Any]) -> str:
 
 
 def _accuracy(row: Mapping[str, Any]) -> str:
+    noise = _noise(row)
+    if "sampling_sd" not in row:
+        return noise
+    return f"{noise}; {say('presenter.accuracy.sampling', sd=row['sampling_sd'])}"
+
+
+def _noise(row: Mapping[str, Any]) -> str:
     values = {"statistic": row["statistic"], "interval": row["interval"]}
     if "half_width" in row:
         return say("presenter.accuracy.half_width", width=row["half_width"], **values)

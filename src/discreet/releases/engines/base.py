@@ -44,6 +44,7 @@ __all__ = [
     "Steps",
     "Summing",
     "Tally",
+    "fields",
 ]
 
 Column: TypeAlias = Literal["integer", "number", "text", "untyped", "moment", "truth", "other"]
@@ -174,12 +175,16 @@ class Counting:
 
 @dataclass(frozen=True, slots=True)
 class Summing:
-    """Σ (y − centre)^power over the rows kept, y the field in multiples of its resolution."""
+    """Σ w·(y − centre)^power over the rows kept, y the field in multiples of its resolution.
+
+    Without a weight, w is 1; a row without a weight adds nothing.
+    """
 
     name: str
     field: Number
     centre: int = 0
-    power: Literal[1, 2] = 1
+    power: Literal[0, 1, 2] = 1
+    weight: Number | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +210,12 @@ class Cutting:
 
 
 Measure: TypeAlias = Counting | Summing | Tally | Cutting
+
+
+def fields(measure: Measure) -> tuple[Field, ...]:
+    """Return the fields that a measure is made of."""
+    both = (measure.field, measure.weight if isinstance(measure, Summing) else None)
+    return tuple(field for field in both if field is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ from discreet.releases.engines.base import (
     Steps,
     Summing,
     Tally,
+    fields,
 )
 from discreet.releases.engines.bounding import GROUP, PRIORITY, Materialize, bounded
 
@@ -305,12 +306,8 @@ def _plus(value: Value, whole: int) -> Value:
 
 def fields_of(query: Query) -> list[Field]:
     """Return the fields that a query needs, each once."""
-    fields: list[Field] = []
-    for measure in query.measures:
-        asked = None if isinstance(measure, Cutting) else measure.field
-        if asked is not None and asked not in fields:
-            fields.append(asked)
-    return fields
+    asked = (m for m in query.measures if not isinstance(m, Cutting))
+    return list(dict.fromkeys(field for measure in asked for field in fields(measure)))
 
 
 def _priority(table: Table, query: Query, reading: Reading) -> Value:
@@ -461,20 +458,24 @@ def _aggregates(
     table: Table, query: Query, columns: Sequence[Value], reading: Reading
 ) -> dict[str, Value]:
     """Return the sums of a query, over fields that stand in `columns`."""
-    fields = fields_of(query)
+    places = dict(zip(fields_of(query), columns, strict=True))
     sums: dict[str, Value] = {}
     for measure in query.measures:
         if isinstance(measure, Counting):
             if measure.field is None:
                 sums[measure.name] = table.count()
             else:
-                sums[measure.name] = columns[fields.index(measure.field)].count()
+                sums[measure.name] = places[measure.field].count()
         elif isinstance(measure, Summing):
-            place = columns[fields.index(measure.field)]
-            distance = _plus(place, measure.field.low - measure.centre)
+            field, weight = measure.field, measure.weight
+            distance = _plus(places[field], field.low - measure.centre)
+            size = max(field.high - measure.centre, measure.centre - field.low) ** measure.power
             power = distance if measure.power == 1 else distance * distance
-            reach = max(measure.field.high - measure.centre, measure.centre - measure.field.low)
-            sums[measure.name] = reading.dialect.summable(power, reach**measure.power).sum()
+            if measure.power == 0:
+                power = ibis.ifelse(distance.notnull(), ibis.literal(1, "int64"), None)
+            if weight is not None:
+                power, size = power * _plus(places[weight], weight.low), size * weight.high
+            sums[measure.name] = reading.dialect.summable(power, size).sum()
     return sums
 
 

@@ -18,6 +18,7 @@ from discreet.releases.statistics.quantiles import Median, Quantiles
 from discreet.releases.statistics.histogram import Histogram
 from discreet.releases.statistics.best import Best
 from discreet.releases.statistics.randomized import Randomized
+from discreet.releases.statistics.weighted import Weighted
 from discreet.releases.statistics.derived import Change, Rate, Share
 from discreet.releases.statistics.margins import Margins
 # isort: on
@@ -39,6 +40,7 @@ __all__ = [
     "Statistic",
     "Sum",
     "Variance",
+    "Weighted",
     "kind_of",
     "register",
 ]

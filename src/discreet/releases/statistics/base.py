@@ -377,6 +377,18 @@ class Statistic(Closed):
         """Return the rows of the table, a list a cell."""
         raise NotImplementedError
 
+    def note(self, contribution: Contribution) -> str | None:
+        """Return what a person should know of its price before a release, if there is something."""
+        return None
+
+    def check_policy(self) -> None:
+        """Refuse what a spec declares and no release may have."""
+
+    def clipped(self) -> list[tuple[str, float, float]]:
+        """Return the columns whose values are clipped, with their bounds."""
+        bounds = getattr(self, "bounds", None)
+        return [] if bounds is None else [(self.subject, *bounds)]
+
     def finished(self, results: Sequence[Result]) -> Sequence[Result]:
         """Return what is published of its tables: a step after the noise, which costs nothing."""
         return results

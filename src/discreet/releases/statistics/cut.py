@@ -23,7 +23,7 @@ from pydantic import Field, InstanceOf
 
 from discreet.numerics import float_up
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines.base import Cutting, Measure, Number
+from discreet.releases.engines.base import Cutting, Measure, Number, fields
 from discreet.releases.models import Closed, Pair
 from discreet.releases.statistics.base import Answer, Noisy, Part, Statistic, decimal, plain_rows
 from discreet.words import say
@@ -119,7 +119,8 @@ class CutUnits(Statistic):
                 return None
             each = max(outer.rows - self._kept, 0) * max(abs(adds[0]), abs(adds[1]))
         else:
-            if self.number.column not in outer.values:
+            products = any(len(fields(measure)) > 1 for measure in self.of.measures())
+            if self.number.column not in outer.values or products:
                 return None
             low, high = (decimal(end) for end in outer.values[self.number.column])
             inner = [end * self.number.resolution for end in self._ends]
@@ -161,8 +162,8 @@ def questions(planned: Sequence[P], *, units: bool) -> Iterator[tuple[P, CutUnit
     for one in planned:
         statistic, bounds = one.statistic, one.contribution
         over = (one.by, one.cells, one.found_by)
-        fields = {m.field for m in statistic.measures() if isinstance(m.field, Number)}
-        asked: list[Number | None] = [*sorted(fields, key=_column)]
+        used = {f for m in statistic.measures() for f in fields(m) if isinstance(f, Number)}
+        asked: list[Number | None] = [*sorted(used, key=_column)]
         if units and (one.by or not statistic.counts_units):
             asked.insert(0, None)
         for field in asked:
