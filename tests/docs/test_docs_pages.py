@@ -23,7 +23,7 @@ PAGES = sorted(DOCS.rglob("*.md"))
 WALKED = {
     "start.md", "guides/curator.md", "guides/engineer.md", "guides/regulator.md",
     "guides/participant.md", "concepts.md", "extending.md", "strengths.md", "delta.md",
-    "ledger.md", "quantiles.md", "synthetic.md", "published.md",
+    "attacks.md", "cost.md", "ledger.md", "quantiles.md", "synthetic.md", "published.md",
 }  # fmt: skip
 
 #: Pages whose indented commands name files that only a reader has; their Python runs all the same.
