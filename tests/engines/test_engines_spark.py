@@ -174,3 +174,27 @@ def test_a_session_of_its_own_is_silent_and_leaves_nothing(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["scratch", "t.parquet"]
     left = [path.name for path in (tmp_path / "scratch").iterdir()]
     assert [name for name in left if not name.startswith("hsperfdata")] == []
+
+
+def test_a_data_frame_and_a_view_of_the_running_session_stay_on_spark(spark_running: Any) -> None:
+    """Text units, a key and a date; a view is found by its name, and nothing is left behind."""
+    import datetime
+
+    from discreet.releases.engines import opened
+
+    rows = [
+        (f"pärson {i % 7}", "nörth" if i % 2 else "south", datetime.date(2026, 1, 1 + i % 3))
+        for i in range(40)
+    ]
+    frame = spark_running.createDataFrame(rows, ["person", "county", "day"])
+    frame.createOrReplaceTempView("visits_here")
+    cells = KeySet(("county", "day"), (("nörth", "2026-01-01"), ("south", "2026-01-02")))
+    bounds = Contribution(rows=100, groups=100, rows_per_group=100)
+    query = Query(("person",), cells, bounds, (Counting("n"),))
+    wanted = [sum((c, str(d)) == key for _, c, d in rows) for key in cells.keys]
+    before = {view.name for view in spark_running.catalog.listTables()}
+    for engine in (opened(None, Path, frame), opened("spark://visits_here", Path)):
+        assert type(engine).__name__ == "Spark"
+        assert engine.measure(query)["n"] == wanted
+        engine.close()
+    assert {view.name for view in spark_running.catalog.listTables()} == before

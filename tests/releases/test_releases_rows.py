@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,9 +21,11 @@ from discreet.guarantees import ApproxDP
 from discreet.ledger import Ledger
 from discreet.releases import Release, release
 from discreet.releases.contributions import Contribution
+from discreet.releases.engines import opened
 from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing
 from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.formula import parse, resolve
+from discreet.releases.joining import joined
 from discreet.releases.rows import shaped
 from discreet.releases.spec import load
 from soaking import examples
@@ -187,6 +190,50 @@ def test_the_command_says_where_a_formula_is_wrong(
     assert "(at character 6)" in capsys.readouterr().err
 
 
+# -- public tables
+
+
+def _joined(folder: Path, table: str, **join: Any) -> Any:
+    (folder / "doctors.csv").write_text(table)
+    pq.write_table(VISITS, folder / "visits.parquet")
+    asked = {"source": "doctors.csv", "by": "diagnosis", "public": True} | join
+    keys = {"by": ["ward"], "keys": {"ward": ["north", "south"]}}
+    spec = _spec({"count": "rows", **keys}, source="visits.parquet", join=asked)
+    engine = opened(spec["source"], folder.joinpath)
+    found = shaped(joined(engine, load(spec, folder=folder)), load(spec, folder=folder))
+    cells = KeySet(("ward",), (("north",), ("south",)))
+    bounds = Contribution(3, 3, 3)
+    numbers = found.measure(Query(("person",), cells, bounds, (Counting("n"),)))["n"]
+    whole = found.measure(Query(("person",), None, bounds, (Counting("n"),)))["n"]
+    found.close()
+    return numbers, whole
+
+
+def test_columns_of_a_public_table_are_looked_up(tmp_path: Path) -> None:
+    table = "diagnosis,ward\nC18,north\n,south\nY,south\n"
+    assert _joined(tmp_path, table) == ([100, 0], [900])
+    assert _joined(tmp_path, table, unmatched="drop") == ([100, 0], [100])
+
+
+@pytest.mark.parametrize(
+    ("table", "join", "why"),
+    [
+        ("diagnosis,ward\nx,north\nx,south\n", {}, "several rows for the same diagnosis"),
+        ("diagnosis,person\nx,north\n", {}, "both tables have a column 'person'"),
+        ("code,ward\nx,north\n", {}, "no column 'diagnosis'"),
+        ("diagnosis,ward\nx,north\n", {"columns": "beds"}, "no column 'beds'"),
+        ("diagnosis,ward\nx,north\n", {"source": "visits.parquet"}, "is the protected source"),
+        ("diagnosis,ward\nx,north\n", {"source": "postgresql://h/d?table=t"}, "is no file"),
+        ("diagnosis,ward\nx,north\n", {"public": False}, "must be True"),
+    ],
+)
+def test_a_join_that_cannot_be_is_refused(
+    table: str, join: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DiscreetError, match=why):
+        _joined(tmp_path, table, **join)
+
+
 # -- any text is read or refused
 
 
@@ -216,7 +263,7 @@ ROW = st.tuples(
 UNITS = 5
 
 
-def _joined(parts: tuple[str, ...]) -> str:
+def _between(parts: tuple[str, ...]) -> str:
     return f"({' '.join(parts)})"
 
 
@@ -225,7 +272,7 @@ def _numbers() -> st.SearchStrategy[str]:
     return st.recursive(
         leaves,
         lambda below: st.one_of(
-            st.tuples(below, st.sampled_from("+-*/"), below).map(_joined),
+            st.tuples(below, st.sampled_from("+-*/"), below).map(_between),
             below.map(lambda e: f"abs({e})"),
             below.map(lambda e: f"floor({e})"),
             below.map(lambda e: f"-({e})"),

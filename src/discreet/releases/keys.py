@@ -30,6 +30,7 @@ __all__ = [
     "MOST_CELLS",
     "PublicFiles",
     "cells_of",
+    "is_source",
     "public_keys",
     "public_numbers",
     "refuse_unit_column",
@@ -72,8 +73,7 @@ def _public_file(spec: InFolder, name: str, column: str) -> Path:
     path = spec.path(name)
     if not spec.may_have_keys(path):
         raise PolicyError("releases.keys.outside", column=column, file=name)
-    source = _source(spec)
-    if source is not None and _same(path, source):
+    if is_source(spec, path):
         raise PolicyError("releases.keys.from_source", column=column, file=name)
     return path
 
@@ -102,6 +102,12 @@ def public_numbers(
             raise SpecError("releases.keys.bad_number", file=path.name, column=others[0], key=key)
         found[key] = number
     return found
+
+
+def is_source(spec: InFolder, path: Path) -> bool:
+    """Whether a file is the protected source, or a copy of it."""
+    source = _source(spec)
+    return source is not None and _same(path, source)
 
 
 def _source(spec: InFolder) -> Path | None:

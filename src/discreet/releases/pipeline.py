@@ -17,6 +17,7 @@ from discreet.releases import outputs
 from discreet.releases.charge import Charging, Confirm, Outlook, Paid, Repeat, Say
 from discreet.releases.drawing import Progress, draw
 from discreet.releases.engines import opened
+from discreet.releases.joining import joined
 from discreet.releases.planning import Plan, plan_of
 from discreet.releases.rows import shaped
 from discreet.releases.spec import Spec, load
@@ -181,7 +182,7 @@ def release(
     asked = load(spec, folder=folder, keys_from=keys_from, changes=changes)
     engine = opened(asked.source, asked.path, data, asked.to_dict(), schema_only=dry_run)
     try:
-        engine = shaped(engine, asked)
+        engine = shaped(joined(engine, asked), asked)
         ledger = Ledger.open(asked.ledger_url)
         plan = plan_of(asked, engine.columns, ledger.found(asked.account))
         charging = Charging(

@@ -1,6 +1,6 @@
 """Which rows and columns statistics see, before contributions are bounded.
 
-    source ─ where ─ let ─ per_unit ─ statistics, each with a where of its own
+    source ─ join ─ where ─ let ─ per_unit ─ statistics, each with a where of its own
 
 All of it is a function of the rows of one unit at a time: a condition and a derived column look at
 one row, a feature at the rows of one unit. So adding or removing a unit adds or removes that unit's
@@ -24,19 +24,50 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from discreet.errors import SpecError
 from discreet.releases.engines.base import Column, Number
 from discreet.releases.formula import Formula, Term, Type, columns_in, domain, parse, resolve
-from discreet.releases.models import Closed, Pair
+from discreet.releases.models import Closed, NamesOrOne, Pair, as_tuple
+from discreet.releases.source import Sourced
 
 if TYPE_CHECKING:
     from discreet.releases.engines.base import Engine
     from discreet.releases.spec import Spec
 
-__all__ = ["Condition", "Feature", "Gathered", "condition", "keys_known", "shaped"]
+__all__ = [
+    "Condition",
+    "Feature",
+    "Features",
+    "Gathered",
+    "Join",
+    "Joins",
+    "condition",
+    "keys_known",
+    "shaped",
+]
 
 
 def _readable(text: str) -> str:
     parse(text)
     return text
 
+
+class Join(Closed):
+    """Columns of a public table, looked up for each row."""
+
+    source: Sourced = Field(description="A CSV, Parquet or DuckDB file.")
+    by: NamesOrOne = Field(min_length=1, description="The columns that both tables have.")
+    public: Literal[True] = Field(description="The table holds nothing that is protected.")
+    columns: NamesOrOne = Field(default=(), description="The columns to take; all if left out.")
+    unmatched: Literal["keep", "drop"] = Field(
+        default="keep", description="What happens to rows whose key the table does not have."
+    )
+
+
+def _listed(given: object) -> object:
+    return (given,) if isinstance(given, dict) else as_tuple(given)
+
+
+Joins: TypeAlias = Annotated[
+    tuple[Join, ...], BeforeValidator(_listed, json_schema_input_type=Join | list[Join])
+]
 
 Condition: TypeAlias = Annotated[str, AfterValidator(_readable)]
 """A formula as a field of a spec: what cannot be read is refused with the spec."""
@@ -157,8 +188,7 @@ def condition(text: str, columns: Mapping[str, Column]) -> Term:
 
 def shaped(engine: Engine, spec: Spec) -> Engine:
     """Return an engine on the rows and columns that the statistics of a spec see."""
-    own = any(entry.where for entry in spec.statistics)
-    if not (own or spec.where or spec.let or spec.per_unit):
+    if not spec.reshaped:
         return engine
     if not hasattr(engine, "filtered"):
         raise SpecError("engines.no_derived")

@@ -53,8 +53,7 @@ def opendp_script(
 
 def script_of(plan: Plan) -> str:
     """Return the script of a plan."""
-    spec = plan.spec
-    if spec.where or spec.let or spec.per_unit or any(one.where for one in spec.statistics):
+    if plan.spec.reshaped:
         raise SpecError("releases.script.no_formulas")
     lines = [
         "#!/usr/bin/env python3",

@@ -30,7 +30,7 @@ from discreet.promises.keys import DEPENDENCE, OF_WHOM
 from discreet.reading import text_of, yaml_values
 from discreet.releases.contributions import Contribution
 from discreet.releases.models import Closed, NamesOrOne, as_tuple, only_drop, refusal
-from discreet.releases.rows import Condition, Features, keys_known
+from discreet.releases.rows import Condition, Features, Joins, keys_known
 from discreet.releases.source import GivenSource, Sourced, path_in
 from discreet.releases.statistics import KINDS, Statistic
 from discreet.releases.statistics.base import Registered, default_name
@@ -255,6 +255,7 @@ class Spec(InFolder):
         default=None,
         description="CSV, Parquet, duckdb://, postgresql:// or spark://; none for data given.",
     )
+    join: Joins = Field(default=(), description="Public tables whose columns are looked up.")
     let: dict[str, Condition] = Field(
         default_factory=dict, description="Columns that formulas make of others."
     )
@@ -318,9 +319,15 @@ class Spec(InFolder):
             for position, entry in enumerate(self.statistics, start=1)
         )
 
+    @property
+    def reshaped(self) -> bool:
+        """Whether statistics see other rows or columns than those of the source."""
+        own = any(entry.where for entry in self.statistics)
+        return bool(own or self.join or self.where or self.let or self.per_unit)
+
     def as_shaped(self) -> Spec:
         """Return the spec of the same statistics over a table that is shaped already."""
-        bare: dict[str, Any] = {"where": None, "let": {}, "per_unit": {}}
+        bare: dict[str, Any] = {"join": (), "where": None, "let": {}, "per_unit": {}}
         entries = tuple(entry.model_copy(update={"where": None}) for entry in self.named())
         found = self.model_copy(update=bare | {"statistics": entries})
         found._folder, found._keys_from = self._folder, self._keys_from

@@ -23,7 +23,7 @@ from discreet.releases.formula import Term
 from discreet.releases.rows import Gathered
 from discreet.releases.source import Declared
 
-__all__ = ["KINDS", "compiled", "declared", "gathered", "lowered"]
+__all__ = ["GIVEN", "KINDS", "compiled", "declared", "gathered", "given", "lowered", "taken"]
 
 Table: TypeAlias = Any
 Value: TypeAlias = Any
@@ -68,6 +68,29 @@ def _from_text(value: Value, wanted: Declared, kind: Column, reading: Reading) -
         small = lowered(value)
         return ibis.cases((small.isin(_YES), True), (small.isin(_NO), False))
     return value
+
+
+GIVEN: dict[Column, str] = {"integer": "int64", "number": "float64", "truth": "int64"}
+"""The types in which an engine is given columns of a public table; texts for all others."""
+
+
+def given(value: Value, kind: Column, reading: Reading) -> Value:
+    """Return a column of a public table as it is given to another engine."""
+    if kind == "truth":
+        return value.cast("int64")
+    if kind == "integer":
+        return value.cast("int64")
+    if kind == "number":
+        return reading.dialect.number(value, kind)
+    date_like = kind == "moment" and value.type().is_timestamp()
+    return reading.dialect.text(value.cast("date") if date_like else value)
+
+
+def taken(value: Value, kind: Column, reading: Reading) -> Value:
+    """Return a column that was given, in its own type; a moment is its day."""
+    if kind == "truth":
+        return value == 1
+    return reading.dialect.day(value) if kind == "moment" else value
 
 
 def lowered(value: Value) -> Value:

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from copy import copy
 from functools import lru_cache
 from itertools import count
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import ibis
 
@@ -45,6 +45,9 @@ from discreet.releases.formula import KINDS, Term
 from discreet.releases.rows import Gathered
 from discreet.releases.source import Declared
 from discreet.words import say
+
+if TYPE_CHECKING:
+    from discreet.releases.joining import Looked
 
 __all__ = ["SOURCE", "Answer", "SQLEngine"]
 
@@ -96,6 +99,46 @@ class SQLEngine(ABC):
                 self._source, name, wanted, self._reading
             )
         return self.derived(self._source.mutate(**changed), columns)
+
+    def public_rows(
+        self, on: Sequence[str], columns: Sequence[str]
+    ) -> tuple[list[tuple[str, ...]], dict[str, list[Any]]]:
+        """Return a public table: its keys as texts, and columns of it; rows without a key apart."""
+        table = expressions.with_unit(self._source, on)
+        keys = {
+            key_column(i): comparable(table[name], self._columns[name], self._reading)
+            for i, name in enumerate(on)
+        }
+        values = {
+            f"_value_{i}": formulas.given(table[name], self._columns[name], self._reading)
+            for i, name in enumerate(columns)
+        }
+        found = self._answer(table.select(**keys, **values), say("engines.doing.read_rows"))
+        texts = [
+            [spelled(value, self._source[name]) for value in found[key_column(i)]]
+            for i, name in enumerate(on)
+        ]
+        taken = {name: list(found[f"_value_{i}"]) for i, name in enumerate(columns)}
+        return list(zip(*texts, strict=True)), taken
+
+    def looked_up(self, public: Looked, *, drop: bool) -> Self:
+        """Return an engine with columns that a public table has for the keys of each row."""
+        on = public.keys.columns
+        keys = self._key_table(public.keys, public)
+        rows = self._source.mutate(
+            **{
+                f"_on_{i}": comparable(self._source[name], self._columns[name], self._reading)
+                for i, name in enumerate(on)
+            }
+        )
+        same = [rows[f"_on_{i}"] == keys[key_column(i)] for i in range(len(on))]
+        both = rows.join(keys, same, how="inner" if drop else "left")
+        values = {
+            name: formulas.taken(both[f"_value_{i}"], kind, self._reading)
+            for i, (name, kind) in enumerate(public.kinds.items())
+        }
+        own = {name: both[name] for name in self._source.columns}
+        return self.derived(both.select(**own, **values), {**self._columns, **public.kinds})
 
     def computed(self, terms: Mapping[str, Term]) -> Self:
         """Return an engine with columns that formulas make of those there are."""
@@ -271,7 +314,7 @@ class SQLEngine(ABC):
             if self._columns[column] == "other" and not self.nested_units:
                 raise DataError("engines.unit_column", column=column)
 
-    def _key_table(self, cells: KeySet) -> Table:
+    def _key_table(self, cells: KeySet, public: Looked | None = None) -> Table:
         matching = joinable(cells, self._source, self._columns)
         types = {CODE: "int64"}
         for i, name in enumerate(cells.columns):
@@ -279,7 +322,12 @@ class SQLEngine(ABC):
             whole = self._columns[name] == "integer"
             types[key_column(i)] = "int64" if whole else "float64" if floating else "string"
         keys = [[key[i] for _, key in matching] for i in range(len(cells.columns))]
-        return self._given(types, [[code for code, _ in matching], *keys])
+        columns = [[code for code, _ in matching], *keys]
+        for i, (name, kind) in enumerate(public.kinds.items() if public else ()):
+            types[f"_value_{i}"] = formulas.GIVEN.get(kind, "string")
+            values = public.values[name] if public else []
+            columns.append([values[code] for code, _ in matching])
+        return self._given(types, columns)
 
     def _given(self, types: Mapping[str, str], columns: Sequence[Sequence[Any]]) -> Table:
         name, schema = self._name("_given"), ibis.schema(types)

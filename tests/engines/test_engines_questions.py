@@ -1,0 +1,79 @@
+"""The ten questions of the documentation: eight lines at most, the same integers everywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from discreet.releases.drawing import passes, query_of
+from discreet.releases.engines.duckdb import DuckDB
+from discreet.releases.joining import joined
+from discreet.releases.planning import plan_of
+from discreet.releases.rows import condition, shaped
+from discreet.releases.spec import load
+
+PAGE = (Path(__file__).parents[2] / "docs" / "questions.md").read_text(encoding="utf-8")
+BLOCKS = dict(re.findall(r'^```yaml title="([^"]+)\.yaml"\n(.*?)^```', PAGE, re.M | re.S))
+QUESTIONS = [name for name in BLOCKS if name != "common"]
+DATA = re.search(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
+
+
+@pytest.fixture(scope="session")
+def flights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make the invented data, as the page does."""
+    assert DATA is not None
+    folder = tmp_path_factory.mktemp("flights")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        exec(DATA[1], {})  # noqa: S102 - a block of our own documentation
+    return folder
+
+
+def _answers(engine: Any, folder: Path) -> dict[str, Any]:
+    """Ask all questions of an engine, without noise; no limit on rows binds."""
+    found: dict[str, Any] = {}
+    for name in QUESTIONS:
+        mapping = yaml.safe_load(BLOCKS["common"]) | yaml.safe_load(BLOCKS[name])
+        mapping["protect"]["rows"] = 1 if "per_unit" in mapping else 1000
+        spec = load(mapping, folder=folder)
+        rows: Any = shaped(joined(engine, spec), spec)
+        plan = plan_of(spec, rows.columns)
+        for group in passes(plan.statistics):
+            where = group[0].where
+            chosen = rows.filtered(condition(where, rows.columns)) if where else rows
+            found[f"{name} {where}"] = chosen.measure(query_of(plan, group, group[0].cells))
+    return found
+
+
+def test_there_are_ten_questions_of_at_most_eight_lines() -> None:
+    assert len(QUESTIONS) == 10
+    assert max(len(BLOCKS[name].splitlines()) for name in QUESTIONS) <= 8
+
+
+def test_all_engines_give_the_same_integers(
+    opened: Callable[[pa.Table], Any], flights: Path
+) -> None:
+    table = pq.read_table(flights / "flights.parquet")
+    here = DuckDB.of(table)
+    wanted = _answers(here, flights)
+    here.close()
+    assert _answers(opened(table), flights) == wanted
+    rows = table.to_pylist()
+    late = [
+        sum(r["origin"] == o and (r["dep_delay"] or 0) > 60 for r in rows)
+        for o in ("EWR", "JFK", "LGA")
+    ]
+    assert next(iter(wanted["q1 None"].values())) == late
+    months = [sum(r["date"].month == m for r in rows) for m in range(1, 13)]
+    assert next(iter(wanted["q3 None"].values())) == months
+    own = {r["tailnum"]: [s for s in rows if s["tailnum"] == r["tailnum"]] for r in rows}
+    both = sum(len(f) >= 10 and any(r["dep_delay"] is None for r in f) for f in own.values())
+    assert next(iter(wanted["q6 flights >= 10 and cancelled"].values())) == [both]
+    assert sum(next(iter(wanted["q8 None"].values()))) == len(rows)
