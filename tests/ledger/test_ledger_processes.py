@@ -34,8 +34,13 @@ def run(*args: object) -> Any:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert _but_waiting(done.stderr) == []
     return json.loads(done.stdout)
+
+
+def _but_waiting(said: str) -> list[str]:
+    """What was said but that the ledger is waited for, as it may be where many meet."""
+    return [line for line in said.splitlines() if "trying again" not in line]
 
 
 @pytest.mark.slow
@@ -101,13 +106,13 @@ def test_hosts_go_on_after_the_server_crashed_and_came_back(
         stderr=subprocess.PIPE,
         text=True,
     ) as hosts:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 240
         while len(ledger.entries("clinic")) < 60 and time.monotonic() < until:
             time.sleep(0.02)
         amid = len(ledger.entries("clinic"))
         own_postgres.restart()
         told, words = hosts.communicate(timeout=300)
-    assert (hosts.returncode, words) == (0, "")
+    assert (hosts.returncode, _but_waiting(words)) == (0, [])
     found = json.loads(told)
     assert 60 <= amid < 200, "the server was to be restarted amid the work"
     assert found["failed"] == []
