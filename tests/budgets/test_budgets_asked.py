@@ -35,6 +35,10 @@ class Listening:
     def at(self, p: float, q: float) -> float:
         return self.inner.at(p, q)
 
+    @property
+    def parts(self) -> int:
+        return self.inner.parts
+
 
 class TestWhatIsAsked:
     @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from discreet.beliefs.belief import Assumptions, assumptions_for
 from discreet.beliefs.confidence import failure_of
 from discreet.beliefs.prior import Prior
 from discreet.budgets.alternatives import naive
-from discreet.budgets.limits import Limits, limits_of
+from discreet.budgets.limits import GAP, Limits, limits_of
 from discreet.errors import DiscreetError, InputError, ToleranceError
 from discreet.frames import Tabular, columns_from, html_table
 from discreet.guarantees import Adjacency, ApproxDP, PureDP, finite_or_null
@@ -388,8 +388,8 @@ def _warnings(choice: Choice) -> Iterator[str]:
         named = [part for _, part in choice.tolerance.parts]
         if any(part != named[0] for part in named):
             yield say("budgets.warning.unequal_groups")
+    width = choice.certificate.upper - choice.certificate.lower
     if not choice.certificate.certified:
         yield say("budgets.warning.not_certified", reason=choice.certificate.reason)
-    width = choice.certificate.upper - choice.certificate.lower
-    if width > 1e-6 * max(1.0, choice.epsilon):
+    elif width > GAP * max(1.0, choice.epsilon):
         yield say("budgets.warning.stopped_early", width=width)

@@ -102,11 +102,11 @@ def _sum(x: Span, y: Span) -> Span:
 
 
 def _sum_end(a: Array, b: Array, side: np.float64) -> Array:
-    """Return a + b, a step to the side where rounding has changed it (Knuth's two-sum tells)."""
+    """Return a + b, a step to the side where rounding has changed it."""
     total = a + b
-    part = total - a
-    lost = (a - (total - part)) + (b - part)
-    return np.where(lost == 0, total, np.nextafter(total, side))
+    # of the larger of the two the difference is exact (Dekker's fast two-sum)
+    exact = (total - a == b) & (total - b == a)
+    return np.where(exact, total, np.nextafter(total, side))
 
 
 def _add(x: Span | None, y: Span | None) -> Span | None:
@@ -126,13 +126,33 @@ def _multiply(x: Span, y: Span, positive: bool = False) -> Span:
         low, high = np.fmax(x[0] * y[0], 0.0), x[1] * y[1]
         above = np.nextafter(np.where(np.isnan(high), _INF, high), _INF)
         return np.nextafter(low, 0.0), np.where(_kept(x[1], y[1]), high, above)
-    ends = np.broadcast_arrays(x[0], x[1], y[0], y[1])
-    a, b = np.stack([ends[i] for i in (0, 0, 1, 1)]), np.stack([ends[i] for i in (2, 3, 2, 3)])
-    products = a * b
-    products[np.isnan(products)] = 0.0  # 0·∞ at an end: the other ends bound it
-    low, high = _out(products, products)
-    kept = _kept(a, b)
-    return np.where(kept, products, low).min(axis=0), np.where(kept, products, high).max(axis=0)
+    for a, b in ((x, y), (y, x)):
+        if b[0] is b[1] and len(b[0]) == 1:
+            return _scaled(a, float(b[0][0]))
+    (a0, a1), (b0, b1) = x, y
+    ends = (a0 * b0, a0 * b1, a1 * b0, a1 * b1)
+    # 0·∞ at an end is NaN: the other ends bound it, or there is nothing but 0
+    low = np.fmin(np.fmin(ends[0], ends[1]), np.fmin(ends[2], ends[3]))
+    high = np.fmax(np.fmax(ends[0], ends[1]), np.fmax(ends[2], ends[3]))
+    below, above = _out(low, high)
+    up_a, down_a, up_b, down_b = a0 >= 0, a1 <= 0, b0 >= 0, b1 <= 0
+    zero = (up_a & down_a) | (up_b & down_b)
+    no_less, no_more = (up_a & up_b) | (down_a & down_b), (up_a & down_b) | (down_a & up_b)
+    return (
+        np.where(no_less | zero, np.fmax(below, 0.0), below),
+        np.where(no_more | zero, np.fmin(above, 0.0), above),
+    )
+
+
+def _scaled(x: Span, factor: float) -> Span:
+    """The span times a number; a factor 0 or 1, and an end at 0, leave no rounding."""
+    if factor == 0:
+        return _ZERO
+    low, high = x if factor > 0 else (x[1], x[0])
+    if abs(factor) == 1:
+        return low * factor, high * factor
+    below, above = _out(low * factor, high * factor)
+    return np.where(low == 0, 0.0, below), np.where(high == 0, 0.0, above)
 
 
 def _kept(a: Array, b: Array) -> Mask:

@@ -31,7 +31,10 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.budgets.search import Search
 
-__all__ = ["Limits", "limits_of", "sought"]
+__all__ = ["GAP", "Limits", "limits_of", "sought"]
+
+
+GAP = 1e-6  # between what is proved and the best prior, absolute below 1 and relative above
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,4 +141,9 @@ def sought(part: Tolerance, found: Search, method: str) -> Solved:
         attained = ratio > 1 and math.isclose(
             epsilon_for_ratio(found.p, found.q, ratio), found.upper
         )
-    return Solved(found.lower, found.upper, found.p, found.q, attained, method)
+    solved = Solved(found.lower, found.upper, found.p, found.q, attained, method)
+    if found.lower == found.upper or found.upper - found.lower <= GAP * max(1.0, found.lower):
+        return solved
+    width = found.upper - found.lower
+    name = "budgets.stopped" if math.isinf(width) else "budgets.stopped_within"
+    return solved._replace(certified=False, reason=say(name, width=width))

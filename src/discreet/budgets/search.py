@@ -16,7 +16,8 @@ Branch and bound. Every box is discarded with a proof that ε_i ≥ best − tol
    (3/(1+2pq), say), 1 − W and W − pq vanish together and ε_i near it is their quotient, which
    intervals cannot tell. Slopes can: G = 0 at (1, 1), so G ≥ 0 on a box that ends there and on
    which it falls in p and in q. Along p = 1 the limit is ε_i → −½ log(1 − ∂W/∂q), along q = 1
-   −log(1 − ∂W/∂p).
+   −log(1 − ∂W/∂p). Where a kink runs into the corner, slopes are told apart along rays: with p =
+   1 − t, q = 1 − st (or the other way round) G is 0 at t = 0, so G ≥ 0 where ∂G/∂t ≥ 0.
 
 A target only falls when a better prior is found, and what was proved at a higher target holds at a
 lower one. So in the end best − tol ≤ true infimum ≤ best. All bounds are from interval arithmetic
@@ -33,10 +34,10 @@ import numpy as np
 
 from discreet.beliefs.one_prior import TINY, ULP, epsilon_at
 from discreet.budgets.enclosures import Array, Boxes, Enclosure, Mask, Span, enclose
-from discreet.budgets.structure import pieces, reciprocal
+from discreet.budgets.structure import on_curves, on_rays, pieces, reciprocal
 from discreet.errors import FormulaError, ToleranceError
 from discreet.promises.box import Box
-from discreet.promises.formula import Expression, evaluate, is_constant
+from discreet.promises.formula import Call, Expression, evaluate, is_constant, walk
 from discreet.promises.shapes.ratio import constant_ratio
 from discreet.promises.tolerance import Tolerance
 from discreet.words import say
@@ -47,15 +48,23 @@ _RELATIVE = {1: 2e-10, 2: 2e-8}  # of ε, by the dimension of the piece
 _FLOOR = 4e-14  # what rounding of 1/r* leaves of a very small ε
 _SLACK = 1 - 2e-15  # the few ulps of the vector formula for ε_i
 _PATIENCE, _ENOUGH = 60_000, 4e-7  # after so many boxes, this tolerance will do
-_MOST_BOXES = 2_000_000
+_MOST_WORK = 24_000_000  # boxes times parts of the formula: about a second
+_LOST = 1_000  # boxes that are left when the best prior may not have been seen yet
+_HURRY = 3_000  # boxes after which a budget that is plenty, and has no prior against it, will do
 _AT_ONCE = 256  # an array operation costs about the same for one box as for this many
 _NEAR = {1: 1e-11, 2: 1e-6}  # the first cut beside the best prior, by dimension
 _ENDS = ("p0", "p1", "q0", "q1")
 _TINY = 1e-9  # a box that small and still undefined is taken for a true singularity
 _LEAST = 1e-322
+_ROUNDING = 1e-14  # of slopes of S, whose terms are at most 1
 _NOISE = 1e-12  # rounding of a function's values, relative
 _NEIGHBOURS = (slice(None, -1), slice(1, None))
 _DUST = 1e-13  # a box that small beside p = q = 1 and still not proved never will be
+_SIDES = (0.2, 0.02, 1e-3, 1e-5, 1e-7)  # of the square beside p = q = 1 that rays may prove
+_RAYS = 200_000  # pieces of rays times parts of the formula
+_EVENLY, _WHOLE = np.arange(9) / 8, np.append(np.zeros(8), 1.0)
+_FROM_CORNER = np.append(0.0, 4.0 ** -np.arange(7, -1, -1))
+_WIDER = (1, 10, 100, 1e4, 1e6)  # times the tolerance: what rays prove if they cannot prove it
 _PLENTY = 5.0  # noise of that budget leaves 99 of 100 counts as they are: more buys nothing
 
 
@@ -88,19 +97,44 @@ class Reciprocal(Protocol):
     def at(self, p: float, q: float) -> float:
         """Return W at one prior, NaN where it has no value."""
 
+    @property
+    def parts(self) -> int:
+        """How much work one box is."""
+
 
 @dataclass(frozen=True, slots=True)
 class _OfFormula:
+    """1/r* of a formula; on the priors where `curve` is 0, if one is given, and 0 elsewhere.
+
+    A box that the curve may meet has the bounds that the formula has on all of it.
+    """
+
     expression: Expression
+    curve: Expression | None = None
 
     def over(self, boxes: Boxes, slopes: str) -> tuple[Enclosure, Mask]:
-        return enclose(self.expression, boxes, slopes=slopes)
+        enclosed, undefined = enclose(self.expression, boxes, slopes=slopes)
+        if self.curve is None:
+            return enclosed, undefined
+        off, unknown = enclose(self.curve, boxes, slopes="")
+        misses = ((off.low > 0) | (off.high < 0)) & ~unknown
+        points = (boxes.p0 == boxes.p1) & (boxes.q0 == boxes.q1)
+        high = np.where(misses & ~points, 0.0, enclosed.high)
+        # A centre need not lie on the curve: it bounds the formula, and is no prior to offer.
+        low = np.where((off.low == 0) & (off.high == 0) & ~unknown, enclosed.low, 0.0)
+        return replace(enclosed, low=low, high=high), undefined & ~misses
 
     def at(self, p: float, q: float) -> float:
         try:
-            return evaluate(self.expression, p, q)
+            on = self.curve is None or evaluate(self.curve, p, q) == 0
+            return evaluate(self.expression, p, q) if on else 0.0
         except FormulaError:
             return math.nan
+
+    @property
+    def parts(self) -> int:
+        both = [each for each in (self.expression, self.curve) if each is not None]
+        return sum(1 for each in both for _ in walk(each))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +166,10 @@ class _OfFunction:
     def at(self, p: float, q: float) -> float:
         ratio = self.ratio_at(p, q)
         return 1 / ratio if ratio > 0 else math.inf
+
+    @property
+    def parts(self) -> int:
+        return 8
 
     def ratio_at(self, p: float, q: float) -> float:
         box = self.profile.box
@@ -227,14 +265,18 @@ def search(expression: Expression, box: Box) -> Search:
     """Return lower and upper bounds of the largest budget that keeps r* on the box."""
     state = Search(p=box.p1, q=box.q1)
     margin = 0.0
-    for part, piece in pieces(expression, box):
-        if is_constant(part):
+    for curve, part, piece in (
+        (curve, part, piece)
+        for whole, piece in pieces(expression, box)
+        for curve, part in on_curves(whole)
+    ):
+        if is_constant(part) and curve is None:
             found = constant_ratio(evaluate(part, 1.0, 1.0), piece)
             state.lower = min(state.lower, found.lower)
             state.offer(np.array([found.upper]), np.array([found.p]), np.array([found.q]))
             continue
         dimension = 1 if piece.p_fixed or piece.q_fixed else 2
-        inverse = _OfFormula(reciprocal(part))
+        inverse = _OfFormula(reciprocal(part), curve)
         margin = max(margin, _search_piece(inverse, piece, state, _RELATIVE[dimension]))
     if margin > 0:
         state.lower = min(state.lower, state.upper - _target_gap(state.upper, margin))
@@ -247,10 +289,15 @@ def _tolerance(upper: float, relative: float) -> float:
 
 def _search_piece(W: Reciprocal, piece: Box, state: Search, relative: float) -> float:
     """Search one piece; return the tolerance that was proved, relative to ε."""
+    curved = isinstance(W, _OfFormula) and W.curve is not None
+    if isinstance(W, _OfFormula) and curved:
+        _look_along(W, piece, state)
     boxes = _around_best(piece, *_look_around(W, piece, state))
     slopes = ("" if piece.p_fixed else "p") + ("" if piece.q_fixed else "q")
-    certain = _near_certainty(W, piece, slopes, state)
+    certain = None if curved else _near_certainty(W, piece, slopes, state)
     level, before = 0, state.boxes
+    rays: tuple[float, float] | None = None
+    most = _MOST_WORK // W.parts
     while len(boxes):
         state.boxes += len(boxes)
         if state.boxes - before > _PATIENCE:
@@ -265,22 +312,31 @@ def _search_piece(W: Reciprocal, piece: Box, state: Search, relative: float) -> 
             break
         boxes, bound, undefined = boxes[keep], bound[keep], undefined[keep]
         enclosed = _take(enclosed, keep)
-        plenty = state.boxes - before > _PATIENCE and np.min(bound) > _PLENTY
-        if plenty or state.boxes - before + 9 * len(boxes) > _MOST_BOXES:
+        if level >= 1 and len(boxes) > _LOST:
+            _dive(W, boxes[np.array([np.argmin(bound)])], state)
+        patience = _PATIENCE if state.upper < math.inf else _HURRY
+        plenty = state.boxes - before > patience and np.min(bound) > _PLENTY
+        if plenty or state.boxes - before + 9 * len(boxes) > most:
             settled = _settle(W, boxes, enclosed, bound, state, relative)
             if settled <= 0 and certain is not None:
                 raise _unproved_at_certainty()
             state.lower = min(state.lower, settled)
             break
         points = _uncut(boxes.p0, boxes.p1) & _uncut(boxes.q0, boxes.q1)
-        boxes = _collapse(boxes, enclosed, bound, undefined, state.upper)
+        if not curved:  # the curve need not meet the face that holds the least value
+            boxes = _collapse(boxes, enclosed, bound, undefined, state.upper)
         w = _offer_points(W, boxes, int(np.argmin(bound)), state)
         target = state.upper - _target_gap(state.upper, relative)
         proved = (bound >= target) | (_slope_bound(w, boxes, enclosed, target) & ~undefined)
         if certain is not None:
             proved |= _certainty_bound(boxes, *certain, target)
-            dust = (boxes.p1 == 1) & (boxes.q1 == 1) & (_sizes(boxes) < _DUST)
-            if np.any(dust & ~proved):
+            corner = (boxes.p1 == 1) & (boxes.q1 == 1) & ~proved
+            if rays is None and corner.any():
+                rays = _along_rays(W, piece, state, relative)
+                state.lower = min(state.lower, rays[1])
+            if rays is not None:
+                proved |= (boxes.p0 >= 1 - rays[0]) & (boxes.q0 >= 1 - rays[0])
+            if np.any(corner & ~proved & (_sizes(boxes) < _DUST)):
                 raise _unproved_at_certainty()
         # A point that is not proved has lost its digits to rounding; cutting cannot help it.
         lost = points & ~proved
@@ -288,6 +344,21 @@ def _search_piece(W: Reciprocal, piece: Box, state: Search, relative: float) -> 
         boxes = _cut(boxes[~(proved | lost)])
         level += 1
     return relative
+
+
+def _dive(W: Reciprocal, box: Boxes, state: Search) -> None:
+    """Follow the box of the least bound down, and offer the priors on the way.
+
+    A narrow valley is seen by enclosures long before a centre falls into it.
+    """
+    while _sizes(box)[0] > _DUST:
+        children = _cut(box)
+        if len(children) == 1:
+            break
+        enclosed, undefined = W.over(children, "")
+        bound = np.where(undefined, math.inf, _corner_bound(enclosed.high, children))
+        box = children[np.array([np.argmin(bound)])]
+        _offer_points(W, box, 0, state)
 
 
 def _uncut(low: Array, high: Array) -> Mask:
@@ -366,6 +437,48 @@ def _look_around(W: Reciprocal, piece: Box, state: Search) -> tuple[float, float
             else:
                 steps[k] *= 0.25
     return at
+
+
+def _look_along(W: _OfFormula, piece: Box, state: Search) -> None:
+    """Offer priors on a curve: where its equation changes sign along lines, closer and closer."""
+    for axis in (0, 1):
+        (low, high), (start, stop) = (piece.p0, piece.p1), (piece.q0, piece.q1)
+        if axis == 0:
+            (low, high), (start, stop) = (start, stop), (low, high)
+        if start == stop:
+            continue
+        lines, width = _ends(low, high, 24 if low < high else 1), (high - low) / 24
+        for _ in range(5 if low < high else 1):
+            found = _roots(W, axis, lines, start, stop)
+            if found is None:
+                break
+            x, at = found
+            p, q = (x, at) if axis == 0 else (at, x)
+            inside = _OfFormula(W.expression)
+            epsilon = _offer(inside, p, q, state)[1]
+            best = float(at[np.argmin(epsilon)])
+            lines = np.clip(np.linspace(best - width, best + width, 25), low, high)
+            width /= 12
+
+
+def _roots(
+    W: _OfFormula, axis: int, lines: Array, start: float, stop: float
+) -> tuple[Array, Array] | None:
+    """Return where the curve crosses lines, to neighbouring doubles, and which lines."""
+    if W.curve is None:
+        return None
+    at, low, high = lines, np.full(len(lines), start), np.full(len(lines), stop)
+    for turn in range(20):
+        x = _grid(low, high, 64 if turn == 0 else 16)
+        y = np.broadcast_to(at[:, None], x.shape)
+        p, q = (x.ravel(), y.ravel()) if axis == 0 else (y.ravel(), x.ravel())
+        off, unknown = enclose(W.curve, Boxes(p, p, q, q), slopes="")
+        sign = np.where(unknown, math.nan, np.where(off.high > 0, 1.0, -1.0)).reshape(x.shape)
+        row, column = np.nonzero(sign[:, :-1] * sign[:, 1:] < 0)
+        if not len(row):
+            return None
+        at, low, high = at[row], x[row, column], x[row, column + 1]
+    return low, at
 
 
 def _ends(low: float, high: float, parts: int) -> Array:
@@ -474,9 +587,8 @@ def _slopes(boxes: Boxes, enclosed: Enclosure, u0: Array, u1: Array) -> tuple[Sp
             boxes.q1 * (1 - u0 * u0) + u0 * u0 - u0, boxes.q1 * (1 - u1 * u1) + u1 * u1 - u1
         )
         S_q_low, S_q_high = boxes.p0 * (1 - u1 * u1), boxes.p1 * (1 - u0 * u0)
-        rounding = 1e-14  # the terms of S are at most 1
-        along_p = (S_p_low - W_p[1] - rounding, S_p_high - W_p[0] + rounding)
-        along_q = (S_q_low - W_q[1] - rounding, S_q_high - W_q[0] + rounding)
+        along_p = (S_p_low - W_p[1] - _ROUNDING, S_p_high - W_p[0] + _ROUNDING)
+        along_q = (S_q_low - W_q[1] - _ROUNDING, S_q_high - W_q[0] + _ROUNDING)
     return along_p, along_q
 
 
@@ -528,6 +640,8 @@ def _near_certainty(
     for share, span in ((1.0, enclosed.slope_p), (0.5, enclosed.slope_q)):
         least, most = (float(end[0]) for end in span) if span else (0.0, 1.0)
         if not least > -math.inf:  # not known, or no slope at all
+            if isinstance(W, _OfFormula):
+                continue  # rays may tell
             raise _unproved_at_certainty()
         if most < 1:
             state.offer(np.array([-share * math.log1p(-most)]), one, one)
@@ -541,6 +655,95 @@ def _certainty_bound(boxes: Boxes, near: Boxes, enclosed: Enclosure, target: flo
     falls = ((near.p0 == 1) | (along_p[1] <= 0)) & ((near.q0 == 1) | (along_q[1] <= 0))
     p0, q0 = (np.min(ends, where=falls, initial=1.0) for ends in (near.p0, near.q0))
     return np.asarray((boxes.p0 >= p0) & (boxes.q0 >= q0))
+
+
+def _along_rays(W: Reciprocal, piece: Box, state: Search, relative: float) -> tuple[float, float]:
+    """Return the side of a square that ends at p = q = 1, and an ε that is kept on all of it.
+
+    Priors beside the corner are offered first; then the least ε that they leave is tried, and lower
+    ones until a proof is found. Without one the side is 0.
+    """
+    fall, share = 3e-8, np.linspace(0, 1, 65)
+    charts = [("p", not piece.q_fixed)] if not piece.p_fixed else []
+    charts += [("q", not piece.p_fixed)] if not piece.q_fixed else []
+    for first, _ in charts:
+        s, best = share, 0.0
+        for _ in range(4):
+            p, q = (1 - fall, 1 - s * fall) if first == "p" else (1 - s * fall, 1 - fall)
+            p, q = np.broadcast_arrays(p, q)
+            inside = (p >= piece.p0) & (p <= piece.p1) & (q >= piece.q0) & (q <= piece.q1)
+            if not inside.any():
+                break
+            found = _offer(W, p[inside], q[inside], state)[1]
+            best, width = float(s[inside][np.argmin(found)]), float(s[-1] - s[0]) / 32
+            s = np.clip(np.linspace(best - width, best + width, 65), 0, 1)
+    if not isinstance(W, _OfFormula) or math.isinf(state.upper):
+        return 0.0, math.inf
+    # W = min(a, b) is kept where a alone is
+    whole = W.expression
+    ways = (
+        [whole, *whole.arguments]
+        if isinstance(whole, Call) and whole.function == "min"
+        else [whole]
+    )
+    gap, ends = _target_gap(state.upper, relative), ((piece.p0, piece.p1), (piece.q0, piece.q1))
+    room, left = min(high - low for low, high in ends if low < high), [_RAYS // W.parts]
+    for target in (state.upper - times * gap for times in _WIDER):
+        for side in (side for side in _SIDES if side <= room):
+            if all(
+                any(_rises(way, first, side, wide, target, left) for way in ways)
+                for first, wide in charts
+            ):
+                return side, target
+    return 0.0, math.inf
+
+
+def _rises(
+    e: Expression, first: str, side: float, wide: bool, target: float, left: list[int]
+) -> bool:
+    """Prove ∂G/∂t ≥ 0 on all rays up to t = side, at the target.
+
+    An eighth of the boxes that are `left` may be spent on it.
+    ∂S/∂t = −(1−u) − s(1−u²) + 2st(1−u²), with u and u² changed about where q falls first, rises
+    in t and is linear in s.
+    """
+    u = math.exp(-target)
+    steep, flat = (1 - u, 1 - u * u) if first == "p" else (1 - u * u, 1 - u)
+    both, zero, along_rays = 1 - u * u, np.zeros(1), on_rays(e, first)
+
+    def rise(boxes: Boxes) -> tuple[Array, Array]:
+        enclosed, undefined = enclose(along_rays, boxes, slopes="p")
+        low, high = enclosed.slope_p or (zero, zero)
+        a0, a1, b0, b1 = (
+            2 * s * t * both - steep - s * flat
+            for t in (boxes.p0, boxes.p1)
+            for s in (boxes.q0, boxes.q1)
+        )
+        least = np.where(undefined, -math.inf, np.minimum(a0, a1) - high)
+        return least, np.where(undefined, math.inf, np.maximum(b0, b1) - low)
+
+    boxes = Boxes(zero, np.full(1, side), zero, np.full(1, float(wide)))
+    least_left = left[0] - left[0] // 8
+    while len(boxes) and left[0] > least_left:
+        left[0] -= len(boxes)
+        low, high = rise(boxes)
+        if np.any(high < 0):
+            return False
+        boxes = boxes[~(low >= _ROUNDING)]
+        t, s = (boxes.p0 + boxes.p1) / 2, (boxes.q0 + boxes.q1) / 2
+        low_t, high_t = rise(Boxes(boxes.p0, boxes.p1, s, s))
+        low_s, high_s = rise(Boxes(t, t, boxes.q0, boxes.q1))
+        with np.errstate(invalid="ignore"):
+            along = ~(high_s - low_s > high_t - low_t)[:, None]  # unknown: cut along the ray
+        near = np.where(boxes.p0[:, None] == 0, _FROM_CORNER, _EVENLY)
+        p = boxes.p0[:, None] + np.where(along, near, _WHOLE) * (boxes.p1 - boxes.p0)[:, None]
+        q = boxes.q0[:, None] + np.where(along, _WHOLE, _EVENLY) * (boxes.q1 - boxes.q0)[:, None]
+        a, b = slice(None, -1), slice(1, None)
+        many = np.broadcast_to(along, (len(boxes), 8))
+        p0, p1 = np.where(many, p[:, a], p[:, :1]), np.where(many, p[:, b], p[:, -1:])
+        q0, q1 = np.where(many, q[:, :1], q[:, a]), np.where(many, q[:, -1:], q[:, b])
+        boxes = Boxes(p0.ravel(), p1.ravel(), q0.ravel(), q1.ravel())
+    return not len(boxes)
 
 
 def _unproved_at_certainty() -> ToleranceError:

@@ -4,6 +4,8 @@
   has no pole at p = 0. Where r* ≥ 1/(pq) it asks for a posterior of at most 1 or more, which is
   nothing: 0 stands for it. Where r* ≤ 0 no budget keeps it, as where r* ≤ 1: ∞ stands for it.
 - `in_product_only`: whether p and q occur only as the product pq.
+- `on_rays`: the formula on rays that leave p = q = 1.
+- `on_curves`: an equation such as p² + q² = 0.7 holds on a curve; the formula on it and off it.
 - `pieces`: a box cut where the formula compares p, q (or, where one of them is fixed, pq) with a
   number. On each piece the comparison has one answer and is gone, so steps, and profiles that are
   finite on a line or at a point only, become continuous formulas on boxes, segments and points.
@@ -12,6 +14,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 from discreet.errors import FormulaError
@@ -32,11 +35,12 @@ from discreet.promises.formula import (
     walk,
 )
 
-__all__ = ["in_product_only", "pieces", "reciprocal"]
+__all__ = ["in_product_only", "on_curves", "on_rays", "pieces", "reciprocal"]
 
 _NEAR = 4 * 2.0**-52  # the rounding of a threshold a/p, relative
 _TRUE = Logical("and", ())
 _FALSE = Logical("or", ())
+_T = Variable("p")  # the length of a ray
 
 
 def _positive(e: Expression) -> bool:
@@ -61,7 +65,17 @@ def _positive(e: Expression) -> bool:
 def reciprocal(e: Expression) -> Expression:
     """Return a formula for 1/e, ∞ where e ≤ 0, turned inside out as far as signs allow."""
     out = _inverted(e)
-    return Number(0.0) if _asks_nothing(out) else out
+    return Number(0.0) if _asks_nothing(out) or _adds_to_nothing(e) else out
+
+
+def _adds_to_nothing(e: Expression) -> bool:
+    """Say whether e is a sum of c/(pq), c ≥ 1, and of what is never negative."""
+    match e:
+        case Binary("+", left, right):
+            both = ((left, right), (right, left))
+            return any(reciprocal(a) == Number(0.0) and _positive(b) for a, b in both)
+        case _:
+            return False
 
 
 def _asks_nothing(w: Expression) -> bool:
@@ -92,6 +106,84 @@ def _inverted(e: Expression) -> Expression:
             return Conditional(test, reciprocal(then), reciprocal(otherwise))
         case _:
             return Inverse(e)
+
+
+def _rebuilt(e: Expression, part: Callable[[Expression], Expression]) -> Expression:
+    """Return the formula with something else in the place of each of its parts."""
+    match e:
+        case Binary(op, left, right):
+            return Binary(op, part(left), part(right))
+        case Compare(op, left, right):
+            return Compare(op, part(left), part(right))
+        case Power(base, exponent):
+            return Power(part(base), exponent)
+        case Inverse(argument):
+            return Inverse(part(argument))
+        case Call(function, arguments):
+            return Call(function, tuple(map(part, arguments)))
+        case Logical(op, arguments):
+            return Logical(op, tuple(map(part, arguments)))
+        case Conditional(test, then, otherwise):
+            return Conditional(part(test), part(then), part(otherwise))
+        case _:
+            return e
+
+
+def on_rays(e: Expression, first: str) -> Expression:
+    """Return the formula on rays that leave p = q = 1, in t (its p) and s (its q).
+
+    `first` falls to 1 − t, the other prior to 1 − st. What can be is written as c + tX: its slope
+    along a ray is X + t∂X/∂t, so that a kink that runs into the corner is one of X, away from it.
+    """
+    parts = _from_corner(e, first)
+    if parts is None:
+        return _rebuilt(e, lambda part: on_rays(part, first))
+    return _plus(Number(parts[0]), _by(_T, parts[1]))
+
+
+def _from_corner(e: Expression, first: str) -> tuple[float, Expression] | None:
+    """Return c and X, if the form gives them."""
+    match e:
+        case Number(value):
+            return value, Number(0.0)
+        case Variable(name):
+            return 1.0, Number(-1.0) if name == first else _by(Number(-1.0), Variable("q"))
+        case Binary(op, left, right):
+            a, b = _from_corner(left, first), _from_corner(right, first)
+            if a is None or b is None or (op == "/" and b[0] == 0):
+                return None
+            if op in "+-":
+                sign = 1.0 if op == "+" else -1.0
+                return a[0] + sign * b[0], _plus(a[1], _by(Number(sign), b[1]))
+            if op == "*":
+                crossed = _plus(_by(Number(a[0]), b[1]), _by(Number(b[0]), a[1]))
+                return a[0] * b[0], _plus(crossed, _by(_T, _by(a[1], b[1])))
+            ratio, whole = a[0] / b[0], _plus(Number(b[0]), _by(_T, b[1]))
+            return ratio, Binary("/", _plus(a[1], _by(Number(-ratio), b[1])), whole)
+        case Inverse(argument):
+            inner = _from_corner(argument, first)
+            if inner is None or inner[0] <= 0:
+                return None
+            whole = _plus(Number(inner[0]), _by(_T, inner[1]))
+            return 1 / inner[0], _by(Number(-1 / inner[0]), _by(inner[1], Inverse(whole)))
+        case Call("min" | "max" as function, arguments):
+            parts = [_from_corner(argument, first) for argument in arguments]
+            found = [part for part in parts if part is not None]
+            if len(found) < len(parts) or len({c for c, _ in found}) > 1:
+                return None
+            return found[0][0], Call(function, tuple(slope for _, slope in found))
+        case _:
+            return None
+
+
+def _plus(a: Expression, b: Expression) -> Expression:
+    return b if a == Number(0.0) else a if b == Number(0.0) else Binary("+", a, b)
+
+
+def _by(a: Expression, b: Expression) -> Expression:
+    if Number(0.0) in (a, b):
+        return Number(0.0)
+    return b if a == Number(1.0) else a if b == Number(1.0) else Binary("*", a, b)
 
 
 def in_product_only(e: Expression) -> bool:
@@ -211,45 +303,72 @@ def _is_along(side: Expression, name: str, fixed: float) -> bool:
 
 def _decide(e: Expression, name: str, low: float, high: float, fixed: float = 0.0) -> Expression:
     """Return the formula with the comparisons along an axis answered for (low, high)."""
+
+    def answer(e: Compare) -> bool | None:
+        threshold = _threshold(e, name, fixed)
+        if threshold is None or low < threshold < high:
+            return None
+        # An interval's inside lies wholly on one side; its middle may round to an end.
+        above = 1 if (low < high and threshold <= low) or threshold < low else 0
+        below = 1 if (low < high and high <= threshold) or high < threshold else 0
+        a, b = (above, below) if is_constant(e.right) else (below, above)
+        return {
+            "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b
+        }[e.op]  # fmt: skip
+
+    return _answered(e, answer)
+
+
+def _answered(e: Expression, answer: Callable[[Compare], bool | None]) -> Expression:
+    """Return the formula without the comparisons that have an answer."""
+
+    def inside(part: Expression) -> Expression:
+        return _answered(part, answer)
+
     match e:
-        case Compare(op, left, right):
-            threshold = _threshold(e, name, fixed)
-            if threshold is None or low < threshold < high:
-                return e
-            # An interval's inside lies wholly on one side; its middle may round to an end.
-            above = 1 if (low < high and threshold <= low) or threshold < low else 0
-            below = 1 if (low < high and high <= threshold) or high < threshold else 0
-            a, b = (above, below) if is_constant(right) else (below, above)
-            holds = {
-                "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b
-            }[op]  # fmt: skip
-            return _TRUE if holds else _FALSE
+        case Compare(_, _, _):
+            holds = answer(e)
+            return e if holds is None else _TRUE if holds else _FALSE
         case Logical("not", (argument,)):
-            inner = _decide(argument, name, low, high, fixed)
+            inner = inside(argument)
             if inner in (_TRUE, _FALSE):
                 return _FALSE if inner == _TRUE else _TRUE
             return Logical("not", (inner,))
         case Logical(op, arguments):
             neutral, decisive = (_TRUE, _FALSE) if op == "and" else (_FALSE, _TRUE)
-            inner_parts = [_decide(argument, name, low, high, fixed) for argument in arguments]
+            inner_parts = [*map(inside, arguments)]
             if decisive in inner_parts:
                 return decisive
             left_over = tuple(part for part in inner_parts if part != neutral)
             return Logical(op, left_over) if left_over else neutral
         case Conditional(test, then, otherwise):
-            decided = _decide(test, name, low, high, fixed)
-            branches = [_decide(branch, name, low, high, fixed) for branch in (then, otherwise)]
+            decided = inside(test)
             if decided in (_TRUE, _FALSE):
-                return branches[0 if decided == _TRUE else 1]
-            return Conditional(decided, *branches)
-        case Binary(op, left, right):
-            parts = (_decide(part, name, low, high, fixed) for part in (left, right))
-            return Binary(op, *parts)
-        case Power(base, exponent):
-            return Power(_decide(base, name, low, high, fixed), exponent)
-        case Call(function, arguments):
-            return Call(
-                function, tuple(_decide(part, name, low, high, fixed) for part in arguments)
-            )
+                return inside(then if decided == _TRUE else otherwise)
+            return Conditional(decided, inside(then), inside(otherwise))
         case _:
-            return e
+            return _rebuilt(e, inside)
+
+
+def on_curves(e: Expression) -> list[tuple[Expression | None, Expression]]:
+    """Return the formula where no equation in it holds (None), and on the curve of each that may.
+
+    A curve is given as the difference of the sides of its equation.
+    """
+    equal = {"==": True, "!=": False}
+    found = dict.fromkeys(
+        (part.left, part.right)
+        for part in walk(e)
+        if isinstance(part, Compare) and part.op in equal
+    )
+    off = _answered(e, lambda c: not equal[c.op] if c.op in equal else None)
+    out: list[tuple[Expression | None, Expression]] = [(None, off)]
+    for sides in found:
+
+        def answer(c: Compare, sides: tuple[Expression, Expression] = sides) -> bool | None:
+            return equal[c.op] if c.op in equal and (c.left, c.right) == sides else None
+
+        on = _answered(e, answer)
+        if on != off:
+            out.append((Binary("-", *sides), on))
+    return out

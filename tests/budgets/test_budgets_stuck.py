@@ -1,0 +1,183 @@
+"""Formulas on which the search hung, gave up or was far off: each is answered, soon, and safely."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from fractions import Fraction
+
+import mpmath as mp
+import numpy as np
+import pytest
+from benchmarks.hostile import measure
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet import choose
+from discreet.beliefs.one_prior import epsilon_for_ratio
+from discreet.budgets import search as steps
+from discreet.budgets.enclosures import _multiply, enclose
+from discreet.budgets.search import search
+from discreet.budgets.structure import on_curves, on_rays, reciprocal
+from discreet.errors import ToleranceError
+from discreet.promises import Box, Formula
+from discreet.promises.formula import evaluate, parse
+from soaking import examples
+
+STEADY = settings(derandomize=True, deadline=None, max_examples=examples(200))
+WHOLE = (0.0, 1.0, 0.0, 1.0)
+HALF_LOG = {c: -math.log1p(-c) / 2 for c in (0.3, 0.92)}
+
+#: Formula, box, budget: from its closed form, or at the prior that binds it.
+ANSWERED = [
+    ("1 + 0.62*max(1-p, 1-q)", WHOLE, math.log(1.62) / 2),
+    ("max(2 - p*q, 3 - 2*p)", WHOLE, math.log(2) / 2),
+    ("1 + sqrt(1 - p*q)", WHOLE, math.log(2) / 2),
+    ("1 + 0.3*(1-p*q)/(p*q)", WHOLE, HALF_LOG[0.3]),
+    ("1 + 0.92*(1-p*q)/(p*q)", WHOLE, HALF_LOG[0.92]),
+    ("1/(p*q) + 1e-9", WHOLE, math.inf),
+    ("1/(p*q)**1 + 0.2*p", WHOLE, math.inf),
+    ("3 if p**2 != 0.2 else 1.1", (0.0, 1.0, 0.4, 0.4), epsilon_for_ratio(0.2**0.5, 0.4, 1.1)),
+    (
+        "(1.1+p if p**2+q**2 == 0.7 else max(.66/(p*q),3.33))",
+        (4e-5, 4e-5, 0.0, 1.0),
+        epsilon_for_ratio(4e-5, math.sqrt(0.7 - 1.6e-9), 1.1 + 4e-5),
+    ),
+    ("1.4 if p == q else 2", WHOLE, None),
+    ("1.5 if p**2 == 2 else 3", WHOLE, math.log(3) / 2),  # on no prior
+    ("1.3 if p**2 == q**3 else 2 - p*q", WHOLE, None),
+    ("min(3, 1.52 + ((p**2+q**2-.83)/5e-6)**2)", WHOLE, None),
+    ("2 if q/p < 0.5 else (1.5 if p-q > 0.3 else 3)", WHOLE, None),
+]
+
+
+@pytest.mark.parametrize(("text", "ends", "epsilon"), ANSWERED)
+def test_it_is_answered_soon_and_tightly(text, ends, epsilon):
+    started = time.process_time()
+    choice = choose(Formula(text, Box(*ends)))
+    assert time.process_time() - started < 10
+    proof = choice.certificate
+    assert proof.certified
+    assert proof.lower == proof.upper or proof.upper - proof.lower <= 1e-6
+    if epsilon is not None:
+        assert proof.lower == pytest.approx(epsilon, abs=1e-6)
+        assert proof.lower <= epsilon * (1 + 1e-14)
+
+
+@pytest.mark.parametrize("text", ["1 + 1/(1-log(p*q))", "1 + sqrt(1-p)", "1 + sqrt(1-q)"])
+def test_a_true_refusal_is_soon(text):
+    """The ratio comes down to 1 where there is something to learn."""
+    started = time.process_time()
+    with pytest.raises(ToleranceError, match="ratio of 1 or less"):
+        choose(text)
+    assert time.process_time() - started < 10
+
+
+def test_a_search_that_meets_its_limit_says_so(monkeypatch):
+    monkeypatch.setattr(steps, "_MOST_WORK", 20_000)
+    choice = choose("min(3, 1.52 + ((p**2+q**2-.83)/5e-6)**2)")
+    assert choice.certificate.certified is False
+    assert "met its limit" in choice.certificate.reason
+    assert choice.certificate.lower <= 0.2201926 <= choice.certificate.upper
+    assert any("larger one may be too" in warning for warning in choice.warnings)
+
+
+def test_random_hostile_formulas_are_safe():
+    """`python -m benchmarks.hostile` tries thousands."""
+    tally = measure(seed=7, many=examples(240))
+    assert tally.unsafe == []
+    assert tally.false == []
+    assert tally.wrong == []
+    assert tally.answers > 0.6 * len(tally.seconds)
+
+
+CORNERS = [
+    "1 + 0.62*max(1-p, 1-q)",
+    "max(2 - p*q, 3 - 2*p)",
+    "min(1 + 0.7*(1-p) + 0.2*(1-q), 1 + 0.5*max(1-p, 0.5*(1-q)))",
+    "1 + 0.4*(1-p*q)/(p*q)",
+    "3/(1 + p + q)",
+    "1 + 0.3*sqrt(1-p*q)",
+    "max(1 + 0.2*sqrt(1-p*q), 1 + 0.4*(1-p))",
+]
+
+
+@pytest.mark.parametrize("text", CORNERS)
+@pytest.mark.parametrize("first", ["p", "q"])
+def test_rays_are_the_formula_near_certainty(text, first):
+    e = parse(text)
+    rng = random.Random(1)  # noqa: S311
+    for _ in range(50):
+        t, s = 10 ** rng.uniform(-6, -0.3), rng.random()
+        p, q = (1 - t, 1 - s * t) if first == "p" else (1 - s * t, 1 - t)
+        assert evaluate(on_rays(e, first), t, s) == pytest.approx(evaluate(e, p, q), rel=1e-12)
+
+
+@pytest.mark.parametrize("text", CORNERS)
+def test_what_rays_prove_holds_at_fifty_digits(text):
+    found = search(parse(text), Box())
+    code = compile(text, "formula", "eval")
+    with mp.workdps(50):
+        u = mp.exp(-mp.mpf(found.lower))
+        for exponent in range(1, 30):
+            for share in (0, 0.01, 0.3, 0.5, 0.7, 0.99, 1):
+                for p, q in ((1, share), (share, 1)):
+                    p, q = (1 - mp.mpf(x) * mp.mpf(10) ** -exponent for x in (p, q))
+                    names = {"p": p, "q": q, "sqrt": mp.sqrt, "max": max, "min": min}
+                    asked = eval(code, {"__builtins__": {}}, names)  # noqa: S307
+                    allowed = p * q + u * u * (1 - q) * p + u * (1 - p)
+                    assert asked * allowed >= 1 - mp.mpf(10) ** -45
+
+
+def test_rays_do_not_prove_too_much():
+    """At the limit ½ log(1/(1−c)) along p = 1 the rays rise no more."""
+    W = reciprocal(parse("1 + 0.4*(1-p*q)/(p*q)"))
+    limit = -math.log1p(-0.4) / 2
+    for target, holds in ((limit * (1 - 1e-7), True), (limit * (1 + 1e-7), False)):
+        assert steps._rises(W, "q", 0.02, True, target, [10_000]) is holds
+
+
+def test_the_formula_on_and_off_its_curves():
+    off, *curves = on_curves(parse("1.4 if p == q else (2 if p*q != 0.1 else 3 - p)"))
+    assert off == (None, parse("2"))
+    assert [difference for difference, _ in curves] == [parse("p - q"), parse("p*q - 0.1")]
+    assert curves[0][1] == parse("1.4")
+    assert on_curves(parse("3 - p")) == [(None, parse("3 - p"))]
+
+
+spans = st.tuples(
+    st.one_of(st.sampled_from([0.0, 1.0, -1.0, -0.0, 5e-324]), st.floats(-1e3, 1e3)),
+    st.one_of(st.sampled_from([0.0, 1.0, -1.0, 5e-324]), st.floats(-1e3, 1e3)),
+).map(sorted)
+
+
+@STEADY
+@given(spans, spans)
+def test_products_of_spans_hold_every_product(x, y):
+    low, high = _multiply(tuple(np.array([end]) for end in x), tuple(np.array([end]) for end in y))
+    exact = [Fraction(a) * Fraction(b) for a in x for b in y]
+    assert Fraction(float(low[0])) <= min(exact)
+    assert Fraction(float(high[0])) >= max(exact)
+
+
+@STEADY
+@given(spans, st.one_of(st.sampled_from([0.0, 1.0, -1.0]), st.floats(-1e3, 1e3)))
+def test_products_with_a_number_hold_every_product(x, factor):
+    number = np.array([factor])
+    low, high = _multiply(tuple(np.array([end]) for end in x), (number, number))
+    exact = [Fraction(a) * Fraction(factor) for a in x]
+    assert Fraction(float(low[0])) <= min(exact)
+    assert Fraction(float(high[0])) >= max(exact)
+    if 0 in exact and factor != 0 and min(exact) == 0:
+        assert low[0] == 0
+
+
+@STEADY
+@given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3))
+def test_sums_are_exact_or_rounded_outward(a, b):
+    at = steps.Boxes(*(np.array([1.0]) for _ in range(4)))
+    found, _ = enclose(parse(f"({a!r}) + ({b!r})*p"), at)
+    exact = Fraction(a) + Fraction(b)
+    assert Fraction(float(found.low[0])) <= exact <= Fraction(float(found.high[0]))
+    assert found.high[0] - found.low[0] <= 8 * math.ulp(max(abs(a), abs(b)))
