@@ -21,6 +21,7 @@ from discreet.guarantees import ApproxDP
 from discreet.ledger import Ledger
 from discreet.releases import Release, release
 from discreet.releases.contributions import Contribution
+from discreet.releases.engines import duckdb as duckdb_engine
 from discreet.releases.engines import opened
 from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing
 from discreet.releases.engines.duckdb import DuckDB
@@ -193,7 +194,7 @@ def test_the_command_says_where_a_formula_is_wrong(
 # -- public tables
 
 
-def _joined(folder: Path, table: str, **join: Any) -> Any:
+def _joined(folder: Path, table: str, rows: int = 3, **join: Any) -> Any:
     (folder / "doctors.csv").write_text(table)
     pq.write_table(VISITS, folder / "visits.parquet")
     asked = {"source": "doctors.csv", "by": "diagnosis", "public": True} | join
@@ -202,7 +203,7 @@ def _joined(folder: Path, table: str, **join: Any) -> Any:
     engine = opened(spec["source"], folder.joinpath)
     found = shaped(joined(engine, load(spec, folder=folder)), load(spec, folder=folder))
     cells = KeySet(("ward",), (("north",), ("south",)))
-    bounds = Contribution(3, 3, 3)
+    bounds = Contribution(rows, rows, rows)
     numbers = found.measure(Query(("person",), cells, bounds, (Counting("n"),)))["n"]
     whole = found.measure(Query(("person",), None, bounds, (Counting("n"),)))["n"]
     found.close()
@@ -213,6 +214,17 @@ def test_columns_of_a_public_table_are_looked_up(tmp_path: Path) -> None:
     table = "diagnosis,ward\nC18,north\n,south\nY,south\n"
     assert _joined(tmp_path, table) == ([100, 0], [900])
     assert _joined(tmp_path, table, unmatched="drop") == ([100, 0], [100])
+
+
+def test_a_large_source_gives_what_a_small_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a million rows on, DuckDB counts units apart: also where rows are joined."""
+    monkeypatch.setattr(duckdb_engine, "LARGE", 1)
+    monkeypatch.setattr(duckdb_engine, "MOST_SHARE", 2.0)
+    table = "diagnosis,ward\nC18,north\nx,south\n"
+    assert _joined(tmp_path, table) == ([100, 800], [900])
+    assert _joined(tmp_path, table, unmatched="drop", rows=2)[1] == [600]
 
 
 @pytest.mark.parametrize(

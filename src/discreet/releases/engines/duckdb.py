@@ -245,7 +245,9 @@ class DuckDB(SQLEngine):
     def _give(self, name: str, schema: ibis.Schema, columns: Sequence[Sequence[Any]]) -> None:
         types = schema.to_pyarrow()
         arrays = [pa.array(values, t) for values, t in zip(columns, types.types, strict=True)]
-        self._connection.register(name, pa.Table.from_arrays(arrays, schema=types))
+        # Rows may be looked up in it wherever they are counted.
+        for connection in (self._connection, self._counting):
+            connection.register(name, pa.Table.from_arrays(arrays, schema=types))
 
     def _keep(self, name: str, sql: str) -> None:
         self._connection.execute(f"create temp table {name} as {sql}")
