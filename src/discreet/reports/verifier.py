@@ -1569,8 +1569,9 @@ def check_shown(statement: dict[str, Any], folder: Path) -> Check:
         yield all(row in text for row in wanted), f"the table in {name} has these figures"
 
 
-def check_participant(statement: dict[str, Any], total: dict[str, Any], folder: Path) -> Check:
+def check_participant(statement: dict[str, Any], account: Account, folder: Path) -> Check:
     """Recompute every row that the participant's page can show; its promises are the same."""
+    total = total_of(account.spent, account.terms)
     page = text_of(folder / "participant.html")
     told = re.findall(r'<script type="application/json" id="table">(.*?)</script>', page)
     yield len(told) == 1, "participant.html has one table"
@@ -1736,8 +1737,7 @@ class Report:
             self.note("the account", lambda: check_account(statement, release, evidence, chain))
             self.note("beliefs", lambda: self.beliefs(statement, release, chain))
             self.note("a text", lambda: check_shown(statement, folder))
-            total = total_of(chain.account.spent, chain.account.terms)
-            worries = partial(check_participant, statement, total, folder)
+            worries = partial(check_participant, statement, chain.account, folder)
             self.note("the participant's page", worries)
             promises = partial(check_promises, statement, release, chain.account, folder)
             self.note("a promise", promises)
