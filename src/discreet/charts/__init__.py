@@ -14,7 +14,7 @@ page: its shape is made once, so that only its rows change while a handle moves.
 from discreet.lazily import missing
 
 try:
-    from discreet.charts.attacks import attack_chart, attack_data
+    from discreet.charts.attacks import attack_chart, attack_data, attack_spec
     from discreet.charts.auditing import promised_against_seen
     from discreet.charts.beliefs import (
         before_after,
@@ -83,6 +83,7 @@ __all__ = [
     "adversaries_spec",
     "attack_chart",
     "attack_data",
+    "attack_spec",
     "before_after",
     "before_after_data",
     "before_after_spec",

@@ -54,7 +54,7 @@ class Screen:
 
 SCREENS = tuple(
     Screen(name, name.lower())
-    for name in ("Tolerate", "Cost", "Series", "Release", "Ledger", "Explain")
+    for name in ("Tolerate", "Cost", "Series", "Release", "Ledger", "Explain", "Attack")
 )
 
 
