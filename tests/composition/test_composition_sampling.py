@@ -106,9 +106,9 @@ def test_never_below_dp_accounting(rate: float) -> None:
 def test_what_a_sample_may_spend_costs_no_more(epsilon: float, rate: float, delta: float) -> None:
     for budget in (PureDP(epsilon), ApproxDP(epsilon, delta)):
         inside = before_sampling(budget, rate)
-        assert inside.epsilon >= epsilon * (1 - 1e-12)
         cost = amplified(inside, rate)
-        assert cost.epsilon <= epsilon * (1 + 1e-12) + 1e-13
+        assert cost.epsilon <= epsilon
+        assert cost.epsilon >= epsilon * (1 - 1e-9)
         assert getattr(cost, "delta", 0.0) <= delta * (1 + 1e-12)
 
 

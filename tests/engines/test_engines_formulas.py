@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from operator import add, mul, sub, truediv
 from typing import Any
 
@@ -230,3 +231,21 @@ def test_features_are_gathered_from_all_rows_of_a_unit(
         cells = KeySet((name,), tuple((key,) for key in (*counts, "9")))
         found = units.measure(Query(("who",), cells, ONE, (Counting("n"),)))["n"]
         assert dict(zip(counts, found, strict=False)) == counts, name
+
+
+@pytest.mark.parametrize("unit", ["name", "number"])
+def test_a_sample_has_all_rows_of_a_unit_or_none(
+    opened: Callable[[pa.Table], Any], unit: str
+) -> None:
+    """On every engine: 600 units of two rows at a chance of one third (Hoeffding, below 1e-12)."""
+    count = 600
+    table = {
+        "name": pa.array([f"ünit {i}" for i in range(count)] * 2),
+        "number": pa.array([i - 300 for i in range(count)] * 2, pa.int64()),
+    }
+    drawn = opened(pa.table(table)).sampled((unit,), Fraction(1, 3))
+    rows = Query((), None, ONE, (Counting("rows"),))
+    once = Query((unit,), None, ONE, (Counting("rows"),))
+    (all_rows,), (units,) = drawn.measure(rows)["rows"], drawn.measure(once)["rows"]
+    assert all_rows == 2 * units
+    assert abs(units - count / 3) <= math.sqrt(count * math.log(2e12) / 2)

@@ -110,6 +110,8 @@ def before_sampling(budget: PureDP | ApproxDP, rate: float) -> PureDP | ApproxDP
     rate = check_rate(rate)
     _refuse_local(budget.adjacency)
     epsilon, where = _before(budget.epsilon, rate), budget.adjacency
+    while epsilon > 0 and _after(epsilon, rate) > budget.epsilon:
+        epsilon = down(epsilon, 8)
     if isinstance(budget, PureDP):
         return PureDP(epsilon, adjacency=where)
     return ApproxDP(epsilon, min(1.0, down(budget.delta / rate)), adjacency=where)

@@ -74,7 +74,8 @@ class Plan:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of how the data are read."""
-        said = [say("releases.plan.assumed_number", column=name) for name in self.assumed_numbers]
+        said = [] if self.spec.sample is None else [self.spec.sample.told(self.pricing)]
+        said += [say("releases.plan.assumed_number", column=name) for name in self.assumed_numbers]
         own = (p.statistic.note(p.contribution) for p in self.statistics)
         return (*said, *filter(None, own))
 
@@ -156,7 +157,10 @@ def plan_of(spec: Spec, columns: Mapping[str, Column], account: Account | None =
     statistics, asked = _planned(spec)
     if not asked:
         raise SpecError("releases.derived.nothing_released")
-    pricing = price(asked, budget, spec.mechanism)
+    if spec.sample is None:
+        pricing = price(asked, budget, spec.mechanism)
+    else:
+        pricing = spec.sample.priced(asked, budget, spec)
     _check_thresholds(spec, pricing)
     known = {planned.name: planned.statistic for planned in statistics}
     derived = {

@@ -1,6 +1,6 @@
 """Which rows and columns statistics see, before contributions are bounded.
 
-    source ─ join ─ where ─ let ─ per_unit ─ statistics, each with a where of its own
+    source ─ sample ─ join ─ where ─ let ─ per_unit ─ statistics, each with a where of its own
 
 All of it is a function of the rows of one unit at a time: a condition and a derived column look at
 one row, a feature at the rows of one unit. So adding or removing a unit adds or removes that unit's
@@ -193,6 +193,8 @@ def shaped(engine: Engine, spec: Spec) -> Engine:
     if not hasattr(engine, "filtered"):
         raise SpecError("engines.no_derived")
     found: Any = engine
+    if spec.sample is not None:
+        found = found.sampled(spec.protect.column, Fraction(repr(spec.sample.rate)))
     terms, later = _derived(spec, found.columns)
     if spec.where is not None:
         met = resolve(parse(spec.where), found.columns, terms, wanted="boolean")

@@ -31,6 +31,7 @@ from discreet.reading import text_of, yaml_values
 from discreet.releases.contributions import Contribution
 from discreet.releases.models import Closed, NamesOrOne, as_tuple, only_drop, refusal
 from discreet.releases.rows import Condition, Features, Joins, keys_known
+from discreet.releases.sampling import Sample
 from discreet.releases.source import GivenSource, Sourced, path_in
 from discreet.releases.statistics import KINDS, Statistic
 from discreet.releases.statistics.base import Registered, default_name
@@ -264,6 +265,9 @@ class Spec(InFolder):
         default_factory=dict, description="Columns that are gathered from all rows of a unit."
     )
     protect: Protect
+    sample: Sample | None = Field(
+        default=None, description="Make the release from a secret sample of the units."
+    )
     tolerance: dict[str, Any] | None = Field(
         default=None,
         description="What is promised: the keys of `discreet choose`, with underscores.",
@@ -323,11 +327,18 @@ class Spec(InFolder):
     def reshaped(self) -> bool:
         """Whether statistics see other rows or columns than those of the source."""
         own = any(entry.where for entry in self.statistics)
-        return bool(own or self.join or self.where or self.let or self.per_unit)
+        shaped = own or self.join or self.where or self.let or self.per_unit
+        return bool(shaped or self.sample)
 
     def as_shaped(self) -> Spec:
         """Return the spec of the same statistics over a table that is shaped already."""
-        bare: dict[str, Any] = {"join": (), "where": None, "let": {}, "per_unit": {}}
+        bare: dict[str, Any] = {
+            "join": (),
+            "where": None,
+            "let": {},
+            "per_unit": {},
+            "sample": None,
+        }
         entries = tuple(entry.model_copy(update={"where": None}) for entry in self.named())
         found = self.model_copy(update=bare | {"statistics": entries})
         found._folder, found._keys_from = self._folder, self._keys_from

@@ -18,8 +18,9 @@ from typing import Any
 from discreet.beliefs import Belief, Prior
 from discreet.budgets.limits import limits_of
 from discreet.composition import loss_of
+from discreet.composition.sampling import before_sampling
 from discreet.errors import DiscreetError, GuaranteeError
-from discreet.guarantees import Adjacency, Guarantee
+from discreet.guarantees import Adjacency, Guarantee, PureDP
 from discreet.ledger.promises import Made, made_promises
 from discreet.promises import Promise, Unit
 from discreet.releases.statistics import KINDS, kind_of
@@ -36,7 +37,7 @@ from discreet.reports.sentences import (
     sentence,
 )
 from discreet.reports.stored import Stored
-from discreet.rounding import decimal_down
+from discreet.rounding import decimal_down, number
 from discreet.statements import Learned, learned
 from discreet.statements.presenter import cut_line
 from discreet.statements.tables import amount_text, limit_text
@@ -374,6 +375,10 @@ def _biases(stored: Stored) -> Iterator[dict[str, Any]]:
     spec = stored.said["spec"]
     if stored.synthetic:
         yield {"kind": "blur", "text": say("statements.bias.blur"), "size": None}
+    if sample := spec.get("sample"):
+        inside = before_sampling(PureDP(stored.said["spent"]["epsilon"]), sample["rate"])
+        values = {"rate": sample["rate"], "epsilon": number(inside.epsilon, "up")}
+        yield {"kind": "sampling", "text": say("statements.bias.sampling", **values), "size": None}
     if stored.said["unit"]["unit"] != "record":
         yield _sized("bounding", say("statements.bias.bounding"), stored, "rows")
     for entry in spec.get("statistics", ()):

@@ -26,8 +26,10 @@ numbers plays a part. A float that is NaN is a missing one.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
 
 import ibis
@@ -129,6 +131,10 @@ class Dialect:
     def draw(self) -> Value:
         """Return a random float of [0, 1), drawn for each row."""
         return ibis.random()
+
+    def digest(self, text: Value) -> Value:
+        """Return the SHA-256 of a text, as 64 hexadecimal digits."""
+        return text.hexdigest("sha256")
 
     def summable(self, value: Value, size: int) -> Value:
         """Return whole numbers of at most that size in a type whose sum does not overflow."""
@@ -565,6 +571,20 @@ def columns_of(query: Query) -> list[str]:
 def with_unit(source: Table, unit: Sequence[str]) -> Table:
     """Return the rows that have a unit."""
     return source.filter([present(source[column]) for column in unit]) if unit else source
+
+
+def drawn(source: Table, unit: Sequence[str], rate: Fraction, reading: Reading) -> Value:
+    """Say of each row whether its unit is drawn, with that chance: by a secret that is used once.
+
+    A unit is drawn if the first 52 bits of the SHA-256 of the secret and its name are below the
+    rate, so all of its rows are drawn or none, on every pass of the release.
+    """
+    text = ibis.literal(secrets.token_hex(32))
+    for column in unit:
+        name = reading.dialect.text(source[column])
+        text = text.concat(name.length().cast("string"), ":", name, ";")
+    digits = reading.dialect.digest(text).substr(0, 13)
+    return digits < f"{int(rate * 2**52):013x}"
 
 
 def sampled_share(

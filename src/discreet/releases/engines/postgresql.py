@@ -136,12 +136,22 @@ class _Spoken(Dialect):
         near = ibis.greatest((low - 1) * step, ibis.least((high + 1) * step, x))
         return _ratio(near, step) if step >= 1 else near / step
 
+    def digest(self, text: Value) -> Value:
+        return _encode(_sha256(_convert_to(text, "UTF8")), "hex")
+
     def draw(self) -> Value:
         return unit_interval(_hash(ibis.random(), self._secret))
 
 
 # Functions of the session, and one of the server, under the names by which Ibis calls them.
 _called = ibis.udf.scalar.builtin
+_convert_to = _called(name="convert_to", signature=(("string", "string"), "binary"))(
+    lambda text, encoding: None
+)
+_sha256 = _called(name="sha256", signature=(("binary",), "binary"))(lambda data: None)
+_encode = _called(name="encode", signature=(("binary", "string"), "string"))(
+    lambda data, form: None
+)
 _number_of = _called(name="number_of", database="pg_temp", signature=(("string",), "float64"))(
     lambda text: None
 )

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
+from fractions import Fraction
 from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
@@ -21,6 +22,7 @@ from discreet.errors import DataError
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import expressions, formulas
 from discreet.releases.engines.base import (
+    TEXTS,
     Column,
     Counting,
     Cutting,
@@ -153,6 +155,15 @@ class SQLEngine(ABC):
         """Return an engine on the rows that meet a condition."""
         met = formulas.compiled(condition, self._source, self._reading)
         return self.derived(self._source.filter(met), self._columns)
+
+    def sampled(self, unit: Sequence[str], rate: Fraction) -> Self:
+        """Return an engine on a secret sample: all rows of a unit, or none, with that chance."""
+        for column in unit:
+            if self._columns[column] not in ("integer", *TEXTS):
+                raise DataError("engines.sampled_unit", column=column)
+        rows = expressions.with_unit(self._source, unit)
+        met = expressions.drawn(rows, unit, rate, self._reading)
+        return self.derived(rows.filter(met), self._columns)
 
     def per_unit(self, unit: Sequence[str], features: Mapping[str, Gathered]) -> Self:
         """Return an engine with one row for each unit: its columns, and what is gathered of it."""
