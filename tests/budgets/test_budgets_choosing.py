@@ -13,7 +13,7 @@ import pytest
 
 from discreet import Prior, choose
 from discreet.beliefs.one_prior import range_for_posterior
-from discreet.budgets import lee_clifton
+from discreet.budgets.alternatives import lee_clifton_rule
 from discreet.budgets.limits import sought
 from discreet.budgets.search import Search
 from discreet.errors import InputError, ToleranceError
@@ -374,7 +374,7 @@ class TestSmallBudgets:
 
     def test_messages_say_which_and_what(self) -> None:
         with pytest.raises(InputError, match=r"posterior is 0\.2; .* 1/population = 0\.25,"):
-            lee_clifton(4, 0.2)
+            lee_clifton_rule(4, 0.2, sensitivity=1, contrast=1)
         for name in ("sensitivity", "contrast"):
             with pytest.raises(InputError, match=f"^{name} is -1; it must be positive"):
-                lee_clifton(4, 0.5, **{name: -1})
+                lee_clifton_rule(4, 0.5, **{"sensitivity": 1, "contrast": 1, name: -1})
