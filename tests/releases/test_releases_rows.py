@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import json
 import math
 from fractions import Fraction
 from pathlib import Path
@@ -91,6 +92,21 @@ def test_a_condition_on_the_whole_spec_and_on_a_statistic(tmp_path: Path) -> Non
     young = sum(1 for i in range(300) if i % 90 < 45)
     ill = sum(1 for i in range(0, 300, 3) if i % 90 < 45)
     assert list(found.values()) == [3 * young, 2 * young, ill, 20 * young]
+    stored = json.loads(next((tmp_path / "out").rglob("release.json")).read_text())
+    assert stored["explanations"]["dear"].endswith("condition: (age < 45) and (cost >= 10).")
+
+
+def test_statistics_inside_another_have_conditions_of_their_own(tmp_path: Path) -> None:
+    inside = {"of": {"count": "rows", "where": "age >= 45"}, "among": {"count": "rows"}}
+    spec = _spec({"share": inside, "name": "s"})
+    found = _released(tmp_path, spec)
+    share = sum(1 for i in range(300) if i % 90 >= 45) / 300
+    assert abs(next(v for k, v in found.items() if k[0] == "s") - share) < 0.01
+    assert load(spec).conditions == ("age >= 45",)
+    assert load(spec).as_shaped().conditions == ()
+    spec["statistics"][0]["where"] = "age > 1"
+    with pytest.raises(SpecError, match="made from other statistics"):
+        release(spec, data=VISITS, folder=tmp_path, dry_run=True)
 
 
 def test_derived_columns_have_keys_of_their_own(tmp_path: Path) -> None:

@@ -121,7 +121,19 @@ class Plan:
     def explanations(self) -> dict[str, str]:
         """What each statistic does, in one sentence; those made from others come last."""
         made = {str(e.name): e.explain() for e in self.spec.named() if e.name in self.derived}
-        return {p.name: p.statistic.explain() for p in self.statistics} | made
+        return {p.name: self._explained(p) for p in self.statistics} | made
+
+    def _explained(self, planned: Planned) -> str:
+        """Return what a statistic does, and over which rows."""
+        met = [text for text in (self.spec.where, planned.where) if text is not None]
+        said = [planned.statistic.explain()]
+        if self.spec.per_unit:
+            said.append(say("releases.explain.per_unit"))
+        if met:
+            said.append(
+                say("releases.explain.where", condition=" and ".join(f"({t})" for t in met))
+            )
+        return " ".join(said)
 
     def cut(self, table: Table | None = None) -> list[dict[str, Any]] | None:
         """Return how many units are cut, by the table; before it, which questions are asked.
@@ -154,6 +166,9 @@ def plan_of(spec: Spec, columns: Mapping[str, Column], account: Account | None =
     budget = allowed.budget
     if spec.series is not None:
         budget = share(budget, spec.series.releases)
+    for entry in spec.named():
+        if entry.where is not None and isinstance(entry, Derived):
+            raise SpecError("releases.rows.made_where", statistic=entry.name)
     statistics, asked = _planned(spec)
     if not asked:
         raise SpecError("releases.derived.nothing_released")
@@ -225,13 +240,14 @@ def _planned(spec: Spec) -> tuple[tuple[Planned, ...], list[Asked]]:
         for table in entry.tables():
             statistic = table.resolved(PublicFiles(spec))
             name, by, paid = str(statistic.name), statistic.grouped_by, statistic.paid_keys
+            where = entry.where or statistic.where
             if any(name == planned.name for planned in statistics):
                 raise SpecError("releases.spec.name_twice", name=name)
             refuse_unit_column(spec, by, f"statistic {name!r}")
             contribution = spec.protect.contribution(grouped=bool(by))
             found_by = cells = None
             if paid is not None:
-                found_by = payer.setdefault((by, entry.where), name)
+                found_by = payer.setdefault((by, where), name)
                 if found_by == name:
                     asked.append(_key_call(name, paid, contribution))
             else:
@@ -246,9 +262,7 @@ def _planned(spec: Spec) -> tuple[tuple[Planned, ...], list[Asked]]:
                 Asked(name, part, weight / (1 if part.shares else len(parts)), statistic.within)
                 for part in parts
             ]
-            statistics.append(
-                Planned(entry, statistic, contribution, by, cells, found_by, entry.where)
-            )
+            statistics.append(Planned(entry, statistic, contribution, by, cells, found_by, where))
     if spec.cut is not None:
         found = list(questions(statistics, units=bool(spec.protect.column)))
         if not found:

@@ -212,9 +212,8 @@ def shaped(engine: Engine, spec: Spec) -> Engine:
         for name, formula in later.items():
             terms[name] = resolve(formula, found.columns, terms)
         found = found.computed(terms) if terms else found
-    for entry in spec.statistics:
-        if entry.where is not None:
-            found.filtered(condition(entry.where, found.columns))  # refused before the charge
+    for text in spec.conditions:
+        found.filtered(condition(text, found.columns))  # refused before the charge
     return found  # type: ignore[no-any-return]
 
 

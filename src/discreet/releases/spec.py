@@ -324,10 +324,15 @@ class Spec(InFolder):
         )
 
     @property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions of single statistics, each once."""
+        measured = (one for entry in self.named() for one in (entry, *entry.tables()))
+        return tuple(dict.fromkeys(one.where for one in measured if one.where is not None))
+
+    @property
     def reshaped(self) -> bool:
         """Whether statistics see other rows or columns than those of the source."""
-        own = any(entry.where for entry in self.statistics)
-        shaped = own or self.join or self.where or self.let or self.per_unit
+        shaped = self.conditions or self.join or self.where or self.let or self.per_unit
         return bool(shaped or self.sample)
 
     def as_shaped(self) -> Spec:
@@ -339,7 +344,7 @@ class Spec(InFolder):
             "per_unit": {},
             "sample": None,
         }
-        entries = tuple(entry.model_copy(update={"where": None}) for entry in self.named())
+        entries = tuple(map(_unconditional, self.named()))
         found = self.model_copy(update=bare | {"statistics": entries})
         found._folder, found._keys_from = self._folder, self._keys_from
         return found
@@ -347,6 +352,13 @@ class Spec(InFolder):
     def to_yaml(self) -> str:
         """Return the spec as YAML; `load` reads it back."""
         return yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
+
+
+def _unconditional(model: Closed) -> Closed:
+    """Return a statistic without its condition, and without those of statistics inside it."""
+    inside = {name: _unconditional(value) for name, value in model if isinstance(value, Closed)}
+    own = {"where": None} if isinstance(model, Statistic) else {}
+    return model.model_copy(update={**inside, **own})
 
 
 def load(
