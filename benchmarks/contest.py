@@ -28,6 +28,7 @@ TOPICS = (
     "choosing",
     "accounting",
     "release",
+    "margins",
     "spark",
     "synthetic",
     "cold",
