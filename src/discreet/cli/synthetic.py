@@ -92,6 +92,9 @@ def assess(
     known: list[str] | None = None,
     candidates: int = 10,
     no_guarantee: bool = False,
+    expected: bool = False,
+    share: list[float] | None = None,
+    png: Path | None = None,
     yes: bool = False,
     most: int = 20,
     as_json: Json = False,
@@ -105,6 +108,13 @@ def assess(
 
     if prior and priors:
         raise InputError("cli.priors_twice")
+    if expected:
+        from discreet.synthetic import expected_risk
+
+        table_of = expected_risk(spec, epsilon or None, share or None, prior or None)
+        payload = table_of.to_dict()
+        emit(payload, _expected_lines(payload), as_json)
+        return
     how: dict[str, Any] = {"alternatives": alternatives, "known": tuple(known or ())}
     if prior:
         how["priors"] = prior
@@ -123,6 +133,10 @@ def assess(
     payload = found.to_dict(most) if isinstance(found, Assessment) else found.to_dict()
     if isinstance(found, Synthesis) and found.judged is not None:
         payload["risk"] = found.judged.to_dict()["risk"]
+    if png is not None and not isinstance(found, Synthesis):
+        from discreet.charts import frontier, risk_map, save
+
+        save(risk_map(found) if isinstance(found, Assessment) else frontier(found), png)
     emit(payload, _risk_lines(payload), as_json)
     if payload["acceptable"] is False:
         raise typer.Exit(1)
@@ -151,7 +165,8 @@ def _risk_lines(found: dict[str, Any]) -> list[str]:
     lines = [verdict[found["acceptable"]]]
     risk = found["risk"]
     if "budgets" in risk:
-        header = ["epsilon", "candidates inside", "records outside", "largest R", "distance"]
+        heads = ("epsilon", "inside", "outside_records", "from_half", "distance")
+        header = [say(f"cli.assess.{head}") for head in heads]
         rows = [
             [
                 f"{row['epsilon']:g}",
@@ -183,6 +198,21 @@ def _risk_lines(found: dict[str, Any]) -> list[str]:
     if found.get("files"):
         lines += ["Guarantee: none. " + found["reason"], *(f"  {path}" for path in found["files"])]
     return lines + [found[key] for key in ("confidential", "caution") if key in found]
+
+
+def _expected_lines(found: dict[str, Any]) -> list[str]:
+    """One line a share, one column a budget; one table a prior."""
+    budgets = sorted({row["epsilon"] for row in found["expected"]})
+    lines = [say("cli.assess.expected", n=found["n"], drawn=found["n_synthetic"])]
+    for prior in dict.fromkeys(row["prior"] for row in found["expected"]):
+        lines += ["", say("cli.assess.expected_from", prior=100 * prior)]
+        shares: dict[float, list[str]] = {}
+        for row in found["expected"]:
+            if row["prior"] == prior:
+                shares.setdefault(row["share"], []).append(f"{100 * row['increase']:.3f}")
+        header = [say("cli.assess.share"), *(f"ε = {budget:g}" for budget in budgets)]
+        lines += table([[f"{100 * one:g} %", *cells] for one, cells in shares.items()], header)
+    return lines
 
 
 def _cell(cell: Any) -> str:

@@ -42,6 +42,7 @@ from discreet.synthetic.records import (
     RecordRisk,
     as_counts,
     check_prior,
+    expected_risk_increase,
     risk,
 )
 from discreet.synthetic.region import Region
@@ -56,13 +57,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Assessment",
+    "ExpectedRisk",
     "Outside",
     "Search",
     "assess",
     "assess_counts",
+    "expected_risk",
     "search",
 ]
 
+_SHARES = (0.01, 0.1, 0.3, 0.5)
 _SHOWN = (0.01, 0.1, 0.5, 0.9)
 _BLOCK = 2_000_000
 
@@ -513,3 +517,61 @@ def _counted(asked: SyntheticSpec, cells: Cells, data: Any) -> NDArray[np.int64]
     with closing(opened(asked.source, asked.path, data)) as engine:
         files.check_columns(engine, asked)
         return files.original_counts(engine, asked, cells)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ExpectedRisk(Tabular):
+    """How much the risk of a record rises on average, before any data: nothing confidential."""
+
+    n: int
+    n_synthetic: int
+    rows: tuple[dict[str, float], ...]
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the rise for each budget, share and prior."""
+        return columns_from(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table, JSON-ready."""
+        rows = [dict(row) for row in self.rows]
+        return {"n": self.n, "n_synthetic": self.n_synthetic, "expected": rows}
+
+    def __repr__(self) -> str:
+        return f"ExpectedRisk({len(self.rows)} rows, n = {self.n})"
+
+
+def expected_risk(
+    spec: SyntheticSpec | str | Path | Mapping[str, Any],
+    epsilons: Sequence[float] | None = None,
+    shares: Sequence[float] | None = None,
+    priors: Sequence[float] | None = None,
+) -> ExpectedRisk:
+    """Return the table of expected risk (ER, M&R Table 1) for one yes-or-no question of a file.
+
+    The spec gives the public size of the data, how many records are drawn and, unless `epsilons`
+    are given, the budget. No row is read.
+    """
+    from discreet.synthetic.pipeline import loaded
+
+    asked = loaded(spec)
+    if asked.n is None:
+        raise InputError("synthetic.expected_needs_n")
+    drawn = asked.n_synthetic * asked.copies
+    given = None if asked.budget is None else asked.budget.epsilon
+    budgets = epsilons or ([] if given is None else [given])
+    if not budgets:
+        raise InputError("synthetic.expected_needs_epsilon")
+    rows = tuple(
+        {
+            "epsilon": float(epsilon),
+            "share": share,
+            "prior": prior,
+            "increase": expected_risk_increase(
+                share, epsilon=epsilon, n=asked.n, n_synthetic=drawn, prior=prior
+            ),
+        }
+        for prior in priors or (0.5,)
+        for share in shares or _SHARES
+        for epsilon in sorted(budgets)
+    )
+    return ExpectedRisk(asked.n, drawn, rows)
