@@ -740,7 +740,7 @@ def _mark_charges() -> None:
     # Charts are drawn by a library whose threads a fork would leave behind.
     report_folder.pictures = lambda _: {}
     # What is in the rows does not matter here: they are counted once, and drawn from each time.
-    DuckDB.open = _kept(DuckDB.open, lambda source, _: source)  # type: ignore[method-assign]
+    DuckDB.open = _kept(DuckDB.open, lambda source, *_: source)  # type: ignore[method-assign]
     DuckDB.measure = _kept(DuckDB.measure, lambda _, query: repr(query))  # type: ignore[method-assign]
     DuckDB.close = lambda _: None  # type: ignore[method-assign]
     # A ledger is opened anew each time; SQLAlchemy compiles what it says once.
