@@ -18,6 +18,7 @@ from discreet.releases.charge import Charging, Confirm, Outlook, Paid, Repeat, S
 from discreet.releases.drawing import Progress, draw
 from discreet.releases.engines import opened
 from discreet.releases.joining import joined
+from discreet.releases.limits import chosen_limit
 from discreet.releases.planning import Plan, plan_of
 from discreet.releases.rows import shaped
 from discreet.releases.spec import Spec, load
@@ -201,6 +202,8 @@ def release(
         with charging.paid(confirm, say, who) as paid:
             if paid.repeated:
                 return paid.repeat(say)
+            if plan.limits:
+                plan = plan.limits[chosen_limit(plan, plan.limits, engine)]
             table = draw(plan, engine, progress=progress)
             told = _stored(plan, paid, table)
             files = paid.publish(outputs.written(told, table, statement(told)))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet.errors import DataError, SpecError
-from discreet.guarantees import PureDP
+from discreet.guarantees import Adjacency, PureDP
 from discreet.ledger import Account
 from discreet.noise.calibration import WIDEST
 from discreet.promises import Promise
@@ -20,6 +20,7 @@ from discreet.releases.allowance import allowance
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
 from discreet.releases.keys import PublicFiles, cells_of, refuse_unit_column
+from discreet.releases.limits import LIMIT, limit_part
 from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
 from discreet.releases.spec import Spec
 from discreet.releases.statistics import Statistic
@@ -70,6 +71,8 @@ class Plan:
     promise: Promise | None
     derived: Mapping[str, Made]
     assumed_numbers: tuple[str, ...] = ()
+    limits: Mapping[int, Plan] = field(default_factory=dict)
+    """The plans for each limit of rows, where one of them is chosen on the data."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -159,8 +162,17 @@ class Plan:
         }
 
 
-def plan_of(spec: Spec, columns: Mapping[str, Column], account: Account | None = None) -> Plan:
-    """Work out a spec against the columns that there are, and price it for an account."""
+def plan_of(
+    spec: Spec,
+    columns: Mapping[str, Column],
+    account: Account | None = None,
+    *,
+    rows: int | None = None,
+) -> Plan:
+    """Work out a spec against the columns that there are, and price it for an account.
+
+    `rows` is a limit of rows in the place of the declared one, or of the largest to choose among.
+    """
     assumed = _check_columns(spec, columns)
     allowed = allowance(spec, account)
     budget = allowed.budget
@@ -169,7 +181,7 @@ def plan_of(spec: Spec, columns: Mapping[str, Column], account: Account | None =
     for entry in spec.named():
         if entry.where is not None and isinstance(entry, Derived):
             raise SpecError("releases.rows.made_where", statistic=entry.name)
-    statistics, asked = _planned(spec)
+    statistics, asked = _planned(spec, rows)
     if not asked:
         raise SpecError("releases.derived.nothing_released")
     if spec.sample is None:
@@ -185,7 +197,18 @@ def plan_of(spec: Spec, columns: Mapping[str, Column], account: Account | None =
     }
     plan = Plan(spec, statistics, pricing, allowed.promise, derived, assumed)
     _check_storable(plan)
-    return plan
+    choice = spec.protect.rows_choice
+    if choice is None or rows is not None:
+        return plan
+    limits = {limit: plan_of(spec, columns, account, rows=limit) for limit in choice.choose}
+    if any(_prices(one) != _prices(plan) for one in limits.values()):
+        raise SpecError("releases.plan.choice_changes_charge")
+    return replace(plan, limits=limits)
+
+
+def _prices(plan: Plan) -> list[Any]:
+    """Return what a plan charges, in all and for each call."""
+    return [plan.pricing.charges, [(c.mechanism, c.epsilon, c.rho) for c in plan.pricing.calls]]
 
 
 def _check_storable(plan: Plan) -> None:
@@ -232,7 +255,7 @@ def _check_thresholds(spec: Spec, pricing: Pricing) -> None:
         raise SpecError("releases.plan.keys_delta", needs=total, has=given)
 
 
-def _planned(spec: Spec) -> tuple[tuple[Planned, ...], list[Asked]]:
+def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[Asked]]:
     statistics: list[Planned] = []
     asked: list[Asked] = []
     payer: dict[Any, str] = {}
@@ -244,7 +267,7 @@ def _planned(spec: Spec) -> tuple[tuple[Planned, ...], list[Asked]]:
             if any(name == planned.name for planned in statistics):
                 raise SpecError("releases.spec.name_twice", name=name)
             refuse_unit_column(spec, by, f"statistic {name!r}")
-            contribution = spec.protect.contribution(grouped=bool(by))
+            contribution = spec.protect.contribution(grouped=bool(by), rows=rows)
             found_by = cells = None
             if paid is not None:
                 found_by = payer.setdefault((by, where), name)
@@ -263,6 +286,14 @@ def _planned(spec: Spec) -> tuple[tuple[Planned, ...], list[Asked]]:
                 for part in parts
             ]
             statistics.append(Planned(entry, statistic, contribution, by, cells, found_by, where))
+    choice = spec.protect.rows_choice
+    if choice is not None:
+        if spec.sample is not None:
+            raise SpecError("releases.plan.choice_sample")
+        if any(one.within is not None for one in asked):
+            raise SpecError("releases.plan.choice_within")
+        part = limit_part(choice.choose, Adjacency.of(spec.protect.adjacency))
+        asked.append(Asked(LIMIT, part, decimal(choice.weight)))
     if spec.cut is not None:
         found = list(questions(statistics, units=bool(spec.protect.column)))
         if not found:
@@ -307,14 +338,14 @@ def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> tuple[str, ...]
         for column in (*statistic.grouped_by, *statistic.extra):
             if column in RESERVED:
                 raise SpecError("releases.plan.reserved", column=column)
-        for field in (field for m in statistic.measures() for field in fields(m)):
-            kind = there(field.column, name)
-            if isinstance(field, Labels):
+        for read in (one for m in statistic.measures() for one in fields(m)):
+            kind = there(read.column, name)
+            if isinstance(read, Labels):
                 continue
             if kind == "text":
-                raise DataError("releases.plan.text_numbers", statistic=name, column=field.column)
+                raise DataError("releases.plan.text_numbers", statistic=name, column=read.column)
             if kind in ("moment", "other"):
-                raise DataError("releases.plan.no_numbers", statistic=name, column=field.column)
+                raise DataError("releases.plan.no_numbers", statistic=name, column=read.column)
             if kind == "untyped":
-                assumed.append(field.column)
+                assumed.append(read.column)
     return tuple(dict.fromkeys(assumed))

@@ -48,6 +48,8 @@ def opendp_script(
     shown = release(spec, data=data, folder=folder, dry_run=True)
     if not isinstance(shown, Preview):
         raise InternalError("releases.script.not_dry")
+    if shown.plan.limits:
+        raise SpecError("releases.script.no_choice")
     return script_of(shown.plan)
 
 

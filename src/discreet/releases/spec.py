@@ -18,10 +18,17 @@ from copy import deepcopy
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 import yaml
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from discreet.errors import PolicyError, SpecError
 from discreet.guarantees import Adjacency
@@ -57,6 +64,27 @@ _TAGS = frozenset(
 _WEIGHTS = frozenset({"weights", "survey_weight", "survey_weights", "sampling_weight", "pweight"})
 
 
+class RowsChoice(Closed):
+    """Limits of rows to choose among on the data, for a share of the budget."""
+
+    choose: Annotated[tuple[int, ...], BeforeValidator(as_tuple)] = Field(
+        min_length=2, max_length=100, description="Rising limits."
+    )
+    weight: float = Field(default=0.05, gt=0, description="A statistic has weight 1.")
+
+    @field_validator("choose")
+    @classmethod
+    def _rising(cls, limits: tuple[int, ...]) -> tuple[int, ...]:
+        if list(limits) != sorted(set(limits)) or not 1 <= limits[0] <= limits[-1] <= 1_000_000:
+            raise SpecError("releases.spec.limits_rise")
+        return limits
+
+
+_Rows: TypeAlias = Annotated[
+    int | None, BeforeValidator(lambda rows: rows, json_schema_input_type=int | RowsChoice | None)
+]
+
+
 class Protect(Closed):
     """Who is protected, and how much one unit may add to a statistic."""
 
@@ -70,11 +98,22 @@ class Protect(Closed):
         default=(), description="The column that names the unit; several for a partition."
     )
     adjacency: Literal["add-remove", "replace"] = "add-remove"
-    rows: int | None = Field(default=None, ge=1, le=1_000_000, description="Most rows of one unit.")
+    rows: _Rows = Field(default=None, ge=1, le=1_000_000, description="Most rows of one unit.")
+    rows_choice: RowsChoice | None = Field(
+        default=None, description="Written as rows: {choose: …}; rows is then the largest limit."
+    )
     groups: int | None = Field(
         default=None, ge=1, le=1_000_000, description="Most groups that one unit may touch."
     )
     rows_per_group: int | None = Field(default=None, ge=1, le=1_000_000)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _chosen(cls, said: Any) -> Any:
+        if not isinstance(said, dict) or not isinstance(said.get("rows"), dict):
+            return said
+        choice = RowsChoice.model_validate(said["rows"])
+        return {**said, "rows": choice.choose[-1], "rows_choice": choice}
 
     @model_validator(mode="after")
     def _whole(self) -> Protect:
@@ -87,10 +126,13 @@ class Protect(Closed):
             raise SpecError("releases.spec.unit_rows", unit=self.unit)
         return self
 
-    def contribution(self, *, grouped: bool) -> Contribution:
-        """Return what one unit may add to a statistic, with groups or without."""
+    def contribution(self, *, grouped: bool, rows: int | None = None) -> Contribution:
+        """Return what one unit may add to a statistic, with groups or without.
+
+        `rows` is a limit in the place of the declared one.
+        """
         return Contribution.of(
-            self.rows,
+            rows or self.rows,
             self.groups,
             self.rows_per_group,
             adjacency=self.adjacency,

@@ -89,6 +89,8 @@ class SyntheticSpec(InFolder):
             raise ValueError(say("synthetic.spec.not_rho"))
         if self.budget is not None and self.budget.delta is not None:
             raise ValueError(say("synthetic.spec.no_delta"))
+        if self.protect.rows_choice is not None:
+            raise ValueError(say("synthetic.spec.no_choice"))
         if len(set(self.columns)) != len(self.columns):
             raise ValueError(say("synthetic.spec.column_twice"))
         if "copy" in self.columns:
