@@ -6,6 +6,7 @@ import csv
 import io
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -55,7 +56,9 @@ def cells_of(book: bytes, number: int) -> dict[str, tuple[str, str, bool]]:
 
 
 def test_the_keys_of_a_column_stand_side_by_side() -> None:
-    assert wide(SAID) == Sheet(
+    found = wide(SAID)
+    assert found.intervals[0] == ("1, between 0 and 2", "-2.5, between -3 and -2", None)
+    assert replace(found, intervals=()) == Sheet(
         "Wide",
         ("statistic", "county", "Young people", "old", "value"),
         (

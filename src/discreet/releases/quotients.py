@@ -117,16 +117,16 @@ def quotient(
 
     low, high = 0.0, limit
     if not possible(0.0):
-        _, low = bracket(possible, middle, 0.0, relative=1e-12, least=1e-300)
+        _, low = bracket(possible, middle, 0.0, relative=1e-9, least=1e-300)
     if limit is not None:
         if not possible(float(limit)):
-            high = Fraction(bracket(possible, middle, float(limit), relative=1e-12)[1])
+            high = Fraction(bracket(possible, middle, float(limit), relative=1e-9)[1])
     elif b > other.reaches(alpha if one.gaussian == other.gaussian else alpha / 2):
         far = max(2 * middle, (one.reaches(alpha) + a) / b)
         while possible(far) and far < _FARTHEST:
             far *= 2
         if far < _FARTHEST:
-            high = Fraction(bracket(possible, middle, far, relative=1e-12)[1])
+            high = Fraction(bracket(possible, middle, far, relative=1e-9)[1])
     return value, Fraction(low), high
 
 
@@ -134,5 +134,5 @@ def difference(one: Spread, other: Spread, confidence: float) -> Fraction:
     """Return what the noise of a difference stays within, with that probability."""
     alpha = 1 - confidence
     far = one.reaches(alpha / 2) + other.reaches(alpha / 2)
-    found = bracket(lambda t: beyond(t, one, other, 1.0, alpha), far, 0.0, relative=1e-12)
+    found = bracket(lambda t: beyond(t, one, other, 1.0, alpha), far, 0.0, relative=1e-9)
     return Fraction(found[0])

@@ -39,6 +39,8 @@ class Sheet:
     header: tuple[str, ...]
     rows: tuple[tuple[str | None, ...], ...]
     texts: int
+    intervals: tuple[tuple[str | None, ...], ...] = ()
+    """What each number of a wide table may be, beside `rows`."""
 
     def is_total(self, row: Sequence[str | None]) -> bool:
         """Whether a row is a total over some column."""
@@ -75,23 +77,41 @@ def wide(said: Mapping[str, Any], across: str | None = None) -> Sheet:
     elif across not in groups:
         raise InputError("sheets.no_column", column=across, columns=", ".join(groups) or "-")
     left = [name for name in (STATISTIC, *groups) if name != across]
-    found: dict[tuple[str | None, ...], dict[str | None, str | None]] = {}
+    found: dict[tuple[str | None, ...], dict[str | None, int]] = {}
     size = len(table[STATISTIC])
     places = table[across] if across is not None else [None] * size
     for at in range(size):
         key = tuple(table[name][at] for name in left)
-        twin = table["published"][at] if "published" in table else None
-        found.setdefault(key, {})[places[at]] = table["value"][at] if twin is None else twin
+        found.setdefault(key, {})[places[at]] = at
     keys = list(dict.fromkeys(places))
     if None in keys:  # last
         keys = [*(key for key in keys if key is not None), None]
     header = [labels.get(name, name) for name in left]
     header += [say("sheets.value") if key is None else labels.get(key, key) for key in keys]
+    held = [[own.get(key) for key in keys] for own in found.values()]
     rows = tuple(
-        (*(None if k is None else labels.get(k, k) for k in key), *(own.get(at) for at in keys))
-        for key, own in found.items()
+        (*(None if k is None else labels.get(k, k) for k in key), *(_shown(table, n) for n in own))
+        for key, own in zip(found, held, strict=True)
     )
-    return Sheet(say("sheets.wide"), tuple(header), rows, len(left))
+    ends = tuple(tuple(_interval(table, n) for n in own) for own in held)
+    return Sheet(say("sheets.wide"), tuple(header), rows, len(left), ends)
+
+
+def _shown(table: Mapping[str, Any], at: int | None) -> str | None:
+    """The number of a row: its twin where it has one."""
+    if at is None:
+        return None
+    twin = table["published"][at] if "published" in table else None
+    found: str | None = table["value"][at] if twin is None else twin
+    return found
+
+
+def _interval(table: Mapping[str, Any], at: int | None) -> str | None:
+    """The interval of a row's value, in words."""
+    low, high = (None if at is None else table[f"interval_{end}"][at] for end in ("low", "high"))
+    if low is None or high is None:
+        return None
+    return say("sheets.interval", value=table["value"][at], low=low, high=high)
 
 
 def notes(said: Mapping[str, Any]) -> Sheet:

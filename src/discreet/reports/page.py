@@ -7,12 +7,13 @@ how to recompute it all. Every text comes from the catalogue and every figure fr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from discreet.ledger.amounts import Amount
+from discreet.releases.sheets import wide
 from discreet.reports.facts import Statement
 from discreet.reports.pictures import Picture
 from discreet.reports.sentences import not_protected
@@ -23,6 +24,7 @@ from discreet.words import catalogue, say
 
 __all__ = ["page"]
 
+_MOST_ROWS = 500  # of the released table; the files have all of it
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
@@ -169,15 +171,50 @@ def _curator(statement: Statement, pictures: dict[str, Picture]) -> str:
         parts = [_paragraphs([say("statements.accuracy.blur")])]
     if "released" in pictures:
         parts.append(_figure(pictures["released"]))
+    parts.append(_released(statement))
     parts.append(f"<h3>{escape(say('statements.label.promise'))}</h3>{_promises(facts)}")
     if "before_after" in pictures:
         parts.append(_figure(pictures["before_after"]))
     biases = "".join(f"<li>{escape(bias['text'])}</li>" for bias in facts["biases"])
     parts.append(f"<h3>{escape(say('reports.page.lead.biases'))}</h3><ul>{biases}</ul>")
-    parts.append(_paragraphs([say("statements.bias.size_unknown")]))
+    if not any(bias["size"] for bias in facts["biases"]):
+        parts.append(_paragraphs([say("statements.bias.size_unknown")]))
     parts.append(_table(tables["mechanisms"], say("statements.label.mechanisms")))
     parts.append(_paragraphs([facts["floating_point"]]))
     return "".join(parts)
+
+
+def _released(statement: Statement) -> str:
+    """The released table, the keys of one column side by side, totals in bold."""
+    said = statement.stored.said
+    if not said.get("table"):
+        return ""
+    sheet = wide(said)
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in sheet.header)
+    body = "".join(
+        f'<tr class="total">{cells}</tr>' if sheet.is_total(row) else f"<tr>{cells}</tr>"
+        for row, ends in zip(sheet.rows[:_MOST_ROWS], sheet.intervals, strict=False)
+        for cells in [_cells(row, ends, sheet.texts)]
+    )
+    caption = say("sheets.released")
+    label = escape(caption, quote=True)
+    return (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{label}"><table>'
+        f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _cells(row: Sequence[str | None], ends: Sequence[str | None], texts: int) -> str:
+    labels = "".join(f'<th scope="row">{escape(text or "")}</th>' for text in row[:texts])
+    return labels + "".join(
+        f'<td class="figure"{_title(end)}>{escape(value or "")}</td>'
+        for value, end in zip(row[texts:], ends, strict=True)
+    )
+
+
+def _title(text: str | None) -> str:
+    return "" if text is None else f' title="{escape(text, quote=True)}"'
 
 
 def _promises(facts: Any) -> str:
