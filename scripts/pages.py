@@ -41,6 +41,7 @@ ROOMS = {
     "noise": "Samplers",
     "statements": "What was promised and what may be learned",
     "releases": "From one spec to tables",
+    "surveys": "Surveys with randomized answers",
     "synthetic": "Synthetic microdata",
     "auditing": "Attacks on our own releases",
     "charts": "Pictures",
