@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet import check, rehearse
 from discreet.cli import main as discreet
 from discreet.errors import DiscreetError, PolicyError, SpecError
 from discreet.guarantees import ApproxDP
@@ -107,6 +108,17 @@ def test_statistics_inside_another_have_conditions_of_their_own(tmp_path: Path) 
     spec["statistics"][0]["where"] = "age > 1"
     with pytest.raises(SpecError, match="made from other statistics"):
         release(spec, data=VISITS, folder=tmp_path, dry_run=True)
+
+
+def test_a_check_and_a_rehearsal_see_the_same_rows(tmp_path: Path) -> None:
+    count = {"count": "rows", "name": "n", "by": ["band"], "where": "cost > 5"}
+    spec = _spec(count, let={"band": "bin(age, [0, 45])"}, where="age < 80")
+    kinds: Any = {"person": "text", "age": "integer", "cost": "number"}
+    assert check(spec, columns=kinds).plan.statistics[0].by == ("band",)
+    assert check(spec).plan.statistics[0].by == ("band",)
+    with pytest.raises(SpecError, match="no column 'cost'"):
+        check(spec, columns={"person": "text", "age": "integer"})
+    rehearse(spec, VISITS, folder=tmp_path, limits=[1], repeats=1)
 
 
 def test_derived_columns_have_keys_of_their_own(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +13,7 @@ from discreet.releases.engines import opened
 from discreet.releases.engines.base import Column, fields
 from discreet.releases.pipeline import charge_dict
 from discreet.releases.planning import Plan, plan_of
+from discreet.releases.rows import columns_shaped
 from discreet.releases.source import Declared, Source, options_of
 from discreet.releases.spec import Spec, load
 
@@ -87,7 +89,13 @@ def check(
         types = options_of(asked.source).types
         basis = "declared" if types else basis
         found = _named(asked) | {name: _KINDS[kind] for name, kind in types.items()}
-    return Checked(plan_of(asked, found), basis, found)
+    if basis == "assumed":
+        return Checked(plan_of(asked.as_shaped(), found), basis, found)
+    known = dict(found)
+    for join in asked.join:
+        with closing(opened(join.source, asked.path)) as table:
+            known = {**table.columns, **known}
+    return Checked(plan_of(asked, columns_shaped(asked, known)), basis, found)
 
 
 def elsewhere(spec: Spec, path: str | Path) -> Source:

@@ -28,7 +28,10 @@ from discreet.releases.checking import elsewhere
 from discreet.releases.drawing import draw
 from discreet.releases.engines import opened
 from discreet.releases.engines.base import Engine, Query
+from discreet.releases.formula import Term
+from discreet.releases.joining import joined
 from discreet.releases.planning import plan_of
+from discreet.releases.rows import shaped
 from discreet.releases.source import path_in
 from discreet.releases.spec import Spec, load
 from discreet.releases.tables import RESERVED
@@ -97,7 +100,9 @@ def rehearse(
     if repeats < 1 or (limits is not None and not all(1 <= n <= _MOST for n in limits)):
         raise InputError("releases.rehearse.numbers", most=_MOST)
     tried = sorted({*(limits or LIMITS), asked.protect.rows})
-    engine: Any = _Remembering(_opened(asked, twin))
+    if asked.per_unit:
+        raise InputError("releases.rehearse.per_unit")
+    engine: Any = _Remembering(shaped(joined(_opened(asked, twin), asked), asked))
     try:
         truth = _values(_truth(asked, engine), engine)
         rows = [row for limit in tried for row in _tried(asked, engine, truth, limit, repeats)]
@@ -127,6 +132,14 @@ class _Remembering:
         self.engine = engine
         self.columns = engine.columns
         self._measured: dict[Query, dict[str, list[int] | list[list[int]]]] = {}
+        self._filtered: dict[Term, _Remembering] = {}
+
+    def filtered(self, condition: Term) -> _Remembering:
+        """Return the rows that meet a condition, which remember too."""
+        if condition not in self._filtered:
+            engine: Any = self.engine
+            self._filtered[condition] = _Remembering(engine.filtered(condition))
+        return self._filtered[condition]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.engine, name)

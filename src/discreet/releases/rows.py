@@ -23,7 +23,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from discreet.errors import SpecError
 from discreet.releases.engines.base import Column, Number
-from discreet.releases.formula import Formula, Term, Type, columns_in, domain, parse, resolve
+from discreet.releases.formula import KINDS, Formula, Term, Type, columns_in, domain, parse, resolve
 from discreet.releases.models import Closed, NamesOrOne, Pair, as_tuple
 from discreet.releases.source import Sourced
 
@@ -38,6 +38,7 @@ __all__ = [
     "Gathered",
     "Join",
     "Joins",
+    "columns_shaped",
     "condition",
     "keys_known",
     "shaped",
@@ -215,6 +216,23 @@ def shaped(engine: Engine, spec: Spec) -> Engine:
     for text in spec.conditions:
         found.filtered(condition(text, found.columns))  # refused before the charge
     return found  # type: ignore[no-any-return]
+
+
+def columns_shaped(spec: Spec, columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Return the columns that statistics see, by those of the source and of joined tables."""
+    terms, later = _derived(spec, columns)
+    if spec.where is not None:
+        resolve(parse(spec.where), columns, terms, wanted="boolean")
+    found = {**columns, **{name: KINDS[term.type] for name, term in terms.items()}}
+    if spec.per_unit:
+        found = {name: columns[name] for name in spec.protect.column if name in columns}
+        for name, feature in spec.per_unit.items():
+            found[name] = feature.resolved(columns, terms).kind
+        for name, formula in later.items():
+            found[name] = KINDS[resolve(formula, found).type]
+    for text in spec.conditions:
+        condition(text, found)
+    return found
 
 
 def _derived(
