@@ -145,6 +145,7 @@ def test_a_choice_is_written_and_read_back() -> None:
         (_spec(protect={"rows": {"choose": [0, 2]}}), "that rise"),
         (_spec(protect={"rows": {"choose": [2]}}), "at least 2"),
         (_spec({"count": "rows", "within": {"error": 50}}), "instead of within"),
+        (_spec(sample={"rate": 0.5}), "chosen on a sample"),
         (_spec(protect={"rows": {"choice": [1, 2]}}), "choose is missing"),
     ],
 )
