@@ -44,6 +44,7 @@ ASKED: dict[tuple[str, str], tuple[int, Any]] = {
     ("GET", "/api/series/plan"): (60, {"per_year": "4", "years": "2"}),
     ("GET", "/api/explain"): (200, {"kind": "pure", "epsilon": "1"}),
     ("GET", "/api/explain/me"): (200, {"epsilon": "1", "suspect": "30"}),
+    ("GET", "/api/attack"): (40, {"name": "differencing", "epsilon": "0.5"}),
     ("POST", "/api/release/spec"): (200, {"form": form_of(SPEC)}),
     ("POST", "/api/release/form"): (200, {"spec": written(SPEC)}),
     ("POST", "/api/release/preview"): (240, {"spec": written(SPEC)}),

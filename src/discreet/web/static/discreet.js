@@ -428,7 +428,8 @@ function tools(element, mine, view) {
   frame.className = "scroll values";
   frame.tabIndex = 0;
   frame.setAttribute("role", "region");
-  frame.setAttribute("aria-label", say("as_table"));
+  // A page may have several charts: each table is named by its own.
+  frame.setAttribute("aria-label", `${say("as_table")}: ${element.getAttribute("aria-label")}`);
   part.append(buttons, frame);
   part.addEventListener("toggle", () => {
     if (!part.open) return;
