@@ -51,10 +51,12 @@ def _warm(work: Callable[[], Any]) -> Prepared:
 def forget() -> None:
     """Empty our caches: every turn starts from nothing."""
     from discreet.composition import walk
-    from discreet.composition.grid import loss
+    from discreet.composition.grid import lattice, loss
 
-    for cached in (loss._window, loss._step, loss._centre, loss._unit, loss._moved, walk._table):
-        cached.cache_clear()
+    for module in (loss, lattice, walk):
+        for thing in vars(module).values():
+            if hasattr(thing, "cache_clear"):
+                thing.cache_clear()
 
 
 def _ours(task: str) -> Prepared:
