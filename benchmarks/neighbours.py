@@ -67,6 +67,7 @@ STATISTICS: list[dict[str, Any]] = [
     {"share": {"of": "people", "among": "visits"}},
     {"rate": {"events": "visits", "per": 1000, "times": 10}},
     {"count": "rows", "margins": [["county"]], "keys": KEYS},
+    {"count": "rows", "weight_by": "cost", "bounds": [0, 20]},
     {"sum": "cost", "bounds": [0, 20], "resolution": 0.5},
     {"mean": "cost", "bounds": [0, 20], "resolution": 0.5},
     {"histogram": "cost", "edges": [0, 5, 10, 20]},

@@ -89,8 +89,8 @@ def join(
     `guarantee` is what `explain` takes.
 
     >>> from discreet.guarantees import PureDP
-    >>> [round(x, 4) for x in join(PureDP(0.5), [0.1, 0.5]).joined]
-    [0.232, 0.7311]
+    >>> tuple(round(x, 4) for x in join(PureDP(0.5), [0.1, 0.5]).joined)
+    (0.232, 0.7311)
     """
     beliefs = (without,) if isinstance(without, (int, float)) else tuple(without)
     if not beliefs:

@@ -96,8 +96,8 @@ class Geometric(Noise):
         Each has noise of its own. With s = 2a²/(1−a²), the difference of two noises has
         P(D = d) = ((1−a)/(1+a))² a^d (d + 1 + s) for d ≥ 0; its tail is the sum of that.
 
-        >>> [round(x, 4) for x in Geometric(1.0).prob_reversed(2)]
-        [0.0823, 0.0958]
+        >>> tuple(round(x, 4) for x in Geometric(1.0).prob_reversed(2))
+        (0.0823, 0.0958)
         """
         d, rate = whole("gap", gap), self.epsilon / self.sensitivity
         a, less = math.exp(-rate), -math.expm1(-rate)

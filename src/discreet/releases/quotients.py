@@ -101,7 +101,7 @@ def quotient(
     >>> value, low, high = quotient(Fraction(30), Spread(True, 2, 1), Fraction(100), \
             Spread(True, 2, 1), 0.95, most=1)
     >>> float(value), round(float(low), 3), round(float(high), 3)
-    (0.3, 0.248, 0.354)
+    (0.3, 0.247, 0.355)
     """
     limit = None if most is None else Fraction(most)
     if below <= 0:

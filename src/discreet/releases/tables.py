@@ -18,10 +18,12 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.frames import Tabular
-from discreet.releases.statistics.base import Answer, Result
+
+if TYPE_CHECKING:
+    from discreet.releases.statistics.base import Answer, Result
 
 __all__ = [
     "NUMBERS",

@@ -31,8 +31,8 @@ import numpy as np
 from discreet.errors import InputError
 from discreet.frames import Tabular, columns_from, html_grid
 from discreet.guarantees import PureDP, finite_or_null, parameters
+from discreet.lazily import missing
 from discreet.numerics import double_above
-from discreet.releases.engines import opened
 from discreet.synthetic import files
 from discreet.synthetic.cells import Cells, Distances, distances
 from discreet.synthetic.law import Synthesizer, draw_copies, whole
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.releases.charge import Confirm
+    from discreet.releases.engines.base import Engine
     from discreet.synthetic.pipeline import Synthesis
     from discreet.synthetic.spec import SyntheticSpec
 
@@ -413,9 +414,7 @@ def assess(
         if epsilons is not None:
             return search(original, epsilons, region=region, candidates=candidates, **how)
         return assess_counts(original, candidate, region=region, **how)
-    from discreet.synthetic.pipeline import loaded
-
-    asked = loaded(original)
+    asked = _loaded(original)
     cells = asked.cells()
     if epsilons is None:
         return _one(asked, cells, data, candidate, region, how)
@@ -423,6 +422,21 @@ def assess(
     if no_guarantee:
         return _chosen(asked, cells, data, sorted(set(epsilons)), how, confirm, who)
     return _searched(asked, cells, _counted(asked, cells, data), epsilons, how)
+
+
+def _opened(source: Any, path: Callable[[str], Path], data: Any = None) -> Engine:
+    """Open the rows of a file or of data, with what the `release` extra brings."""
+    from discreet.releases.engines import opened
+
+    return opened(source, path, data)
+
+
+def _loaded(spec: SyntheticSpec | str | Path | Mapping[str, Any]) -> SyntheticSpec:
+    try:
+        from discreet.synthetic.pipeline import loaded
+    except ModuleNotFoundError as fault:
+        raise missing("A spec", fault) from None
+    return loaded(spec)
 
 
 def _one(
@@ -440,9 +454,9 @@ def _one(
         if not how.keys() & {"synthesizer", "log_likelihood", "epsilon"}:
             how["synthesizer"] = _described(path, cells)
         file = path / "table.parquet" if path.is_dir() else path
-        found = opened(str(file), lambda name: Path(name).resolve())
+        found = _opened(str(file), lambda name: Path(name).resolve())
     else:
-        found = opened(None, Path, candidate)
+        found = _opened(None, Path, candidate)
     with closing(found) as engine:
         counted = files.candidate_counts(engine, cells)
     return assess_counts(_counted(asked, cells, data), counted, region=region, cells=cells, **how)
@@ -477,7 +491,7 @@ def _chosen(
     promise = allowance(asked, ledger.found(asked.account)).promise
     purpose = say("synthetic.assessment.purpose", purpose=asked.purpose, candidates=drawn)
     wanted = charging(asked, ledger, charge, promise, purpose=purpose, guaranteed=False)
-    with closing(opened(asked.source, asked.path, data)) as engine:
+    with closing(_opened(asked.source, asked.path, data)) as engine:
         files.check_columns(engine, asked)
         with wanted.paid(confirm, None, who) as paid:
             counts = files.original_counts(engine, asked, cells)
@@ -514,7 +528,7 @@ def _searched(
 
 
 def _counted(asked: SyntheticSpec, cells: Cells, data: Any) -> NDArray[np.int64]:
-    with closing(opened(asked.source, asked.path, data)) as engine:
+    with closing(_opened(asked.source, asked.path, data)) as engine:
         files.check_columns(engine, asked)
         return files.original_counts(engine, asked, cells)
 
@@ -551,9 +565,7 @@ def expected_risk(
     The spec gives the public size of the data, how many records are drawn and, unless `epsilons`
     are given, the budget. No row is read.
     """
-    from discreet.synthetic.pipeline import loaded
-
-    asked = loaded(spec)
+    asked = _loaded(spec)
     if asked.n is None:
         raise InputError("synthetic.expected_needs_n")
     drawn = asked.n_synthetic * asked.copies

@@ -198,13 +198,16 @@ def _rough_law(of: DiscreteNormal, first: int, unit: int) -> tuple[int, Reals, f
     product = raised(np.fft.rfft(np.bincount(places, weights, size)), k)
     begin = -width if first < 0 else first
     m = np.arange(begin, centre + size // 2)
-    p = masses(product, size, k)[m % size] * np.exp(-tau * (m - centre))
-    log_scale = k * log_k - tau * centre
-    slack = _U * (4 * len(p) + 256 + 16 * k + 8 * (k * abs(log_k) + tau * centre))
+    # In logarithms: for σ far below 1 the tilt alone is beyond the range of doubles.
+    with np.errstate(divide="ignore"):
+        logs = np.log(masses(product, size, k)[m % size])
+    p = np.exp(np.minimum(0.0, logs - tau * (m - centre) + (k * log_k - tau * centre)))
+    tilts = k * abs(log_k) + tau * (centre + size)
+    slack = _U * (4 * len(p) + 1024 + 16 * k + 8 * tilts)
     further = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, *_steps(width, spread))
     beyond = min(k * _tilted(sigma, tau + t)[4] - (tau + t) * (centre + size // 2) for t in further)
     missed = math.exp(min(0.0, beyond + 1e-9)) + (1e-20 if first < 0 else 0.0)
-    return begin, p, math.exp(log_scale) * (1 + slack), missed
+    return begin, p, 1 + slack, missed
 
 
 def _steps(width: int, spread: float) -> Iterable[float]:
