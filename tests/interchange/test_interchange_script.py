@@ -278,7 +278,7 @@ def test_no_word_of_a_spec_becomes_code(word: str, tmp_path: Path) -> None:
             {"sum": word, "bounds": [0, 1], "resolution": 1},
         ],
     )
-    table = pa.table({word: ["a"], group: ["b"]})
+    table = pa.table({word: [1], group: ["b"]})
     script = opendp_script(spec, data=table, folder=tmp_path)
     script.encode("utf-8")
     names = {
