@@ -61,12 +61,17 @@ def waited(for_what: Any, within: float = browsers.WAIT) -> Any:
     return found
 
 
-def opener(folder: Path) -> tuple[str, Path]:
+@contextlib.contextmanager
+def opener(folder: Path) -> Iterator[tuple[str, Path]]:
     """A browser that writes down what it was given and stays, so that its arguments can be read."""
     told, script = folder / "told", folder / "browser.sh"
-    script.write_text(f'#!/bin/sh\nprintf %s "$1" >{told}.new\nmv {told}.new {told}\nsleep 30\n')
+    stays = f"exec >/dev/null 2>&1\nwhile [ -e {told} ]; do sleep 0.1; done\n"
+    script.write_text(f'#!/bin/sh\nprintf %s "$1" >{told}.new\nmv {told}.new {told}\n{stays}')
     script.chmod(0o700)
-    return f"{script} %s", told
+    try:
+        yield f"{script} %s", told
+    finally:
+        told.unlink(missing_ok=True)
 
 
 def arguments() -> list[bytes]:
@@ -82,8 +87,10 @@ def arguments() -> list[bytes]:
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="there is no /proc")
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, None])
 def test_the_token_is_in_nobodys_arguments(tmp_path: Path, end: signal.Signals | None) -> None:
-    command, told = opener(tmp_path)
-    with serving(tmp_path, BROWSER=command) as (running, address):
+    with (
+        opener(tmp_path) as (command, told),
+        serving(tmp_path, BROWSER=command) as (running, address),
+    ):
         given = waited(lambda: told.exists() and told.read_text())
         token = address.partition("token=")[2]
         seen = arguments()
@@ -104,8 +111,7 @@ def test_the_token_is_in_nobodys_arguments(tmp_path: Path, end: signal.Signals |
 
 @pytest.mark.slow
 def test_the_browser_that_is_opened_gets_in(tmp_path: Path, browser: Any) -> None:
-    command, told = opener(tmp_path)
-    with serving(tmp_path, BROWSER=command) as (_, address):
+    with opener(tmp_path) as (command, told), serving(tmp_path, BROWSER=command) as (_, address):
         given = waited(lambda: told.exists() and told.read_text())
         context = browser.new_context()
         try:
