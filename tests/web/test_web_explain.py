@@ -150,7 +150,7 @@ def test_joining_is_not_promised_where_it_is_not_hidden(client: Any, adjacency: 
 
 def test_the_unit_is_the_subject(client: Any) -> None:
     text = client.get("/explain/me", params={"unit": "one visit"}).text
-    assert "think of one of yours" in text
+    assert "stands for one of yours" in text
     assert "that one visit is in the data" in text
     assert "that one person" not in text
 

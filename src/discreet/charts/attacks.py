@@ -49,7 +49,7 @@ def _layers(attack: Attack, rows: Any) -> Any:
     names = list(dict.fromkeys(row["name"] for row in attack_data(attack)))
     ends = [attack.steps[0].k, attack.steps[-1].k]
     scale = alt.Scale(type="log" if ends[1] > 10 else "linear", nice=False, domain=ends)
-    x = alt.X("k:Q", title=attack.label("k"), scale=scale, axis=alt.Axis(format="d"))
+    x = alt.X("k:Q", title=attack.label("k"), scale=scale, axis=alt.Axis(format="d", tickMinStep=1))
     y = alt.Y("value:Q", title=say("auditing.attack.belief"), **share())
     colour = alt.Color(
         "name:N",
