@@ -90,6 +90,17 @@ def test_units_are_drawn_whole_independently_and_anew() -> None:
             {"protect": {"unit": "person", "column": "person", "rows": 2, "adjacency": "replace"}},
             "add-remove",
         ),
+        (
+            {
+                "budget": None,
+                "tolerance": {
+                    "posterior": 0.12,
+                    "q": 1,
+                    "sampled": {"units": 5, "of": 100, "source": "the survey's plan"},
+                },
+            },
+            "counted once",
+        ),
         ({"sample": {"rate": 0}}, "greater than 0"),
         ({"sample": {"rate": 1}}, "less than 1"),
         (

@@ -39,6 +39,8 @@ class Sample(Closed):
             raise SpecError("releases.sample.adjacency", adjacency=spec.protect.adjacency)
         if not spec.protect.column:
             raise SpecError("releases.sample.unit")
+        if "sampled" in (spec.promise_keys or {}):
+            raise SpecError("releases.sample.twice")
         if any(call.threshold is not None for call in asked):
             raise SpecError("releases.sample.discover")
         if not isinstance(budget, PureDP):
