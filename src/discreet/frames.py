@@ -1,23 +1,75 @@
-"""Results that are tables: as pandas, Polars or Arrow, whichever the reader has.
+"""Results as JSON, and those that are tables as pandas, Polars or Arrow, whichever the reader has.
 
-A result that is a table says only its columns (`to_columns`); everything else follows. The
-libraries are loaded when they are asked for, so no room that makes results depends on one.
+What a result has as JSON follows from its fields (`JsonReady`). A result that is a table says only
+its columns (`to_columns`); everything else follows. The libraries are loaded when they are asked
+for, so no room that makes results depends on one.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from importlib import import_module
 from itertools import islice
+from os import PathLike, fspath
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from discreet.lazily import missing
 from discreet.words import say
 
-__all__ = ["Results", "Tabular", "columns_from", "html_grid", "html_table"]
+__all__ = [
+    "JsonReady",
+    "Results",
+    "Tabular",
+    "columns_from",
+    "html_grid",
+    "html_table",
+    "json_ready",
+]
 
 _SHOWN = 20
+
+
+def json_ready(value: Any) -> Any:
+    """Return a value as JSON has it; the one place that says how.
+
+    Results are objects, by their own `to_dict` where they have one; tuples are lists, paths and
+    members of enumerations text. Infinity is null, and its object has `unbounded`.
+
+    >>> json_ready({"upper": math.inf, "names": ("a", "b")})
+    {'upper': None, 'names': ['a', 'b'], 'unbounded': True}
+    """
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if is_dataclass(value):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Mapping):
+        ready = {name: json_ready(one) for name, one in value.items()}
+        endless = any(isinstance(one, float) and math.isinf(one) for one in value.values())
+        return ready | {"unbounded": True} if endless else ready
+    if isinstance(value, (list, tuple)):
+        return [json_ready(one) for one in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, PathLike):
+        return fspath(value)
+    return None if isinstance(value, float) and math.isinf(value) else value
+
+
+class JsonReady:
+    """A frozen result that is a JSON object: what `shows` names, or else all of its fields."""
+
+    __slots__ = ()
+    shows: ClassVar[tuple[str, ...]] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON-ready values."""
+        names = self.shows or [field.name for field in fields(self)]  # type: ignore[arg-type]
+        ready: dict[str, Any] = json_ready({name: getattr(self, name) for name in names})
+        return ready
 
 
 class Tabular:

@@ -19,13 +19,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from discreet.auditing.attackers import ATTACKERS, Asked, Scene, Seen, likelihood_of
 from discreet.beliefs import Prior, explain
 from discreet.composition import PrivacyLoss, loss_of
 from discreet.errors import InputError
-from discreet.frames import Tabular, columns_from
+from discreet.frames import JsonReady, Tabular, columns_from
 from discreet.guarantees import Adjacency, PureDP, parameters
 from discreet.laws.mechanism import Noise
 from discreet.laws.registry import KINDS, Kind, kind_of, names
@@ -44,7 +44,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(JsonReady):
     """The adversary after k steps: what is true, its estimate, its belief, and our bound."""
 
     k: int
@@ -58,10 +58,6 @@ class Step:
     def passed(self) -> bool:
         """Whether the belief is above the bound, by more than the rounding of both."""
         return self.bound is not None and self.belief > self.bound * (1 + _ROUNDING)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the step as JSON-ready values."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +102,7 @@ class Cap:
 
 
 @dataclass(frozen=True)
-class Attack(Tabular):
+class Attack(JsonReady, Tabular):
     """One attack: the beliefs with noise and without, step by step, and what they show.
 
     The noisy steps are a typical one of `repeats` attacks: that whose last belief is in the middle.
@@ -122,6 +118,10 @@ class Attack(Tabular):
     holds_with: float
     repeats: int
     passes: tuple[int, ...]
+    shows: ClassVar = (
+        *("prior", "steps", "bound_passed", "holds_with", "repeats", "passes", "cap"),
+        "sentences",
+    )
 
     @property
     def bound_passed(self) -> bool:
@@ -197,19 +197,12 @@ class Attack(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attack as JSON-ready values."""
-        return {
+        names = {
             "attack": self.name,
-            "prior": self.prior,
             "each": self.release.to_dict(),
             "mechanism": self.release.kind.name,
-            "steps": [step.to_dict() for step in self.steps],
-            "bound_passed": self.bound_passed,
-            "holds_with": self.holds_with,
-            "repeats": self.repeats,
-            "passes": list(self.passes),
-            "cap": self.cap.to_dict(),
-            "sentences": list(self.sentences),
         }
+        return names | super().to_dict()
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the steps."""
@@ -366,16 +359,12 @@ def _of_spec(spec: str | Path | Mapping[str, Any] | Spec, budget: float | None) 
 
 
 @dataclass(frozen=True, slots=True)
-class Exposure:
+class Exposure(JsonReady):
     """Whether an attack would have worked on a release without noise, and why."""
 
     attack: str
     allowed: bool
     why: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready values."""
-        return {"attack": self.attack, "allowed": self.allowed, "why": self.why}
 
 
 def exposures(plan: Plan, releases: int = 1) -> tuple[Exposure, ...]:

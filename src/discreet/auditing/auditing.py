@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from discreet.auditing import checks
 from discreet.auditing.attacks import Exposure, exposures
@@ -42,7 +42,7 @@ from discreet.auditing.path import Progress, Releases, columns_of, raised
 from discreet.auditing.probing import check_settings, training_size
 from discreet.auditing.promises import Promise, Shown
 from discreet.errors import InputError
-from discreet.frames import Tabular, columns_from, html_grid
+from discreet.frames import JsonReady, Tabular, columns_from, html_grid
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, parameters
 from discreet.releases.planning import KEYS, Plan
 from discreet.releases.pricing import Priced
@@ -56,7 +56,7 @@ _COLUMNS = ("neighbours", "of", "at_least", "promised", "promise")
 
 
 @dataclass(frozen=True, slots=True)
-class Audit(Tabular):
+class Audit(JsonReady, Tabular):
     """What an audit found: the verdict, the tests, the beliefs, the checks."""
 
     account: str
@@ -70,6 +70,11 @@ class Audit(Tabular):
     checks: tuple[Check, ...]
     pairs: tuple[str, ...]
     exposures: tuple[Exposure, ...]
+    shows: ClassVar = (
+        *("passed", "trials", "releases", "epsilon_lower", "epsilon_promised", "delta"),
+        *("rho_lower", "epsilon_audit", "promised", "failure_probability", "pairs", "tests"),
+        *("beliefs", "checks", "exposures", "faults"),
+    )
 
     @property
     def passed(self) -> bool:
@@ -113,26 +118,8 @@ class Audit(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON-ready values."""
-        return {
-            "passed": self.passed,
-            "trials": self.trials,
-            "releases": self.releases,
-            "epsilon_lower": self.epsilon_lower,
-            "epsilon_promised": self.epsilon_promised,
-            "delta": self.delta,
-            "rho_lower": self.rho_lower,
-            "epsilon_audit": self.epsilon_audit,
-            "promised": self.promised,
-            "failure_probability": self.failure_probability,
-            "worst_pair": self.worst,
-            "pairs": list(self.pairs),
-            "tests": [test.to_dict() for test in self.tests],
-            "beliefs": [belief.to_dict() for belief in self.beliefs],
-            "checks": [check.to_dict() for check in self.checks],
-            "exposures": [one.to_dict() for one in self.exposures],
-            "faults": self.faults,
-            "note": say("auditing.note"),
-        }
+        said = super(Audit, self).to_dict()
+        return said | {"worst_pair": self.worst, "note": say("auditing.note")}
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the tests."""

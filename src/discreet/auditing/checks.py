@@ -27,6 +27,7 @@ from typing import Any
 from discreet.auditing.neighbours import Neighbours
 from discreet.auditing.path import PRIORITY, Seen, opened
 from discreet.auditing.promises import at_least
+from discreet.frames import JsonReady
 from discreet.releases.drawing import passes, query_of, with_noise
 from discreet.releases.engines.base import Cells, Column, KeySet
 from discreet.releases.pipeline import release
@@ -42,16 +43,12 @@ _DRAWN = 3200
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Check(JsonReady):
     """One check: whether it passed, and what was found."""
 
     name: str
     passed: bool
     found: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the check as JSON-ready values."""
-        return {"name": self.name, "passed": self.passed, "found": self.found}
 
 
 def _check(name: str, passed: bool, found: str, /, **values: Any) -> Check:

@@ -6,14 +6,13 @@ assumptions 1 and 2). Everything that holds with a probability is for a strong a
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from discreet.beliefs.prior import Prior
 from discreet.composition.curves import Sided, Strength
-from discreet.frames import Results, html_table
-from discreet.guarantees import Adjacency, Guarantee, finite_or_null
+from discreet.frames import JsonReady, Results, html_table
+from discreet.guarantees import Adjacency, Guarantee
 from discreet.words import say
 
 __all__ = [
@@ -30,46 +29,24 @@ __all__ = [
 ]
 
 
-class _HasDict(Protocol):
-    def to_dict(self) -> dict[str, Any]: ...
-
-
-def _or_null(value: _HasDict | None) -> dict[str, Any] | None:
-    return None if value is None else value.to_dict()
-
-
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(JsonReady):
     """A lower bound, rounded down, and an upper bound, rounded up."""
 
     lower: float
     upper: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the two, null and `unbounded` where the upper one is infinite."""
-        out: dict[str, Any] = {"lower": self.lower, "upper": finite_or_null(self.upper)}
-        if out["upper"] is None:
-            out["unbounded"] = True
-        return out
-
 
 @dataclass(frozen=True, slots=True)
-class Worst:
+class Worst(JsonReady):
     """The prior at which a measure is worst, and its value there; p = 0 or 1 may be a limit."""
 
     p: float
     value: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return `{p, value}`."""
-        out: dict[str, Any] = {"p": self.p, "value": finite_or_null(self.value)}
-        if out["value"] is None:
-            out["unbounded"] = True
-        return out
-
 
 @dataclass(frozen=True, slots=True)
-class Assumptions:
+class Assumptions(JsonReady):
     """What a statement rests on; it travels with every number."""
 
     adjacency: str
@@ -78,10 +55,6 @@ class Assumptions:
     probability: str
     post_processing: str
     independence: str
-
-    def to_dict(self) -> dict[str, str]:
-        """Return the assumptions by name."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def assumptions_for(
@@ -114,19 +87,15 @@ def assumptions_for(
 
 
 @dataclass(frozen=True, slots=True)
-class Beyond:
+class Beyond(JsonReady):
     """What a confidence means: of so many people, how many may be beyond the bound."""
 
     people: int
     up_to: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return `{people, up_to}`: N, and N·δ' in expectation."""
-        return {"people": self.people, "up_to": self.up_to}
-
 
 @dataclass(frozen=True, slots=True)
-class AtConfidence:
+class AtConfidence(JsonReady):
     """The upper bounds at one confidence; infinite where the guarantee's δ does not allow it."""
 
     confidence: float
@@ -134,20 +103,9 @@ class AtConfidence:
     ratio: float
     difference: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the bounds; null and `unbounded` where there is none."""
-        bounded = not math.isinf(self.ratio)
-        out: dict[str, Any] = {
-            "confidence": self.confidence,
-            "posterior": self.posterior,
-            "ratio": finite_or_null(self.ratio),
-            "difference": self.difference,
-        }
-        return out if bounded else out | {"unbounded": True}
-
 
 @dataclass(frozen=True, slots=True)
-class Belief:
+class Belief(JsonReady):
     """What an adversary may come to believe under a guarantee.
 
     `posterior` is None where no prior was given; `ratio` and `difference` are then over all priors.
@@ -181,33 +139,13 @@ class Belief:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the belief as JSON-ready values."""
-        out: dict[str, Any] = {
-            "guarantee": self.guarantee.to_dict(),
-            "prior": None if self.prior is None else {"p": self.prior.p, "q": self.prior.q},
-            "posterior": None if self.posterior is None else self.posterior.to_dict(),
-            "ratio": self.ratio.to_dict(),
-            "difference": self.difference.to_dict(),
-            "holds_with": self.holds_with,
-            "strength": self.strength,
-            "survives_post_processing": self.survives_post_processing,
-            "worst_prior": {
-                "ratio": self.worst_ratio.to_dict(),
-                "difference": self.worst_difference.to_dict(),
-                "ratio_not_in": _or_null(self.worst_ratio_not_in),
-                "difference_not_in": _or_null(self.worst_difference_not_in),
-            },
-            "sided": self.sided,
-            "method": self.method,
-            "epsilon_prime": finite_or_null(self.epsilon_prime),
-            "beyond": _or_null(self.beyond),
-            "at_confidence": [row.to_dict() for row in self.at_confidence],
-            "exact": _or_null(self.exact),
-            "note": self.note,
-            "unit": self.unit,
-            "assumptions": self.assumptions.to_dict(),
+        said = super(Belief, self).to_dict()
+        worst = {
+            name.removeprefix("worst_"): said.pop(name)
+            for name in list(said)
+            if name.startswith("worst_")
         }
-        unbounded = self.epsilon_prime is not None and math.isinf(self.epsilon_prime)
-        return out | {"unbounded": True} if unbounded else out
+        return said | {"worst_prior": worst}
 
     def __repr__(self) -> str:
         at = "all priors" if self.prior is None else f"p={self.prior.p:g}, q={self.prior.q:g}"

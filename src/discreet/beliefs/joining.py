@@ -21,8 +21,8 @@ from discreet.beliefs.bounds import counterfactual_upper
 from discreet.beliefs.confidence import failure_of
 from discreet.beliefs.explaining import Explained, subject_of
 from discreet.errors import InputError
-from discreet.frames import Tabular
-from discreet.guarantees import Adjacency, Guarantee, finite_or_null
+from discreet.frames import Tabular, json_ready
+from discreet.guarantees import Adjacency, Guarantee
 from discreet.rounding import decimal_up, up
 from discreet.words import say
 
@@ -60,13 +60,15 @@ class Joining(Tabular):
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON-ready values."""
         pairs = zip(self.without, self.joined, strict=True)
-        said = {
-            "odds": finite_or_null(self.odds),
-            "holds_with": self.holds_with,
-            "rows": [{"without": a0, "joined": a1} for a0, a1 in pairs],
-            "text": self.text,
-        }
-        return said | ({"unbounded": True} if math.isinf(self.odds) else {})
+        said: dict[str, Any] = json_ready(
+            {
+                "odds": self.odds,
+                "holds_with": self.holds_with,
+                "rows": [{"without": a0, "joined": a1} for a0, a1 in pairs],
+                "text": self.text,
+            }
+        )
+        return said
 
     def to_columns(self) -> dict[str, Sequence[Any]]:
         """Return the beliefs, out and in."""

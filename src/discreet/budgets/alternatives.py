@@ -20,9 +20,9 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from discreet.errors import InputError
+from discreet.frames import JsonReady
 from discreet.guarantees import Adjacency
 from discreet.promises.tolerance import check_ratio
 from discreet.rounding import down, up
@@ -61,7 +61,7 @@ def lee_clifton_rule(
 
 
 @dataclass(frozen=True, slots=True)
-class LeeClifton:
+class LeeClifton(JsonReady):
     """Lee and Clifton's ε for a public population, and what K&R's rule would do there.
 
     `sensitivity` is ΔT, `contrast` Δv. `ours` is K&R's ε for the same limit, which assumes that the
@@ -76,10 +76,6 @@ class LeeClifton:
     epsilon: float
     ours: float
     ours_reaches: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready values."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 _STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {

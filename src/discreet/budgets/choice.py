@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from discreet.beliefs import bounds
 from discreet.beliefs.belief import Assumptions, assumptions_for
@@ -21,7 +21,7 @@ from discreet.beliefs.prior import Prior
 from discreet.budgets.alternatives import naive
 from discreet.budgets.limits import GAP, Limits, limits_of
 from discreet.errors import DiscreetError, InputError, ToleranceError
-from discreet.frames import Tabular, columns_from, html_table
+from discreet.frames import JsonReady, Tabular, columns_from, html_table
 from discreet.guarantees import Adjacency, ApproxDP, PureDP, finite_or_null
 from discreet.laws.geometric import Geometric
 from discreet.laws.randomized_response import RandomizedResponse
@@ -129,8 +129,13 @@ def _largest(promise: Promise, limits: Limits, delta: float) -> float:
         ) from None
 
 
+def _without(said: dict[str, Any], name: str) -> dict[str, Any]:
+    """Leave a name out where there is nothing to say."""
+    return said if said[name] is not None else {k: v for k, v in said.items() if k != name}
+
+
 @dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(JsonReady):
     """The adversary that binds: their prior, and whether it is attained or only approached."""
 
     p: float
@@ -140,12 +145,11 @@ class Binding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the prior as JSON-ready values."""
-        out: dict[str, Any] = {"p": self.p, "q": self.q, "attained": self.attained}
-        return out if self.name is None else out | {"name": self.name}
+        return _without(super(Binding, self).to_dict(), "name")
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(JsonReady):
     """lower ≤ largest safe ε ≤ upper, and how that is known; `epsilon` is the lower end."""
 
     lower: float
@@ -156,19 +160,11 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as JSON-ready values."""
-        out: dict[str, Any] = {
-            "lower": finite_or_null(self.lower),
-            "upper": finite_or_null(self.upper),
-            "method": self.method,
-            "certified": self.certified,
-        }
-        if math.isinf(self.upper):
-            out["unbounded"] = True
-        return out if self.reason is None else out | {"reason": self.reason}
+        return _without(super(Certificate, self).to_dict(), "reason")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(JsonReady):
     """One way to read a promise about a value: how surely, the largest ε, what it does not say.
 
     The ways differ a lot in what they allow, so they are shown beside each other.
@@ -178,18 +174,9 @@ class Reading:
     epsilon: float
     does_not_say: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the reading as JSON-ready values."""
-        out: dict[str, Any] = {
-            "reading": self.reading,
-            "epsilon": finite_or_null(self.epsilon),
-            "does_not_say": self.does_not_say,
-        }
-        return out if math.isfinite(self.epsilon) else out | {"unbounded": True}
-
 
 @dataclass(frozen=True)
-class Choice(Tabular):
+class Choice(JsonReady, Tabular):
     """The largest budget that keeps a promise, the adversary that binds it, and the proof."""
 
     promise: Promise
@@ -197,6 +184,15 @@ class Choice(Tabular):
     binding: Binding
     certificate: Certificate
     sensitivity: int = 1
+    shows: ClassVar = (
+        *("epsilon", "promise", "binding", "certificate", "guarantee", "implied", "noise"),
+        *("alternatives", "confidence", "assumptions", "question", "readings", "warnings"),
+    )
+
+    @property
+    def alternatives(self) -> dict[str, Any]:
+        """The budget by a simpler rule, null where it has none."""
+        return {"naive": finite_or_null(self.naive)}
 
     @property
     def tolerance(self) -> Tolerance:
@@ -322,26 +318,6 @@ class Choice(Tabular):
             values_unknown=self.promise.about != "membership",
             on_average=self.promise.on_average,
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the choice as JSON-ready values."""
-        out: dict[str, Any] = {"epsilon": finite_or_null(self.epsilon)}
-        if out["epsilon"] is None:
-            out["unbounded"] = True
-        return out | {
-            "promise": self.promise.to_dict(),
-            "binding": self.binding.to_dict(),
-            "certificate": self.certificate.to_dict(),
-            "guarantee": self.guarantee.to_dict(),
-            "implied": [dict(row) for row in self.implied],
-            "noise": self.noise,
-            "alternatives": {"naive": finite_or_null(self.naive)},
-            "confidence": self.confidence,
-            "assumptions": self.assumptions.to_dict(),
-            "question": self.question,
-            "readings": [reading.to_dict() for reading in self.readings],
-            "warnings": list(self.warnings),
-        }
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return what the budget allows at other priors."""

@@ -16,10 +16,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from discreet.errors import InputError
-from discreet.guarantees import Adjacency, finite_or_null
+from discreet.frames import JsonReady
+from discreet.guarantees import Adjacency
 from discreet.numerics import lowest_between
 from discreet.promises.keys import promise_from
 from discreet.promises.promise import PromiseLike
@@ -35,7 +36,7 @@ _ROUNDING = 1e-14  # beyond what doubles lose in a difference of two probabiliti
 
 
 @dataclass(frozen=True, slots=True)
-class Converse:
+class Converse(JsonReady):
     """What a belief bound proves: (ε, δ)-DP; and how large the loss is upward and downward.
 
     `with_twice_delta` is the ε that holds with 2δ.
@@ -46,6 +47,7 @@ class Converse:
     rises: float
     falls: float
     with_twice_delta: float | None = None
+    shows: ClassVar = ("epsilon", "delta", "rises", "falls", "with_twice_delta", "text")
 
     @property
     def text(self) -> str:
@@ -54,18 +56,6 @@ class Converse:
             return say("budgets.converse.nothing")
         name, shown = "approximate" if self.delta else "pure", decimal_up(self.epsilon, 4)
         return say(f"budgets.converse.{name}", epsilon=shown, delta=self.delta)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready values."""
-        said: dict[str, Any] = {
-            "epsilon": finite_or_null(self.epsilon),
-            "delta": self.delta,
-            "rises": finite_or_null(self.rises),
-            "falls": finite_or_null(self.falls),
-            "with_twice_delta": finite_or_null(self.with_twice_delta or math.inf),
-            "text": self.text,
-        }
-        return said | ({"unbounded": True} if math.isinf(self.epsilon) else {})
 
 
 def proved_by(promise: PromiseLike | None = None, **keys: Any) -> Converse:

@@ -20,8 +20,8 @@ from typing import Any, cast
 
 from discreet.budgets.choice import Choice, choose
 from discreet.errors import InputError
-from discreet.frames import Results
-from discreet.guarantees import Adjacency, finite_or_null
+from discreet.frames import JsonReady, Results, json_ready
+from discreet.guarantees import Adjacency
 from discreet.laws.checks import positive, whole
 from discreet.laws.geometric import Geometric
 from discreet.laws.mechanism import distance_across
@@ -79,7 +79,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(JsonReady):
     """The chance that a decision turns out other than the truth, for one hypothetical truth.
 
     For a target: the true rate, its count, and the `distance` that noise must bridge. For a rank:
@@ -98,10 +98,6 @@ class Switch:
         """The hypothetical truth in words."""
         what = "rank" if self.decision == "rank" else "rate"
         return say(f"budgets.switch.{what}", **self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready values."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +157,15 @@ class Cost:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the cost as JSON-ready values."""
-        said = {
-            "sentence": self.choice.promise.sentence(),
-            "epsilon": finite_or_null(self.epsilon),
-            "errors": self.errors,
-            "switch": [one.to_dict() for one in self.switch],
-        }
-        return said | ({"unbounded": True} if math.isinf(self.epsilon) else {})
+        said: dict[str, Any] = json_ready(
+            {
+                "sentence": self.choice.promise.sentence(),
+                "epsilon": self.epsilon,
+                "errors": self.errors,
+                "switch": self.switch,
+            }
+        )
+        return said
 
     def __repr__(self) -> str:
         return f"Cost(epsilon={self.epsilon:.6g}, rmse={self.errors['count']['rmse']:.3g})"

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError, InputError, PolicyError, ToleranceError
+from discreet.frames import JsonReady
 from discreet.ledger.accounts import Account
 from discreet.ledger.chain import Chain
 from discreet.ledger.promises import Registered, register
@@ -33,7 +34,7 @@ _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class Earlier(JsonReady):
     """What an earlier release promised, and whether its account keeps it."""
 
     release_id: str
@@ -43,10 +44,6 @@ class Earlier:
     kept: bool | None = None
     reason: str | None = None
     """Why it is no promise of the account; None where it is one."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return `{release_id, account, promise_id, sentence, kept, reason}`."""
-        return {name: getattr(self, name) for name in Earlier.__slots__}
 
 
 @dataclass(frozen=True, slots=True)

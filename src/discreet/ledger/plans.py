@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
+from discreet.frames import json_ready
 from discreet.guarantees import ZCDP, Guarantee
 from discreet.laws import Mechanism
 from discreet.laws.registry import kind_of, names
@@ -199,7 +200,7 @@ class Plan:
         return {
             "plan_id": self.plan_id,
             "account": self.account,
-            "parts": [part.to_dict() for part in self.parts],
+            "parts": json_ready(self.parts),
             "method": self.method,
             "cost": self.cost.to_dict("up"),
             "slots": self.slots,

@@ -18,9 +18,9 @@ import shutil
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from discreet.errors import InputError, PolicyError
+from discreet.frames import JsonReady
 from discreet.ledger.book import Ledger
 from discreet.ledger.verification import Verification
 from discreet.words import say
@@ -35,7 +35,7 @@ _HEX = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
-class SignedHead:
+class SignedHead(JsonReady):
     """A head as it was signed: of which ledger, after how many entries, by which key.
 
     `signer` is who the list of signers says has the key; None where no list was given.
@@ -46,10 +46,6 @@ class SignedHead:
     seq: int
     key: str
     signer: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the head as JSON-ready values."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def sign(book: Ledger, key: str | Path, file: str | Path) -> tuple[Verification, Path, Path]:

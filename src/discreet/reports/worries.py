@@ -9,12 +9,12 @@ someone who knows all the rest, and the answer says so.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from discreet.beliefs import Belief, Prior, explain
 from discreet.beliefs.explaining import Explained
 from discreet.errors import InputError
-from discreet.frames import html_table
+from discreet.frames import JsonReady, html_table
 from discreet.guarantees import Adjacency
 from discreet.reports.sentences import event_of
 from discreet.statements.figures import chance, counted, crowd_for, frequency, plain
@@ -27,16 +27,12 @@ _FIGURES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Icons:
+class Icons(JsonReady):
     """A hundred figures: so many marked for the belief before, so many more for after, at most."""
 
     before: int
     after: int
     of: int = _FIGURES
-
-    def to_dict(self) -> dict[str, int]:
-        """Return the counts."""
-        return {"before": self.before, "after": self.after, "of": self.of}
 
     @property
     def text(self) -> str:
@@ -51,22 +47,13 @@ class Icons:
 
 
 @dataclass(frozen=True, slots=True)
-class Worry:
+class Worry(JsonReady):
     """A suspicion, and how far a release can take it."""
 
     belief: Belief
     knows: Knows
     icons: Icons
     text: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the worry and its answer as JSON-ready values."""
-        return {
-            "knows": self.knows,
-            "icons": self.icons.to_dict(),
-            "text": self.text,
-            "belief": self.belief.to_dict(),
-        }
 
     def __repr__(self) -> str:
         return f"Worry(from {self.icons.before} to at most {self.icons.after} in {self.icons.of})"

@@ -15,11 +15,11 @@ of a belief bound, which may be larger by far: see `discreet.composition.curves`
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from discreet.errors import GuaranteeError
+from discreet.frames import JsonReady
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.laws.checks import whole
 from discreet.rounding import decimal_up
@@ -70,7 +70,7 @@ def _amount(stated: Guarantee, name: str) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaAdvice:
+class DeltaAdvice(JsonReady):
     """What a δ may cost among so many people, and a δ that costs next to nothing."""
 
     people: int
@@ -80,10 +80,6 @@ class DeltaAdvice:
     verdict: str
     sentences: tuple[str, ...]
     sources: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the advice as JSON-ready values."""
-        return asdict(self) | {"sentences": list(self.sentences), "sources": list(self.sources)}
 
 
 def advice_on_delta(people: int, delta: float) -> DeltaAdvice:

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from discreet.errors import InputError
+from discreet.frames import JsonReady
 from discreet.laws.checks import whole
 from discreet.laws.registry import by_budget
 from discreet.promises.unit import Unit
@@ -76,7 +76,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
+class Accuracy(JsonReady):
     """How far off one released value is; None for what the mechanism has not."""
 
     mechanism: str
@@ -85,10 +85,6 @@ class Accuracy:
     prob_exact: float | None
     within_95: float | None
     words: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures by name."""
-        return asdict(self)
 
 
 def accuracy_of(name: str, budget: float, sensitivity: float = 1) -> Accuracy:
@@ -106,16 +102,12 @@ def accuracy_of(name: str, budget: float, sensitivity: float = 1) -> Accuracy:
 
 
 @dataclass(frozen=True, slots=True)
-class Accumulation:
+class Accumulation(JsonReady):
     """What adds up over the releases of a plan, and what does not."""
 
     unit: str
     accumulates: str
     does_not_accumulate: str
-
-    def to_dict(self) -> dict[str, str]:
-        """Return the three by name."""
-        return asdict(self)
 
 
 def accumulation(unit: Unit, releases: int, period: str = "period") -> Accumulation:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from discreet.beliefs import bounds
 from discreet.beliefs.belief import Assumptions, Sided, Strength, assumptions_for
@@ -29,7 +29,7 @@ from discreet.budgets.keeping import Kept, OneLoss, kept, one_loss
 from discreet.budgets.limits import Limits, limits_of
 from discreet.composition import LossBound, Part, Releases, guarantee_of
 from discreet.errors import GuaranteeError, InputError
-from discreet.frames import Tabular, columns_from, html_table
+from discreet.frames import JsonReady, Tabular, columns_from, html_table
 from discreet.guarantees import Adjacency, PureDP
 from discreet.laws.checks import whole
 from discreet.numerics import last_whole
@@ -46,7 +46,7 @@ _SHOWN = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(JsonReady):
     """The bounds after k releases; `difference` is over all priors, `posterior` at the promise's.
 
     `excess` is above 0 where the promise is no longer kept.
@@ -57,14 +57,11 @@ class Step:
     difference: float
     epsilon_prime: float
     excess: float = -math.inf
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return `{k, posterior, difference}`."""
-        return {"k": self.k, "posterior": self.posterior, "difference": self.difference}
+    shows: ClassVar = ("k", "posterior", "difference")
 
 
 @dataclass(frozen=True, slots=True)
-class Horizon(Tabular):
+class Horizon(JsonReady, Tabular):
     """The first number of releases after which a promise is not kept, and the series up to it.
 
     `releases` is None where it is kept for all `searched` releases, and 0 where what was spent
@@ -88,22 +85,11 @@ class Horizon(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the horizon as JSON-ready values."""
-        return {
-            "releases": self.releases,
-            "searched": self.searched,
-            "promise": None if self.promise is None else self.promise.to_dict(),
-            "each": guarantee_of(self.each).to_dict(),
-            "mechanism": None if self.each is guarantee_of(self.each) else repr(self.each),
+        each = guarantee_of(self.each)
+        return super(Horizon, self).to_dict() | {
+            "each": each.to_dict(),
+            "mechanism": None if self.each is each else repr(self.each),
             "spent": None if self.spent is None else guarantee_of(self.spent).to_dict(),
-            "prior": self.prior,
-            "holds_with": self.holds_with,
-            "sided": self.sided,
-            "strength": self.strength,
-            "survives_post_processing": self.survives_post_processing,
-            "method": self.method,
-            "note": self.note,
-            "assumptions": self.assumptions.to_dict(),
-            "series": [step.to_dict() for step in self.series],
         }
 
     def to_columns(self) -> dict[str, list[Any]]:

@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from discreet.beliefs.belief import Assumptions, Strength, assumptions_for
 from discreet.budgets.keeping import Kept, kept, largest
@@ -23,8 +23,8 @@ from discreet.budgets.limits import Limits, limits_of
 from discreet.composition import Part, Releases, guarantee_of
 from discreet.composition.theorems import described
 from discreet.errors import GuaranteeError, InputError, ToleranceError
-from discreet.frames import Tabular, html_table
-from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP, finite_or_null, parameters
+from discreet.frames import JsonReady, Tabular, html_table
+from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP, parameters
 from discreet.laws.mechanism import NormalLoss
 from discreet.laws.registry import Budget, by_budget, kind_of, usual
 from discreet.promises.keys import delta_in, promise_from
@@ -43,7 +43,7 @@ __all__ = ["Plan", "plan", "shown_down"]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(Tabular):
+class Plan(JsonReady, Tabular):
     """The budget of each release of a series, and what all of them add up to.
 
     `per_release` and `total` are `{epsilon, delta, rho}`; where the split is unequal, `per_release`
@@ -72,6 +72,12 @@ class Plan(Tabular):
     assumptions: Assumptions
     sigma: float | None = None
     note: str | None = None
+    shows: ClassVar = (
+        *("releases", "promise", "per_release", "total", "budgets", "budget", "sigma", "split"),
+        *("method", "how", "strength", "survives_post_processing", "epsilon_prime", "two_steps"),
+        *("holds_with", "sided", "accuracy", "accuracy_last", "accumulation", "assumptions"),
+        "note",
+    )
 
     @property
     def sided(self) -> str:
@@ -82,32 +88,6 @@ class Plan(Tabular):
     def adjacency(self) -> Adjacency:
         """Which data sets are neighbours."""
         return self.promise.adjacency
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the plan as JSON-ready values."""
-        return {
-            "releases": self.releases,
-            "promise": self.promise.to_dict(),
-            "per_release": self.per_release,
-            "total": self.total,
-            "budgets": list(self.budgets),
-            "budget": self.budget,
-            "sigma": self.sigma,
-            "split": self.split,
-            "method": self.method,
-            "how": self.how,
-            "strength": self.strength,
-            "survives_post_processing": self.survives_post_processing,
-            "epsilon_prime": finite_or_null(self.epsilon_prime),
-            "two_steps": finite_or_null(self.two_steps),
-            "holds_with": self.holds_with,
-            "sided": self.sided,
-            "accuracy": self.accuracy.to_dict(),
-            "accuracy_last": self.accuracy_last.to_dict(),
-            "accumulation": self.accumulation.to_dict(),
-            "assumptions": self.assumptions.to_dict(),
-            "note": self.note,
-        }
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the releases: number, budget, and how far off a released value is."""
