@@ -19,7 +19,7 @@ from tests.soaking import examples
 
 from discreet.laws.discrete_gaussian import DiscreteGaussian
 from discreet.laws.geometric import Geometric
-from discreet.releases.adding_up import Design, Margin, Spread, Tree, quantile, subsets
+from discreet.releases.adding_up import Design, Margin, Spread, Tree, subsets
 
 MEPS = (6, 5, 7, 6, 6, 8, 2, 2, 2, 2, 2, 2)
 """Categories of the columns of the Medical Expenditure Panel Survey, as `linearmodels` has it."""
@@ -162,7 +162,7 @@ def test_three_thousand_counties_in_fifty_states_are_as_precise_as_least_squares
     tree = Tree(("state", "county"), (np.zeros(50, dtype=np.int64), states))
     design = Design({}, ((), ("state",), ("county",)), tree)
     shares, _ = design.split(dict.fromkeys(design.measurable, 1.0), 2)
-    noise = {m: Spread(Geometric(share).sd ** 2, 3.0) for m, share in shares.items()}
+    noise = {m: Spread.of(Geometric(share)) for m, share in shares.items()}
     found = design.errors(noise)
     precise = np.zeros((3000, 3000))
     for margin, spread in noise.items():
@@ -181,10 +181,10 @@ def test_three_thousand_counties_in_fifty_states_are_as_precise_as_least_squares
 
 @pytest.mark.parametrize("pure", [True, False])
 def test_intervals_cover_in_every_margin(pure: bool) -> None:
-    """200 draws at ε = 1 or ρ = 0.5; the chance of a margin outside is below 1e-9.
+    """200 draws at ε = 1 or ρ = 0.5, by a fixed seed.
 
-    Cells of a draw are correlated, so the slack counts draws alone: five standard deviations of 200
-    for margins with one cell, fewer for the others, and half a percent for all of them together.
+    A table of 25 cells or more is covered by 94 to 96 %. Of a smaller one 200 draws tell less, so
+    it may be off by five standard deviations of as many draws.
     """
     design = up_to(2, MEPS[:7])
     prices = dict.fromkeys(design.measurable, 1.0)
@@ -192,7 +192,7 @@ def test_intervals_cover_in_every_margin(pure: bool) -> None:
     laws = {
         m: Geometric(s) if pure else DiscreteGaussian(math.sqrt(1 / s)) for m, s in shares.items()
     }
-    noise = {m: Spread(law.sd**2, law.kurtosis) for m, law in laws.items()}
+    noise = {m: Spread.of(law) for m, law in laws.items()}
     errors = design.errors(noise)
     chance = np.random.default_rng(2024)
     hits: dict[Margin, list[float]] = {m: [] for m in design.published}
@@ -202,10 +202,9 @@ def test_intervals_cover_in_every_margin(pure: bool) -> None:
         for margin, width in ((m, errors[m].half_width(0.95)) for m in design.published):
             hits[margin].append(float((np.abs(combined[margin] / 1e6) <= width).mean()))
     for margin, covered in hits.items():
-        assert np.mean(covered) >= 0.95 - 6.2 * math.sqrt(0.05 * 0.95 / 200), margin
-    weights = [design.cells(m) for m in hits]
-    together = np.average([np.mean(covered) for covered in hits.values()], weights=weights)
-    assert 0.945 <= together <= 0.96
+        cells = design.cells(margin)
+        slack = 0.01 if cells >= 25 else 5 * math.sqrt(0.05 * 0.95 / (200 * math.sqrt(cells)))
+        assert 0.95 - slack <= np.mean(covered) <= 0.95 + slack + 0.001, margin
 
 
 def sampled(
@@ -227,34 +226,9 @@ def test_one_noise_alone_is_covered(epsilon: float, confidence: float, pure: boo
     """A margin that is measured and nothing else: its whole numbers show, most of all if few."""
     law = Geometric(epsilon) if pure else DiscreteGaussian(1 / epsilon)
     design = Design({"a": 3}, ((), ("a",)))
-    errors = design.errors({("a",): Spread(law.sd**2, law.kurtosis)})
+    errors = design.errors({("a",): Spread.of(law)})
     width = float(errors[("a",)].half_width(confidence)[0])
-    assert law.prob_within(math.floor(width)) >= confidence - 2e-3
-
-
-@settings(derandomize=True, deadline=None, max_examples=examples(80))
-@given(parts=st.lists(st.floats(0.2, 1.0), min_size=1, max_size=4), confidence=st.floats(0.9, 0.99))
-def test_the_quantile_against_the_law_of_sums(parts: list[float], confidence: float) -> None:
-    """Sums of Laplace laws by partial fractions, against the law of the same two moments."""
-    scales = [part * (1 + 0.013 * place) for place, part in enumerate(parts)]  # no two alike
-    second = sum(2 * b**2 for b in scales)
-    fourth = sum(12 * b**4 for b in scales)
-    t = quantile(confidence, fourth / second**2) * math.sqrt(second)
-    tail = 0.0
-    for b in scales:
-        weight = math.prod(b**2 / (b**2 - c**2) for c in scales if c != b)
-        tail += weight * math.exp(-t / b)
-    if min((abs(a - b) for a, b in combinations(scales, 2)), default=1) > 1e-3:
-        assert tail == pytest.approx(1 - confidence, abs=0.12 * (1 - confidence))
-
-
-def test_kurtosis_is_that_of_the_law() -> None:
-    for law in (Geometric(0.1), Geometric(3.0), DiscreteGaussian(0.4), DiscreteGaussian(9.0)):
-        reach = range(1, math.ceil(60 * law.sd) + 60)
-        atoms = [law.tail(n) - law.tail(n + 1) for n in reach]
-        second = 2 * math.fsum(n**2 * p for n, p in zip(reach, atoms, strict=True))
-        fourth = 2 * math.fsum(n**4 * p for n, p in zip(reach, atoms, strict=True))
-        assert law.kurtosis == pytest.approx(fourth / second**2 - 3, rel=1e-6, abs=1e-6)
+    assert law.prob_within(math.floor(width)) >= confidence
 
 
 # ---------------------------------------------------------------------- the split of a budget

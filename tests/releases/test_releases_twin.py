@@ -153,7 +153,7 @@ def test_intervals_around_the_twin_cover(pure: bool) -> None:
     laws = {
         m: Geometric(s) if pure else DiscreteGaussian(math.sqrt(1 / s)) for m, s in shares.items()
     }
-    noise = {m: Spread(law.sd**2, law.kurtosis) for m, law in laws.items()}
+    noise = {m: Spread.of(law) for m, law in laws.items()}
     errors = design.errors(noise)
     chance = np.random.default_rng(12)
     size = design.finest_size

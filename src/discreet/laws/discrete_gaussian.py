@@ -70,16 +70,6 @@ class DiscreteGaussian(OfSigma):
         return math.sqrt(2 * squares / self.normaliser)
 
     @property
-    def kurtosis(self) -> float:
-        """Excess kurtosis of the noise: 0 to double precision, unless it is small."""
-        if self.sigma >= 6:
-            return 0.0
-        reach = math.ceil(_REACH * self.sigma) + 2
-        fourth = math.fsum(n**4 * self._weight(n) for n in range(1, reach))
-        square = self.normaliser * self.sd**4
-        return 2 * fourth / square - 3 if square else math.inf
-
-    @property
     def prob_exact(self) -> float:
         """Probability that the released value is the true one."""
         return 1 / self.normaliser

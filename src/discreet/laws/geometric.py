@@ -55,11 +55,6 @@ class Geometric(Noise):
         return 1 / (math.sqrt(2) * math.sinh(half)) if half < 700 else 0.0
 
     @property
-    def kurtosis(self) -> float:
-        """Excess kurtosis of the noise, (1 + 4a + a²)/2a: 3 for large noise, as Laplace's."""
-        return 2 + math.cosh(min(700.0, self.epsilon / self.sensitivity))
-
-    @property
     def prob_exact(self) -> float:
         """Probability that the released value is the true one."""
         return math.tanh(self.epsilon / (2 * self.sensitivity))

@@ -43,9 +43,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.numerics import bracket
+from discreet.releases.sums import Sum
 
-__all__ = ["Design", "Errors", "Margin", "Spread", "Tree", "quantile", "subsets"]
+__all__ = ["Design", "Errors", "Margin", "Spread", "Tree", "subsets"]
 
 Margin: TypeAlias = tuple[str, ...]
 """A set of attributes in the order of the design; of a tree it has one level at most."""
@@ -58,7 +58,6 @@ Told: TypeAlias = list[list[tuple[Margin, float]]]
 _LARGEST = 2**62
 _FINE = 0.01
 _UNUSED = 1e-3
-_HEAVIEST = 30.0  # beyond it nearly all noise is 0, and its step covers the rest
 
 
 def subsets(margin: Margin) -> list[Margin]:
@@ -102,31 +101,33 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The noise in each cell of a measured margin: its variance, and its excess kurtosis."""
+    """The noise in each cell of a measured margin: its variance, and its law for intervals."""
 
     variance: float
-    kurtosis: float = 0.0
+    law: Any = None
 
     @classmethod
-    def of(cls, sd: float, kurtosis: float) -> Spread:
-        """Return the noise of that standard deviation; what is next to none counts as a little."""
-        return cls(max(sd**2, 1e-30), min(kurtosis, 1e9))
+    def of(cls, law: Any) -> Spread:
+        """Return the noise of a law; what is next to none counts as a little."""
+        return cls(max(law.sd**2, 1e-30), law)
 
 
 @dataclass(frozen=True, slots=True)
 class Errors:
     """How far the cells of a published margin are off: alike in all cells of a node.
 
-    `step` is more than 0 where errors lie in steps, such as those of one whole number alone.
+    `law` is that of a cell's error; where nodes differ, that of a tree whose nodes do not, and each
+    has it in its own size.
     """
 
     sd: Floats
-    kurtosis: float
-    step: float
+    law: Sum | None
 
     def half_width(self, confidence: float) -> Floats:
         """Return what the error of a cell of each node stays within, with that probability."""
-        return np.asarray(self.sd * quantile(confidence, self.kurtosis) + self.step / 2)
+        if self.law is None or not self.law.sd:
+            raise AssertionError("the law of the noise is not known")
+        return np.asarray(self.sd * (self.law.half_width(confidence) / self.law.sd))
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,8 +333,8 @@ class Design:
     def errors(self, noise: Mapping[Margin, Spread]) -> dict[Margin, Errors]:
         """Return how far every published margin is off, from the noise of what is measured."""
         variances = {part: self._variances(part, noise) for part in self._residuals}
-        shares = self._shares(noise)
-        found = {}
+        shares, found = self._shares(noise), {}
+        laws: dict[bytes, Sum] = {}
         for margin in self.published:
             plain, level = self._plain(margin), self._level(margin)
             total = np.zeros(self.tree.nodes(level))
@@ -341,7 +342,10 @@ class Design:
                 inside = math.prod(1 - 1 / self.sizes[name] for name in part)
                 outside = self._count(name for name in plain if name not in part)
                 total += variances[part][level] * (inside / outside**2)
-            found[margin] = Errors(np.sqrt(total), *self._tails(margin, noise, shares))
+            law = self._law(margin, noise, shares)
+            if law is not None:
+                law = laws.setdefault(law.alike, law)
+            found[margin] = Errors(np.sqrt(total), law)
         return found
 
     @cached_property
@@ -375,37 +379,27 @@ class Design:
             for part, tells in precise.items()
         }
 
-    def _tails(
+    def _law(
         self,
         margin: Margin,
         noise: Mapping[Margin, Spread],
         shares: Mapping[Margin, Mapping[Margin, float]],
-    ) -> tuple[float, float]:
-        """Return the excess kurtosis of a cell's error, and the step in which it may lie.
+    ) -> Sum | None:
+        """Return the law of a cell's error; None where that of the noise is not given.
 
         The part of a measured cell depends only on the attributes in which the two cells agree.
-        Whole numbers of the largest part are steps; noise of other parts blurs them, by the size of
-        its characteristic function at one step.
         """
-        wide = self._wide(margin)
-        second = fourth = 0.0
-        shown: list[tuple[float, float]] = []
+        wide, found = self._wide(margin), []
         for one, spread in noise.items():
+            if spread.law is None:
+                return None
             other = self._wide(one)
             common = tuple(name for name in wide if name in other)
             signs, many = _patterns(tuple(self._balanced[name] for name in common))
             weights = np.array([shares[part][one] for part in subsets(common)])
-            parts = np.abs(signs @ weights) / self._size(wide)
             rest = self._size(name for name in other if name not in wide)
-            second += spread.variance * rest * float(many @ parts**2)
-            fourth += spread.kurtosis * spread.variance**2 * rest * float(many @ parts**4)
-            seen = zip(parts.tolist(), (many * rest).tolist(), strict=True)
-            shown += [(part, part**2 * times * spread.variance) for part, times in seen if times]
-        step = max((part for part, _ in shown), default=0.0)
-        if not step or not second:
-            return 0.0, 0.0
-        blur = math.fsum(square for part, square in shown if part < step * (1 - 1e-9)) / step**2
-        return fourth / second**2, step * math.exp(-2 * math.pi**2 * min(blur, 30.0))
+            found.append((spread.law, signs @ weights / self._size(wide), many * rest))
+        return Sum(found)
 
     # ------------------------------------------------------------------ the split of a budget
 
@@ -509,46 +503,3 @@ def _patterns(sizes: tuple[float, ...]) -> tuple[Floats, Floats]:
     )
     many = [math.prod(sizes[int(i)] - 1 for i in places if i not in agree) for agree in every]
     return signs, np.array(many, dtype=np.float64)
-
-
-@lru_cache(maxsize=4096)
-def quantile(confidence: float, kurtosis: float) -> float:
-    """Return t with P(|X| ≤ t) = confidence, for X of variance 1 and that excess kurtosis.
-
-    X is a normal law whose variance is a gamma law's: sums of Laplace laws are of this kind, with
-    kurtosis 3 for one, and the normal law is its limit.
-
-    >>> round(quantile(0.95, 0.0), 4), round(quantile(0.95, 3.0), 4)
-    (1.96, 2.1183)
-    """
-    nodes, weights = _gamma_rule(round(min(kurtosis, _HEAVIEST), 4))
-
-    def inside(t: float) -> bool:
-        tail = sum(
-            weight * math.erfc(t / math.sqrt(2 * variance))
-            for variance, weight in zip(nodes, weights, strict=True)
-        )
-        return tail <= 1 - confidence
-
-    high = 1.0
-    while not inside(high):
-        high *= 2
-    return bracket(inside, high, 0.0, relative=1e-9)[0]
-
-
-@lru_cache(maxsize=1024)
-def _gamma_rule(kurtosis: float) -> tuple[list[float], list[float]]:
-    """Return points and weights of a gamma law of mean 1 and variance kurtosis/3."""
-    if kurtosis < 1e-3:
-        return [1.0], [1.0]
-    shape = 3 / kurtosis
-    # Midpoints in u of w = u^p, which tames the density w^{shape−1} at zero.
-    power = max(1.0, 2 / shape)
-    reach = (1 + 12 * math.sqrt(1 / shape) + 40 / shape) ** (1 / power)
-    u = (np.arange(4000) + 0.5) * (reach / 4000)
-    w = u**power
-    log = shape * math.log(shape) - math.lgamma(shape) + (shape - 1) * np.log(w) - shape * w
-    weight = np.exp(log) * power * u ** (power - 1)
-    weight = weight / weight.sum()
-    kept = weight > 1e-15
-    return w[kept].tolist(), weight[kept].tolist()

@@ -378,12 +378,12 @@ class Margins(Grouped):
     # ------------------------------------------------------------------ answers
 
     @cached_property
-    def _following(self) -> Callable[[tuple[tuple[str, float, float], ...]], _Known]:
+    def _following(self) -> Callable[[tuple[tuple[str, Any], ...]], _Known]:
         """What follows from the noise alone; a release asks once, an audit a thousand times."""
 
         @lru_cache(maxsize=8)
-        def known(noise: tuple[tuple[str, float, float], ...]) -> _Known:
-            spread = {self._margin(name): Spread.of(sd, tail) for name, sd, tail in noise}
+        def known(noise: tuple[tuple[str, Any], ...]) -> _Known:
+            spread = {self._margin(name): Spread.of(law) for name, law in noise}
             errors = self.design.errors(spread)
             return _Known(spread, errors, self.design.digits(errors))
 
@@ -391,7 +391,7 @@ class Margins(Grouped):
 
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """Every cell of every margin: its estimate, standard error and interval."""
-        known = self._following(tuple((n, one.sd, one.law.kurtosis) for n, one in noisy.items()))
+        known = self._following(tuple((n, one.law) for n, one in noisy.items()))
         tables = {self._margin(n): _whole(one.values) for n, one in noisy.items()}
         combined = self.design.combined(tables, known.noise, known.digits)
         scale = 10**known.digits
@@ -441,7 +441,7 @@ class Margins(Grouped):
 
     def accuracies(self, calls: Mapping[str, Priced], interval: float) -> list[dict[str, Any]]:
         """Return how far off the cells of each margin may be."""
-        known = self._following(tuple((n, call.sd, call.law.kurtosis) for n, call in calls.items()))
+        known = self._following(tuple((n, call.law) for n, call in calls.items()))
         step = float(self._step)
         return [
             {
