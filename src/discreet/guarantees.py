@@ -44,7 +44,9 @@ __all__ = [
     "PureDP",
     "amount",
     "finite_or_null",
+    "of_kind",
     "parameters",
+    "stated",
 ]
 
 
@@ -302,3 +304,37 @@ def _delta_of_steps(epsilon: float, delta: float, m: int) -> float:
 
 
 Guarantee: TypeAlias = PureDP | ApproxDP | ProbabilisticDP | ZCDP | PrivacyCurve
+
+
+def stated(
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    *,
+    adjacency: str = Adjacency.ADD_REMOVE,
+) -> PureDP | ApproxDP | ZCDP:
+    """Return the guarantee that has these parameters: ρ alone, or ε with or without a δ.
+
+    >>> stated(0.5, 1e-6), stated(0.5, 0.0)
+    (ApproxDP(epsilon=0.5, delta=1e-06, adjacency='add-remove'),
+     PureDP(epsilon=0.5, adjacency='add-remove'))
+    """
+    where = Adjacency.of(adjacency)
+    if (epsilon is None) == (rho is None) or (rho is not None and delta):
+        raise InputError("guarantees.one_budget")
+    if rho is not None:
+        return ZCDP(rho, adjacency=where)
+    assert epsilon is not None  # noqa: S101  (one of the two is given)
+    if not delta:
+        return PureDP(epsilon, adjacency=where)
+    return ApproxDP(epsilon, delta, adjacency=where)
+
+
+def of_kind(kind: str, said: Mapping[str, Any], *, adjacency: str) -> Guarantee:
+    """Return a guarantee of a kind that has parameters, as `to_dict` writes it."""
+    known = {one.kind: one for one in (PureDP, ApproxDP, ProbabilisticDP, ZCDP)}
+    if kind not in known:
+        raise InputError("guarantees.unknown_kind", kind=kind, known=", ".join(known))
+    own = known[kind]
+    values = {name: said[name] for name in _SIGNS if name in own.__dataclass_fields__}
+    return own(**values, adjacency=Adjacency.of(adjacency))

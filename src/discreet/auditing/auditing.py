@@ -43,7 +43,7 @@ from discreet.auditing.probing import check_settings, training_size
 from discreet.auditing.promises import Promise, Shown
 from discreet.errors import InputError
 from discreet.frames import JsonReady, Tabular, columns_from, html_grid
-from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, parameters
+from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, parameters, stated
 from discreet.releases.planning import KEYS, Plan
 from discreet.releases.pricing import Priced
 from discreet.releases.spec import Spec, load
@@ -276,9 +276,7 @@ def _views(plan: Plan, names: set[Name]) -> list[tuple[str, Promise, list[Name] 
 
 def _price(call: Priced, plan: Plan) -> Guarantee:
     adjacency = plan.pricing.charges[0].adjacency
-    if call.epsilon is not None:
-        return PureDP(call.epsilon, adjacency=adjacency)
-    return ZCDP(call.rho or 0.0, adjacency=adjacency)
+    return stated(call.epsilon, rho=call.rho, adjacency=adjacency)
 
 
 def _ranked(plan: Plan, pairs: Sequence[Pair], training: Mapping[str, Sample]) -> list[_Chosen]:

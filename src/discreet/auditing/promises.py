@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 from discreet.composition.concentrated import zcdp_delta
 from discreet.errors import GuaranteeError, InputError
-from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PrivacyCurve, PureDP
+from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PrivacyCurve, PureDP, stated
 from discreet.numerics import bracket, log_binomial
 from discreet.words import say
 
@@ -85,12 +85,7 @@ class Promise:
         adjacency = charges[0].adjacency if charges else Adjacency.ADD_REMOVE
         if not rho:
             epsilon = math.fsum(pure)
-            whole: Guarantee = (
-                ApproxDP(epsilon, delta, adjacency=adjacency)
-                if delta
-                else PureDP(epsilon, adjacency=adjacency)
-            )
-            return cls(whole, ((epsilon, delta),))
+            return cls(stated(epsilon, delta, adjacency=adjacency), ((epsilon, delta),))
         return cls._concentrated(rho + math.fsum(e * e / 2 for e in pure), delta, adjacency)
 
     @classmethod

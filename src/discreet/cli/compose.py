@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.flags import Json, described
-from discreet.laws.registry import kind_of
+from discreet.cli.flags import Json, OneRelease, described
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -21,16 +21,11 @@ _WORDS = ("epsilon", "delta", "rho", "sigma", "scale", "times", "mechanism", "se
 
 @described("compose")
 def compose(
-    epsilon: float | None = None,
+    release: OneRelease,
     delta_each: float | None = None,
-    rho: float | None = None,
-    sigma: float | None = None,
-    scale: float | None = None,
     times: int = 1,
     delta: float | None = None,
     method: str | None = None,
-    mechanism: str | None = None,
-    sensitivity: float | None = None,
     add: list[str] | None = None,
     file: Path | None = None,
     event: Path | None = None,
@@ -46,15 +41,7 @@ def compose(
     from discreet.composition import compose
     from discreet.errors import InputError
 
-    first = {
-        "epsilon": epsilon,
-        "delta": delta_each,
-        "rho": rho,
-        "sigma": sigma,
-        "scale": scale,
-        "mechanism": mechanism,
-        "sensitivity": sensitivity,
-    }
+    first = asdict(release) | {"delta": delta_each}
     parts = [{k: v for k, v in first.items() if v is not None} | {"times": times}]
     if len(parts[0]) == 1:
         parts = []
@@ -180,42 +167,13 @@ def _times(words: dict[str, Any]) -> int:
 
 
 def _part(words: dict[str, Any], adjacency: str) -> Any:
-    """Read one part: a promise, or a mechanism with its noise."""
+    """Read one part: a guarantee, or a mechanism with its noise."""
     from discreet.errors import InputError
-    from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP
 
     unknown = sorted(str(word) for word in words if word not in _WORDS)
     if unknown:
         raise InputError("cli.unknown_word", word=unknown[0], words=", ".join(_WORDS))
-    values = {name: _number(words, name) for name in ("epsilon", "rho", "sigma", "scale")}
-    given = {name: value for name, value in values.items() if value is not None}
-    if len(given) != 1:
-        raise InputError("cli.part_one_budget", count=len(given))
-    where = Adjacency.of(adjacency)
-    (name, value), delta = next(iter(given.items())), _number(words, "delta")
-    if words.get("mechanism") is not None:
-        if delta is not None:
-            raise InputError("cli.delta_of_mechanism")
-        return _mechanism(str(words["mechanism"]), name, value, _number(words, "sensitivity"))
-    if words.get("sensitivity") is not None:
-        raise InputError("cli.sensitivity_without_mechanism")
-    if name in ("sigma", "scale"):
-        raise InputError("cli.noise_without_mechanism", name=name)
-    if name == "rho":
-        if delta:
-            raise InputError("cli.delta_of_rho")
-        return ZCDP(value, adjacency=where)
-    if delta:
-        return ApproxDP(value, delta, adjacency=where)
-    return PureDP(value, adjacency=where)
-
-
-def _mechanism(kind: str, name: str, value: float, sensitivity: float | None) -> Any:
-    """The named mechanism, from whichever of its parameters was given."""
-    from discreet.laws.checks import positive
-
-    of = kind_of(kind, planned=False)
-    positive(name, value)
-    return of.given(
-        name, value, 1.0 if sensitivity is None else positive("sensitivity", sensitivity)
-    )
+    numbers = {name: _number(words, name) for name in ("epsilon", "rho", "sigma", "scale")}
+    named = None if words.get("mechanism") is None else str(words["mechanism"])
+    release = OneRelease(**numbers, mechanism=named, sensitivity=_number(words, "sensitivity"))
+    return release.read(_number(words, "delta"), None if named else adjacency)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.flags import FlagsFile, Json, described, read_subject
+from discreet.cli.flags import FlagsFile, Json, OneRelease, described
 from discreet.cli.output import emit, table
 from discreet.errors import InputError
 from discreet.rounding import number
@@ -21,13 +21,9 @@ __all__ = ["explain"]
 
 @described("explain")
 def explain(
-    epsilon: float | None = None,
+    release: OneRelease,
     delta: float | None = None,
-    rho: float | None = None,
-    sigma: float | None = None,
-    scale: float | None = None,
     probabilistic: bool = False,
-    mechanism: str | None = None,
     times: int = 1,
     prior: Annotated[float | None, typer.Option("--prior", "--p")] = None,
     value_prior: Annotated[float, typer.Option("--value-prior", "--q")] = 1.0,
@@ -35,7 +31,6 @@ def explain(
     sided: str = "two",
     strength: str | None = None,
     method: str | None = None,
-    sensitivity: float = 1.0,
     adjacency: str | None = None,
     counts_sensitive_only: bool = False,
     related: int = 1,
@@ -61,24 +56,16 @@ def explain(
     if png is not None:
         from discreet.charts import likelihood_ratios, save  # missing extras are told now
 
-    subject, at_delta = read_subject(
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        sigma=sigma,
-        scale=scale,
-        probabilistic=probabilistic,
-        mechanism=mechanism,
-        sensitivity=sensitivity,
-        adjacency=adjacency,
-        times=times,
+    has_curve = release.epsilon is None or release.mechanism is not None
+    subject = release.read(
+        None if has_curve else delta, adjacency, times=times, probabilistic=probabilistic
     )
     given = {"related": related, "odds": odds, "neighbours": neighbours, "chain": chain or None}
     how = {
         "confidence": confidence,
         "sided": sided,
         "strength": strength,
-        "delta": at_delta,
+        "delta": delta if has_curve else None,
         "method": method,
         "counts_sensitive_only": counts_sensitive_only,
         "unit": unit,

@@ -2,10 +2,13 @@
 
 A command is a plain function with typed parameters; `described` gives each of them its flag and the
 help of the catalogue (`words/en/help.toml`: under the command's name, or under `shared`). A
-parameter `promise: PromiseFlags` stands for all flags of a promise, which are its keys with dashes
-for underscores. A parameter `file: FlagsFile` reads flags from a YAML file: a question that was
-asked once can be kept, shared and asked again. Its keys are the flags with underscores; a file may
-hold the questions of several commands, each under its name; a flag beside the file wins.
+parameter whose type is a `Group` stands for a flag for each of its fields: the numbers of a budget
+(`Amounts`), or one release (`OneRelease`). A parameter `promise: PromiseFlags` stands for all flags
+of a promise, which are its keys with dashes for underscores.
+
+A parameter `file: FlagsFile` reads flags from a YAML file: a question that was asked once can be
+kept, shared and asked again. Its keys are the flags with underscores; a file may hold the questions
+of several commands, each under its name; a flag beside the file wins.
 """
 
 from __future__ import annotations
@@ -14,9 +17,9 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -25,16 +28,18 @@ from discreet.outside import load_from_outside
 from discreet.words import catalogue, say
 
 if TYPE_CHECKING:
+    from discreet.ledger import Amount
     from discreet.promises import Promise
 
 __all__ = [
+    "Amounts",
     "FlagsFile",
     "FlagsFiles",
     "Json",
+    "OneRelease",
     "PromiseFlags",
     "as_flag",
     "described",
-    "read_subject",
 ]
 
 Json: TypeAlias = Annotated[bool, typer.Option("--json")]
@@ -107,6 +112,96 @@ class PromiseFlags:
         return [PromiseFlags(self.keys, file).promise() for file in every]
 
 
+class Group:
+    """Flags that belong together: the fields of a frozen dataclass."""
+
+    __slots__ = ()
+
+    @classmethod
+    def flags(cls) -> dict[str, inspect.Parameter]:
+        """Return a parameter for each field."""
+        kinds = get_type_hints(cls)
+        return {
+            one.name: _parameter(one.name, kinds[one.name], one.default)
+            for one in fields(cls)  # type: ignore[arg-type]
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts(Group):
+    """The numbers of a budget."""
+
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+
+    def amount(self) -> Amount | None:
+        """Return them as an amount; None if none is given."""
+        from discreet.ledger import Amount
+
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        return Amount.of(**given) if set(given.values()) != {None} else None
+
+
+@dataclass(frozen=True, slots=True)
+class OneRelease(Group):
+    """One release: a guarantee by its number, or a mechanism by its budget or its noise."""
+
+    epsilon: float | None = None
+    rho: float | None = None
+    sigma: float | None = None
+    scale: float | None = None
+    mechanism: str | None = None
+    sensitivity: float | None = None
+
+    def read(
+        self,
+        delta: float | None = None,
+        adjacency: str | None = None,
+        *,
+        times: int = 1,
+        probabilistic: bool = False,
+    ) -> Any:
+        """Return the guarantee or the mechanism; with `times` the loss of so many uses of it."""
+        from discreet.guarantees import Adjacency, ProbabilisticDP, stated
+
+        words = ("epsilon", "rho", "sigma", "scale")
+        given = {word: getattr(self, word) for word in words if getattr(self, word) is not None}
+        if len(given) != 1:
+            raise InputError("cli.one_budget", given=" and ".join(given) or "none")
+        ((word, value),) = given.items()
+        if delta and (word != "epsilon" or self.mechanism is not None):
+            raise InputError("cli.delta_of_other", name=self.mechanism or word)
+        if probabilistic and (word != "epsilon" or self.mechanism is not None):
+            raise InputError("cli.probabilistic_other", name=self.mechanism or word)
+        if self.mechanism is not None:
+            return self._mechanism(self.mechanism, word, value, adjacency, times)
+        if times != 1:
+            raise InputError("cli.times_without_mechanism")
+        if word in ("sigma", "scale"):
+            raise InputError("cli.noise_without_mechanism", name=word)
+        if self.sensitivity is not None:
+            raise InputError("cli.sensitivity_without_mechanism")
+        where = Adjacency.of(adjacency or "add-remove")
+        if probabilistic:
+            return ProbabilisticDP(value, delta or 0.0, adjacency=where)
+        return stated(self.epsilon, delta, self.rho, adjacency=where)
+
+    def _mechanism(
+        self, name: str, word: str, value: float, adjacency: str | None, times: int
+    ) -> Any:
+        from discreet.laws.checks import positive
+        from discreet.laws.registry import kind_of
+
+        across = 1.0 if self.sensitivity is None else positive("sensitivity", self.sensitivity)
+        law = kind_of(name, planned=times != 1).given(word, positive(word, value), across)
+        if times == 1 and adjacency is None:
+            return law
+        from discreet.composition import loss_of
+
+        return loss_of((law, times), adjacency=adjacency)
+
+
 Command: TypeAlias = Callable[..., None]
 
 
@@ -120,9 +215,13 @@ def described(name: str) -> Callable[[Command], Command]:
         takes = "promise" in parameters and parameters["promise"].annotation is PromiseFlags
         promise = _promise_flags(promised) if takes else {}
         keys = [key for key in promise if key not in parameters]
+        groups = {one.name: one.annotation.flags() for one in parameters.values() if _is_group(one)}
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
+            for name, flags in groups.items():
+                values = {key: given.pop(key) for key in flags if key in given}
+                given[name] = parameters[name].annotation(**values)
             if takes:
                 said = {key: given.pop(key) for key in keys}
                 found = {
@@ -140,8 +239,9 @@ def described(name: str) -> Callable[[Command], Command]:
                 kind=inspect.Parameter.KEYWORD_ONLY,
                 annotation=_annotated(one, own.get(one.name) or shared.get(one.name), name),
             )
-            for one in parameters.values()
-            if not (takes and one.name == "promise")
+            for parameter in parameters.values()
+            if not (takes and parameter.name == "promise")
+            for one in groups.get(parameter.name, {parameter.name: parameter}).values()
         ]
         if takes:
             every.append(_parameter("context", typer.Context))
@@ -150,6 +250,10 @@ def described(name: str) -> Callable[[Command], Command]:
         return run
 
     return decorate
+
+
+def _is_group(one: inspect.Parameter) -> bool:
+    return isinstance(one.annotation, type) and issubclass(one.annotation, Group)
 
 
 def _parameter(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
@@ -317,53 +421,3 @@ def _checked(given: Mapping[str, Any], flags: dict[str, Any], where: str) -> dic
             raise InputError("cli.key_twice", where=where, key=one.name)
         found[one.name] = value
     return found
-
-
-def read_subject(
-    *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
-    sigma: float | None = None,
-    scale: float | None = None,
-    probabilistic: bool = False,
-    mechanism: str | None = None,
-    sensitivity: float = 1.0,
-    adjacency: str | None = None,
-    times: int = 1,
-) -> tuple[Any, float | None]:
-    """Return a guarantee, a mechanism or a privacy loss, and the δ at which to read its curve."""
-    from discreet.guarantees import ZCDP, Adjacency, ApproxDP, ProbabilisticDP, PureDP
-
-    given = {"epsilon": epsilon, "rho": rho, "sigma": sigma, "scale": scale}
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) != 1:
-        raise InputError("cli.one_budget", given=" and ".join(named) or "none")
-    where = Adjacency.ADD_REMOVE if adjacency is None else Adjacency.of(adjacency)
-    if mechanism is not None:
-        if probabilistic:
-            raise InputError("cli.probabilistic_mechanism")
-        from discreet.laws.registry import kind_of
-
-        word = named[0].removeprefix("--")
-        law = kind_of(mechanism, planned=times != 1).given(
-            word, given[named[0]] or 0.0, sensitivity
-        )
-        if times == 1 and adjacency is None:
-            return law, delta
-        from discreet.composition import loss_of
-
-        return loss_of((law, times), adjacency=adjacency), delta
-    if times != 1:
-        raise InputError("cli.times_without_mechanism")
-    if sigma is not None or scale is not None:
-        raise InputError("cli.noise_without_mechanism", name=named[0])
-    if epsilon is None:
-        if probabilistic:
-            raise InputError("cli.probabilistic_rho")
-        return ZCDP(rho or 0.0, adjacency=where), delta
-    if probabilistic:
-        return ProbabilisticDP(epsilon, delta or 0.0, adjacency=where), None
-    if delta is None or delta == 0:
-        return PureDP(epsilon, adjacency=where), None
-    return ApproxDP(epsilon, delta, adjacency=where), None

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.flags import FlagsFile, Json, PromiseFlags, described
+from discreet.cli.flags import Amounts, FlagsFile, Json, PromiseFlags, described
 from discreet.cli.output import emit, table
 from discreet.errors import InputError
 from discreet.words import catalogue, say
 
 if TYPE_CHECKING:
-    from discreet.guarantees import Guarantee
     from discreet.ledger import (
         Account,
-        Amount,
-        Charge,
         Earlier,
         Entry,
         Ledger,
@@ -47,10 +45,8 @@ def open_(
     promise: PromiseFlags,
     ledger: Url,
     account: Name,
+    numbers: Amounts,
     filter_: Annotated[str | None, typer.Option("--filter")] = None,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
     no_cap: bool = False,
     period: str | None = None,
     period_epsilon: float | None = None,
@@ -73,13 +69,13 @@ def open_(
     unit, unit_name = keys.pop("unit", "person"), keys.pop("unit_name", None)
     adjacency = keys.get("adjacency", "add-remove")
     promised = promise_from(None, keys) if promise.says_what else None
-    lead = epsilon is not None or rho is not None
-    cap = _amount(epsilon, delta if lead else None, rho)
+    delta, lead = numbers.delta, numbers.epsilon is not None or numbers.rho is not None
+    cap = numbers.amount() if lead else None
     if [promised is not None or cap is not None, no_cap].count(True) != 1:
         raise InputError("cli.ledger.opened_with_nothing")
     if filter_ is None and no_cap:
         raise InputError("cli.ledger.no_filter")
-    rule = filter_ or ("zcdp" if rho is not None else "pure" if not delta else "basic")
+    rule = filter_ or ("zcdp" if numbers.rho is not None else "pure" if not delta else "basic")
     if rule == "basic" and delta is None and not no_cap:
         raise InputError("cli.ledger.no_delta")
     book = Ledger.open(ledger)
@@ -93,7 +89,7 @@ def open_(
         promise=promised,
         delta=delta if promised is not None and rule != "pure" else None,
         period=period,
-        period_cap=_amount(period_epsilon, period_delta, period_rho),
+        period_cap=Amounts(period_epsilon, period_delta, period_rho).amount(),
         approver=approver or "",
         reason=reason or "",
     )
@@ -173,9 +169,7 @@ def restore(
 def grant(
     ledger: Url,
     account: Name,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
+    numbers: Amounts,
     period: bool = False,
     approver: str | None = None,
     reason: str | None = None,
@@ -184,7 +178,7 @@ def grant(
     """Raise a cap by so much; the approver and the reason stand in the chain."""
     from discreet.ledger import Ledger
 
-    add = _amount(epsilon, delta, rho)
+    add = numbers.amount()
     if add is None:
         raise InputError("cli.ledger.grant_nothing")
     book = Ledger.open(ledger)
@@ -206,9 +200,7 @@ def grant(
 def charge(
     ledger: Url,
     account: Name,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
+    numbers: Amounts,
     adjacency: str = "add-remove",
     unit: str = "person",
     mechanism: str | None = None,
@@ -219,12 +211,13 @@ def charge(
     as_json: Json = False,
 ) -> None:
     """Charge a release that was made elsewhere."""
-    from discreet.ledger import Ledger
+    from discreet.guarantees import stated
+    from discreet.ledger import Charge, Ledger
 
     book = Ledger.open(ledger)
     entry = book.charge(
         account,
-        _charge(epsilon, delta, rho, adjacency, mechanism),
+        Charge(stated(**asdict(numbers), adjacency=adjacency), mechanism),
         unit=unit,
         purpose=purpose,
         who=_who(who),
@@ -254,11 +247,13 @@ def plan(
     as_json: Json = False,
 ) -> None:
     """Register a series and charge all of it now; its releases then cost nothing more."""
-    from discreet.ledger import Ledger
+    from discreet.guarantees import stated
+    from discreet.ledger import Charge, Ledger
     from discreet.ledger.plans import Part, composed
 
     book = Ledger.open(ledger)
-    part = Part(_charge(epsilon, delta_each, rho, adjacency, mechanism), releases)
+    each = stated(epsilon, delta_each, rho, adjacency=adjacency)
+    part = Part(Charge(each, mechanism), releases)
     total, by = composed(book.account(account), [part], delta, method)
     plan_id = book.register_plan(
         account, [part], total, method=by, purpose=purpose, who=_who(who), idempotency_key=key
@@ -420,37 +415,6 @@ def _earlier_lines(done: Upgraded, url: str) -> list[str]:
 
 def _blocks(one: Earlier) -> bool:
     return one.kept is False and one.reason is None
-
-
-def _amount(epsilon: float | None, delta: float | None, rho: float | None) -> Amount | None:
-    from discreet.ledger import Amount
-
-    if epsilon is None and delta is None and rho is None:
-        return None
-    return Amount.of(epsilon=epsilon, delta=delta, rho=rho)
-
-
-def _charge(
-    epsilon: float | None,
-    delta: float | None,
-    rho: float | None,
-    adjacency: str,
-    mechanism: str | None,
-) -> Charge:
-    from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP
-    from discreet.ledger import Charge
-
-    where = Adjacency.of(adjacency)
-    guarantee: Guarantee
-    if rho is not None and epsilon is None and delta is None:
-        guarantee = ZCDP(rho, adjacency=where)
-    elif rho is not None or epsilon is None:
-        raise InputError("cli.ledger.charge_nothing")
-    elif delta is None:
-        guarantee = PureDP(epsilon, adjacency=where)
-    else:
-        guarantee = ApproxDP(epsilon, delta, adjacency=where)
-    return Charge(guarantee, mechanism)
 
 
 def _who(given: str | None) -> str:

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.flags import FlagsFile, Json, PromiseFlags, described, read_subject
+from discreet.cli.flags import FlagsFile, Json, OneRelease, PromiseFlags, described
 from discreet.cli.output import emit, table
-from discreet.errors import InputError
 from discreet.rounding import decimal_up
 from discreet.words import say
 
@@ -113,12 +112,8 @@ def _plan_lines(found: Any) -> list[str]:
 @described("horizon")
 def horizon(
     promise: PromiseFlags,
-    epsilon: float | None = None,
+    release: OneRelease,
     delta_each: float = 0.0,
-    rho: float | None = None,
-    sigma: float | None = None,
-    scale: float | None = None,
-    mechanism: str | None = None,
     delta: float | None = None,
     method: str | None = None,
     strength: str | None = None,
@@ -126,7 +121,6 @@ def horizon(
     cap: float | None = None,
     cap_delta: float = 0.0,
     spent: float = 0.0,
-    sensitivity: float = 1.0,
     nonnegative: bool = False,
     file: FlagsFile = None,
     as_json: Json = False,
@@ -134,19 +128,9 @@ def horizon(
     """How many releases until a promise is no longer kept."""
     from discreet.series import horizon
 
-    if delta_each and (mechanism is not None or epsilon is None):
-        raise InputError("cli.delta_each_without_epsilon")
     keys = promise.all_keys
-    each, _ = read_subject(
-        epsilon=epsilon,
-        delta=delta_each,
-        rho=rho,
-        sigma=sigma,
-        scale=scale,
-        mechanism=mechanism,
-        sensitivity=sensitivity,
-        adjacency=keys.get("adjacency") if mechanism is None else None,
-    )
+    stated_under = keys.get("adjacency") if release.mechanism is None else None
+    each = release.read(delta_each, stated_under)
     left = None if cap is None else _left(each, cap, cap_delta, spent)
     if left and not promise.says_what and upto is None:
         upto = left
@@ -170,29 +154,27 @@ def horizon(
 
 def _spent(each: Any, spent: float) -> Any:
     """What was spent before, in the words of the releases; None for nothing."""
-    from discreet.composition import guarantee_of
-    from discreet.guarantees import ZCDP, PureDP
+    return _in_words_of(each, spent) if spent else None
 
-    if not spent:
-        return None
-    stated = guarantee_of(each)
-    if isinstance(stated, ZCDP):
-        return ZCDP(spent, adjacency=stated.adjacency)
-    return PureDP(spent, adjacency=stated.adjacency)
+
+def _in_words_of(each: Any, amount: float, delta: float = 0.0) -> Any:
+    """Return an amount as ρ where a release promises ρ, else as ε."""
+    from discreet.composition import guarantee_of
+    from discreet.guarantees import ZCDP, stated
+
+    of = guarantee_of(each)
+    if isinstance(of, ZCDP):
+        return stated(rho=amount, adjacency=of.adjacency)
+    return stated(amount, delta, adjacency=of.adjacency)
 
 
 def _left(each: Any, cap: float, cap_delta: float, spent: float) -> int | None:
     """How many releases fit under a cap that is given in the words of the releases."""
     from discreet.composition import guarantee_of
-    from discreet.guarantees import ZCDP, ApproxDP, PureDP
     from discreet.series import releases_left
 
-    stated = guarantee_of(each)
-    where = stated.adjacency
-    if isinstance(stated, ZCDP):
-        return releases_left(ZCDP(cap, adjacency=where), stated, ZCDP(spent, adjacency=where))
-    limit = ApproxDP(cap, cap_delta, adjacency=where)
-    return releases_left(limit, stated, PureDP(spent, adjacency=where))
+    limit = _in_words_of(each, cap, cap_delta)
+    return releases_left(limit, guarantee_of(each), _in_words_of(each, spent))
 
 
 def _horizon_lines(found: Any) -> list[str]:

@@ -25,14 +25,7 @@ from discreet.composition.plans import Part, Releases
 from discreet.composition.theorems import METHODS, THEOREMS
 from discreet.errors import GuaranteeError, InputError
 from discreet.frames import Tabular
-from discreet.guarantees import (
-    ZCDP,
-    ApproxDP,
-    Guarantee,
-    PureDP,
-    finite_or_null,
-    parameters,
-)
+from discreet.guarantees import ZCDP, Guarantee, finite_or_null, parameters, stated
 from discreet.words import say
 
 __all__ = ["Composition", "compose"]
@@ -120,10 +113,8 @@ def _guarantee(releases: Releases, epsilon: float, delta: float) -> Guarantee:
         rho = releases.rho
         if rho is None or releases.lost:
             raise GuaranteeError("composition.no_epsilon", delta=delta, lost=releases.lost)
-        return ZCDP(rho, adjacency=where)
-    if delta == 0:
-        return PureDP(epsilon, adjacency=where)
-    return ApproxDP(epsilon, delta, adjacency=where)
+        return stated(rho=rho, adjacency=where)
+    return stated(epsilon, delta, adjacency=where)
 
 
 def _smallest(found: dict[str, float | None]) -> str | None:

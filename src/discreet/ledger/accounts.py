@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
-from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, Named, PureDP
+from discreet.guarantees import Adjacency, Guarantee, Named, stated
 from discreet.ledger.amounts import Amount
 from discreet.ledger.filters import Charge, Chargeable, Filter, charges, said_to_fit
 from discreet.promises.unit import Unit
@@ -161,11 +161,7 @@ class Account:
             rho = numbers["rho"]
             name = f"{delta:g}-approximate {rho:g}-zCDP"
             return ConcentratedLoss(rho, lost=delta, adjacency=adjacency, name=name).curve()
-        if self.filter is Filter.ZCDP:
-            return ZCDP(numbers["rho"], adjacency=adjacency)
-        if delta:
-            return ApproxDP(numbers["epsilon"], delta, adjacency=adjacency)
-        return PureDP(numbers["epsilon"], adjacency=adjacency)
+        return stated(numbers.get("epsilon"), delta, numbers.get("rho"), adjacency=adjacency)
 
     def require(
         self,

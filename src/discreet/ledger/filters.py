@@ -25,6 +25,8 @@ from discreet.guarantees import (
     PrivacyCurve,
     ProbabilisticDP,
     PureDP,
+    of_kind,
+    stated,
 )
 from discreet.laws import Exponential
 from discreet.ledger.amounts import ZERO, Amount, exact_ratio
@@ -63,19 +65,7 @@ class Charge:
     @classmethod
     def from_dict(cls, said: Mapping[str, Any]) -> Charge:
         """Read back what `to_dict` wrote."""
-        adjacency = Adjacency.of(said["adjacency"])
-        kind, epsilon, delta = said["kind"], said["epsilon"], said["delta"]
-        guarantee: Guarantee
-        if kind == PureDP.kind:
-            guarantee = PureDP(epsilon, adjacency=adjacency)
-        elif kind == ApproxDP.kind:
-            guarantee = ApproxDP(epsilon, delta, adjacency=adjacency)
-        elif kind == ProbabilisticDP.kind:
-            guarantee = ProbabilisticDP(epsilon, delta, adjacency=adjacency)
-        elif kind == ZCDP.kind:
-            guarantee = ZCDP(said["rho"], adjacency=adjacency)
-        else:
-            raise InputError("ledger.charge_kind", kind=kind)
+        guarantee = of_kind(said["kind"], said, adjacency=said["adjacency"])
         return cls(guarantee, said.get("mechanism"))
 
 
@@ -160,9 +150,7 @@ class Filter(Named):
         numbers = amount.floats("up")
         delta = numbers.get("delta", 0.0)
         if self is not Filter.ZCDP:
-            epsilon = numbers["epsilon"]
-            pure = PureDP(epsilon, adjacency=adjacency)
-            return (Charge(ApproxDP(epsilon, delta, adjacency=adjacency) if delta else pure),)
+            return (Charge(stated(numbers["epsilon"], delta, adjacency=adjacency)),)
         concentrated = Charge(ZCDP(numbers["rho"], adjacency=adjacency))
         failing = (Charge(ApproxDP(0.0, delta, adjacency=adjacency)),) if delta else ()
         return (concentrated, *failing)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.errors import SpecError
-from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
+from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP, stated
 from discreet.ledger.amounts import Amount, float_down
 from discreet.ledger.promises import register
 from discreet.promises import Promise, delta_in
@@ -38,7 +38,8 @@ def allowance(spec: InFolder, account: Account | None) -> Allowance:
     """Return what a spec may spend on an account; None stands for one that is not open yet."""
     promise, adjacency = spec.promised(), Adjacency.of(spec.protect.adjacency)
     if spec.budget is not None:
-        return Allowance(_in_numbers(spec.budget, adjacency))
+        given = spec.budget
+        return Allowance(stated(given.epsilon, given.delta, given.rho, adjacency=adjacency))
     if promise is None:
         return Allowance(_of_account(account, adjacency))
     delta = delta_in(spec.promise_keys or {})
@@ -47,15 +48,6 @@ def allowance(spec: InFolder, account: Account | None) -> Allowance:
     account.require(unit=spec.protect.unit, adjacency=adjacency.value)
     limit = register(promise, account).limit
     return Allowance(_guarantee(limit, adjacency, delta), promise)
-
-
-def _in_numbers(given: Any, adjacency: Adjacency) -> Guarantee:
-    if given.rho is not None:
-        return ZCDP(given.rho, adjacency=adjacency)
-    epsilon = given.epsilon or 0.0
-    if given.delta is None:
-        return PureDP(epsilon, adjacency=adjacency)
-    return ApproxDP(epsilon, given.delta, adjacency=adjacency)
 
 
 def _of_account(account: Account | None, adjacency: Adjacency) -> Guarantee:
@@ -82,14 +74,11 @@ def _before_opening(promise: Promise, delta: float) -> Guarantee:
 def _guarantee(limit: Amount, adjacency: Adjacency, delta: float) -> Guarantee:
     """Return a limit as the budget of a release: ρ, or ε with the δ that the spec asks for."""
     if limit.rho is not None:
-        return ZCDP(float_down(limit.rho), adjacency=adjacency)
-    epsilon = float_down(limit.lead)
+        return stated(rho=float_down(limit.rho), adjacency=adjacency)
     most = 0.0 if limit.delta is None else float_down(limit.delta)
     if delta > most:
         raise SpecError("charge.too_much_delta", delta=delta, most=most)
-    if delta == 0:
-        return PureDP(epsilon, adjacency=adjacency)
-    return ApproxDP(epsilon, delta, adjacency=adjacency)
+    return stated(float_down(limit.lead), delta, adjacency=adjacency)
 
 
 def as_pure(budget: Guarantee) -> float:

@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias
 
 from discreet.composition.concentrated import zcdp_delta
 from discreet.errors import BudgetExceeded, SpecError
-from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
+from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP, stated
 from discreet.laws.discrete_gaussian import DiscreteGaussian
 from discreet.laws.gaussian import Gaussian
 from discreet.laws.geometric import Geometric
@@ -258,9 +258,7 @@ def _spread(calls: Sequence[Priced]) -> float:
 
 def _epsilon_charge(calls: Sequence[Priced], spent: float, adjacency: Adjacency) -> Guarantee:
     delta = sum((_exact(c.asked.threshold.delta) for c in calls if c.asked.threshold), Fraction(0))
-    if delta:
-        return ApproxDP(spent, float_up(delta), adjacency=adjacency)
-    return PureDP(spent, adjacency=adjacency)
+    return stated(spent, float_up(delta), adjacency=adjacency)
 
 
 def _rho_charges(

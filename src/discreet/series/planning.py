@@ -24,7 +24,7 @@ from discreet.composition import Part, Releases, guarantee_of
 from discreet.composition.theorems import described
 from discreet.errors import GuaranteeError, InputError, ToleranceError
 from discreet.frames import JsonReady, Tabular, html_table
-from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP, parameters
+from discreet.guarantees import Adjacency, ApproxDP, parameters, stated
 from discreet.laws.mechanism import NormalLoss
 from discreet.laws.registry import Budget, by_budget, kind_of, usual
 from discreet.promises.keys import delta_in, promise_from
@@ -262,10 +262,8 @@ class _Drawn:
         if self.mechanism is not None:
             return by_budget(self.mechanism, budget, self.sensitivity)
         if self.kind == "rho":
-            return ZCDP(budget, adjacency=self.adjacency)
-        if self.delta == 0:
-            return PureDP(budget, adjacency=self.adjacency)
-        return ApproxDP(budget, self.delta, adjacency=self.adjacency)
+            return stated(rho=budget, adjacency=self.adjacency)
+        return stated(budget, self.delta, adjacency=self.adjacency)
 
 
 def _largest(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import ValidationInfo, field_validator
 
 from discreet.beliefs import Prior
-from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, ProbabilisticDP, PureDP
+from discreet.guarantees import Guarantee, of_kind
 from discreet.reports.sentences import AUDIENCES
 from discreet.statements.presenter import budget_text
 from discreet.web.forms import Choice, Form, Number, Text, percentage, refused, share
@@ -68,15 +68,7 @@ class PromiseForm(Form):
 
     def guarantee(self) -> Guarantee:
         """Return the promise itself."""
-        where = Adjacency(self.adjacency)
-        match self.kind:
-            case "pure":
-                return PureDP(self.epsilon, adjacency=where)
-            case "approximate":
-                return ApproxDP(self.epsilon, self.delta, adjacency=where)
-            case "probabilistic":
-                return ProbabilisticDP(self.epsilon, self.delta, adjacency=where)
-        return ZCDP(self.rho, adjacency=where)
+        return of_kind(self.kind, self.model_dump(), adjacency=self.adjacency)
 
     @property
     def python(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from discreet.guarantees import ZCDP, ApproxDP, PureDP
+from discreet.guarantees import stated
 from discreet.laws.registry import by_budget, kind_of, names
 from discreet.series.planning import shown_down
 from discreet.web.forms import Choice, Form, Number, percentage, share
@@ -104,8 +104,8 @@ class SeriesForm(Form):
         if name is not None:
             return by_budget(name, self.budget)
         if self.mechanism == "rho":
-            return ZCDP(self.budget)
-        return ApproxDP(self.budget, self.delta_each) if self.delta_each else PureDP(self.budget)
+            return stated(rho=self.budget)
+        return stated(self.budget, self.delta_each)
 
     def horizon_flags(self) -> dict[str, Any]:
         """Return the flags of `discreet horizon` that ask this."""
