@@ -10,11 +10,11 @@ import yaml
 from typer.main import get_command
 
 from discreet.cli import _app, main
-from discreet.cli.output import beside
 from discreet.errors import InternalError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.promises.keys import promise_keys
+from discreet.statements.presenter import side_by_side
 from discreet.words import catalogue
 
 SECRET = "SECRETvalue"  # noqa: S105
@@ -119,7 +119,7 @@ def test_a_refused_dry_run_says_so_once(capsys, spec):
     assert code == 3
     message = err.removeprefix("discreet: ").strip()
     assert (out + err).count(message) == 1
-    assert "Would spend epsilon 2; remaining now: epsilon 1." in out
+    assert "Would spend ε = 2; remaining now: ε = 1." in out
     code, out, _ = _run(capsys, ["release", str(spec), "--dry-run", "--json"])
     assert code == 3
     assert json.loads(out)["refused"]["exit_code"] == 3  # one object, the preview
@@ -127,7 +127,8 @@ def test_a_refused_dry_run_says_so_once(capsys, spec):
 
 @pytest.mark.parametrize(("spent", "limit"), [(1.2992829, 1.2992829), (1.29928291, 1.29928292)])
 def test_what_fits_is_never_shown_as_passing(spent, limit):
-    shown = [float(text.split()[1]) for text in beside({"epsilon": spent}, {"epsilon": limit})]
+    texts = side_by_side({"epsilon": spent}, {"epsilon": limit})
+    shown = [float(text.removeprefix("ε = ")) for text in texts]
     assert (shown[0] <= shown[1]) == (spent <= limit)
     assert shown[0] >= spent
     assert shown[1] <= limit

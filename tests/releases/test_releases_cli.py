@@ -70,7 +70,7 @@ def test_a_dry_run_and_then_the_release(clinic: Path) -> None:
     assert said["files"] == []
 
     plain = _run(release_command.release, spec, "--dry-run")
-    assert "Would spend epsilon 1.29929" in plain.stdout  # 1.299283, rounded up
+    assert "Would spend ε = 1.29929" in plain.stdout  # 1.299283, rounded up
     assert "off by at most" in plain.stdout
 
     made = _run(release_command.release, spec, "--json")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
-__all__ = ["amounts", "beside", "emit", "emitted", "progress", "table"]
+__all__ = ["emit", "emitted", "progress", "table"]
 
 _objects = 0
 
@@ -43,38 +43,6 @@ def table(rows: Sequence[Sequence[str]], header: Sequence[str] | None = None) ->
         + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in everything
     ]
-
-
-def amounts(said: Mapping[str, Any], side: Literal["up", "down"], figures: int = 6) -> str:
-    """Return `{epsilon, delta, rho}` in words: spending rounded up, what is left rounded down."""
-    from discreet.rounding import number
-
-    return ", ".join(
-        f"{name} {number(said[name], side, figures)}"
-        for name in ("epsilon", "delta", "rho")
-        if said.get(name) is not None
-    )
-
-
-def beside(spent: Mapping[str, Any], limit: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what is spent and what limits it, with figures enough that neither seems passed.
-
-    >>> beside({"epsilon": 1.2992831}, {"epsilon": 1.2992832})
-    ('epsilon 1.2992831', 'epsilon 1.2992832')
-    """
-    both = [n for n in ("epsilon", "delta", "rho") if None not in (spent.get(n), limit.get(n))]
-    for figures in range(6, 17):
-        shown = amounts(spent, "up", figures), amounts(limit, "down", figures)
-        if all(spent[n] > limit[n] or _fits(spent[n], limit[n], figures) for n in both):
-            return shown
-    return amounts(spent, "up", 17), amounts(limit, "down", 17)
-
-
-def _fits(spent: float, limit: float, figures: int) -> bool:
-    from discreet.rounding import number
-
-    up, down = number(spent, "up", figures), number(limit, "down", figures)
-    return float(up.replace(",", "")) <= float(down.replace(",", ""))
 
 
 def progress(what: str, done: int, total: int) -> None:

@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.flags import Json, described
-from discreet.cli.output import amounts, beside, emit, progress, table
+from discreet.cli.output import emit, progress, table
 from discreet.errors import InputError
-from discreet.rounding import number
-from discreet.statements.presenter import accuracy_lines, cut_lines
+from discreet.statements.presenter import accuracy_lines, amount_text, cut_lines, side_by_side
 from discreet.words import catalogue, say
 
 __all__ = ["TEMPLATE", "check", "init", "release"]
@@ -70,7 +69,7 @@ def check(
     found = check(file, header=header, keys_from=keys_from, changes=_changes(None, set_))
     said = found.to_dict()
     lines = [
-        say("cli.check.fits", file=file, spent=amounts(said["spent"], "up")),
+        say("cli.check.fits", file=file, spent=amount_text(said["spent"], "up")),
         say(f"cli.check.{found.basis}", columns=", ".join(found.columns)),
         *_cost_lines(said),
     ]
@@ -166,7 +165,7 @@ def _left(said: dict[str, Any] | None) -> str:
     """Return what is left, rounded down."""
     if said is None:
         return say("cli.release.not_open")
-    return say("cli.release.no_cap") if said.get("unbounded") else amounts(said, "down")
+    return say("cli.release.no_cap") if said.get("unbounded") else amount_text(said, "down")
 
 
 def _call_lines(said: dict[str, Any]) -> list[str]:
@@ -186,8 +185,8 @@ def _call_lines(said: dict[str, Any]) -> list[str]:
 
 
 def _price(call: dict[str, Any]) -> str:
-    name = "epsilon" if call["rho"] is None else "rho"
-    return f"{name} {number(call[name], 'up')}"
+    price = {name: call[name] for name in ("epsilon", "rho")}
+    return amount_text(price if call["rho"] is None else {"rho": call["rho"]}, "up", 4)
 
 
 def _cost_lines(said: dict[str, Any]) -> list[str]:
@@ -200,9 +199,9 @@ def _cost_lines(said: dict[str, Any]) -> list[str]:
 
 
 def _preview_lines(said: dict[str, Any]) -> list[str]:
-    spent, left = amounts(said["spent"], "up"), _left(said["remaining"])
+    spent, left = amount_text(said["spent"], "up"), _left(said["remaining"])
     if said["remaining"] is not None and not said["remaining"].get("unbounded"):
-        spent, left = beside(said["spent"], said["remaining"])
+        spent, left = side_by_side(said["spent"], said["remaining"])
     refused = None if said["refused"] is None else said["refused"]["message"]
     return [
         say("cli.release.would_spend", spent=spent, left=left),
@@ -213,7 +212,7 @@ def _preview_lines(said: dict[str, Any]) -> list[str]:
 
 
 def _release_lines(said: dict[str, Any]) -> list[str]:
-    spent, left = amounts(said["spent"], "up"), _left(said["remaining"])
+    spent, left = amount_text(said["spent"], "up"), _left(said["remaining"])
     return [
         say("cli.release.made", release_id=said["release_id"]),
         say("cli.release.spent", spent=spent, left=left),

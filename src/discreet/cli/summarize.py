@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.flags import Json, PromiseFlags, described
-from discreet.cli.output import amounts, emit, table
+from discreet.cli.output import emit, table
 from discreet.errors import InputError
+from discreet.statements.presenter import amount_text
 from discreet.words import say
 
 __all__ = ["summarize"]
@@ -57,7 +58,7 @@ def summarize(
         **({"tolerance": keys | _delta(delta)} if promise.says_what else {"budget": numbers}),
     )
     said = made.to_dict() | {"spec": None if dry_run else str(write.resolve())}
-    spent = amounts(said["spent"], "up")
+    spent = amount_text(said["spent"], "up")
     if not isinstance(made, Summary):
         emit(said, [say("cli.summarize.would_spend", spent=spent)], as_json)
         if made.refused is not None:

@@ -9,9 +9,10 @@ from typing import Any
 import typer
 
 from discreet.cli.flags import Json, described
-from discreet.cli.output import amounts, emit, table
+from discreet.cli.output import emit, table
 from discreet.errors import InputError
 from discreet.rounding import number, percent
+from discreet.statements.presenter import amount_text
 from discreet.words import say
 
 __all__ = ["assess", "synthesize"]
@@ -74,7 +75,7 @@ def _left(remaining: dict[str, Any] | None) -> str:
         return "not open"
     if remaining.get("unbounded"):
         return "no cap"
-    return amounts(remaining, "down")
+    return amount_text(remaining, "down")
 
 
 @described("assess")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.rounding import decimal_down, decimal_up, percent
+from discreet.guarantees import amount
+from discreet.rounding import decimal_down, decimal_up, number, percent
 from discreet.statements.tables import learned_table, probability_text
 from discreet.words import say
 
@@ -33,13 +33,13 @@ __all__ = [
     "limit_text",
     "promise_line",
     "refusal_facts",
+    "side_by_side",
     "spent_and_cap",
     "spent_text",
     "standing_facts",
     "time_text",
 ]
 
-_SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 Facts = list[tuple[str, str]]
 
 
@@ -53,37 +53,40 @@ def amount_text(
     """
     if not said or said.get("unbounded"):
         return say("presenter.no_cap")
-    given = {sign: said.get(name) for name, sign in _SIGNS.items()}
-    texts = {sign: _figures(x, side, figures) for sign, x in given.items() if x is not None}
-    return ", ".join(f"{sign} = {text}" for sign, text in texts.items())
-
-
-def _figures(x: float, side: Literal["up", "down"], figures: int = 6) -> str:
-    if figures == 6:  # what is above a short number by its last bit alone is that number
-        digits = 5 - math.floor(math.log10(x)) if x > 0 else 0
-        return f"{(decimal_up if side == 'up' else decimal_down)(float(x), digits):.6g}"
-    to = Context(prec=figures, rounding=ROUND_CEILING if side == "up" else ROUND_FLOOR)
-    return f"{float(to.create_decimal(repr(float(x)))):.{figures}g}"
+    return amount(said, side, "", figures)
 
 
 def spent_and_cap(spent: Amount, cap: Amount | None) -> tuple[str, str]:
-    """Return what is spent and its cap, with as many figures as it takes not to contradict.
-
-    Spent is rounded up and the cap down, so that a cap that is spent to the last digit would seem
-    to be passed. Where no figure tells them apart they are the same.
-    """
+    """Return what is spent and its cap; see `side_by_side`."""
     if cap is None or not spent.within(cap):
         return spent_text(spent), limit_text(cap)
-    up, down = spent.to_dict("up"), cap.to_dict("down")
-    for figures in range(6, 16):  # so many of a decimal a float keeps
-        pairs = [
-            (_figures(up[name], "up", figures), _figures(most, "down", figures))
-            for name, most in down.items()
-            if name in _SIGNS and most is not None and up.get(name) is not None
-        ]
-        if all(float(used) <= float(most) for used, most in pairs):
-            return amount_text(up, "up", figures), amount_text(down, "down", figures)
-    return limit_text(cap), limit_text(cap)
+    return side_by_side(spent.to_dict("up"), cap.to_dict("down"))
+
+
+def side_by_side(spent: Mapping[str, Any], limit: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what is spent and what limits it, with as many figures as it takes not to contradict.
+
+    Spent is rounded up and the limit down, so that one that is spent to the last digit would seem
+    to be passed.
+
+    >>> side_by_side({"epsilon": 1.2992831}, {"epsilon": 1.2992832})
+    ('ε = 1.2992831', 'ε = 1.2992832')
+    """
+    both = [n for n in ("epsilon", "delta", "rho") if None not in (spent.get(n), limit.get(n))]
+    within = [name for name in both if spent[name] <= limit[name]]
+
+    def shown(name: str, figures: int) -> tuple[float, float]:
+        texts = number(spent[name], "up", figures), number(limit[name], "down", figures)
+        used, most = (float(text.replace(",", "")) for text in texts)
+        return used, most
+
+    enough = (
+        figures
+        for figures in range(6, 17)
+        if all(used <= most for used, most in (shown(name, figures) for name in within))
+    )
+    figures = next(enough, 17)
+    return amount_text(spent, "up", figures), amount_text(limit, "down", figures)
 
 
 def spent_text(amount: Amount) -> str:
