@@ -23,8 +23,13 @@ def test_risk_map_shows_the_riskiest_cells_and_says_secret():
     x = rng.integers(0, 9, cells.size)
     judged = assess_counts(x, rng.integers(0, 9, cells.size), epsilon=900, cells=cells)
     chart = charts.risk_map(judged, priors=[0.1, 0.5], most=7)
-    rows = chart.to_dict()["data"]["values"]
+    cells_of_it, plane = chart.to_dict()["hconcat"]
+    rows = cells_of_it["data"]["values"]
     assert len(rows) == 14
+    ends = plane["data"]["values"]
+    assert len(ends) == 14
+    riskiest = judged.riskiest(1)[0]
+    assert ends[1]["RR"] == pytest.approx(judged.risk.relative(0.999)[riskiest])
     assert rows[0]["R"] == pytest.approx(np.nanmax(judged.risk.absolute(0.1)))
     assert "Confidential" in json.dumps(chart.to_dict())
 

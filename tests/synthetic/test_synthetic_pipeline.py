@@ -377,7 +377,7 @@ def test_levels_from_a_file(tmp_path):
         ({"n_synthetic": 0}, SpecError, "n_synthetic"),
         ({"n_synthetic": None}, SpecError, "missing"),
         ({"n_synthetic": 10**12}, InputError, "the most"),
-        ({"weights": "w"}, SpecError, "not a key"),
+        ({"colours": "w"}, SpecError, "not a key"),
         ({"impossible": [{"hair": "red"}]}, InputError, "no column"),
         ({"source": "absent.parquet"}, SpecError, "no such file"),
         ({"source": None}, SpecError, "source"),

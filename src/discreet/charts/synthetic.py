@@ -63,7 +63,27 @@ def risk_map(
         )
         .properties(width=_WIDTH, description=say("charts.risk.description"))
     )
-    return styled(cells, say("charts.risk.title"), say("charts.confidential"))
+    # A record is a straight line in the plane of R and RR (M&R, Figures 3 and 4): two ends draw it.
+    ends = np.array([0.001, 0.999])
+    lines = [
+        {"rank": i, "cell": _label(assessment.label(cell)), "R": float(r), "RR": float(r / p)}
+        for i, cell in enumerate(worst.tolist())
+        for p, r in zip(ends, found.absolute(ends)[cell], strict=True)
+    ]
+    plane = (
+        rows_of(lines)
+        .mark_line()
+        .encode(
+            x=alt.X("R:Q", title=say("charts.risk.absolute"), scale={"domain": [0, 1]}),
+            y=alt.Y("RR:Q", title=say("charts.risk.relative"), scale={"zero": False}),
+            detail="rank:O",
+            color=alt.Color("rank:Q", scale=alt.Scale(scheme="viridis"), legend=None),
+            tooltip=["cell:N"],
+        )
+        .properties(width=_WIDTH, height=_HEIGHT)
+    )
+    both = alt.hconcat(cells, plane).resolve_scale(color="independent")
+    return styled(both, say("charts.risk.title"), say("charts.confidential"))
 
 
 def _label(cell: dict[str, str] | int) -> str:
@@ -86,7 +106,11 @@ def frontier(result: Search) -> Any:
     ]
     base = rows_of(rows).encode(
         x=alt.X("distance:Q", title=say("charts.frontier.distance")),
-        y=alt.Y("R:Q", title=say("charts.frontier.largest"), scale={"zero": False}),
+        y=alt.Y(
+            "R:Q",
+            title=say("charts.frontier.largest", prior=100 * result.rows[0]["prior"]),
+            scale={"zero": False},
+        ),
         order="order:Q",
     )
     colours = alt.Scale(domain=verdicts, range=list(COLOURS[:2]))

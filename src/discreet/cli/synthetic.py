@@ -11,6 +11,7 @@ import typer
 from discreet.cli.flags import Json, described
 from discreet.cli.output import emit, table
 from discreet.errors import InputError
+from discreet.reading import text_of, yaml_values
 from discreet.rounding import number, percent
 from discreet.statements.presenter import amount_text
 from discreet.words import say
@@ -91,6 +92,9 @@ def assess(
     priors: tuple[float, float] | None = None,
     alternatives: str = "all",
     known: list[str] | None = None,
+    sampled: float | None = None,
+    intruders: Path | None = None,
+    link: bool = False,
     candidates: int = 10,
     no_guarantee: bool = False,
     expected: bool = False,
@@ -105,7 +109,7 @@ def assess(
     Confidential: the figures describe the original data. Nothing is written or charged, unless by
     --no-guarantee. Exit code 1 if a candidate, or every budget, is not acceptable.
     """
-    from discreet.synthetic import Assessment, Synthesis, assess
+    from discreet.synthetic import Assessment, Linkage, Search, Synthesis, assess
 
     if prior and priors:
         raise InputError("cli.priors_twice")
@@ -121,20 +125,29 @@ def assess(
         how["priors"] = prior
     if priors:
         how["prior_range"] = priors
+    if sampled is not None:
+        how["sampled"] = sampled
+    if intruders is not None:
+        given = yaml_values(text_of(intruders, say("cli.assess.intruders")), str(intruders))
+        how["intruders"] = given if isinstance(given, dict) else {str(intruders): given}
     found = assess(
         spec,
         candidate,
         region=_region(region, region_file, absolute, relative),
         epsilons=epsilon or None,
         candidates=candidates,
+        link=link,
         no_guarantee=no_guarantee,
         confirm=lambda _: yes,
         **how,
     )
+    if isinstance(found, Linkage):
+        emit(found.to_dict(), _link_lines(found.to_dict()), as_json)
+        return
     payload = found.to_dict(most) if isinstance(found, Assessment) else found.to_dict()
     if isinstance(found, Synthesis) and found.judged is not None:
         payload["risk"] = found.judged.to_dict()["risk"]
-    if png is not None and not isinstance(found, Synthesis):
+    if png is not None and isinstance(found, (Assessment, Search)):
         from discreet.charts import frontier, risk_map, save
 
         save(risk_map(found) if isinstance(found, Assessment) else frontier(found), png)
@@ -166,8 +179,9 @@ def _risk_lines(found: dict[str, Any]) -> list[str]:
     lines = [verdict[found["acceptable"]]]
     risk = found["risk"]
     if "budgets" in risk:
-        heads = ("epsilon", "inside", "outside_records", "from_half", "distance")
-        header = [say(f"cli.assess.{head}") for head in heads]
+        heads = ("epsilon", "inside", "outside_records", "largest_from", "distance")
+        prior = 100 * risk["budgets"][0]["prior"]
+        header = [say(f"cli.assess.{head}", prior=prior) for head in heads]
         rows = [
             [
                 f"{row['epsilon']:g}",
@@ -191,6 +205,8 @@ def _risk_lines(found: dict[str, Any]) -> list[str]:
             for row in risk["priors"]
         ]
         lines += table(rows, ["prior", "largest R", "largest RR", "average R"])
+        lines += _intruder_lines(risk["intruders"])
+        lines += _lost_lines(found["utility"])
         lines.append(say("cli.assess.outside", **risk))
         lines += [
             f"  {_cell(entry['cell'])}: {entry['records']} records, priors {_span(entry['priors'])}"
@@ -199,6 +215,50 @@ def _risk_lines(found: dict[str, Any]) -> list[str]:
     if found.get("files"):
         lines += ["Guarantee: none. " + found["reason"], *(f"  {path}" for path in found["files"])]
     return lines + [found[key] for key in ("confidential", "caution") if key in found]
+
+
+def _intruder_lines(intruders: list[dict[str, Any]]) -> list[str]:
+    """Return one column for each declared intruder, one line a figure."""
+    if not intruders:
+        return []
+    figures = (
+        *(("before", ".1%"), ("after", ".1%"), ("largest", ".1%"), ("largest_relative", ".2f")),
+        *(("right_before", ".1%"), ("right_after", ".1%")),
+        *(("distance_before", ".2f"), ("distance_after", ".2f")),
+        *(("matched", ".1%"), ("attributed", ".1%"), ("from_others", ".1%")),
+    )
+    knows = [", ".join(one["known"]) or "–" for one in intruders]
+    lines = [[say("cli.assess.intruder.known"), *knows]]
+    for key, form in figures:
+        name = say(f"cli.assess.intruder.{key}")
+        lines.append([name, *(format(one[key], form) for one in intruders)])
+    names = [say("cli.assess.intruder.name"), *(one["name"] for one in intruders)]
+    return ["", *table(lines, names), ""]
+
+
+def _lost_lines(utility: dict[str, Any] | None) -> list[str]:
+    if utility is None or not utility["lost"]:
+        return []
+    worst = max(utility["lost"], key=lambda row: row["lost"])
+    values = {"digits": worst["lost"], "times": 10 ** worst["lost"]}
+    where = {"column": worst["column"], "level": worst["level"]}
+    return [say("cli.assess.lost", **values, **where)]
+
+
+def _link_lines(found: dict[str, Any]) -> list[str]:
+    false, sampled = found["false_match_rate"], found["sampled"]
+    rows = [
+        [say("cli.assess.link.expected"), f"{found['expected_matches']:.2f}"],
+        [say("cli.assess.link.unique"), str(found["unique_matches"])],
+        [say("cli.assess.link.true"), f"{found['true_match_rate']:.2%}"],
+        [say("cli.assess.link.false"), "–" if false is None else f"{false:.2%}"],
+    ]
+    if sampled is not None:
+        name = say("cli.assess.link.sampled", rate=100 * sampled)
+        rows.append([name, f"{found['expected_matches_sampled']:.2f}"])
+    known = ", ".join(found["known"])
+    first = say("cli.assess.link.lead", records=found["records"], known=known)
+    return [first, *table(rows), found["confidential"], found["caution"]]
 
 
 def _expected_lines(found: dict[str, Any]) -> list[str]:

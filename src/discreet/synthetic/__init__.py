@@ -3,7 +3,8 @@
 - `law`: the synthesizer, its prior weight α, what it costs, and its exact draws.
 - `cells`: the cross of public levels that the records fall into; distances between two files.
 - `records`: R and RR of every record, and their expected increase before any data; `region`: which
-  are acceptable; `assessment`: a candidate judged, or a list of budgets. Confidential.
+  are acceptable; `identification`: what declared intruders learn, and links to people;
+  `assessment`: a candidate judged, or a list of budgets. Confidential.
 - `inference`: what an analyst of the file may infer, and the utility that was lost.
 - `spec`, `pipeline`, `wording`: from one spec to a charged file with a statement;
   `files`: originals counted, files written and read.
@@ -29,6 +30,8 @@ _HOME = {
     "Cells": "cells",
     "Distances": "cells",
     "ExpectedRisk": "assessment",
+    "Intruder": "identification",
+    "Linkage": "identification",
     "Posterior": "inference",
     "RecordRisk": "records",
     "Region": "region",
@@ -41,6 +44,7 @@ _HOME = {
     "distances": "cells",
     "expected_risk": "assessment",
     "expected_risk_increase": "records",
+    "linkage": "identification",
     "posterior": "inference",
     "prior_weight": "law",
     "read": "files",

@@ -35,6 +35,8 @@ from discreet.lazily import missing
 from discreet.numerics import double_above
 from discreet.synthetic import files
 from discreet.synthetic.cells import Cells, Distances, distances
+from discreet.synthetic.identification import Intruder, Linkage, linked, seen_by
+from discreet.synthetic.inference import utility
 from discreet.synthetic.law import Synthesizer, draw_copies, whole
 from discreet.synthetic.records import (
     Alternatives,
@@ -43,6 +45,7 @@ from discreet.synthetic.records import (
     as_counts,
     check_prior,
     expected_risk_increase,
+    law_of,
     risk,
 )
 from discreet.synthetic.region import Region
@@ -70,6 +73,7 @@ __all__ = [
 _SHARES = (0.01, 0.1, 0.3, 0.5)
 _SHOWN = (0.01, 0.1, 0.5, 0.9)
 _BLOCK = 2_000_000
+_MOST_FOR_UTILITY = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,28 @@ class Assessment(Tabular):
     distances: Distances | None
     cells: Cells | None
     shown: tuple[float, ...] = _SHOWN
+    intruders: tuple[dict[str, Any], ...] = ()
+    candidate: NDArray[np.int64] | None = None
+    law: Synthesizer | None = None
+
+    def lost(self) -> list[dict[str, Any]] | None:
+        """U of M&R for each level of each column: digits of squared error that the file loses.
+
+        None where the law of the file is not known, or the data are so large that it takes long.
+        """
+        law, cells, s, x = self.law, self.cells, self.candidate, self.risk.records
+        if law is None or cells is None or s is None or x.sum() > _MOST_FOR_UTILITY:
+            return None
+        return [
+            {
+                "column": column,
+                "level": level,
+                "lost": utility(x, s, cell=cells.select({column: level}).tolist(), synthesizer=law),
+            }
+            for column, levels in zip(cells.columns, cells.levels, strict=True)
+            for level in levels
+            if 0 < cells.select({column: level}).size < cells.size
+        ]
 
     @property
     def records_outside(self) -> int:
@@ -119,8 +145,11 @@ class Assessment(Tabular):
                 "cells_outside": len(self.outside),
                 "outside": [self._named(found) for found in self.outside[:most]],
                 "worst": [self._worst(int(cell)) for cell in self.riskiest(most)],
+                "intruders": [dict(one) for one in self.intruders],
             },
-            "utility": None if self.distances is None else self.distances.to_dict(),
+            "utility": None
+            if self.distances is None
+            else {**self.distances.to_dict(), "lost": self.lost()},
         }
 
     def to_columns(self) -> dict[str, list[Any]]:
@@ -191,6 +220,8 @@ def assess_counts(
     prior_range: tuple[float, float] = (0.0, 1.0),
     alternatives: Alternatives = "all",
     known: Sequence[str] = (),
+    sampled: float = 1.0,
+    intruders: Mapping[str, Any] | None = None,
     cells: Cells | None = None,
     synthesizer: Synthesizer | None = None,
     epsilon: float | None = None,
@@ -201,10 +232,12 @@ def assess_counts(
 
     `region` is what is acceptable; `priors` the intruder's priors to judge it at, or `prior_range`
     an interval of them, judged exactly (all priors, if neither is given). `known` names the columns
-    that the intruder knows of the target. The law of the candidate is given as to `risk`.
+    that the intruder knows of the target, and `sampled` is the chance that they give the target to
+    be in the data. `intruders` are more of them, by name: what each knows, believes and gives as
+    that chance (`identification.Intruder`). The law of the candidate is given as to `risk`.
     """
     accepted = Region.parse(region) if isinstance(region, str) else region
-    if known and cells is None:
+    if (known or intruders) and cells is None:
         raise InputError("synthetic.known_without_cells")
     groups = cells.groups(known) if known and cells is not None else None
     found = risk(
@@ -215,19 +248,28 @@ def assess_counts(
         copies=copies,
         alternatives=alternatives,
         groups=groups,
+        sampled=sampled,
         log_likelihood=log_likelihood,
     )
+    s = as_counts("candidate", candidate)
+    law = (
+        None
+        if log_likelihood is not None
+        else law_of(synthesizer, epsilon, copies, s.size, int(s.sum()))
+    )
+    views: tuple[dict[str, Any], ...] = ()
+    if intruders and cells is not None:
+        if law is None:
+            raise InputError("synthetic.no_law")
+        declared = [Intruder.of(name, given) for name, given in intruders.items()]
+        views = tuple(seen_by(one, found.records, s, cells, law) for one in declared)
     at = None if priors is None else np.sort(check_prior(list(priors)))
     outside: tuple[Outside, ...] = ()
     if accepted is not None and at is None:
         outside = _over_range(found, accepted, prior_range)
     elif accepted is not None and at is not None:
         outside = _at_points(found, accepted, at)
-    gap = (
-        None
-        if cells is None
-        else distances(found.records, as_counts("candidate", candidate), cells)
-    )
+    gap = None if cells is None else distances(found.records, s, cells)
     return Assessment(
         found,
         synthesizer.epsilon if synthesizer is not None else epsilon,
@@ -236,6 +278,9 @@ def assess_counts(
         gap,
         cells,
         _SHOWN if priors is None or len(priors) > 20 else tuple(priors),
+        views,
+        s,
+        law,
     )
 
 
@@ -308,7 +353,7 @@ class Search(Tabular):
 
     def _repr_html_(self) -> str:
         rows = [[f"{value:g}" for value in row.values()] for row in self.rows]
-        names = ("inside", "records_outside", "largest", "distance")
+        names = ("inside", "records_outside", "largest", "prior", "distance")
         return _table(self, names, rows, "epsilon")
 
     def __repr__(self) -> str:
@@ -325,6 +370,7 @@ def search(
     candidates: int = 10,
     copies: int = 1,
     records: int = 1,
+    weights: Sequence[int] | None = None,
     cells: Cells | None = None,
     draw: Callable[[Synthesizer, NDArray[np.int64]], NDArray[np.int64]] | None = None,
     **how: Any,
@@ -343,10 +389,17 @@ def search(
     accepted = Region.parse(region) if isinstance(region, str) else region
     whole("candidates", candidates)
     take = draw or draw_copies
+    # The risk that is shown is at the priors that are judged: at the largest, where R is largest.
+    shown = max(how.get("priors") or [_shown_of(how.get("prior_range", (0.0, 1.0)))])
     rows, best = [], None
     for epsilon in sorted(set(epsilons)):
         law = Synthesizer.of(
-            epsilon, n_synthetic=n_synthetic, cells=x.size, copies=copies, records=records
+            epsilon,
+            n_synthetic=n_synthetic,
+            cells=x.size,
+            copies=copies,
+            records=records,
+            weights=weights,
         )
         files = [take(law, x) for _ in range(candidates)]
         judged = [
@@ -360,7 +413,8 @@ def search(
                 "epsilon": float(epsilon),
                 "inside": inside,
                 "records_outside": max(one.records_outside for one in judged),
-                "largest": max(float(np.nanmax(one.risk.absolute(0.5))) for one in judged),
+                "largest": max(float(np.nanmax(one.risk.absolute(shown))) for one in judged),
+                "prior": shown,
                 "distance": math.fsum(gaps) / len(gaps),
             }
         )
@@ -369,6 +423,11 @@ def search(
     if best is None:
         return Search(tuple(rows), None, candidates)
     return Search(tuple(rows), best[0], candidates, best[1], best[2])
+
+
+def _shown_of(span: tuple[float, float]) -> float:
+    """Return the prior whose risk is shown for a range of priors: its middle."""
+    return (span[0] + span[1]) / 2
 
 
 def _gap(x: NDArray[np.int64], s: NDArray[np.int64]) -> float:
@@ -386,11 +445,12 @@ def assess(
     epsilons: Sequence[float] | None = None,
     candidates: int = 10,
     data: Any = None,
+    link: bool = False,
     no_guarantee: bool = False,
     confirm: Confirm | None = None,
     who: str | None = None,
     **how: Any,
-) -> Assessment | Search | Synthesis:
+) -> Assessment | Search | Synthesis | Linkage:
     """Judge the record-level risk of a candidate, or find the largest budget that is acceptable.
 
     - `assess(counts, candidate_counts, epsilon=…)`: counts over the same cells; see `assess_counts`
@@ -398,6 +458,9 @@ def assess(
     - `assess(spec, candidate)`: a file (CSV, Parquet, or the folder of a release) or a table in
       memory, made from the spec's source. A file of ours is read with its description; for another
       give `synthesizer` or `log_likelihood`.
+    - `assess(spec, candidate, link=True, known=[…])`: a partially synthetic file, whose rows name
+      the
+      unit that they were made from: how often the known columns link a row to the right person.
     - `assess(spec, epsilons=[…], region=…)`: draw `candidates` files at each budget, in memory, and
       find the largest budget whose candidates all stay inside the region. Nothing is written,
       unless with `no_guarantee`: then all of them are charged first, and the chosen one is written,
@@ -415,6 +478,16 @@ def assess(
             return search(original, epsilons, region=region, candidates=candidates, **how)
         return assess_counts(original, candidate, region=region, **how)
     asked = _loaded(original)
+    if link:
+        if candidate is None:
+            raise InputError("synthetic.no_candidate")
+        return linked(
+            asked,
+            lambda: _opened(asked.source, asked.path, data),
+            lambda: _candidate(candidate),
+            tuple(how.get("known", ())),
+            how.get("sampled"),
+        )
     cells = asked.cells()
     if epsilons is None:
         return _one(asked, cells, data, candidate, region, how)
@@ -453,13 +526,18 @@ def _one(
         path = Path(candidate)
         if not how.keys() & {"synthesizer", "log_likelihood", "epsilon"}:
             how["synthesizer"] = _described(path, cells)
-        file = path / "table.parquet" if path.is_dir() else path
-        found = _opened(str(file), lambda name: Path(name).resolve())
-    else:
-        found = _opened(None, Path, candidate)
-    with closing(found) as engine:
+    with closing(_candidate(candidate)) as engine:
         counted = files.candidate_counts(engine, cells)
     return assess_counts(_counted(asked, cells, data), counted, region=region, cells=cells, **how)
+
+
+def _candidate(candidate: Any) -> Engine:
+    """Open a candidate: a file, the folder of a release, or a table in memory."""
+    if not isinstance(candidate, (str, Path)):
+        return _opened(None, Path, candidate)
+    path = Path(candidate)
+    file = path / "table.parquet" if path.is_dir() else path
+    return _opened(str(file), lambda name: Path(name).resolve())
 
 
 def _described(candidate: Path, cells: Cells) -> Synthesizer:
@@ -522,6 +600,7 @@ def _searched(
         n_synthetic=asked.n_synthetic,
         copies=asked.copies,
         records=asked.records,
+        weights=cells.weights(asked.weights) if asked.weights else None,
         cells=cells,
         **how,
     )
@@ -573,13 +652,16 @@ def expected_risk(
     budgets = epsilons or ([] if given is None else [given])
     if not budgets:
         raise InputError("synthetic.expected_needs_epsilon")
+    blur = asked.cells().weights(asked.weights) if asked.weights else (1, 1)
+    if len(blur) != 2:
+        raise InputError("synthetic.expected_weights")
     rows = tuple(
         {
             "epsilon": float(epsilon),
             "share": share,
             "prior": prior,
             "increase": expected_risk_increase(
-                share, epsilon=epsilon, n=asked.n, n_synthetic=drawn, prior=prior
+                share, epsilon=epsilon, n=asked.n, n_synthetic=drawn, prior=prior, weights=blur
             ),
         }
         for prior in priors or (0.5,)

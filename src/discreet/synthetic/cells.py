@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Cells", "Distances", "distances"]
 
 _MOST_CELLS = 5_000_000
+_MOST_WEIGHT = 1_000_000
 
 Impossible = Mapping[str, str | Sequence[str]]
 
@@ -111,6 +112,27 @@ class Cells:
             if column in known:
                 number = number * width + at
         return number
+
+    def weights(self, levels: Mapping[str, Mapping[Any, int]]) -> tuple[int, ...]:
+        """Return a whole number for each cell: the product of the weights of its levels.
+
+        Columns and levels that are not named have the weight 1.
+        """
+        named = dict(zip(self.columns, self.levels, strict=True))
+        found = [1] * self.size
+        for column, given in levels.items():
+            given = {str(level): weight for level, weight in given.items()}
+            _places({column: list(given)}, named)
+            for level, weight in given.items():
+                if isinstance(weight, bool) or not isinstance(weight, int) or weight < 1:
+                    raise InputError("synthetic.bad_weight", column=column, level=level)
+            at = self.coordinates()[self.columns.index(column)]
+            by_level = [given.get(level, 1) for level in named[column]]
+            found = [w * by_level[i] for w, i in zip(found, at.tolist(), strict=True)]
+        common = math.gcd(*found)
+        if max(found) > _MOST_WEIGHT * min(found):
+            raise InputError("synthetic.uneven_weights", most=_MOST_WEIGHT)
+        return tuple(weight // common for weight in found)
 
     def count(
         self, columns: Mapping[str, Sequence[Any]], counts: Sequence[int]

@@ -2,7 +2,7 @@
 
 Notation. p the population's share of a cell, or of a set of k cells, Beta(a, b) the analyst's prior
 for it; X of n original records are in it, X* of N synthetic ones (all copies together); α the
-synthesizer's weight of it and β that of all others together: k and K − k times that of one cell.
+synthesizer's weight of it and β that of all others together: the sums over its cells and the rest.
 
 Posterior (McClure and Reiter 2012, Appendix B, sample it; it is tractable). X is not known, but
 takes n + 1 values, and given X the file says nothing more about p. So p | X* is a mixture of the
@@ -147,13 +147,14 @@ def posterior(
     if not (0 < a < math.inf and 0 < b < math.inf):
         raise InputError("synthetic.bad_beta", a=a, b=b)
     n = whole("n", n)
-    alpha = float(law.alpha)
+    blur = law.alphas
+    inside = float(blur[chosen].sum())
     x = np.arange(n + 1, dtype=np.float64)
     drawn = int(s[chosen].sum())
     log_weight = (
         beta_binomial(n, a, b)
-        + drawn * np.log(x + len(chosen) * alpha)
-        + (law.draws - drawn) * np.log(n - x + rest * alpha)
+        + drawn * np.log(x + inside)
+        + (law.draws - drawn) * np.log(n - x + float(blur.sum()) - inside)
     )
     log_weight -= log_weight.max()
     kept = np.flatnonzero(log_weight > -CUT)

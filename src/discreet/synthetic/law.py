@@ -14,8 +14,10 @@ together satisfy ε-differential privacy with
     ε = m n_s log1p(c/α),   that is   α = c/expm1(ε/(m n_s)),
 
 under `replace` (where it is attained) and under `add-remove` (u = 0 or v = 0; approached as n
-grows), as long as n_s and α do not depend on the data. Nothing here reads n: α is a function of
-public numbers alone, rounded *up* to a rational number so that the draws can be exact in integers.
+grows), as long as n_s and α do not depend on the data. Cells may have unequal weights α w_k (M&R's
+α ≠ β; w_k public whole numbers, such as shares from a census): the smallest of them is what costs.
+Nothing here reads n: α is a function of public numbers alone, rounded *up* to a rational number so
+that the draws can be exact in integers.
 
 Binomial and beta-binomial weights have simple ratios of neighbouring probabilities, so their
 logarithms are cumulative sums away from the mode, and dividing by the sum needs no gamma function.
@@ -25,8 +27,10 @@ Terms below e^{-80} of the largest are left out: less than 1e-30 of the whole.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,9 +109,12 @@ class Synthesizer:
     n_synthetic: int
     copies: int = 1
     records: int = 1
+    weights: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         PureDP(self.epsilon)
+        if self.weights is not None and len(self.weights) != self.cells:
+            raise InputError("synthetic.one_count_a_cell", name="weights", cells=self.cells)
         if whole("cells", self.cells) < 2:
             raise InputError("synthetic.one_cell")
         draws = whole("n_synthetic", self.n_synthetic) * whole("copies", self.copies)
@@ -133,16 +140,19 @@ class Synthesizer:
         cells: int = 2,
         copies: int = 1,
         records: int = 1,
+        weights: Sequence[int] | None = None,
     ) -> Synthesizer:
         """Return the synthesizer that spends at most ε over all its copies together."""
         draws = whole("n_synthetic", n_synthetic) * whole("copies", copies)
+        relative = None if weights is None else tuple(whole("weights", w) for w in weights)
+        least = 1 if relative is None else min(relative)
         # Nudged up past the rounding of expm1 and of both divisions; `loss` checks it again.
         exact = prior_weight(epsilon, n_synthetic, copies=copies, records=records)
-        alpha = _rational_up(up(exact))
-        while _loss(alpha, draws, records) > epsilon:
+        alpha = _rational_up(up(exact / least))
+        while _loss(alpha * least, draws, records) > epsilon:
             alpha *= 1 + Fraction(1, 2**_BITS)
             alpha = _rational_up(up(float(alpha)))
-        return cls(epsilon, alpha, cells, n_synthetic, copies, records)
+        return cls(epsilon, alpha, cells, n_synthetic, copies, records, relative)
 
     @property
     def draws(self) -> int:
@@ -152,7 +162,14 @@ class Synthesizer:
     @property
     def loss(self) -> float:
         """The largest privacy loss over all outputs and neighbours, rounded up."""
-        return _loss(self.alpha, self.draws, self.records)
+        least = 1 if self.weights is None else min(self.weights)
+        return _loss(self.alpha * least, self.draws, self.records)
+
+    @property
+    def alphas(self) -> NDArray[np.float64]:
+        """The weight of every cell."""
+        relative = np.ones(self.cells) if self.weights is None else np.array(self.weights, float)
+        return np.asarray(float(self.alpha) * relative)
 
     def guarantee(self, adjacency: str) -> PureDP:
         """Return what the draws promise under that adjacency (the same ε under either)."""
@@ -161,7 +178,8 @@ class Synthesizer:
     def integer_weights(self, counts: Any) -> list[int]:
         """Return whole numbers in the ratio of x_k + α, one a cell: exact weights of one draw."""
         scale, weight = self.alpha.denominator, self.alpha.numerator
-        return [int(count) * scale + weight for count in counts]
+        relative = repeat(1) if self.weights is None else self.weights
+        return [int(count) * scale + weight * w for count, w in zip(counts, relative, strict=False)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the public description that an analyst of the file needs."""
@@ -172,6 +190,7 @@ class Synthesizer:
             "n_synthetic": self.n_synthetic,
             "copies": self.copies,
             "records": self.records,
+            **({} if self.weights is None else {"weights": list(self.weights)}),
         }
 
     @classmethod
@@ -185,6 +204,7 @@ class Synthesizer:
                 int(values["n_synthetic"]),
                 int(values["copies"]),
                 int(values["records"]),
+                tuple(map(int, values["weights"])) if "weights" in values else None,
             )
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             if isinstance(error, InputError):

@@ -65,7 +65,7 @@ class Synthesis(Tabular):
         """The share of the file that comes from the blur, Kα/(n + Kα); None if n is not public."""
         if self.n is None:
             return None
-        blur = self.synthesizer.cells * float(self.synthesizer.alpha)
+        blur = float(self.synthesizer.alphas.sum())
         return blur / (self.n + blur)
 
     def to_dict(self) -> dict[str, Any]:
@@ -162,6 +162,7 @@ def law_for(spec: SyntheticSpec, epsilon: float, cells: Cells) -> Synthesizer:
         cells=cells.size,
         copies=spec.copies,
         records=spec.records,
+        weights=cells.weights(spec.weights) if spec.weights else None,
     )
 
 

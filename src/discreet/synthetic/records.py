@@ -19,9 +19,15 @@ every record is a straight line.
 
 Alternatives: `all` cells (each equally likely), the `observed` ones (cells with records in the
 original), or the `worst`: all of 1 − w on the cell that the file speaks for least. For a given w no
-prior over the cells gives a larger R than the last, and by the privacy of the synthesizer Λ ≤ ε.
-If the intruder knows some columns of the target, the alternatives are the cells that agree on them;
-a record without any was certain before, and the file adds nothing (Λ = 0).
+prior over the cells gives a larger R than the last, and by the privacy of the synthesizer Λ ≤ ε. If
+the intruder knows some columns of the target, the alternatives are the cells that agree on them; a
+record without any was certain before, and the file adds nothing (Λ = 0). An intruder may also have
+beliefs of their own: u_k is then in proportion to them.
+
+Sampling (M&R, section 2.2: the risk "can incorporate uncertainty due to random sampling"). Where
+the data are a sample, the intruder may give the target a chance φ to be in them at all. Without the
+target the file has the likelihood of the n − 1 others, c^{-1} times that with λ = 0, where c = (1 +
+1/(n − 1 + Σα))^{−N} for N draws; so e^λ becomes φ c e^λ + 1 − φ on both sides of Λ.
 
 Before any data are seen (M&R, (6)–(7)): one yes/no variable, p0 the true share of yes, X ~ Bin(n,
 p0) yes-records in the original, X* ~ Bin(n_s, θ_X) in the file, θ_X = (X + α)/(n + 2α). Then
@@ -61,9 +67,12 @@ __all__ = [
     "RecordRisk",
     "as_counts",
     "check_prior",
+    "evidence",
     "expected_risk_increase",
+    "groups_of",
     "law_of",
     "risk",
+    "top_two",
     "worst_case",
 ]
 
@@ -154,6 +163,8 @@ def risk(
     copies: int = 1,
     alternatives: Alternatives = "all",
     groups: ArrayLike | None = None,
+    beliefs: ArrayLike | None = None,
+    sampled: float = 1.0,
     log_likelihood: LogLikelihood | None = None,
 ) -> RecordRisk:
     """Return the risk of every record of `original`, given the file `synthetic`.
@@ -162,7 +173,9 @@ def risk(
     `synthesizer`, or the `epsilon` of ours, or, for a file made by another one, a `log_likelihood`:
     a function from hypothetical original counts to the log-probability (up to a constant) of the
     file at hand. Without any of the three a risk cannot be computed, and is refused. `groups`
-    numbers the cells by the columns that the intruder knows: alternatives have the same number.
+    numbers the cells by the columns that the intruder knows: alternatives have the same number;
+    `beliefs` are relative weights of the cells in their mind (equal, if left out), and `sampled` is
+    the chance that they give the target to be in the data at all.
 
     McClure and Reiter's example (ε = 1000, one record in the cell, three synthetic ones):
 
@@ -180,23 +193,54 @@ def risk(
     s = as_counts("synthetic", synthetic, cells=x.size)
     if x.sum() == 0:
         raise InputError("synthetic.no_original_records")
-    group = _groups(groups, x.size)
+    group = groups_of(groups, x.size)
+    if not 0 < sampled <= 1:
+        raise InputError("synthetic.not_a_probability", name="sampled", value=sampled)
+    weight = np.ones(x.size) if beliefs is None else _weights(beliefs, x.size)
+    if alternatives == "observed":
+        weight = np.where(x > 0, weight, 0.0)
     if log_likelihood is not None:
         if synthesizer is not None or epsilon is not None:
             raise InputError("synthetic.two_laws")
-        found = _by_function(x, group, alternatives, log_likelihood)
+        worst = alternatives == "worst"
+        found = _by_function(x, group, weight, worst, sampled, log_likelihood)
         return RecordRisk(_settled(found, x), x, alternatives)
     law = law_of(synthesizer, epsilon, copies, x.size, int(s.sum()))
-    alpha = float(law.alpha)
-    occupied = np.maximum(x - 1, 0)
-    own = np.asarray(s * np.log1p(1 / (occupied + alpha)), dtype=np.float64)
-    other = np.asarray(s * np.log1p(1 / (x + alpha)), dtype=np.float64)
-    if alternatives == "worst":
-        away = _least_other(other, group)
-    else:
-        allowed = x > 0 if alternatives == "observed" else np.ones(x.size, dtype=bool)
-        away = _mean_other(other, group, allowed)
+    own, other = evidence(x, s, law, sampled)
+    away = (
+        _least_other(other, group) if alternatives == "worst" else _mean_other(other, group, weight)
+    )
     return RecordRisk(_settled(np.where(x > 0, own - away, math.nan), x), x, alternatives)
+
+
+def evidence(
+    x: NDArray[np.int64], s: NDArray[np.int64], law: Synthesizer, sampled: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return λ with the target in each cell: for a target of that cell, and for any other target.
+
+    Up to a constant, and with the chance that the target is in the data at all.
+    """
+    alphas = law.alphas
+    own = np.asarray(s * np.log1p(1 / (np.maximum(x - 1, 0) + alphas)), dtype=np.float64)
+    other = np.asarray(s * np.log1p(1 / (x + alphas)), dtype=np.float64)
+    if sampled == 1:
+        return own, other
+    out = law.draws * math.log1p(1 / (int(x.sum()) - 1 + float(alphas.sum())))
+    return hedged(own, out, sampled), hedged(other, out, sampled)
+
+
+def hedged(inside: Any, out: float, sampled: float) -> Any:
+    """Return log(φ e^λ + (1 − φ) e^out)."""
+    if sampled == 1:
+        return inside
+    return np.logaddexp(math.log(sampled) + inside, math.log1p(-sampled) + out)
+
+
+def _weights(values: ArrayLike, cells: int) -> NDArray[np.float64]:
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (cells,) or not np.all(np.isfinite(array)) or np.any(array <= 0):
+        raise InputError("synthetic.bad_beliefs", cells=cells)
+    return array
 
 
 def _settled(shift: NDArray[np.float64], x: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -229,7 +273,8 @@ def law_of(
     return synthesizer
 
 
-def _groups(groups: ArrayLike | None, cells: int) -> NDArray[np.int64]:
+def groups_of(groups: ArrayLike | None, cells: int) -> NDArray[np.int64]:
+    """Return the numbers of the groups of cells, from 0; one group if none are given."""
     if groups is None:
         return np.zeros(cells, dtype=np.int64)
     array = np.asarray(groups)
@@ -238,7 +283,7 @@ def _groups(groups: ArrayLike | None, cells: int) -> NDArray[np.int64]:
     return np.unique(array, return_inverse=True)[1].astype(np.int64)
 
 
-def _top_two(
+def top_two(
     values: NDArray[np.float64], group: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
     """Return which cell holds its group's largest value, that value, and the second largest."""
@@ -255,7 +300,7 @@ def _top_two(
 
 def _least_other(other: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return for each cell the least λ among the other cells of its group; NaN if none."""
-    is_least, least, second = _top_two(-other, group)
+    is_least, least, second = top_two(-other, group)
     away = -np.where(is_least, second[group], least[group])
     return np.where(np.isinf(away), math.nan, away)
 
@@ -263,63 +308,68 @@ def _least_other(other: NDArray[np.float64], group: NDArray[np.int64]) -> NDArra
 def _mean_other(
     other: NDArray[np.float64],
     group: NDArray[np.int64],
-    allowed: NDArray[np.bool_],
+    weight: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return log of the mean of e^λ over the allowed other cells of its group; NaN if none.
+    """Return log of the weighted mean of e^λ over the other cells of its group; NaN if none.
 
     Leaving a cell out of its group's sum loses digits only if that cell is the largest term, so the
     sum without each group's largest term is kept beside the whole sum.
     """
-    masked = np.where(allowed, other, -math.inf)
-    is_top, top, second = _top_two(masked, group)
-    rivals = np.bincount(group, weights=allowed)[group] - allowed
+    with np.errstate(divide="ignore"):
+        masked = other + np.log(weight)
+    is_top, top, second = top_two(masked, group)
+    rivals = np.bincount(group, weights=weight)[group] - weight
     top0 = np.where(np.isinf(top), 0.0, top)
     second0 = np.where(np.isinf(second), 0.0, second)
     term = np.exp(masked - top0[group])
     whole_sum = np.bincount(group, weights=term)
     rest = np.where(is_top, 0.0, np.exp(masked - second0[group]))
     rest_sum = np.bincount(group, weights=rest)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         without_top = second0 + np.log(rest_sum)
         without_me = top0[group] + np.log(np.maximum(whole_sum[group] - term, 0.0))
         total = np.where(is_top, without_top[group], without_me)
-        mean = total - np.log(np.maximum(rivals, 1))
-    return np.where(rivals > 0, mean, math.nan)
+        mean = total - np.log(rivals)
+    return np.where(np.bincount(group, weights=weight > 0)[group] > (weight > 0), mean, math.nan)
 
 
 def _by_function(
     x: NDArray[np.int64],
     group: NDArray[np.int64],
-    alternatives: Alternatives,
+    weight: NDArray[np.float64],
+    worst: bool,
+    sampled: float,
     log_likelihood: LogLikelihood,
 ) -> NDArray[np.float64]:
     """Return Λ by evaluating the caller's log-likelihood with the target in every cell in turn."""
     shift = np.full(x.size, math.nan)
     for t in np.flatnonzero(x):
-        rivals = np.flatnonzero(group == group[t])
+        rivals = np.flatnonzero((group == group[t]) & (weight > 0))
         rivals = rivals[rivals != t]
-        if alternatives == "observed":
-            rivals = rivals[x[rivals] > 0]
         if rivals.size == 0:
             continue
+        without = x.copy()
+        without[t] -= 1
+        out = _evaluate(log_likelihood, without) if sampled < 1 else 0.0
         truth = _evaluate(log_likelihood, x)
         values = np.empty(rivals.size)
         for i, k in enumerate(rivals):
-            moved = x.copy()
-            moved[t] -= 1
-            moved[k] += 1
-            values[i] = _evaluate(log_likelihood, moved)
+            without[k] += 1
+            values[i] = _evaluate(log_likelihood, without)
+            without[k] -= 1
         if truth == -math.inf:
             raise InputError("synthetic.impossible_likelihood")
-        shift[t] = truth - (values.min() if alternatives == "worst" else _log_mean(values))
+        values = hedged(values, out, sampled)
+        away = values.min() if worst else _log_mean(values, weight[rivals])
+        shift[t] = hedged(truth, out, sampled) - away
     return shift
 
 
-def _log_mean(values: NDArray[np.float64]) -> float:
+def _log_mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
     top = float(values.max())
     if top == -math.inf:
         return -math.inf
-    return top + math.log(float(np.mean(np.exp(values - top))))
+    return top + math.log(float(np.average(np.exp(values - top), weights=weight)))
 
 
 def _evaluate(log_likelihood: LogLikelihood, counts: NDArray[np.int64]) -> float:
@@ -354,11 +404,12 @@ def expected_risk_increase(
     n: int = 1000,
     n_synthetic: int | None = None,
     prior: float = 0.5,
+    weights: tuple[int, int] = (1, 1),
 ) -> float:
     """Return how much the posterior of a record's true value rises over its prior, on average.
 
     `prior` is the intruder's probability for the true value, whichever it is; `n_synthetic` is n
-    if it is left out. M&R, Table 1:
+    if it is left out; `weights` are the relative blur of no and of yes. M&R, Table 1:
 
     >>> round(expected_risk_increase(0.5, epsilon=1000, n=1000), 5)
     0.00655
@@ -368,23 +419,24 @@ def expected_risk_increase(
     n = whole("n", n)
     drawn = n if n_synthetic is None else whole("n_synthetic", n_synthetic)
     w = float(check_prior(prior))
-    alpha = prior_weight(epsilon, drawn)
+    least = prior_weight(epsilon, drawn) / min(whole("weights", one) for one in weights)
+    no, yes = (least * one for one in weights)
     first, mass = binomial(n, p0)
     x = np.arange(first, first + len(mass))
     total = 0.0
     if first == 0:
         # Nobody says yes: by symmetry a no-record among n is a yes-record when all say yes.
-        total += float(mass[0]) * float(_increase(np.array([n]), n, drawn, alpha, w)[0])
+        total += float(mass[0]) * float(_increase(np.array([n]), n, drawn, (yes, no), w)[0])
         x, mass = x[1:], mass[1:]
-    return total + float(mass @ _increase(x, n, drawn, alpha, w)) if x.size else total
+    return total + float(mass @ _increase(x, n, drawn, (no, yes), w)) if x.size else total
 
 
 def _increase(
-    x: NDArray[np.int64], n: int, drawn: int, alpha: float, w: float
+    x: NDArray[np.int64], n: int, drawn: int, blur: tuple[float, float], w: float
 ) -> NDArray[np.float64]:
     """Return Σ_{X*} (max(R, w) − w) P(X* | X) for each X ≥ 1, the record saying yes."""
     out = np.empty(x.size)
-    theta = (x + alpha) / (n + 2 * alpha)
+    theta = (x + blur[1]) / (n + sum(blur))
     sd = np.sqrt(drawn * theta * (1 - theta))
     reach = np.ceil(np.sqrt(2 * CUT) * sd + 2 * CUT / 3 + 2)
     low = np.maximum(0, np.floor(drawn * theta) - reach).astype(np.int64)
@@ -396,7 +448,7 @@ def _increase(
             stop += 1
         rows = slice(start, stop)
         ends = int(low[rows].min()), int(high[rows].max())
-        out[rows] = _block(x[rows], n, drawn, alpha, w, *ends)
+        out[rows] = _block(x[rows], n, drawn, blur, w, *ends)
         start = stop
     return out
 
@@ -405,15 +457,16 @@ def _block(
     x: NDArray[np.int64],
     n: int,
     drawn: int,
-    alpha: float,
+    blur: tuple[float, float],
     w: float,
     low: int,
     high: int,
 ) -> NDArray[np.float64]:
     synthetic = np.arange(low, high + 1, dtype=np.float64)
+    beta, alpha = blur
     yes = np.log1p(1 / (x - 1 + alpha))[:, None]
-    no = -np.log1p(1 / (n - x + alpha))[:, None]
-    odds = np.log((x + alpha) / (n - x + alpha))[:, None]
+    no = -np.log1p(1 / (n - x + beta))[:, None]
+    odds = np.log((x + alpha) / (n - x + beta))[:, None]
     # P(X* | X), row by row from its largest term, so that the constant of log_choose drops out.
     log_mass = log_choose(drawn, low, high) + synthetic * odds
     log_mass -= log_mass.max(axis=1, keepdims=True)

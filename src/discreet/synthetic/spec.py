@@ -72,6 +72,9 @@ class SyntheticSpec(InFolder):
     budget: Budget | None = None
     columns: NamesOrOne = Field(min_length=1)
     keys: dict[str, Keys] = Field(default_factory=dict)
+    weights: dict[str, dict[str, int]] = Field(
+        default_factory=dict, description=say("synthetic.spec.weights")
+    )
     impossible: Annotated[tuple[Impossible, ...], BeforeValidator(_tuple)] = ()
     n_synthetic: int = Field(ge=1, description=say("synthetic.spec.n_synthetic"))
     copies: int = Field(default=1, ge=1, le=1000)
