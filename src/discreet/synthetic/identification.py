@@ -319,7 +319,7 @@ def _keys(
     for column in (*unit, *known):
         if column not in engine.columns:
             raise DataError("synthetic.no_such_column", column=column)
-    texts, _ = engine.public_rows((*unit, *copy, *known), ())
+    texts, _ = engine.public_rows((*unit, *copy, *known), ())  # type: ignore[attr-defined]
     width = len(unit) + len(copy)
     found = {}
     for row in texts:
