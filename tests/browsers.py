@@ -29,6 +29,7 @@ ARGUMENTS = [
 WAIT = 90.0
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 COLOURS = ["color-contrast", "link-in-text-block"]
+SIZES = ["target-size", "scrollable-region-focusable", "bypass", "region"]
 
 
 @pytest.fixture(scope="session")
@@ -64,12 +65,21 @@ def until(page: Any, holds: str) -> None:
         page.wait_for_timeout(25)
 
 
-def accessible(page: Any, rules: tuple[str, ...] = RULES, *, colours: bool = False) -> None:
-    """Check a page with axe-core: no violation of any rule, or of those about colours alone.
+def accessible(
+    page: Any, rules: tuple[str, ...] = RULES, *, colours: bool = False, size: bool = False
+) -> None:
+    """Check a page with axe-core: no violation of any rule, or of some alone.
 
-    Those are all that the scheme of a page, light or dark, can change.
+    `colours` are all that the scheme of a page, light or dark, can change; `size` is what a screen
+    of another size can.
     """
-    axe = import_module("axe_playwright_python.sync_playwright")
-    about: object = {"type": "rule", "values": COLOURS} if colours else list(rules)
-    found = axe.Axe().run(page, options={"runOnly": about, "resultTypes": ["violations"]})
-    assert found.violations_count == 0, (page.url, found.generate_report())
+    axe = import_module("axe_playwright_python.base")
+    some = COLOURS * colours + SIZES * size
+    about: object = {"type": "rule", "values": some} if some else list(rules)
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(axe.AXE_SCRIPT)
+    found = page.evaluate(
+        "asked => axe.run(asked).then((all) => ({ violations: all.violations }))",
+        {"runOnly": about, "resultTypes": ["violations"]},
+    )
+    assert not found["violations"], (page.url, axe.AxeResults(found).generate_report())

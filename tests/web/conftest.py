@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import states as all_states
 
 import browsers
 
@@ -77,14 +78,42 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     listener.close()
 
 
+@pytest.fixture(scope="session")
+def states(site: Site) -> dict[str, str]:
+    """Every state that tests look at, by name: the pages, the states beside them, a release."""
+    return {**all_states.pages(), **all_states.STATES, **all_states.prepare(site.folder)}
+
+
+@pytest.fixture(scope="session")
+def visitors(browser: Any, site: Site) -> Iterator[Callable[..., Any]]:
+    """Browsers' contexts that were let in, one for each set of options.
+
+    Pages of one context share what was loaded; what a tab keeps is its own.
+    """
+    contexts: dict[str, Any] = {}
+
+    def visitor(**options: Any) -> Any:
+        key = repr(sorted(options.items()))
+        if key not in contexts:
+            contexts[key] = context = browser.new_context(**options)
+            context.set_default_timeout(1000 * browsers.WAIT)
+            context.add_cookies([dict(cookie) for cookie in site.cookies])
+        return contexts[key]
+
+    yield visitor
+    for context in contexts.values():
+        context.close()
+
+
 @pytest.fixture
-def page_at(browser: Any, site: Site) -> Iterator[Callable[..., Any]]:
+def page_at(visitors: Callable[..., Any], site: Site) -> Iterator[Callable[..., Any]]:
     """Open a path of the site: `page_at("/tolerate", 375, scheme="dark", javascript=False)`.
 
     A page that logs an error (a script that fails, something the policy blocks), or that asks for
-    anything outside, fails the test at its end.
+    anything outside, fails the test at its end; with `failing`, requests may fail.
     """
-    contexts, problems = [], []
+    opened: list[Any] = []
+    problems: list[str] = []
 
     def note(request: Any) -> None:
         if not request.url.startswith((site.url, "data:", "blob:")):
@@ -96,35 +125,30 @@ def page_at(browser: Any, site: Site) -> Iterator[Callable[..., Any]]:
         *,
         scheme: str = "light",
         javascript: bool = True,
-        ready: str = "load",
+        failing: bool = False,
         **options: Any,
     ) -> Any:
-        context = browser.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme=scheme,
-            java_script_enabled=javascript,
-            **options,
-        )
-        context.set_default_timeout(1000 * browsers.WAIT)
-        context.add_cookies([dict(cookie) for cookie in site.cookies])
-        contexts.append(context)
-        page = context.new_page()
+        page = visitors(java_script_enabled=javascript, **options).new_page()
+        opened.append(page)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
         page.on("request", note)
+        expected = "Failed to load resource" if failing else "status of 422"
         page.on("pageerror", lambda error: problems.append(f"failed: {error}"))
         page.on(
             "console",
             lambda said: (
                 problems.append(said.text)
-                if said.type == "error" and "status of 422" not in said.text
+                if said.type == "error" and expected not in said.text
                 else None
             ),
         )
-        page.goto(site.url + path, wait_until=ready)
+        page.goto(site.url + path)
         return page
 
     yield open_at
-    for context in contexts:
-        context.close()
+    for page in opened:
+        page.close()
     assert not problems, problems
 
 
@@ -132,8 +156,8 @@ def page_at(browser: Any, site: Site) -> Iterator[Callable[..., Any]]:
 def accessible() -> Callable[..., None]:
     """Check a page with axe-core, and that nothing of it lies sideways."""
 
-    def check(page: Any, *, colours: bool = False) -> None:
-        browsers.accessible(page, colours=colours)
+    def check(page: Any, **some: bool) -> None:
+        browsers.accessible(page, **some)
         width = page.viewport_size["width"]
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 

@@ -156,7 +156,7 @@ def test_a_sentence_of_another_kind_and_one_more(page_at: Callable[..., Any]) ->
 def test_an_example_is_taken(page_at: Callable[..., Any]) -> None:
     page = settled(page_at("/tolerate"))
     page.get_by_text("Start from an example").click()
-    page.get_by_role("link", name="K&R (33)").click()
+    page.get_by_role("link", name="K&R, equation 33").click()
     until(page, "document.getElementById('epsilon').innerText === '0.6496'")
 
 

@@ -16,6 +16,7 @@ from discreet.charts.style import (
     rows_of,
     share,
     styled,
+    whole,
 )
 from discreet.words import say
 
@@ -49,14 +50,14 @@ def _layers(attack: Attack, rows: Any) -> Any:
     names = list(dict.fromkeys(row["name"] for row in attack_data(attack)))
     ends = [attack.steps[0].k, attack.steps[-1].k]
     scale = alt.Scale(type="log" if ends[1] > 10 else "linear", nice=False, domain=ends)
-    x = alt.X("k:Q", title=attack.label("k"), scale=scale, axis=alt.Axis(format="d", tickMinStep=1))
+    x = alt.X("k:Q", title=attack.label("k"), scale=scale, axis=whole(*ends))
     y = alt.Y("value:Q", title=say("auditing.attack.belief"), **share())
     colour = alt.Color(
         "name:N",
         title=None,
         sort=names,
         scale=alt.Scale(domain=names, range=[COLOURS[1], COLOURS[0], FAINT]),
-        legend=alt.Legend(orient="top", columns=2),
+        legend=alt.Legend(orient="top", columns=2, symbolType="stroke", symbolStrokeWidth=2.2),
     )
     dashes = alt.Scale(domain=names, range=[[1, 0], [1, 0], [5, 4]])
     dash = alt.StrokeDash("name:N", scale=dashes, sort=names, legend=None)

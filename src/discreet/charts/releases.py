@@ -25,6 +25,7 @@ from discreet.charts.style import (
     rows_of,
     share,
     styled,
+    whole,
 )
 from discreet.laws.geometric import Geometric
 from discreet.words import say
@@ -179,9 +180,8 @@ def belief_spent_spec(rows: Sequence[Mapping[str, Any]], limit: float | None) ->
     Each row has `charge` (its number, 0 for before the first), `value` and `when`; `limit` is what
     remains within the promise when all of it is spent.
     """
-    x = alt.X(
-        "charge:Q", title=say("charts.account.entry"), axis=alt.Axis(format="d", tickMinStep=1)
-    )
+    axis = whole(0, max(row["charge"] for row in rows))
+    x = alt.X("charge:Q", title=say("charts.account.entry"), axis=axis)
     y = alt.Y("value:Q", title=say("charts.account.sure"), **share())
     line = named("spent").encode(x=x, y=y)
     steps = line.mark_line(interpolate="step-after", strokeWidth=2.2, color=COLOURS[0])

@@ -29,6 +29,7 @@ __all__ = [
     "save",
     "share",
     "styled",
+    "whole",
 ]
 
 Row: TypeAlias = dict[str, Any]
@@ -107,6 +108,12 @@ def share(top: float = 1.0, **axis: Any) -> dict[str, Any]:
         "scale": alt.Scale(domain=[0, top]),
         "axis": alt.Axis(**(axis or {"format": "~%", "tickCount": 6})),
     }
+
+
+def whole(first: int, last: int) -> alt.Axis:
+    """Return an axis of whole numbers; where they are few, Vega would put ticks between them."""
+    few = list(range(first, last + 1)) if last <= 10 else alt.Undefined
+    return alt.Axis(format="d", values=few)
 
 
 def lines(rows: list[Row], x: alt.X, y: alt.Y, title: str) -> alt.Chart:

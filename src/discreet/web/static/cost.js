@@ -6,8 +6,6 @@ const form = document.getElementById("asked");
 const results = document.getElementById("results");
 
 if (form && results) {
-  reshaping(form, () => speaking.send({}));
-
   // A slider and its blank show the same value; only the blank is sent.
   form.addEventListener("input", (event) => {
     const { moves } = event.target.dataset;
@@ -38,5 +36,6 @@ if (form && results) {
     for (const [name, item] of Object.entries(answer.how)) how(`how-${name}`, item);
     chart(document.getElementById("counts"), answer.charts.counts);
   }, { results: [results] });
+  reshaping(form, speaking);
   speaking.send({});
 }

@@ -22,20 +22,36 @@ export function announce(text, answers = true) {
   }, 400);
 }
 
-// On a phone, tell the answer at the foot of the screen while it is not in sight.
+// At the foot of the screen: on a phone the answer while it is not in sight, and everywhere a request
+// that failed, if the place where that is said is not in sight.
 const bar = document.getElementById("bar");
 const answering = document.querySelector("form ~ #results, form #results, .columns > #results, #look");
+const answered = bar?.getAttribute("href");
 let seen = true;
-function foot(text) {
+function foot(text, problem = null) {
   if (!bar || !answering) return;
   bar.textContent = text;
-  bar.hidden = seen || !text || answering.hidden;
+  bar.classList.toggle("failed", problem !== null);
+  bar.setAttribute("href", problem ? `#${problem.id}` : answered);
+  bar.hidden = !text || (problem ? within(problem) : seen || answering.hidden);
+}
+function within(part) {
+  const { top, bottom } = part.getBoundingClientRect();
+  const line = document.getElementById("thread").getBoundingClientRect();
+  return top >= line.height && bottom <= window.innerHeight;
 }
 if (bar && answering) {
   new IntersectionObserver(([entry]) => {
     seen = entry.isIntersecting;
-    foot(bar.textContent);
+    if (!bar.classList.contains("failed")) foot(bar.textContent);
   }, { rootMargin: "0px 0px -80px 0px" }).observe(answering);
+}
+
+// Say what went wrong in its place; where fields say it themselves, the foot of the screen need not.
+export function failed(problem, words, atFields = false) {
+  problem.id ||= "problem";
+  problem.textContent = words;
+  foot(atFields ? "" : words, problem);
 }
 
 // The promise that goes along: every link of the menu carries it, and so does the address, where the
@@ -247,7 +263,15 @@ export function live(form, url, render, options = {}) {
   const whole = !options.problem;  // whether this is what the form is about, not one part more
   let busy = false;
   let waiting = null;
+  let held = null;  // what was pressed while the answer was on its way
   const query = () => new URLSearchParams(new FormData(form));
+
+  function refused(error) {
+    const told = whole && mark(form, error.fields);
+    failed(problem, told ? say("see_fields") : error.message, told);
+    stale(results, true, whole);
+    held = null;
+  }
 
   async function send(extra) {
     if (busy) { waiting = { ...waiting, ...extra }; return; }
@@ -266,12 +290,7 @@ export function live(form, url, render, options = {}) {
       // The second says whether a newer state is already wanted.
       render(answer, waiting !== null, extra);
     } catch (error) {
-      if (waiting === null) {
-        const told = whole && mark(form, error.fields);
-        problem.textContent = told ? say("see_fields") : error.message;
-        stale(results, true, whole);
-        if (whole) foot("");
-      }
+      if (waiting === null) refused(error);
     } finally {
       window.clearTimeout(fade);
       busy = false;
@@ -279,10 +298,24 @@ export function live(form, url, render, options = {}) {
         const next = waiting;
         waiting = null;
         send(next);
+      } else if (held) {
+        const ways = results.flatMap((part) => [...part.querySelectorAll("a[href]")]);
+        const way = ways.find((one) => one.textContent === held);
+        held = null;
+        way?.click();
       }
     }
   }
 
+  // A link of the answer before waits for the new one, and leads where that one leads.
+  for (const part of results) {
+    part.addEventListener("click", (event) => {
+      const way = event.target.closest("a[href]");
+      if (!way || !busy) return;
+      event.preventDefault();
+      held = way.textContent;
+    }, true);
+  }
   form.addEventListener("input", () => send({}));
   form.addEventListener("submit", (event) => {
     // A button with a name changes the form itself (add, remove): the server makes the new page.
@@ -290,7 +323,7 @@ export function live(form, url, render, options = {}) {
     event.preventDefault();
     send({});
   });
-  return { send };
+  return { send, refused, results };
 }
 
 // -- charts
@@ -340,7 +373,15 @@ export async function chart(element, spec) {
   if (before && before.view) before.finalize();
   const mine = { key, latest: rows, view: null, finalize: () => {} };
   drawn.set(element, mine);
-  const embed = await embedder();
+  let embed;
+  try {
+    embed = await embedder();
+  } catch {
+    vega = null;  // the next change asks for it again
+    drawn.delete(element);
+    element.textContent = say("no_chart");
+    return null;
+  }
   if (drawn.get(element) !== mine) return null;
   const drawing = document.createElement("div");
   drawing.className = shape.width === "container" ? "drawing fluid" : "drawing";
@@ -351,7 +392,8 @@ export async function chart(element, spec) {
   const config = {
     ...shape.config, background: null, aria: false,
     axis: { ...shape.config?.axis, ...letters, labelSeparation: 4 },
-    legend: { ...shape.config?.legend, ...letters },
+    // On a phone, names stand below each other: side by side they would be cut off.
+    legend: { ...(element.clientWidth < 420 && { columns: 1 }), ...shape.config?.legend, ...letters },
     mark: { ...shape.config?.mark, tooltip: true },
   };
   const made = await embed(drawing, { ...shape, config, datasets: mine.latest }, {

@@ -3,7 +3,9 @@ import { announce, how, live, rows, say, state, text } from "/static/discreet.js
 import { picture } from "/static/pictures.js";
 
 const form = document.getElementById("me-form");
-const results = document.getElementById("results");
+// The cards hold questions and answers: only what is no question can be out of date.
+const results = [...document.querySelectorAll("#results .card > :not(h2, .choice)")]
+  .filter((part) => !part.querySelector("input"));
 
 function slider(id, spoken) {
   const input = document.getElementById(id);
@@ -31,4 +33,4 @@ function show(answer) {
   announce(say("from_to", answer));
 }
 
-live(form, "/api/explain/me", show, { results: [results] }).send({});
+live(form, "/api/explain/me", show, { results }).send({});

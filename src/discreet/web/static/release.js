@@ -1,6 +1,6 @@
 // The screen Release: sends what was typed, and puts the server's page in place. Nothing is computed.
 
-import { announce, drawings, fetched, mark, remember, say, stale } from "/static/discreet.js";
+import { announce, drawings, failed, fetched, mark, remember, say, stale } from "/static/discreet.js";
 
 const WAIT = 250;
 
@@ -72,11 +72,10 @@ async function show(fields, { shape, fromYaml }) {
     page = await pageOf(fields);
   } catch (error) {
     if (error.name === "AbortError") return;
-    problem.textContent = error.message;
+    failed(problem, error.message);
     document.getElementById("look-body").replaceChildren();
     // The other side says what was typed before; typing here once more asks again.
     stale([fromYaml ? specForm : yamlForm], true);
-    announce(error.message);
     return;
   }
   const readable = page.querySelector("#fields [name='account']");

@@ -1,16 +1,10 @@
 // A form of sentences with blanks: where the kind of a sentence changes, the server makes the new
 // sentence, and only the form's own part of the page is exchanged.
 
-import { fetched } from "/static/discreet.js";
+import { fetched, stale } from "/static/discreet.js";
 
 async function exchanged(form, address) {
-  let made;
-  try {
-    made = await fetched(address, "conditions");
-  } catch (error) {
-    form.querySelector("[data-problem]").textContent = error.message;
-    return false;
-  }
+  const made = await fetched(address, "conditions");
   const fresh = made.getElementById("conditions");
   const focused = document.activeElement;
   const name = focused && form.contains(focused) ? focused.name : "";
@@ -22,35 +16,50 @@ async function exchanged(form, address) {
       || form.querySelector(".condition:last-of-type .sentence input");
     if (next) next.focus();
   }
-  return true;
 }
 
-// `changed` is called when the form has its new sentences.
-export function reshaping(form, changed) {
+// `speaking` keeps the form live. Until the form has its new sentences, and the answer to them, the
+// one before cannot be used; if they do not come, the next change asks for them again.
+export function reshaping(form, speaking, before = () => {}) {
   const here = form.getAttribute("action");
-  const query = () => new URLSearchParams(new FormData(form));
+  let owed = false;
 
-  async function reshape(extra = {}) {
-    const asked = query();
-    asked.delete("upto");
-    for (const [name, value] of Object.entries(extra)) asked.set(name, value);
-    if (await exchanged(form, `${here}?${asked}`)) changed();
+  async function exchange(address) {
+    owed = true;
+    stale(speaking.results, true);
+    try {
+      await exchanged(form, address);
+    } catch (error) {
+      speaking.refused(error);
+      return;
+    }
+    owed = false;
+    before();
+    speaking.send({});
   }
 
+  function reshape(extra = {}) {
+    const asked = new URLSearchParams(new FormData(form));
+    asked.delete("upto");
+    for (const [name, value] of Object.entries(extra)) asked.set(name, value);
+    exchange(`${here}?${asked}`);
+  }
+
+  // Before the form's own listeners: the kind of a sentence changes first, then the numbers.
   form.addEventListener("input", (event) => {
-    if (!("reshape" in event.target.dataset)) return;
+    if (!owed && !("reshape" in event.target.dataset)) return;
     event.stopImmediatePropagation();
     reshape();
-  });
+  }, true);
   form.addEventListener("submit", (event) => {
     if (!event.submitter || !event.submitter.name) return;
     event.preventDefault();
     reshape({ [event.submitter.name]: event.submitter.value });
   });
-  form.addEventListener("click", async (event) => {
+  form.addEventListener("click", (event) => {
     const example = event.target.closest("a[data-state]");
     if (!example) return;
     event.preventDefault();
-    if (await exchanged(form, example.getAttribute("href"))) changed();
+    exchange(example.getAttribute("href"));
   });
 }

@@ -15,13 +15,11 @@ let mapped = 0;  // when the map was drawn last
 if (form && results) start();
 
 function start() {
-  // The kind of a sentence changes first, then the numbers: the order of listeners matters.
-  reshaping(form, () => {
+  const speaking = live(form, "/api/tolerate", render, { results: [results, profile, curved] });
+  reshaping(form, speaking, () => {
     const axis = form.elements.namedItem("upto");
     if (axis) axis.value = "";
-    speaking.send({});
   });
-  const speaking = live(form, "/api/tolerate", render, { results: [results, profile, curved] });
   const send = (extra) => speaking.send(extra);
   const [curve, field] = [["draggable", "tolerated"], ["draggable-map", "ratios"]].map(
     ([stage, picture]) => rack(document.getElementById(stage), document.getElementById(picture), send),
