@@ -235,7 +235,8 @@ class Proxy:
         self._target = port
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listening.getsockname()[1])
-        self.cuts: deque[Cut | None] = deque()  # one for each connection to come
+        # One for each connection to come, and for each further transaction on one that is kept.
+        self.cuts: deque[Cut | None] = deque()
         self.made: list[Cut] = []
         self.taken = 0  # connections so far
         threading.Thread(target=self._accept, daemon=True).start()
@@ -265,12 +266,16 @@ class Proxy:
             _lose(client)
             return
         with client, server, suppress(OSError):
-            passed = 0
+            passed = begun = 0
             while True:
                 for source in select.select([client, server], [], [])[0]:
                     data = source.recv(65536)
                     if not data:
                         return
+                    if source is client and b"BEGIN" in data and not _commits(data):
+                        begun += 1
+                        if begun > 1 and cut is None and self.cuts:
+                            cut, passed = self.cuts.popleft(), 0
                     to = server if source is client else client
                     if cut is not None and self._lost(cut, client, server, to, data, passed):
                         return
@@ -291,7 +296,7 @@ class Proxy:
             if passed + len(data) < cut.at:
                 return False
             to.sendall(data[: max(0, cut.at - passed)])
-        elif to is not server or b"COMMIT" not in data:
+        elif to is not server or not _commits(data):
             return False
         self.made.append(cut)
         if cut.kind == "unanswered":
@@ -304,6 +309,11 @@ class Proxy:
             server.recv(65536)
         _lose(server)
         return True
+
+
+def _commits(data: bytes) -> bool:
+    """Whether a message commits; READ COMMITTED, which one that begins may say, does not."""
+    return re.search(rb"\bCOMMIT\b", data) is not None
 
 
 def _lose(connection: socket.socket) -> None:

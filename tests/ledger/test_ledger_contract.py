@@ -10,11 +10,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
 from discreet.ledger import Amount, Charge, Ledger, OverBudget, Part
 from discreet.ledger.plans import LostSlot
+from discreet.ledger.store import _KNOWN
 
 SAID = {"purpose": "a table", "who": "ci", "spec_hash": "5" * 64}
 CHARGED = {"purpose": "a table", "who": "ci"}
@@ -630,3 +632,34 @@ def test_a_url_that_is_none_or_a_database_that_is_not_supported_is_refused() -> 
     with pytest.raises(InputError) as caught:
         Ledger.open("oracle://me:hidden@host/db")
     assert "hidden" not in str(caught.value)
+
+
+# -- what is looked up at once
+
+
+def test_what_is_foreseen_is_what_would_be_asked(full: Ledger, opened: Opened) -> None:
+    opened("another")
+    store, entries = full._store, full.entries()
+    releases = {entry.release_id for entry in entries} | {"unknown"}
+    heads = [entries[0].hash, entries[-1].hash, "0" * 64]
+    for account, release in [
+        *((name, "unknown") for name in ("clinic", "another", "nobody")),
+        *((None, release) for release in releases if release),
+    ]:
+
+        def compare(connection: Connection, account=account, release=release) -> int:  # type: ignore[no-untyped-def]
+            store.foresee(connection, heads, 4, account, release)
+            known = dict(connection.info[_KNOWN])
+            store._forget(connection)
+            for question, answer in known.items():
+                kind, *of = question
+                if kind in ("find", "all"):
+                    asked = getattr(store, kind)(connection, **dict(of))
+                elif kind == "seq":
+                    asked = store.numbered(connection, of).get(of[0])
+                else:
+                    asked = getattr(store, kind)(connection, *of)
+                assert (asked, question) == (answer, question)
+            return len(known)
+
+        assert store.read(compare) >= 8

@@ -5,18 +5,23 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hands import amid_charges
+from sqlalchemy import event
 
 from discreet.errors import InputError, InternalError, PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Account, Ledger
+from discreet.ledger.chain import Chain
+from discreet.ledger.entries import new_id
 from discreet.ledger.store import Store
 
+Opened = Callable[..., Ledger]
 SAID = {"purpose": "a table", "who": "ci", "spec_hash": "5" * 64}
 
 
@@ -117,3 +122,36 @@ def test_a_removed_trigger_is_named(full: Ledger) -> None:
     assert full.verify().problems == (
         "the trigger discreet_entries_no_UPDATE was removed or changed",
     )
+
+
+def test_a_charge_on_a_long_ledger_asks_no_more_of_the_database(opened: Opened) -> None:
+    """Counted in steps of SQLite's machine, which no load on this one changes."""
+    ledger, steps = opened(cap=PureDP(100.0)), [0]
+
+    def step() -> None:
+        steps[0] += 1
+
+    event.listen(
+        ledger._store.backend.engine,
+        "connect",
+        lambda connection, record: connection.set_progress_handler(step, 10),
+    )
+
+    def cost() -> int:
+        before = steps[0]
+        entry = ledger.reserve("clinic", PureDP(0.01), **SAID)
+        ledger.commit(str(entry.release_id), "a" * 64)
+        return steps[0] - before
+
+    def lengthen(entries: int) -> None:
+        def write(chain: Chain) -> None:
+            for _ in range(entries):
+                said = {"release_id": new_id(), "charge": [], **SAID}
+                chain.append("commit", chain.needed("clinic"), said)
+
+        ledger._written(write)
+
+    lengthen(50)
+    short = cost()
+    lengthen(1500)
+    assert cost() <= 1.1 * short

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hands import Hand, amid_charges
+from sqlalchemy.exc import DBAPIError
 
-from discreet.errors import DataError, DiscreetError, InputError, InternalError, PolicyError
+from discreet.errors import (
+    BudgetExceeded,
+    DataError,
+    DiscreetError,
+    InputError,
+    InternalError,
+    PolicyError,
+)
 from discreet.guarantees import PureDP
 from discreet.ledger import Account, Amount, Ledger
 from discreet.ledger.store import Store
@@ -34,7 +44,7 @@ def proxy(postgres: PostgreSQL) -> Iterator[Proxy]:
 
 @pytest.fixture
 def through(proxy: Proxy, opened: Opened, url: str) -> Ledger:
-    """A ledger behind the proxy, used once so that what follows is one connection a transaction."""
+    """A ledger behind the proxy, used once so that what follows is one transaction a cut."""
     opened()
     ledger = Ledger.open(proxy.through(url))
     assert ledger.spent("clinic") == Amount.of(epsilon=0)
@@ -206,18 +216,95 @@ def test_a_ledger_in_use_for_too_long_says_so(
     ledger.reserve("clinic", PureDP(0.1), **SAID)
 
 
-def test_a_transaction_is_serializable_and_on_disk_when_it_ends(opened: Opened, url: str) -> None:
+def test_a_transaction_is_serializable_and_a_reader_only_reads(opened: Opened, url: str) -> None:
     opened()
     store = Store(url)
 
     def settings(connection: object) -> list[str]:
         return [
             connection.exec_driver_sql(f"SHOW {name}").scalar()  # type: ignore[attr-defined]
-            for name in ("transaction_isolation", "synchronous_commit", "transaction_read_only")
+            for name in ("transaction_isolation", "transaction_read_only")
         ]
 
-    assert store.write(settings) == ["serializable", "on", "off"]
-    assert store.read(settings)[::2] == ["repeatable read", "on"]
+    assert store.write(settings) == ["serializable", "off"]
+    assert store.read(settings) == ["repeatable read", "on"]
+
+
+def test_what_was_acknowledged_is_on_disk() -> None:
+    """The server writes its log late, loses its memory, and would by itself wait for no disk.
+
+    The last entry is one whose commit was not answered: it is looked up, and was not on disk.
+    """
+    server = PostgreSQL(wal_writer_delay="10s", synchronous_commit="off")
+    proxy = Proxy(server.port)
+    try:
+        server.start()
+        url = server.url(server.database())
+        terms = {"unit": "person", "adjacency": "add-remove", "filter": "pure", "cap": PureDP(1.0)}
+        ledger = Ledger.open(url)
+        ledger.open_account("clinic", approver="a", reason="b", **terms)  # type: ignore[arg-type]
+        for _ in range(3):
+            entry = ledger.reserve("clinic", PureDP(0.1), **SAID)
+            server.restart()
+            assert ledger.entries("clinic")[-1] == entry
+        proxy.cuts.append(Cut("unanswered"))
+        entry = Ledger.open(proxy.through(url)).reserve("clinic", PureDP(0.1), **SAID)
+        server.restart()
+        assert ledger.entries("clinic")[-1] == entry
+        assert ledger.verify().verified
+    finally:
+        proxy.close()
+        server.remove()
+
+
+# -- the connection that is kept
+
+
+def test_one_connection_is_kept_until_it_fails(through: Ledger, proxy: Proxy) -> None:
+    before = proxy.taken
+    for _ in range(3):
+        through.reserve("clinic", PureDP(0.01), **SAID)
+    assert proxy.taken == before
+    with pytest.raises(BudgetExceeded):  # a refusal of ours is no failure of the connection
+        through.reserve("clinic", PureDP(2.0), **SAID)
+    through.reserve("clinic", PureDP(0.01), **SAID)
+    assert proxy.taken == before
+    with pytest.raises(InternalError):  # any error of the database is
+        through._store.read(lambda connection: connection.exec_driver_sql("SELECT 1/0"))
+    through.reserve("clinic", PureDP(0.01), **SAID)
+    assert proxy.taken == before + 1
+
+
+def test_a_forked_process_leaves_the_connection_of_its_parent_alone(
+    opened: Opened, url: str
+) -> None:
+    opened()
+    script = """
+import os, sys
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+
+def pid():
+    asked = lambda connection: connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
+    return ledger._store.read(asked)
+
+ledger, said = Ledger.open(sys.argv[1]), {"purpose": "p", "who": "w", "spec_hash": "0"}
+ledger.reserve("clinic", PureDP(0.1), **said)
+mine = pid()
+child = os.fork()
+ledger.reserve("clinic", PureDP(0.1), **said)
+if child == 0:
+    assert pid() != mine
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+ledger.reserve("clinic", PureDP(0.1), **said)
+assert pid() == mine
+"""
+    done = subprocess.run([sys.executable, "-c", script, url], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    ledger = Ledger.open(url)
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.1).times(4)
+    assert ledger.verify().verified
 
 
 def test_a_server_without_fsync_is_refused() -> None:
@@ -307,8 +394,6 @@ def test_a_guard_taken_away_is_named(
 def test_triggers_hold_where_a_session_switches_ordinary_ones_off(
     opened: Opened, hand: Hand
 ) -> None:
-    from sqlalchemy.exc import DBAPIError
-
     opened()
     with hand.connected() as connection:
         connection.exec_driver_sql("SET LOCAL session_replication_role = replica")

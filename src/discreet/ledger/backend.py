@@ -30,6 +30,9 @@ class Backend(Protocol):
     def options(self, *, write: bool) -> dict[str, Any]:
         """Return the execution options of a transaction: its isolation."""
 
+    def laid_out(self, connection: Connection) -> bool:
+        """Whether the tables are there."""
+
     def guard(self, connection: Connection) -> None:
         """Make the table of entries append-only."""
 
@@ -38,6 +41,9 @@ class Backend(Protocol):
 
     def lock(self, connection: Connection) -> None:
         """Let no other writer in until this transaction ends."""
+
+    def settle(self, connection: Connection) -> None:
+        """Commit, let the next writer in, and return once everything committed is on disk."""
 
     def damage(self, connection: Connection) -> list[str]:
         """Return what the database itself finds wrong, and guards that are missing."""

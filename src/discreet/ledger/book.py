@@ -89,6 +89,7 @@ class Ledger:
     def __init__(self, store: Store, clock: Clock = _now) -> None:
         self._store = store
         self._clock = clock
+        self._id: str | None = None  # once it was seen: what to foresee, never what to trust
 
     @classmethod
     def open(cls, url: str, *, clock: Clock = _now) -> Ledger:
@@ -108,19 +109,26 @@ class Ledger:
         what: Callable[[Chain], _T],
         otherwise: Callable[[], NoReturn],
         heads: Iterable[str] = (),
+        *,
+        account: str | None = None,
+        release_id: str | None = None,
     ) -> _T:
         """Run a function in the writing transaction; without a ledger, refuse by `otherwise`.
 
         Only opening an account makes a ledger, so that a mistyped path is not spent on. A ledger
-        that lacks a head which was seen before is not written on.
+        that lacks a head which was seen before is not written on. What will be asked about the
+        account and the release that are named is looked up at once.
         """
         if not self._store.exists():
             otherwise()
 
         def transaction(chain: Chain) -> _T:
+            foreseen = () if self._id is None else (*witness.seen(self._id), *heads)
+            chain.foresee(foreseen, account, release_id)
             if not self._store.writable(chain.connection):
                 otherwise()
             first = chain.first()
+            self._id = None if first is None else first.hash
             known = () if first is None else (*witness.seen(first.hash), *heads)
             lost = chain.lost(known)
             if lost:
@@ -363,6 +371,8 @@ class Ledger:
             lambda chain: decisions.charged(chain, kind, wanted, said),
             self._no_account(str(wanted.account)),
             self._shown(output),
+            account=wanted.account,
+            release_id=str(said["release_id"]),
         )
 
     def commit(self, release_id: str, output_hash: str) -> Entry:
@@ -376,6 +386,7 @@ class Ledger:
         return self._write(
             lambda chain: decisions.stored(chain, release_id, output_hash),
             partial(decisions.refuse_unreserved, self.url, release_id),
+            release_id=release_id,
         )
 
     def record_report(self, account: str | Account, release_id: str, manifest: str) -> Entry:
@@ -490,6 +501,7 @@ class Ledger:
             lambda chain: decisions.taken(chain, wanted, said),
             partial(refuse_unknown_plan, self.url, plan_id),
             self._shown(output),
+            account=wanted.account,
         )
 
     def check(

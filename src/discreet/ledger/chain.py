@@ -41,7 +41,7 @@ from discreet.ledger.promises import (
     register,
 )
 from discreet.ledger.store import Store
-from discreet.ledger.verification import refuse_altered
+from discreet.ledger.verification import RECENT, refuse_altered
 from discreet.promises import Promise
 from discreet.words import say
 
@@ -64,6 +64,8 @@ class Chain:
     clock: Clock
     # The newest entry, once looked up: it stays that until one is added here.
     _newest: list[Entry | None] = field(default_factory=list, repr=False)
+    # The entry that began the ledger, once there is one.
+    _begun: list[Entry] = field(default_factory=list, repr=False)
     # Accounts whose newest entries were recomputed in this transaction.
     _checked: set[str] = field(default_factory=set, repr=False)
 
@@ -81,7 +83,14 @@ class Chain:
 
     def first(self) -> Entry | None:
         """Return the entry that began the ledger."""
-        return self.store.numbered(self.connection, [1]).get(1)
+        if not self._begun:
+            self._begun.extend(self.store.numbered(self.connection, [1]).values())
+        return self._begun[0] if self._begun else None
+
+    def foresee(self, heads: Iterable[str], account: str | None, release_id: str | None) -> None:
+        """Look up at once what a charge to an account, or the commit of a release, will ask."""
+        if account is not None or release_id is not None:
+            self.store.foresee(self.connection, heads, RECENT, account, release_id)
 
     def lost(self, heads: Iterable[str]) -> list[str]:
         """Return the heads that were seen, are not in the chain, and were not answered for."""

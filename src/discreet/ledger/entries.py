@@ -23,6 +23,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -100,15 +101,7 @@ class Entry:
     @classmethod
     def read(cls, seq: int, body: str, hash: str) -> Entry:  # noqa: A002
         """Read a stored row; refuse one that does not match its hash."""
-        if not isinstance(body, str) or digest(body) != hash:
-            raise PolicyError("ledger.entry_changed", seq=seq)
-        try:
-            said = json.loads(body)
-            entry = cls(seq, hash, MappingProxyType(said))
-            entry.check()
-        except UNREADABLE:
-            raise PolicyError("ledger.entry_unreadable", seq=seq) from None
-        return entry
+        return _read(seq, body, hash)
 
     def check(self) -> None:
         """Read everything that every entry has, so that what cannot be read is found here."""
@@ -205,6 +198,22 @@ class Entry:
             out["remaining"] = remaining_dict(self.remaining)
         return out | {"hash": self.hash}
 
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
     def __repr__(self) -> str:
         name = "" if self.release_id is None else f", release {self.release_id}"
         return f"Entry({self.seq}, {self.kind}, account {self.account!r}{name})"
+
+
+@lru_cache(maxsize=512)
+def _read(seq: int, body: str, hash: str) -> Entry:  # noqa: A002
+    """Read a row, once: the newest are asked for at each charge, and a row says one thing."""
+    if not isinstance(body, str) or digest(body) != hash:
+        raise PolicyError("ledger.entry_changed", seq=seq)
+    try:
+        entry = Entry(seq, hash, MappingProxyType(json.loads(body)))
+        entry.check()
+    except UNREADABLE:
+        raise PolicyError("ledger.entry_unreadable", seq=seq) from None
+    return entry

@@ -12,9 +12,16 @@ isolation and the numbers of the entries still let only one of two through.
 The lock also settles what became of a transaction whose connection was lost at its COMMIT: while it
 may still be committed it holds the lock, so whoever has the lock next knows.
 
-`synchronous_commit` is set for each transaction, whatever the role's default: a charge that
-was acknowledged is on disk. A server that runs with `fsync = off` cannot promise that and is
-refused.
+A charge that was acknowledged is on disk, whatever the role's default. The lock is not held while
+the disk is waited for: a transaction commits without waiting, which lets the next writer in, and
+then a second one, with `synchronous_commit = on` and a message that only the server's log has,
+ends when the log is on disk up to there. The log has one order, so what was committed before is on
+disk too, and writers that wait at the same time share one sync. A writer may build on an entry that
+is not on disk yet; its own entry comes later in the log, and a crash loses both or the later one.
+A server that runs with `fsync = off` cannot promise any of this and is refused.
+
+One connection is kept between transactions. It is thrown away at any error of the database, after
+half a minute, and in a process that was forked.
 
 Triggers refuse UPDATE, DELETE and TRUNCATE, and an INSERT anywhere but at the end, also where a
 session switches off ordinary triggers; and the rights to change entries are revoked, its owner's
@@ -23,10 +30,21 @@ too.
 
 from __future__ import annotations
 
+import os
 import re
+import weakref
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, text
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    ExceptionContext,
+    QueuePool,
+    create_engine,
+    event,
+    text,
+)
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from discreet.errors import DiscreetError, InputError, InternalError, PolicyError
@@ -39,6 +57,8 @@ __all__ = ["PostgreSQL"]
 LOCK_SECONDS = 55.0
 # A server that restarts is back after seconds; that one is not there is told after half a minute.
 BUSY, AWAY = 60.0, 30.0
+# How long a connection is kept: a way that was closed silently is not met later than this.
+KEPT_SECONDS = 30.0
 # A host that vanishes with the lock is given up after this, by the server.
 VANISHED_SECONDS = 60.0
 
@@ -107,13 +127,20 @@ class PostgreSQL:
         self.shown = shown
         defaults = {name: said for name, said in _DEFAULTS.items() if name not in url.query}
         try:
-            # A connection a transaction: nothing open is carried over a fork.
             self.engine: Engine = create_engine(
                 url.set(drivername="postgresql+psycopg").update_query_dict(defaults),
-                poolclass=NullPool,
+                poolclass=QueuePool,
+                pool_size=1,
+                max_overflow=-1,  # more at the same time are closed after their transaction
+                pool_recycle=KEPT_SECONDS,
+                # A pooler in between may give each transaction another session.
+                connect_args={"prepare_threshold": None},
             )
         except ImportError:
             raise InputError("ledger.postgresql_missing") from None
+        event.listen(self.engine, "handle_error", _throw_away)
+        weakref.finalize(self, self.engine.dispose)
+        _open.add(self)
         self._there = False
 
     def exists(self) -> bool:
@@ -121,8 +148,7 @@ class PostgreSQL:
         if not self._there:
             with self.engine.connect() as connection:
                 self._check_encoding(connection)
-                found = connection.execute(text("SELECT to_regclass('discreet_format')")).scalar()
-                self._there = found is not None
+                self._there = self.laid_out(connection)
         return self._there
 
     def _check_encoding(self, connection: Connection) -> None:
@@ -140,9 +166,13 @@ class PostgreSQL:
                 connection.execute(text("CREATE TABLE discreet_lock ()"))
 
     def options(self, *, write: bool) -> dict[str, Any]:
-        """Serializable to write; one moment of the ledger, and nothing but reading, to read."""
+        """Serializable to write; one moment of the ledger, and nothing but reading, to read.
+
+        To the driver, a writing transaction is none: `lock` and `settle` begin and end it, each in
+        one message together with what belongs to it.
+        """
         if write:
-            return {"isolation_level": "SERIALIZABLE"}
+            return {"isolation_level": "AUTOCOMMIT"}
         return {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
     def guard(self, connection: Connection) -> None:
@@ -168,11 +198,24 @@ class PostgreSQL:
     def lock(self, connection: Connection) -> None:
         """Wait in turn for the one lock; none of these statements takes the snapshot."""
         connection.exec_driver_sql(
+            "BEGIN ISOLATION LEVEL SERIALIZABLE; "
             f"SET LOCAL lock_timeout = {1000 * LOCK_SECONDS:.0f}; "
             f"SET LOCAL idle_in_transaction_session_timeout = {1000 * VANISHED_SECONDS:.0f}; "
-            "SET LOCAL synchronous_commit = on; "
+            "SET LOCAL synchronous_commit = off; "
             "LOCK TABLE discreet_lock IN EXCLUSIVE MODE"
         )
+
+    def settle(self, connection: Connection) -> None:
+        """Commit, which lets the next writer in; then wait until the log is on disk up to here."""
+        connection.exec_driver_sql(
+            "COMMIT; BEGIN; SET LOCAL synchronous_commit = on; "
+            "SELECT pg_logical_emit_message(true, 'discreet', ''); COMMIT"
+        )
+
+    def laid_out(self, connection: Connection) -> bool:
+        """Whether the tables are there; not remembered, for they may be made and rolled back."""
+        query = text("SELECT to_regclass('discreet_format') IS NOT NULL")
+        return self._there or connection.scalar(query) is True
 
     def damage(self, connection: Connection) -> list[str]:
         """Return guards that are missing, switched off or altered, and rights to change entries."""
@@ -233,3 +276,21 @@ def _state(problem: DBAPIError) -> str:
 def _lost(problem: DBAPIError) -> bool:
     """Whether there was no connection, or there is none any more."""
     return _state(problem) == "" and isinstance(problem, (OperationalError, InterfaceError))
+
+
+def _throw_away(context: ExceptionContext) -> None:
+    """Let no connection be used again that an error was seen on."""
+    context.is_disconnect = True
+
+
+_open: weakref.WeakSet[PostgreSQL] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """Leave a parent's connections to the parent: not used here, and not closed."""
+    for one in list(_open):
+        one.engine.dispose(close=False)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

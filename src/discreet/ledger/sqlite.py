@@ -105,6 +105,14 @@ class SQLite:
     def lock(self, connection: Connection) -> None:
         """Nothing to do: BEGIN IMMEDIATE has taken the one write lock that there is."""
 
+    def settle(self, connection: Connection) -> None:
+        """Nothing to add: SQLite's COMMIT syncs before the lock is let go."""
+
+    def laid_out(self, connection: Connection) -> bool:
+        """Whether the tables are there."""
+        query = text("SELECT 1 FROM sqlite_master WHERE name = 'discreet_format'")
+        return connection.scalar(query) is not None
+
     def damage(self, connection: Connection) -> list[str]:
         """Return what SQLite itself finds wrong with the file, and guards that are missing."""
         found = [str(row[0]) for row in connection.execute(text("PRAGMA integrity_check"))]

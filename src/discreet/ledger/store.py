@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar, cast
 
 from sqlalchemy import (
@@ -37,13 +38,15 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     and_,
+    bindparam,
     exists,
     func,
     insert,
-    inspect,
+    literal,
     or_,
     select,
     tuple_,
+    union_all,
     update,
 )
 from sqlalchemy.engine import make_url
@@ -61,7 +64,9 @@ __all__ = ["Row", "Store"]
 
 _T = TypeVar("_T")
 _PRODUCTS: dict[str, Callable[[URL], Backend]] = {"sqlite": SQLite, "postgresql": PostgreSQL}
-_HASH = "discreet_hash"
+# Kept with a connection: the hash that its transaction wrote, and what it knows of the entries.
+_HASH, _KNOWN = "discreet_hash", "discreet_known"
+_NONE = object()  # the format where there are no tables
 _MOVED = 0  # the format of a ledger that is kept elsewhere now
 # After so many seconds of trying again, people are told that the ledger is waited for.
 _SILENT = 2.0
@@ -108,6 +113,42 @@ class _Tried:
     result: Any
 
 
+_INSERT = insert(_entries)
+_PARTS = ("newest", "own", "open", "next", "of", "first")
+
+
+@cache
+def _foreseen(recent: int) -> Any:
+    """Return the query of `Store.foresee`, made once: its parts in one answer."""
+    seq, rows = _entries.c.seq, (_entries.c.seq, _entries.c.body, _entries.c.hash)
+    release = _entries.c.release_id == bindparam("release_id", type_=String)
+    charged = select(_entries.c.account).where(release).limit(1).scalar_subquery()
+    own = _entries.c.account == func.coalesce(bindparam("account", type_=String), charged)
+    opened = and_(own, _entries.c.kind == "open")
+    after = [select(seq + 1).where(own).order_by(seq.desc()).limit(recent).subquery()]
+    after += [select(seq + 1).where(opened).subquery()]
+    parts = {
+        "newest": select(*rows).order_by(seq.desc()).limit(recent),
+        "own": select(*rows).where(own).order_by(seq.desc()).limit(recent),
+        "open": select(*rows).where(opened),
+        "next": select(*rows).where(or_(*(seq.in_(select(one)) for one in after))),
+        "of": select(*rows).where(release),
+        "first": select(*rows).where(seq == 1),
+        "held": select(*rows).where(_entries.c.hash.in_(bindparam("heads", expanding=True))),
+        "version": select(_format.c.version, literal("").label("b"), literal("").label("h")),
+    }
+    each = {name: query.subquery(f"of_{name}") for name, query in parts.items()}
+    return union_all(*(select(literal(name), *one.c) for name, one in each.items()))
+
+
+def _read(connection: Connection, query: Any) -> list[Entry]:
+    return [Entry.read(*row) for row in connection.execute(query)]
+
+
+def _last(entries: list[Entry]) -> Entry | None:
+    return entries[-1] if entries else None
+
+
 class Store:
     """The entries in a database, by URL."""
 
@@ -137,6 +178,7 @@ class Store:
 
         def once(_: list[_Tried]) -> _T:
             with self._connected(write=False) as connection, connection.begin():
+                self._forget(connection)
                 return what(connection)
 
         return self._patiently(once)
@@ -147,15 +189,19 @@ class Store:
         def once(tried: list[_Tried]) -> _T:
             with self._connected(write=True) as connection:
                 with connection.begin() as transaction:
+                    self._forget(connection)
                     self.backend.lock(connection)
-                    for attempt in tried:
-                        if self._recorded(connection, attempt.hash):
-                            return cast("_T", attempt.result)
-                    tried.clear()
-                    result = what(connection)
-                    tried.append(_Tried(connection.info.get(_HASH), result))
+                    recorded = (one for one in tried if self._recorded(connection, one.hash))
+                    done = next(recorded, None)
+                    if done is None:
+                        tried.clear()
+                        result = what(connection)
+                        done = _Tried(connection.info.get(_HASH), result)
+                        tried.append(done)
+                    # What an earlier attempt recorded may not be on disk yet, either.
+                    self.backend.settle(connection)
                     transaction.commit()
-                return result
+                return cast("_T", done.result)
 
         return self._patiently(once)
 
@@ -164,9 +210,15 @@ class Store:
         return self.backend.engine.connect().execution_options(**options)
 
     def _recorded(self, connection: Connection, digest: str | None) -> bool:
-        if digest is None or not inspect(connection).has_table(_entries.name):
+        if digest is None or not self.backend.laid_out(connection):
             return False
         return self.holds(connection, digest)
+
+    @staticmethod
+    def _forget(connection: Connection) -> None:
+        """Drop what an earlier transaction on the same connection wrote and knew."""
+        for name in (_HASH, _KNOWN):
+            connection.info.pop(name, None)
 
     def _patiently(self, once: Callable[[list[_Tried]], _T]) -> _T:
         """Try again while that is worth it; say in the end what may have been recorded."""
@@ -191,9 +243,14 @@ class Store:
 
     def version(self, connection: Connection) -> int | None:
         """Return the format of the tables, None if there are none; refuse a newer one."""
-        if not inspect(connection).has_table(_format.name):
+
+        def ask() -> object:
+            there = self.backend.laid_out(connection)
+            return connection.scalar(select(_format.c.version)) if there else _NONE
+
+        version = self._asked(connection, ("version",), ask)
+        if version is _NONE:
             return None
-        version = connection.execute(select(_format.c.version)).scalar()
         if version == _MOVED:
             raise PolicyError("ledger.moved", url=self.url)
         if not isinstance(version, int) or not FIRST <= version <= FORMAT:
@@ -245,28 +302,84 @@ class Store:
     def append(self, connection: Connection, entry: Entry, body: str) -> None:
         """Add one row at the end."""
         said = {name: entry.said.get(name) for name in REPEATED[FORMAT]}
-        connection.execute(
-            insert(_entries).values(seq=entry.seq, body=body, hash=entry.hash, **said)
-        )
+        row = {"seq": entry.seq, "body": body, "hash": entry.hash, **said}
+        connection.execute(_INSERT, row)
+        self._forget(connection)
         connection.info[_HASH] = entry.hash
+
+    def foresee(
+        self,
+        connection: Connection,
+        heads: Iterable[str],
+        recent: int,
+        account: str | None,
+        release_id: str | None,
+    ) -> None:
+        """Look up in one query what a charge or a commit asks; kept until an entry is added.
+
+        The questions are asked as ever, and answered from here. Without an account's name, it is
+        the account that the release was charged to.
+        """
+        if not self.backend.laid_out(connection):
+            return
+        wanted = {"account": account, "release_id": release_id, "heads": list(heads)}
+        rows: dict[str, list[Any]] = {}
+        for part, *row in connection.execute(_foreseen(recent), wanted):
+            rows.setdefault(part, []).append(row)
+        known: dict[tuple[Any, ...], Any] = {("version",): rows.pop("version", [[None]])[0][0]}
+        connection.info[_KNOWN] = known
+        self.writable(connection)  # a newer ledger is refused before its entries are read
+        held = {digest for _, _, digest in rows.pop("held", [])}
+        found = {part: [Entry.read(*row) for row in sorted(rows.get(part, []))] for part in _PARTS}
+        newest, own, opening, release = (found[part] for part in ("newest", "own", "open", "of"))
+        numbers = {entry.seq: entry for part in found.values() for entry in part}
+        name = account or next((entry.account for entry in release), None)
+        known |= {("find",): _last(newest), ("newest", recent, None): newest}
+        if name is not None:
+            of = ("account", name)
+            known |= {("find", of): _last(own), ("newest", recent, name): own}
+            known["find", of, ("kind", "open")] = _last(opening)
+        if release_id is not None:
+            of = ("release_id", release_id)
+            known |= {("find", of): _last(release), ("all", of): release}
+        known |= {("holds", head): head in held for head in wanted["heads"] or ()}
+        after = (entry.seq + 1 for entry in (*own, *opening))
+        known |= {("seq", seq): numbers.get(seq) for seq in (1, *after)}
+
+    @staticmethod
+    def _asked(connection: Connection, question: tuple[Any, ...], ask: Callable[[], _T]) -> _T:
+        """Answer from what was foreseen, else ask the database."""
+        known = connection.info.get(_KNOWN, {})
+        return cast("_T", known[question]) if question in known else ask()
 
     def find(self, connection: Connection, **equal: str | None) -> Entry | None:
         """Return the newest entry whose columns have these values."""
-        query = self._rows().where(*self._where(equal)).order_by(_entries.c.seq.desc()).limit(1)
-        row = connection.execute(query).first()
-        return None if row is None else Entry.read(*row)
+
+        def ask() -> Entry | None:
+            query = self._rows().where(*self._where(equal))
+            return _last(_read(connection, query.order_by(_entries.c.seq.desc()).limit(1)))
+
+        return self._asked(connection, ("find", *sorted(equal.items())), ask)
 
     def all(self, connection: Connection, **equal: str | None) -> list[Entry]:
         """Return the entries whose columns have these values, oldest first."""
-        query = self._rows().where(*self._where(equal)).order_by(_entries.c.seq)
-        return [Entry.read(*row) for row in connection.execute(query)]
+
+        def ask() -> list[Entry]:
+            query = self._rows().where(*self._where(equal)).order_by(_entries.c.seq)
+            return _read(connection, query)
+
+        return self._asked(connection, ("all", *sorted(equal.items())), ask)
 
     def newest(self, connection: Connection, count: int, account: str | None = None) -> list[Entry]:
         """Return the last so many entries, of the chain or of an account, oldest first."""
-        query = self._rows().order_by(_entries.c.seq.desc()).limit(count)
-        if account is not None:
-            query = query.where(_entries.c.account == account)
-        return [Entry.read(*row) for row in connection.execute(query)][::-1]
+
+        def ask() -> list[Entry]:
+            query = self._rows().order_by(_entries.c.seq.desc()).limit(count)
+            if account is not None:
+                query = query.where(_entries.c.account == account)
+            return _read(connection, query)[::-1]
+
+        return self._asked(connection, ("newest", count, account), ask)
 
     def accounts(self, connection: Connection) -> Iterator[str]:
         """Yield the names of all accounts, each found by the index: entries are not read."""
@@ -279,12 +392,20 @@ class Store:
 
     def numbered(self, connection: Connection, numbers: Iterable[int]) -> dict[int, Entry]:
         """Return the entries that have these numbers."""
-        query = self._rows().where(_entries.c.seq.in_(set(numbers)))
-        return {row[0]: Entry.read(*row) for row in connection.execute(query)}
+        known = connection.info.get(_KNOWN, {})
+        asked = [number for number in numbers if ("seq", number) not in known]
+        found = [known[question] for number in numbers if (question := ("seq", number)) in known]
+        if asked:
+            found += _read(connection, self._rows().where(_entries.c.seq.in_(asked)))
+        return {entry.seq: entry for entry in found if entry is not None}
 
     def holds(self, connection: Connection, digest: str) -> bool:
         """Whether an entry of the chain has that hash."""
-        return connection.scalar(select(exists().where(_entries.c.hash == digest))) is True
+
+        def ask() -> bool:
+            return connection.scalar(select(exists().where(_entries.c.hash == digest))) is True
+
+        return self._asked(connection, ("holds", digest), ask)
 
     def unfinished(
         self, connection: Connection, account: str, latest: int | None = None
@@ -316,7 +437,7 @@ class Store:
             .where(or_(_entries.c.kind == "reserve", slot.not_in(stored)))
             .order_by(_entries.c.seq)
         )
-        return [Entry.read(*row) for row in connection.execute(query)]
+        return _read(connection, query)
 
     def runs(self, connection: Connection, account: str, spec_hash: str) -> int:
         """Return how many releases of a spec an account was charged for, or a plan took."""

@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -328,15 +329,22 @@ def refuse_altered(store: Store, connection: Connection, account: str | None = N
         if link is not None and link.said["previous"] != entry.hash:
             _refuse(store, entry)
     try:
-        state = Account.restored(str(account), opening.said["terms"], entries[0].said["standing"])
         for one, entry in pairwise(entries):
-            state, problems = following(state, entry.said)
-            if problems or entry.said.get("account_previous", one.hash) != one.hash:
+            if not _follows(opening, one, entry):
                 _refuse(store, entry)
     except PolicyError:
         raise
     except _UNREADABLE:
         _refuse(store, entries[-1])
+
+
+@lru_cache(maxsize=512)
+def _follows(opening: Entry, before: Entry, entry: Entry) -> bool:
+    """Whether an entry leads on from the account's one before; their hashes cover all of it."""
+    standing = before.said["standing"]
+    account = Account.restored(str(opening.account), opening.said["terms"], standing)
+    _, problems = following(account, entry.said)
+    return not problems and entry.said.get("account_previous", before.hash) == before.hash
 
 
 def _refuse(store: Store, entry: Entry) -> NoReturn:
