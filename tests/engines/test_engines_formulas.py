@@ -249,3 +249,9 @@ def test_a_sample_has_all_rows_of_a_unit_or_none(
     (all_rows,), (units,) = drawn.measure(rows)["rows"], drawn.measure(once)["rows"]
     assert all_rows == 2 * units
     assert abs(units - count / 3) <= math.sqrt(count * math.log(2e12) / 2)
+    source = opened(pa.table(table))
+    assert source.units((unit,)) == count
+    for size in (0, 1, 17, count):
+        fixed = source.sampled_units((unit,), size)
+        assert fixed.measure(once)["rows"] == [size]
+        assert fixed.measure(rows)["rows"] == [2 * size]

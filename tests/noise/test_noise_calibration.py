@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from discreet.errors import InputError
 from discreet.noise import (
     gaussian_scale,
+    hypergeometric,
     keep_probability,
     laplace_scale,
     multinomial,
@@ -149,3 +150,9 @@ def test_uniforms_stay_below(below: int, size: int) -> None:
     drawn = uniforms(below, size).tolist()
     assert len(drawn) == size
     assert all(0 <= n < below for n in drawn)
+
+
+def test_an_urn_holds_what_is_drawn_from_it():
+    for wrong in ((3, 4, 1), (3, -1, 1), (3, 1, 4)):
+        with pytest.raises(InputError, match="are marked"):
+            hypergeometric(*wrong)

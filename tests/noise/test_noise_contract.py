@@ -124,6 +124,13 @@ SAMPLERS = [
     ),
     Sampler("uniform", lambda n: noise.uniforms(11, n).tolist(), lambda i: 1 / 11, 0, 10),
     Sampler(
+        "hypergeometric",
+        lambda n: [noise.hypergeometric(10, 4, 5) for _ in range(n)],
+        lambda i: math.comb(4, i) * math.comb(6, 5 - i) / math.comb(10, 5),
+        0,
+        4,
+    ),
+    Sampler(
         "multinomial",
         lambda n: [
             i

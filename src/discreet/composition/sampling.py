@@ -114,7 +114,10 @@ def before_sampling(budget: PureDP | ApproxDP, rate: float) -> PureDP | ApproxDP
         epsilon = down(epsilon, 8)
     if isinstance(budget, PureDP):
         return PureDP(epsilon, adjacency=where)
-    return ApproxDP(epsilon, min(1.0, down(budget.delta / rate)), adjacency=where)
+    delta = min(1.0, budget.delta / rate)
+    while up(rate * delta) > budget.delta:
+        delta = down(delta)
+    return ApproxDP(epsilon, delta, adjacency=where)
 
 
 def _refuse_local(adjacency: Adjacency) -> None:

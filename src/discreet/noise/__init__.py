@@ -19,7 +19,14 @@ from discreet.noise.calibration import (
     laplace_scale,
     selection_scale,
 )
-from discreet.noise.rational import bernoulli, multinomial, randomize, uniform, uniforms
+from discreet.noise.rational import (
+    bernoulli,
+    hypergeometric,
+    multinomial,
+    randomize,
+    uniform,
+    uniforms,
+)
 from discreet.noise.samplers import (
     Progress,
     add_noise,
@@ -37,6 +44,7 @@ __all__ = [
     "discrete_gaussian",
     "discrete_laplace",
     "gaussian_scale",
+    "hypergeometric",
     "keep_probability",
     "laplace_scale",
     "multinomial",

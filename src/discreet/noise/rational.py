@@ -4,6 +4,7 @@ A uniform whole number below m comes from `secrets` (or, many at a time, from `o
 rejection: a draw at or above the largest multiple of m is thrown away). From it
 
 - Bernoulli(a/b): a uniform number below b is less than a;
+- hypergeometric: one draw after another from an urn;
 - multinomial with weights w_1 … w_K: a uniform number below Σw falls in one of K ranges;
 - randomized response: a Bernoulli coin, then one of the other answers, each equally likely.
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["bernoulli", "multinomial", "randomize", "uniform", "uniforms"]
+__all__ = ["bernoulli", "hypergeometric", "multinomial", "randomize", "uniform", "uniforms"]
 
 T = TypeVar("T")
 
@@ -72,6 +73,24 @@ def bernoulli(probability: Fraction) -> bool:
     if not 0 <= probability <= 1:
         raise InputError("noise.probability", probability=probability)
     return secrets.randbelow(probability.denominator) < probability.numerator
+
+
+def hypergeometric(total: int, marked: int, size: int) -> int:
+    """Return how many of `size` things are marked, drawn from `total` of which `marked` are.
+
+    >>> hypergeometric(10, 10, 3), hypergeometric(10, 0, 3)
+    (3, 0)
+    """
+    if not 0 <= marked <= total or not 0 <= size <= total:
+        raise InputError("noise.urn", total=total, marked=marked, size=size)
+    if marked in (0, total):
+        return size if marked else 0
+    # Who is drawn and who is marked may be exchanged: the shorter list is gone through.
+    few, many = sorted((marked, size))
+    found = 0
+    for gone in range(few):
+        found += uniform(total - gone) < many - found
+    return found
 
 
 def multinomial(size: int, weights: Sequence[int | Fraction]) -> list[int]:

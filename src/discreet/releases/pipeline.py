@@ -21,6 +21,7 @@ from discreet.releases.joining import joined
 from discreet.releases.limits import chosen_limit
 from discreet.releases.planning import Plan, plan_of
 from discreet.releases.rows import shaped
+from discreet.releases.sampling import drawn
 from discreet.releases.spec import Spec, load
 from discreet.releases.statement import statement
 from discreet.releases.tables import Table
@@ -204,7 +205,7 @@ def release(
                 return paid.repeat(say)
             if plan.limits:
                 plan = plan.limits[chosen_limit(plan, plan.limits, engine)]
-            table = draw(plan, engine, progress=progress)
+            table = draw(plan, drawn(engine, asked), progress=progress)
             told = _stored(plan, paid, table)
             files = paid.publish(outputs.written(told, table, statement(told)))
     finally:

@@ -22,6 +22,7 @@ from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
 from discreet.releases.keys import PublicFiles, cells_of, refuse_unit_column
 from discreet.releases.limits import LIMIT, limit_part
 from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
+from discreet.releases.sampling import told
 from discreet.releases.spec import Spec
 from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import Part, decimal
@@ -77,10 +78,14 @@ class Plan:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of how the data are read."""
-        said = [] if self.spec.sample is None else [self.spec.sample.told(self.pricing)]
+        said = [] if self.spec.sample is None else [self._of_sample()]
         said += [say("releases.plan.assumed_number", column=name) for name in self.assumed_numbers]
         own = (p.statistic.note(p.contribution) for p in self.statistics)
         return (*said, *filter(None, own))
+
+    def _of_sample(self) -> str:
+        found = told(self.spec.to_dict()["sample"], self.pricing.charges[0].to_dict())
+        return say("releases.sample.told", design=found["design"], budget=found["budget"])
 
     def calls(self, name: str) -> Mapping[str, Priced]:
         """Return the calls of one statistic, by part."""

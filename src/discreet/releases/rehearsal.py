@@ -32,6 +32,7 @@ from discreet.releases.formula import Term
 from discreet.releases.joining import joined
 from discreet.releases.planning import plan_of
 from discreet.releases.rows import shaped
+from discreet.releases.sampling import drawn
 from discreet.releases.source import path_in
 from discreet.releases.spec import Spec, load
 from discreet.releases.tables import RESERVED
@@ -102,7 +103,7 @@ def rehearse(
     tried = sorted({*(limits or LIMITS), asked.protect.rows})
     if asked.per_unit:
         raise InputError("releases.rehearse.per_unit")
-    engine: Any = _Remembering(shaped(joined(_opened(asked, twin), asked), asked))
+    engine: Any = _Remembering(drawn(shaped(joined(_opened(asked, twin), asked), asked), asked))
     try:
         truth = _values(_truth(asked, engine), engine)
         rows = [row for limit in tried for row in _tried(asked, engine, truth, limit, repeats)]

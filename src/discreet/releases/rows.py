@@ -195,7 +195,7 @@ def shaped(engine: Engine, spec: Spec) -> Engine:
         raise SpecError("engines.no_derived")
     found: Any = engine
     if spec.sample is not None:
-        found = found.sampled(spec.protect.column, Fraction(repr(spec.sample.rate)))
+        spec.sample.check(spec.protect.column, found.columns)
     terms, later = _derived(spec, found.columns)
     if spec.where is not None:
         met = resolve(parse(spec.where), found.columns, terms, wanted="boolean")

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.beliefs import Belief, Prior
+from discreet.beliefs import Belief, Prior, explain
 from discreet.budgets.limits import limits_of
 from discreet.composition import loss_of
-from discreet.composition.sampling import before_sampling
 from discreet.errors import DiscreetError, GuaranteeError
 from discreet.guarantees import Adjacency, Guarantee, PureDP
 from discreet.ledger.promises import Made, made_promises
 from discreet.promises import Promise, Unit
+from discreet.releases.sampling import told
 from discreet.releases.statistics import KINDS, kind_of
 from discreet.releases.statistics.base import Statistic, default_name, read_statistic
 from discreet.reports import verifier
@@ -37,7 +37,7 @@ from discreet.reports.sentences import (
     sentence,
 )
 from discreet.reports.stored import Stored
-from discreet.rounding import decimal_down, number
+from discreet.rounding import decimal_down, percent
 from discreet.statements import Learned, learned
 from discreet.statements.presenter import cut_line
 from discreet.statements.tables import amount_text, limit_text
@@ -370,15 +370,27 @@ def _processing(stored: Stored) -> dict[str, str]:
     return {"before": " ".join(before), "after": say(f"statements.processing.{after}")}
 
 
+def _sampled(sample: Mapping[str, Any], spent: Mapping[str, Any]) -> str:
+    """Say what may be believed of someone who may be in the sample, is in it, or is not."""
+    found = told(sample, spent)
+    beliefs = {}
+    for name in ("charge", "inside"):
+        at = Prior(0.5) if found[name].adjacency is Adjacency.ADD_REMOVE else Prior(1.0, 0.5)
+        most = explain(found[name], at).posterior
+        beliefs[name] = percent(1.0 if most is None else most.upper, "up", 1)
+    pure = isinstance(found["charge"], PureDP)
+    values = {"design": found["design"], "budget": found["budget"]}
+    values["surely"] = "" if pure else say("statements.bias.sampling_surely")
+    return say("statements.bias.sampling", **values, **beliefs)
+
+
 def _biases(stored: Stored) -> Iterator[dict[str, Any]]:
     """Which biases there are; their size is known only where it was paid for."""
     spec = stored.said["spec"]
     if stored.synthetic:
         yield {"kind": "blur", "text": say("statements.bias.blur"), "size": None}
     if sample := spec.get("sample"):
-        inside = before_sampling(PureDP(stored.said["spent"]["epsilon"]), sample["rate"])
-        values = {"rate": sample["rate"], "epsilon": number(inside.epsilon, "up")}
-        yield {"kind": "sampling", "text": say("statements.bias.sampling", **values), "size": None}
+        yield {"kind": "sampling", "text": _sampled(sample, stored.said["spent"]), "size": None}
     if stored.said["unit"]["unit"] != "record":
         yield _sized("bounding", say("statements.bias.bounding"), stored, "rows")
     for entry in spec.get("statistics", ()):

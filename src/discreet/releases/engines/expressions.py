@@ -576,15 +576,19 @@ def with_unit(source: Table, unit: Sequence[str]) -> Table:
 def drawn(source: Table, unit: Sequence[str], rate: Fraction, reading: Reading) -> Value:
     """Say of each row whether its unit is drawn, with that chance: by a secret that is used once.
 
-    A unit is drawn if the first 52 bits of the SHA-256 of the secret and its name are below the
-    rate, so all of its rows are drawn or none, on every pass of the release.
+    A unit is drawn if the first 52 bits of its mark are below the rate, so all of its rows are
+    drawn or none, on every pass of the release.
     """
+    return marked(source, unit, reading).substr(0, 13) < f"{int(rate * 2**52):013x}"
+
+
+def marked(source: Table, unit: Sequence[str], reading: Reading) -> Value:
+    """Return the SHA-256 of a new secret and the name of each row's unit."""
     text = ibis.literal(secrets.token_hex(32))
     for column in unit:
         name = reading.dialect.text(source[column])
         text = text.concat(name.length().cast("string"), ":", name, ";")
-    digits = reading.dialect.digest(text).substr(0, 13)
-    return digits < f"{int(rate * 2**52):013x}"
+    return reading.dialect.digest(text)
 
 
 def sampled_share(

@@ -22,7 +22,6 @@ from discreet.errors import DataError
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import expressions, formulas
 from discreet.releases.engines.base import (
-    TEXTS,
     Column,
     Counting,
     Cutting,
@@ -158,12 +157,25 @@ class SQLEngine(ABC):
 
     def sampled(self, unit: Sequence[str], rate: Fraction) -> Self:
         """Return an engine on a secret sample: all rows of a unit, or none, with that chance."""
-        for column in unit:
-            if self._columns[column] not in ("integer", *TEXTS):
-                raise DataError("engines.sampled_unit", column=column)
         rows = expressions.with_unit(self._source, unit)
         met = expressions.drawn(rows, unit, rate, self._reading)
         return self.derived(rows.filter(met), self._columns)
+
+    def units(self, unit: Sequence[str]) -> int:
+        """Return how many units there are. For drawing from them: the number is not published."""
+        names = expressions.with_unit(self._source, unit).select(*unit).distinct()
+        found = self._answer(names.agg(_units=names.count()), say("engines.doing.sample"))
+        return int(found["_units"][0])
+
+    def sampled_units(self, unit: Sequence[str], most: int) -> Self:
+        """Return an engine on a secret sample of so many units, all rows of each."""
+        rows = expressions.with_unit(self._source, unit)
+        if most == 0:
+            return self.derived(rows.limit(0), self._columns)
+        rows = rows.mutate(_mark=expressions.marked(rows, unit, self._reading))
+        marks = rows.select("_mark").distinct().order_by("_mark").limit(1, offset=most - 1)
+        last = self._answer(marks, say("engines.doing.sample"))["_mark"][0]
+        return self.derived(rows.filter(rows["_mark"] <= last).drop("_mark"), self._columns)
 
     def per_unit(self, unit: Sequence[str], features: Mapping[str, Gathered]) -> Self:
         """Return an engine with one row for each unit: its columns, and what is gathered of it."""
