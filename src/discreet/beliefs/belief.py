@@ -6,7 +6,7 @@ assumptions 1 and 2). Everything that holds with a probability is for a strong a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.beliefs.prior import Prior
@@ -55,6 +55,17 @@ class Assumptions(JsonReady):
     probability: str
     post_processing: str
     independence: str
+
+    @property
+    def dependent(self) -> bool:
+        """Whether the dependence of units on each other is counted."""
+        return self.independence == say("beliefs.dependent")
+
+    def with_dependence(self) -> Assumptions:
+        """Return the same for a bound that counts how units depend on each other."""
+        return replace(
+            self, independence=say("beliefs.dependent"), adversary=say("beliefs.adversary.any")
+        )
 
 
 def assumptions_for(

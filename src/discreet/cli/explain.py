@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -74,9 +75,9 @@ def explain(
     at = None if prior is None else Prior(prior, value_prior)
     apart = _of_dependent_units(subject, given, adjacency)
     belief = explain(_of_a_sample(apart, sampled), at, **how)  # type: ignore[call-overload]
+    if apart is not subject:
+        belief = replace(belief, assumptions=belief.assumptions.with_dependence())
     text = sentence(belief, audience)  # type: ignore[arg-type]
-    if related > 1 or odds is not None:
-        text += " " + say("cli.explain.dependent")
     payload = belief.to_dict()
     if sampled is not None:
         drawn = explain(apart, at, **how).to_dict()  # type: ignore[call-overload]

@@ -84,6 +84,8 @@ def public(belief: Belief) -> str:
     else:
         parts.append(say("reports.public.may_fail", chance=chance(belief.holds_with)))
     assumes = "assumes_weak" if belief.holds_with == 1 else "assumes_strong"
+    if belief.assumptions.dependent:
+        assumes = "assumes_dependent"
     parts.append(say(f"reports.public.{assumes}", unit=belief.unit))
     return " ".join(parts + _joining(belief))
 

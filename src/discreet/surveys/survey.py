@@ -30,7 +30,7 @@ from discreet.noise.rational import uniform
 from discreet.promises import Promise
 from discreet.promises.promise import PromiseLike, promised
 from discreet.reading import text_of, yaml_values
-from discreet.rounding import number
+from discreet.rounding import number, up
 from discreet.words import say
 
 __all__ = ["LARGEST_EPSILON", "SIZES", "Encoding", "Survey", "randomize", "survey_in"]
@@ -157,7 +157,7 @@ class Survey:
     def explain(self) -> str:
         """Say in plain words what happens to an answer."""
         shares = {"keep": 100 * float(self.keep), "other": 100 * float(self.other)}
-        return say(f"surveys.explain.{self.encoding}", answers=len(self.answers), **shares)
+        return say(f"surveys.explain.{self.encoding}", others=len(self.answers) - 1, **shares)
 
     def statement(self) -> tuple[str, ...]:
         """Return what is promised to a respondent, whom they trust, and what is not protected."""
@@ -165,7 +165,11 @@ class Survey:
         kept = () if self.promise is None else (self.promise.sentence(),)
         return (
             *kept,
-            say("surveys.statement.budget", epsilon=epsilon),
+            say(
+                "surveys.statement.budget",
+                epsilon=epsilon,
+                times=number(up(math.exp(self.epsilon)), "up"),
+            ),
             self.explain(),
             say("surveys.statement.trust"),
             say("surveys.statement.once"),
