@@ -6,7 +6,6 @@ answer is randomized by `randomize`, or on their own phone by the page that `que
 """
 
 from discreet.surveys.estimate import Estimate, estimate
-from discreet.surveys.page import questionnaire
-from discreet.surveys.survey import Survey, randomize, survey_in
+from discreet.surveys.survey import Survey, questionnaire, randomize, survey_in
 
 __all__ = ["Estimate", "Survey", "estimate", "questionnaire", "randomize", "survey_in"]

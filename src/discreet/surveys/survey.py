@@ -16,10 +16,15 @@ For unary encoding it is (½·a/(a+b))/(½·b/(a+b)) = a/b where the two ticks d
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -31,9 +36,17 @@ from discreet.promises import Promise
 from discreet.promises.promise import PromiseLike, promised
 from discreet.reading import text_of, yaml_values
 from discreet.rounding import number, up
-from discreet.words import say
+from discreet.words import catalogue, say
 
-__all__ = ["LARGEST_EPSILON", "SIZES", "Encoding", "Survey", "randomize", "survey_in"]
+__all__ = [
+    "LARGEST_EPSILON",
+    "SIZES",
+    "Encoding",
+    "Survey",
+    "questionnaire",
+    "randomize",
+    "survey_in",
+]
 
 Encoding: TypeAlias = Literal["response", "unary"]
 LARGEST_EPSILON = 14.0
@@ -235,3 +248,49 @@ def survey_in(path: str | Path) -> tuple[Survey, Mapping[str, Any]]:
         encoding=keys.get("encoding", "auto"),
     )
     return found, keys
+
+
+def questionnaire(survey: Survey) -> str:
+    """Return the respondent's page: it randomizes the answer on their own device.
+
+    It needs no network and stores nothing; its policy forbids both. A number comes from
+    `crypto.getRandomValues` by rejection and is compared with whole weights, as in `randomize`, so
+    the probabilities are the survey's rationals exactly. It draws once: the answer cannot be given
+    again without loading the page anew, which the respondent is asked not to do.
+    """
+    a, b = survey.weights
+    given = {
+        "answers": list(survey.answers),
+        "encoding": survey.encoding,
+        "a": a,
+        "b": b,
+        "ticked": say("surveys.page.ticked"),
+        "none": say("surveys.page.none_ticked"),
+    }
+    # "<" could end the script element early
+    data = json.dumps(given, ensure_ascii=False).replace("<", "\\u003c")
+    template = files("discreet.surveys").joinpath("questionnaire.html").read_text("utf-8")
+    script = files("discreet.surveys").joinpath("questionnaire.js").read_text("utf-8")
+    script = script.replace("{data}", data)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    choices = "\n".join(
+        f'<label><input type="radio" name="answer" value="{place}"> {escape(answer)}</label>'
+        for place, answer in enumerate(survey.answers)
+    )
+    promise = "\n".join(f"<p>{escape(line)}</p>" for line in survey.statement())
+    texts = {
+        name: escape(say(f"surveys.page.{name}"))
+        for name in ("send", "sent", "copy", "save", "how", "no_script", "choose")
+    }
+    values = {
+        "language": catalogue().language,
+        "question": escape(survey.question),
+        "digest": digest,
+        "choices": choices,
+        "promise": promise,
+        "script": script,
+        **texts,
+    }
+    for name, value in values.items():
+        template = template.replace("{{" + name + "}}", value)
+    return template

@@ -6,7 +6,7 @@
   are acceptable; `identification`: what declared intruders learn, and links to people;
   `assessment`: a candidate judged, or a list of budgets. Confidential.
 - `inference`: what an analyst of the file may infer, and the utility that was lost.
-- `spec`, `pipeline`, `wording`: from one spec to a charged file with a statement;
+- `spec`, `pipeline`: from one spec to a charged file with a statement;
   `files`: originals counted, files written and read.
 
 The mathematics needs NumPy alone; reading, drawing and writing need the `release` extra.

@@ -389,8 +389,8 @@ def search(
     accepted = Region.parse(region) if isinstance(region, str) else region
     whole("candidates", candidates)
     take = draw or draw_copies
-    # The risk that is shown is at the priors that are judged: at the largest, where R is largest.
-    shown = max(how.get("priors") or [_shown_of(how.get("prior_range", (0.0, 1.0)))])
+    # The risk is shown at the largest prior that is judged; of a range, at its middle.
+    shown = max(how.get("priors") or [sum(how.get("prior_range", (0.0, 1.0))) / 2])
     rows, best = [], None
     for epsilon in sorted(set(epsilons)):
         law = Synthesizer.of(
@@ -425,11 +425,6 @@ def search(
     return Search(tuple(rows), best[0], candidates, best[1], best[2])
 
 
-def _shown_of(span: tuple[float, float]) -> float:
-    """Return the prior whose risk is shown for a range of priors: its middle."""
-    return (span[0] + span[1]) / 2
-
-
 def _gap(x: NDArray[np.int64], s: NDArray[np.int64]) -> float:
     return float(np.abs(x / x.sum() - s / s.sum()).sum() / 2)
 
@@ -459,8 +454,7 @@ def assess(
       memory, made from the spec's source. A file of ours is read with its description; for another
       give `synthesizer` or `log_likelihood`.
     - `assess(spec, candidate, link=True, known=[…])`: a partially synthetic file, whose rows name
-      the
-      unit that they were made from: how often the known columns link a row to the right person.
+      the unit they were made from: how often the known columns link a row to the right person.
     - `assess(spec, epsilons=[…], region=…)`: draw `candidates` files at each budget, in memory, and
       find the largest budget whose candidates all stay inside the region. Nothing is written,
       unless with `no_guarantee`: then all of them are charged first, and the chosen one is written,

@@ -48,7 +48,6 @@ __all__ = [
     "beta_binomial",
     "binomial",
     "draw_copies",
-    "log_choose",
     "prior_weight",
     "whole",
 ]
@@ -270,12 +269,6 @@ def beta_binomial(n: int, a: float, b: float) -> NDArray[np.float64]:
     k = np.arange(n, dtype=np.float64)
     steps = np.log(n - k) - np.log(k + 1) + np.log(k + a) - np.log(n - k - 1 + b)
     return _from_middle(steps, n // 2)
-
-
-def log_choose(n: int, low: int, high: int) -> NDArray[np.float64]:
-    """Return log C(n, k) for k = low … high, up to a constant."""
-    k = np.arange(low, high)
-    return _from_middle(np.log(n - k) - np.log(k + 1.0), (high - low) // 2)
 
 
 def _from_middle(steps: NDArray[np.float64], middle: int) -> NDArray[np.float64]:

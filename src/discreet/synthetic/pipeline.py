@@ -18,12 +18,15 @@ from discreet.guarantees import PureDP, parameters
 from discreet.lazily import missing
 from discreet.promises import delta_in
 from discreet.releases.engines import opened
-from discreet.statements import PRIORS
-from discreet.synthetic import files, wording
+from discreet.rounding import number
+from discreet.statements import PRIORS, learned_lines, promise_lines
+from discreet.statements.tables import flat
+from discreet.synthetic import files
 from discreet.synthetic.assessment import Search
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.law import Synthesizer, draw_copies
 from discreet.synthetic.records import worst_case
+from discreet.words import say
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from discreet.synthetic.spec import SyntheticSpec
 
 __all__ = ["Synthesis", "charging", "law_for", "loaded", "published", "synthesize"]
+
+NO_GUARANTEE = say("synthetic.no_guarantee")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -75,7 +80,7 @@ class Synthesis(Tabular):
             "release_id": self.release_id,
             "epsilon": law.epsilon,
             "guarantee": "none" if promise is None else promise.to_dict(),
-            **({"reason": wording.NO_GUARANTEE} if promise is None else {}),
+            **({"reason": NO_GUARANTEE} if promise is None else {}),
             "spent": dict(self.spent),
             "remaining": None if self.remaining is None else dict(self.remaining),
             "synthesizer": law.to_dict(),
@@ -189,12 +194,8 @@ def published(
 ) -> tuple[tuple[Path, ...], Mapping[str, Any]]:
     """Publish a file that was paid for; return its files, and what the account still allows."""
     facts, guaranteed = paid.facts(), paid.charging.guaranteed
-    said = (
-        {"kind": "synthetic"}
-        | facts
-        | wording.describe(spec, law, cells, facts, guaranteed=guaranteed)
-    )
-    words = wording.statement(spec, law, cells, facts, guaranteed=guaranteed)
+    said = {"kind": "synthetic"} | facts | describe(spec, law, cells, facts, guaranteed=guaranteed)
+    words = statement(spec, law, cells, facts, guaranteed=guaranteed)
     return paid.publish(files.written(cells, list(drawn), said, words)), facts["remaining"]
 
 
@@ -211,3 +212,93 @@ def loaded(
     if isinstance(spec, SyntheticSpec):
         return spec
     return load(spec, folder=folder, keys_from=keys_from)
+
+
+# -- what a file says of itself
+
+
+def describe(
+    spec: SyntheticSpec,
+    law: Synthesizer,
+    cells: Cells,
+    facts: Mapping[str, Any],
+    *,
+    guaranteed: bool = True,
+) -> dict[str, Any]:
+    """Return how the file was made and what it promises; `facts` are those of its charge."""
+    promise: dict[str, Any] = {
+        "guarantee": law.guarantee(spec.protect.adjacency).to_dict() if guaranteed else "none"
+    }
+    # Where the data and the account are kept is nobody's business.
+    left_out = {"source", "ledger", "output"}
+    if not guaranteed:
+        promise["reason"] = NO_GUARANTEE
+        left_out |= {"budget", "tolerance", "promise"}
+    return {
+        **promise,
+        "learned": facts["learned"] if guaranteed else None,
+        "spec": {key: value for key, value in spec.to_dict().items() if key not in left_out},
+        "synthesizer": law.to_dict(),
+        "n": spec.n,
+        **cells.to_dict(),
+        "impossible": spec.to_dict().get("impossible", []),
+        "worst_case": worst_case(law.epsilon, PRIORS) if guaranteed else None,
+        "assumptions": _assumptions(spec, facts["unit_name"]) if guaranteed else [],
+    }
+
+
+def _assumptions(spec: SyntheticSpec, one: str) -> list[str]:
+    return [
+        say("synthetic.assumption.neighbours", unit=one, adjacency=spec.protect.adjacency),
+        say("synthetic.assumption.adversary"),
+        say("synthetic.assumption.every_file"),
+        say("synthetic.assumption.public"),
+        say("synthetic.assumption.others"),
+    ]
+
+
+def statement(
+    spec: SyntheticSpec,
+    law: Synthesizer,
+    cells: Cells,
+    facts: Mapping[str, Any],
+    *,
+    guaranteed: bool = True,
+) -> str:
+    """Return the statement that goes with the file, in Markdown."""
+    one = flat(facts["unit_name"])
+    copies = "" if law.copies == 1 else say("synthetic.statement.copies", copies=law.copies)
+    lines = [
+        say("synthetic.statement.title", purpose=flat(spec.purpose)),
+        say(
+            "synthetic.statement.records",
+            records=law.n_synthetic,
+            copies=copies,
+            cells=cells.size,
+            columns=flat(", ".join(cells.columns)),
+            alpha=float(law.alpha),
+        ),
+    ]
+    if not guaranteed:
+        return _paragraphs(*lines, say("synthetic.statement.none", reason=NO_GUARANTEE))
+    guarantee = say(
+        "synthetic.statement.guarantee",
+        epsilon=number(law.epsilon, "up", 6),
+        adjacency=spec.protect.adjacency,
+        unit=one,
+    )
+    unknown = say("synthetic.statement.size_unknown")
+    return _paragraphs(
+        *lines,
+        *promise_lines(facts["promises"]),
+        guarantee,
+        say("synthetic.statement.learned"),
+        say("statement.learned.lead", unit=one),
+        "\n".join(learned_lines(facts["learned"])),
+        say("synthetic.statement.not_protected", unit=one),
+        say("synthetic.statement.analysts", size=unknown if spec.n is None else spec.n),
+    )
+
+
+def _paragraphs(*parts: str) -> str:
+    return "\n\n".join(parts) + "\n"

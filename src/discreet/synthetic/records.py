@@ -50,10 +50,8 @@ import numpy as np
 
 from discreet.errors import InputError
 from discreet.synthetic.law import (
-    CUT,
     Synthesizer,
     binomial,
-    log_choose,
     prior_weight,
     whole,
 )
@@ -394,8 +392,6 @@ def worst_case(epsilon: float, priors: Sequence[float]) -> list[dict[str, Any]]:
 
 # -- before any data
 
-_BLOCK = 1 << 16  # terms held at once: small enough to stay in the processor's cache
-
 
 def expected_risk_increase(
     p0: float,
@@ -422,58 +418,19 @@ def expected_risk_increase(
     least = prior_weight(epsilon, drawn) / min(whole("weights", one) for one in weights)
     no, yes = (least * one for one in weights)
     first, mass = binomial(n, p0)
-    x = np.arange(first, first + len(mass))
     total = 0.0
-    if first == 0:
-        # Nobody says yes: by symmetry a no-record among n is a yes-record when all say yes.
-        total += float(mass[0]) * float(_increase(np.array([n]), n, drawn, (yes, no), w)[0])
-        x, mass = x[1:], mass[1:]
-    return total + float(mass @ _increase(x, n, drawn, (no, yes), w)) if x.size else total
+    for x, chance in enumerate(mass.tolist(), start=first):
+        # Where nobody says yes, a no-record: by symmetry, a yes-record when all say yes.
+        case = (x, (no, yes)) if x else (n, (yes, no))
+        total += chance * _increase(*case, n, drawn, w)
+    return total
 
 
-def _increase(
-    x: NDArray[np.int64], n: int, drawn: int, blur: tuple[float, float], w: float
-) -> NDArray[np.float64]:
-    """Return Σ_{X*} (max(R, w) − w) P(X* | X) for each X ≥ 1, the record saying yes."""
-    out = np.empty(x.size)
-    theta = (x + blur[1]) / (n + sum(blur))
-    sd = np.sqrt(drawn * theta * (1 - theta))
-    reach = np.ceil(np.sqrt(2 * CUT) * sd + 2 * CUT / 3 + 2)
-    low = np.maximum(0, np.floor(drawn * theta) - reach).astype(np.int64)
-    high = np.minimum(drawn, np.ceil(drawn * theta) + reach).astype(np.int64)
-    start = 0
-    while start < x.size:
-        stop = start + 1
-        while stop < x.size and (stop + 1 - start) * (high[stop] - low[start] + 1) <= _BLOCK:
-            stop += 1
-        rows = slice(start, stop)
-        ends = int(low[rows].min()), int(high[rows].max())
-        out[rows] = _block(x[rows], n, drawn, blur, w, *ends)
-        start = stop
-    return out
-
-
-def _block(
-    x: NDArray[np.int64],
-    n: int,
-    drawn: int,
-    blur: tuple[float, float],
-    w: float,
-    low: int,
-    high: int,
-) -> NDArray[np.float64]:
-    synthetic = np.arange(low, high + 1, dtype=np.float64)
+def _increase(x: int, blur: tuple[float, float], n: int, drawn: int, w: float) -> float:
+    """Return Σ_{X*} (max(R, w) − w) P(X* | X) for X ≥ 1, the record saying yes."""
     beta, alpha = blur
-    yes = np.log1p(1 / (x - 1 + alpha))[:, None]
-    no = -np.log1p(1 / (n - x + beta))[:, None]
-    odds = np.log((x + alpha) / (n - x + beta))[:, None]
-    # P(X* | X), row by row from its largest term, so that the constant of log_choose drops out.
-    log_mass = log_choose(drawn, low, high) + synthetic * odds
-    log_mass -= log_mass.max(axis=1, keepdims=True)
-    mass = np.exp(log_mass, out=log_mass)
-    whole_mass = mass.sum(axis=1)
-    shift = synthetic * yes + (drawn - synthetic) * no
-    gain = np.expm1(np.minimum(shift, 700.0, out=shift), out=shift)
-    np.maximum(gain, 0.0, out=gain)
-    gain /= 1 + w * gain
-    return np.asarray(w * (1 - w) * np.einsum("ij,ij->i", mass, gain) / whole_mass)
+    first, mass = binomial(drawn, (x + alpha) / (n + alpha + beta))
+    s = np.arange(first, first + mass.size)
+    shift = s * math.log1p(1 / (x - 1 + alpha)) - (drawn - s) * math.log1p(1 / (n - x + beta))
+    gain = np.maximum(np.expm1(np.minimum(shift, 700.0)), 0.0)
+    return float(w * (1 - w) * (mass @ (gain / (1 + w * gain))))
