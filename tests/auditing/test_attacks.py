@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.soaking import examples
 
 from discreet import attack
 from discreet.auditing import ATTACKERS, attackers
@@ -24,6 +23,7 @@ from discreet.laws.mechanism import Noise
 from discreet.noise import add_noise
 from discreet.releases.planning import plan_of
 from discreet.releases.spec import load
+from soaking import examples
 
 PURE = ("differencing", "linkage", "reconstruction")
 SPEC: dict[str, Any] = {

@@ -247,8 +247,14 @@ def test_a_partially_synthetic_file_is_linked_by_its_unit():
     for wrong in (file.slice(1), pa.concat_tables([file, file])):
         with pytest.raises(DataError, match="one row for each unit"):
             assess(SPEC, wrong, data=PEOPLE, link=True, known=["sex"])
-    with pytest.raises(InputError, match="what the intruder knows"):
-        assess(SPEC, file, data=PEOPLE, link=True)
+    for wrong, says in (
+        ({"candidate": file}, "what the intruder knows"),
+        ({}, "nothing to judge"),
+        ({"epsilons": [1.0]}, "for one file"),
+        ({"candidate": file, "region": "R <= 1"}, "have neither"),
+    ):
+        with pytest.raises(InputError, match=says):
+            assess(SPEC, data=PEOPLE, link=True, **wrong)
 
 
 @pytest.mark.parametrize(

@@ -467,6 +467,10 @@ def assess(
         raise InputError("synthetic.no_guarantee_needs")
     if candidate is not None and epsilons is not None:
         raise InputError("synthetic.candidate_and_epsilons")
+    if epsilons is not None and (link or how.get("intruders")):
+        raise InputError("synthetic.of_one_candidate")
+    if link and region is not None:
+        raise InputError("synthetic.region_of_links")
     if not is_spec:
         if epsilons is not None:
             return search(original, epsilons, region=region, candidates=candidates, **how)
