@@ -52,6 +52,32 @@ def _answers(engine: Any, folder: Path) -> dict[str, Any]:
     return found
 
 
+def test_a_protected_table_is_looked_up_alike(
+    opened: Callable[[pa.Table], Any], flights: Path
+) -> None:
+    """Repairs of the aircraft: three for the first, two for the second, and so on."""
+    repairs = [(f"N{n:03}", day, n % 7) for n in range(40) for day in range(n % 4)]
+    columns = dict(
+        zip(("tailnum", "day", "hours"), map(list, zip(*repairs, strict=True)), strict=True)
+    )
+    pq.write_table(pa.table(columns), flights / "repairs.parquet")
+    table = pq.read_table(flights / "flights.parquet")
+    asked = {"source": "repairs.parquet", "by": "tailnum", "rows": 3}
+    sums = [{"sum": "hours", "bounds": [0, 9], "resolution": 1}, {"count": "units"}]
+    mapping = yaml.safe_load(BLOCKS["common"]) | {"join": asked, "statistics": sums}
+    mapping["protect"]["rows"] = 10_000
+    spec = load(mapping | {"where": "hours > 2"}, folder=flights)
+    own = [row["tailnum"] for row in table.to_pylist()]
+    wanted = [sum(hours * own.count(tail) for tail, _, hours in repairs if hours > 2)]
+    engine = opened(table)
+    rows: Any = shaped(joined(engine, spec), spec)
+    plan = plan_of(spec, rows.columns)
+    found = [rows.measure(query_of(plan, group, None)) for group in passes(plan.statistics)]
+    numbers = {name: value for one in found for name, value in one.items()}
+    flown = {tail for tail, _, hours in repairs if hours > 2 and tail in own}
+    assert list(numbers.values()) == [wanted, [len(flown)]]
+
+
 def test_there_are_ten_questions_of_at_most_eight_lines() -> None:
     assert len(QUESTIONS) == 10
     assert max(len(BLOCKS[name].splitlines()) for name in QUESTIONS) <= 8

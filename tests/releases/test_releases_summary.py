@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +68,10 @@ def test_a_summary_is_one_release_with_what_every_column_has(ledger: str, tmp_pa
     assert value["sex", "missing", None] == 10
     ages = sorted(age for age in DATA["age"].to_pylist() if age is not None)
     for share in SHARES:
-        assert value["age", "quantiles", f"{share:g}"] == ages[math.ceil(share * 900) - 1]
+        # Ten rows have each value; what a choice misses, at most half of one for each level above.
+        found = value["age", "quantiles", f"{share:g}"]
+        below, upto = sum(age < found for age in ages), sum(age <= found for age in ages)
+        assert max(below - share * 900, share * 900 - upto) <= 10
     charges = [e for e in Ledger.open(ledger).entries("people") if e.cost]
     assert len(charges) == 1
     assert made.to_dict()["spent"]["epsilon"] == 900.0

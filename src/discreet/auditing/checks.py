@@ -34,6 +34,7 @@ from discreet.releases.pipeline import release
 from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
 from discreet.releases.source import Source
+from discreet.releases.statistics.base import DRAWN, Noisy
 from discreet.words import say
 
 __all__ = ["Check", "cells", "charge", "fresh", "sensitivity", "support"]
@@ -79,8 +80,10 @@ def _all_keys(plan: Plan, made: Neighbours, planned: Planned) -> Cells | None:
     if planned.found_by is None:
         return planned.cells
     rows = (row for data in made.data.values() for row in data)
-    keys = {tuple(row[column] for column in planned.by) for row in rows}
-    return KeySet(planned.by, tuple(sorted(k for k in keys if None not in k)))
+    keys = {tuple(row[column] for column in planned.sought) for row in rows}
+    return planned.cells_with(
+        KeySet(planned.sought, tuple(sorted(k for k in keys if None not in k)))
+    )
 
 
 def _aggregates(
@@ -103,7 +106,9 @@ def _aggregates(
     empty = [{PRIORITY: 0.5}] if not rows and plan.spec.protect.column else []
     with opened(rows or empty, columns) as engine:
         for payer in (p for p in plan.statistics if p.found_by == p.name):
-            units = engine.find_keys(plan.spec.protect.column, payer.by, payer.contribution).units
+            units = engine.find_keys(
+                plan.spec.protect.column, payer.sought, payer.contribution
+            ).units
             # Which key is which stays inside the engine. Sorted counts are at least as close to
             # each other as matched ones, so what differs too much here does so there.
             padded = sorted(units, reverse=True) + [0] * 64
@@ -113,15 +118,26 @@ def _aggregates(
             query = query_of(plan, group, _all_keys(plan, made, group[0]), drawn)
             measured = engine.measure(query)
             for planned in group:
+                before: dict[str, Noisy] = {}
+                seen = {**measured, planned.statistic.measure_name(DRAWN): before}
                 for part, call in plan.calls(planned.name).items():
                     if part == KEYS:
                         continue
                     if call.asked.part.form == "numbers":
-                        numbers = planned.statistic.numbers(part, measured)
+                        numbers = planned.statistic.numbers(part, seen)
                         found[planned.name, part] = [[number] for number in numbers]
                     else:
-                        found[planned.name, part] = planned.statistic.scores(part, measured)
+                        found[planned.name, part] = planned.statistic.scores(part, seen)
+                    before[part] = _pretended(found[planned.name, part], call, f"{draw} {part}")
     return found
+
+
+def _pretended(numbers: list[list[int]], call: Priced, seed: str) -> Noisy:
+    """Return what a call might have given, the same for neighbours: parts after it depend on it."""
+    chance = random.Random(seed)  # noqa: S311
+    choice = call.asked.part.form == "choice"
+    values = [chance.randrange(len(cell) if choice else 1000) for cell in numbers]
+    return Noisy(values, 0, call.sd)
 
 
 def _distances(

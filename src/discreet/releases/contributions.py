@@ -70,6 +70,12 @@ class Contribution:
         return min(self.rows, self.groups * self.rows_per_group)
 
     @property
+    def filled(self) -> list[int]:
+        """The most rows in each group, where a unit fills one after the other."""
+        full, rest = divmod(self.total, self.rows_per_group)
+        return [self.rows_per_group] * full + ([rest] if rest else [])
+
+    @property
     def untouched(self) -> int:
         """The most rows with which a unit keeps all of them, in whatever groups they are."""
         return min(self.rows, self.groups, self.rows_per_group)
@@ -80,8 +86,7 @@ class Contribution:
 
     def l2_squared(self, size: int = 1, *, signed: bool = False) -> int:
         """Squared L2 sensitivity; `signed` where a row may also take away."""
-        full, rest = divmod(self.total, self.rows_per_group)
-        square = (full * self.rows_per_group**2 + rest**2) * size**2
+        square = sum(rows**2 for rows in self.filled) * size**2
         if self.adjacency is Adjacency.REPLACE:
             return square * (4 if signed else 2)
         return square

@@ -20,7 +20,7 @@ from discreet.releases.planning import KEYS, Plan, Planned
 from discreet.releases.pricing import Priced
 from discreet.releases.quotients import Spread
 from discreet.releases.rows import condition
-from discreet.releases.statistics.base import Noisy, Result
+from discreet.releases.statistics.base import DRAWN, Noisy, Result
 from discreet.releases.statistics.derived import Released
 from discreet.releases.tables import Table, table_of
 from discreet.words import say
@@ -131,7 +131,7 @@ def query_of(
 def _found(plan: Plan, engine: Engine, planned: Planned, tell: _Tell) -> KeySet:
     """Find the keys that enough units have, by noisy counts and the threshold paid for."""
     call = plan.calls(str(planned.found_by))[KEYS]
-    found = engine.find_keys(plan.spec.protect.column, planned.by, planned.contribution)
+    found = engine.find_keys(plan.spec.protect.column, planned.sought, planned.contribution)
     noisy = with_noise(call, found.units, partial(tell, "releases.progress.keys"))
     least = call.threshold or 0
     places = [
@@ -139,7 +139,7 @@ def _found(plan: Plan, engine: Engine, planned: Planned, tell: _Tell) -> KeySet:
         for place, (units, count) in enumerate(zip(found.units, noisy, strict=True))
         if units > 0 and count >= least
     ]
-    return engine.reveal(found, places)
+    return planned.cells_with(engine.reveal(found, places))
 
 
 def _answered(
@@ -163,11 +163,12 @@ def _answered(
     for planned in group:
         confidence = plan.confidence(planned.name)
         noisy: dict[str, Noisy] = {}
+        seen = {**measured, planned.statistic.measure_name(DRAWN): noisy}
         for name, call in plan.calls(planned.name).items():
             if name == KEYS:
                 continue
             over = None if planned.statistic.overall else cells
-            drawn = _drawn(planned, call, over, measured, confidence, tell)
+            drawn = _drawn(planned, call, over, seen, confidence, tell)
             if observe is not None:
                 observe(drawn)
             noisy[name] = drawn.noisy

@@ -15,7 +15,7 @@ from __future__ import annotations
 import csv
 import filecmp
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -24,6 +24,7 @@ from pathlib import Path
 from discreet.errors import PolicyError, SpecError
 from discreet.releases.engines import file_of
 from discreet.releases.engines.base import Cells, Grid, KeySet
+from discreet.releases.source import path_in
 from discreet.releases.spec import InFolder, Spec
 
 __all__ = [
@@ -106,14 +107,16 @@ def public_numbers(
 
 def is_source(spec: InFolder, path: Path) -> bool:
     """Whether a file is the protected source, or a copy of it."""
-    source = _source(spec)
-    return source is not None and _same(path, source)
+    return any(_same(path, source) for source in _sources(spec))
 
 
-def _source(spec: InFolder) -> Path | None:
-    """The file that holds the protected data, if it is one."""
-    name = None if spec.located is None else file_of(spec.located)
-    return None if name is None else spec.path(name)
+def _sources(spec: InFolder) -> Iterator[Path]:
+    """The files that hold protected data: the source, and protected tables joined with it."""
+    joins = (path_in(join.source) for join in getattr(spec, "join", ()) if not join.public)
+    for located in (spec.located, *joins):
+        name = None if located is None else file_of(located)
+        if name is not None:
+            yield spec.path(name)
 
 
 def _same(path: Path, source: Path) -> bool:

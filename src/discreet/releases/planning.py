@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 from discreet.errors import DataError, SpecError
@@ -19,7 +20,7 @@ from discreet.promises import Promise
 from discreet.releases.allowance import allowance
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
-from discreet.releases.keys import PublicFiles, cells_of, refuse_unit_column
+from discreet.releases.keys import PublicFiles, cells_of, public_keys, refuse_unit_column
 from discreet.releases.limits import LIMIT, limit_part
 from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
 from discreet.releases.sampling import told
@@ -51,6 +52,26 @@ class Planned:
     cells: Cells | None
     found_by: str | None
     where: str | None = None
+    known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Public keys of columns, where others are found."""
+
+    @property
+    def sought(self) -> tuple[str, ...]:
+        """The columns whose keys are found: those without public ones, or all."""
+        return tuple(column for column in self.by if column not in self.known) or self.by
+
+    def cells_with(self, found: KeySet) -> KeySet:
+        """The cells, once keys were found: public ones beside them, or combined with them."""
+        if self.sought == self.by:
+            public = product(*(self.known[column] for column in self.by)) if self.known else ()
+            return KeySet(self.by, tuple(dict.fromkeys((*public, *found.keys))))
+        places = [self.by.index(column) for column in (*self.known, *self.sought)]
+        crossed = (
+            (*public, *own) for public in product(*self.known.values()) for own in found.keys
+        )
+        ordered = (dict(zip(places, key, strict=True)) for key in crossed)
+        keys = sorted(tuple(key[place] for place in range(len(self.by))) for key in ordered)
+        return KeySet(self.by, tuple(keys))
 
     @property
     def name(self) -> str:
@@ -274,8 +295,13 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
             refuse_unit_column(spec, by, f"statistic {name!r}")
             contribution = spec.protect.contribution(grouped=bool(by), rows=rows)
             found_by = cells = None
+            known: dict[str, tuple[str, ...]] = {}
             if paid is not None:
-                found_by = payer.setdefault((by, where), name)
+                for column, keys in statistic.public_keys.items():
+                    known[column] = (
+                        public_keys(spec, keys, column) if isinstance(keys, str) else keys
+                    )
+                found_by = payer.setdefault((by, where, *known.items()), name)
                 if found_by == name:
                     asked.append(_key_call(name, paid, contribution))
             else:
@@ -290,7 +316,9 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
                 Asked(name, part, weight / (1 if part.shares else len(parts)), statistic.within)
                 for part in parts
             ]
-            statistics.append(Planned(entry, statistic, contribution, by, cells, found_by, where))
+            statistics.append(
+                Planned(entry, statistic, contribution, by, cells, found_by, where, known)
+            )
     choice = spec.protect.rows_choice
     if choice is not None:
         if spec.sample is not None:

@@ -103,6 +103,8 @@ def rehearse(
     tried = sorted({*(limits or LIMITS), asked.protect.rows})
     if asked.per_unit:
         raise InputError("releases.rehearse.per_unit")
+    if any(not join.public for join in asked.join):
+        raise InputError("releases.rehearse.joined")
     engine: Any = _Remembering(drawn(shaped(joined(_opened(asked, twin), asked), asked), asked))
     try:
         truth = _values(_truth(asked, engine), engine)

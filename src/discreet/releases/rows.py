@@ -3,8 +3,9 @@
     source ─ sample ─ join ─ where ─ let ─ per_unit ─ statistics, each with a where of its own
 
 All of it is a function of the rows of one unit at a time: a condition and a derived column look at
-one row, a feature at the rows of one unit. So adding or removing a unit adds or removes that unit's
-rows of the result and no others, and bounding what comes out bounds what a unit adds.
+one row, a join with a protected table and a feature at the rows of one unit. So adding or removing
+a unit adds or removes that unit's rows of the result and no others, and bounding what comes out
+bounds what a unit adds.
 
 With `per_unit` the table has one row for each unit: its column, its features, and the derived
 columns that use features. The features see all rows of the unit that meet `where`; nothing is
@@ -51,15 +52,26 @@ def _readable(text: str) -> str:
 
 
 class Join(Closed):
-    """Columns of a public table, looked up for each row."""
+    """Columns of another table, looked up for each row: a public one, or one of the same units."""
 
-    source: Sourced = Field(description="A CSV, Parquet or DuckDB file.")
+    source: Sourced = Field(description="A table; a public one is a CSV, Parquet or DuckDB file.")
     by: NamesOrOne = Field(min_length=1, description="The columns that both tables have.")
-    public: Literal[True] = Field(description="The table holds nothing that is protected.")
+    public: Literal[True] | None = Field(
+        default=None, description="The table holds nothing that is protected."
+    )
+    rows: int | None = Field(
+        default=None, ge=1, description="Of a protected table: the most rows looked up for a row."
+    )
     columns: NamesOrOne = Field(default=(), description="The columns to take; all if left out.")
     unmatched: Literal["keep", "drop"] = Field(
         default="keep", description="What happens to rows whose key the table does not have."
     )
+
+    @model_validator(mode="after")
+    def _whose(self) -> Join:
+        if (self.public is None) == (self.rows is None):
+            raise SpecError("releases.rows.public_or_rows")
+        return self
 
 
 def _listed(given: object) -> object:

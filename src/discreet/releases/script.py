@@ -170,6 +170,8 @@ def _statistic(plan: Plan, planned: Planned) -> Iterator[str]:
 
 def _found(plan: Plan, planned: Planned) -> Iterator[str]:
     payer = str(planned.found_by)
+    if planned.known:
+        raise SpecError("releases.script.known_keys", statistic=planned.name)
     kept = f"found_{_said(planned.by).encode().hex()[:40]}"
     if payer == planned.name:
         call = plan.calls(payer)[KEYS]

@@ -298,7 +298,7 @@ class Spec(InFolder):
         default=None,
         description="CSV, Parquet, duckdb://, postgresql:// or spark://; none for data given.",
     )
-    join: Joins = Field(default=(), description="Public tables whose columns are looked up.")
+    join: Joins = Field(default=(), description="Tables whose columns are looked up.")
     let: dict[str, Condition] = Field(
         default_factory=dict, description="Columns that formulas make of others."
     )

@@ -333,12 +333,13 @@ def _bases_of(
     keys = entry.get("keys", {})
     for column in entry.get("by", ()):
         what = say("statements.bases.keys", column=column)
-        if "discover" in keys:
+        known = keys.get("known", {}) if "discover" in keys else keys
+        if column not in known:
             found = thresholds.get(name) or next(iter(thresholds.values()), 0)
             basis = say("statements.bases.paid", threshold=f"{found:,}")
             yield {"what": what, "basis": basis, "kind": "paid"}
         else:
-            where = "file" if isinstance(keys.get(column), str) else "listed"
+            where = "file" if isinstance(known[column], str) else "listed"
             yield {"what": what, "basis": say(f"statements.bases.{where}"), "kind": "public"}
     column, declared = _column_of(entry) or name, say("statements.bases.declared")
     entry = _own_keys(entry)

@@ -206,7 +206,8 @@ def _noise(row: Mapping[str, Any]) -> str:
         lead, units = row["lead_for_even_odds"], row["lead_in_units"]
         return f"{line}. {say('presenter.accuracy.lead', lead=lead, units=math.ceil(units))}"
     if "ranks" in row:
-        return say("presenter.accuracy.off_ranks", ranks=row["ranks"], **values)
+        name = "off_tied" if "ties" in row else "off_ranks"
+        return say(f"presenter.accuracy.{name}", ranks=row["ranks"], **values)
     found = [
         say("presenter.accuracy.group", width=size["half_width"], rows=size["rows"])
         if "half_width" in size

@@ -269,7 +269,8 @@ def _accuracy(row: Facts) -> str:
         score, candidates = number(row["score_within"], "up"), f"{row['candidates']:,}"
         return say("statements.accuracy.score", score=score, candidates=candidates)
     if "ranks" in row:
-        return say("statements.accuracy.ranks", ranks=number(row["ranks"], "up"))
+        name = "tied" if "ties" in row else "ranks"
+        return say(f"statements.accuracy.{name}", ranks=number(row["ranks"], "up"))
     found = []
     for size in row.get("assumed", ()):
         if "half_width" in size:

@@ -8,7 +8,7 @@ own (`_keep`, `_give`) until it is closed, and answers with small tables of whol
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from fractions import Fraction
@@ -80,6 +80,7 @@ class SQLEngine(ABC):
         self._tables = count(1)
         self._base: SQLEngine = self
         self._found: dict[int, Table] = {}
+        self._waiting: list[Callable[[], None]] = []
 
     def derived(self, source: Table, columns: Mapping[str, Column]) -> Self:
         """Return an engine on rows that are computed from those of this one, which closes both."""
@@ -101,10 +102,13 @@ class SQLEngine(ABC):
             )
         return self.derived(self._source.mutate(**changed), columns)
 
-    def public_rows(
+    def every_row(
         self, on: Sequence[str], columns: Sequence[str]
     ) -> tuple[list[tuple[str, ...]], dict[str, list[Any]]]:
-        """Return a public table: its keys as texts, and columns of it; rows without a key apart."""
+        """Return the rows of a table that another one looks up: keys as texts, and columns.
+
+        Rows without a key are left out. It is for another engine, and not for publication.
+        """
         table = expressions.with_unit(self._source, on)
         keys = {
             key_column(i): comparable(table[name], self._columns[name], self._reading)
@@ -122,10 +126,10 @@ class SQLEngine(ABC):
         taken = {name: list(found[f"_value_{i}"]) for i, name in enumerate(columns)}
         return list(zip(*texts, strict=True)), taken
 
-    def looked_up(self, public: Looked, *, drop: bool) -> Self:
-        """Return an engine with columns that a public table has for the keys of each row."""
-        on = public.keys.columns
-        keys = self._key_table(public.keys, public)
+    def looked_up(self, other: Looked, *, drop: bool) -> Self:
+        """Return an engine with columns that another table has for the keys of each row."""
+        on = other.by
+        keys = self._looked_table(other)
         rows = self._source.mutate(
             **{
                 f"_on_{i}": comparable(self._source[name], self._columns[name], self._reading)
@@ -136,10 +140,10 @@ class SQLEngine(ABC):
         both = rows.join(keys, same, how="inner" if drop else "left")
         values = {
             name: formulas.taken(both[f"_value_{i}"], kind, self._reading)
-            for i, (name, kind) in enumerate(public.kinds.items())
+            for i, (name, kind) in enumerate(other.kinds.items())
         }
         own = {name: both[name] for name in self._source.columns}
-        return self.derived(both.select(**own, **values), {**self._columns, **public.kinds})
+        return self.derived(both.select(**own, **values), {**self._columns, **other.kinds})
 
     def computed(self, terms: Mapping[str, Term]) -> Self:
         """Return an engine with columns that formulas make of those there are."""
@@ -324,7 +328,7 @@ class SQLEngine(ABC):
     def reveal(self, found: Found, places: Sequence[int]) -> KeySet:
         """Return the keys at those places: call it only for keys that were paid for."""
         keys = self._found[id(found)]
-        paid = self._given({CODE: "int64"}, [list(places)])
+        paid = self._given({CODE: "int64"}, lambda: [list(places)])
         table = self._answer(keys.semi_join(paid, [CODE]), say("engines.doing.reveal"))
         columns = [
             [spelled(value, self._source[name]) for value in table[key_column(i)]]
@@ -337,26 +341,59 @@ class SQLEngine(ABC):
             if self._columns[column] == "other" and not self.nested_units:
                 raise DataError("engines.unit_column", column=column)
 
-    def _key_table(self, cells: KeySet, public: Looked | None = None) -> Table:
-        matching = joinable(cells, self._source, self._columns)
+    def _key_types(self, columns: Sequence[str]) -> dict[str, str]:
         types = {CODE: "int64"}
-        for i, name in enumerate(cells.columns):
+        for i, name in enumerate(columns):
             floating = self._source[name].type().is_floating()
             whole = self._columns[name] == "integer"
             types[key_column(i)] = "int64" if whole else "float64" if floating else "string"
-        keys = [[key[i] for _, key in matching] for i in range(len(cells.columns))]
-        columns = [[code for code, _ in matching], *keys]
-        for i, (name, kind) in enumerate(public.kinds.items() if public else ()):
-            types[f"_value_{i}"] = formulas.GIVEN.get(kind, "string")
-            values = public.values[name] if public else []
-            columns.append([values[code] for code, _ in matching])
-        return self._given(types, columns)
+        return types
 
-    def _given(self, types: Mapping[str, str], columns: Sequence[Sequence[Any]]) -> Table:
+    def _key_columns(self, cells: KeySet) -> list[list[Any]]:
+        """Return the numbers of the keys that a row could have, and the keys, in its types."""
+        matching = joinable(cells, self._source, self._columns)
+        keys = [[key[i] for _, key in matching] for i in range(len(cells.columns))]
+        return [[code for code, _ in matching], *keys]
+
+    def _key_table(self, cells: KeySet) -> Table:
+        return self._given(self._key_types(cells.columns), lambda: self._key_columns(cells))
+
+    def _looked_table(self, other: Looked) -> Table:
+        """Return another table by its keys; a protected one is read with the first answer."""
+        types = self._key_types(other.by)
+        for i, kind in enumerate(other.kinds.values()):
+            types[f"_value_{i}"] = formulas.GIVEN.get(kind, "string")
+
+        def columns() -> list[list[Any]]:
+            keys, values = other.read()
+            found = self._key_columns(KeySet(other.by, tuple(keys)))
+            return [*found, *([values[name][code] for code in found[0]] for name in other.kinds)]
+
+        return self._given(types, columns, later=other.protected)
+
+    def _given(
+        self,
+        types: Mapping[str, str],
+        columns: Callable[[], Sequence[Sequence[Any]]],
+        *,
+        later: bool = False,
+    ) -> Table:
         name, schema = self._name("_given"), ibis.schema(types)
-        with self._in_our_words(say("engines.doing.keys")):
-            self._give(name, schema, columns)
+
+        def give() -> None:
+            values = columns()
+            with self._in_our_words(say("engines.doing.keys")):
+                self._give(name, schema, values)
+
+        self._waiting.append(give)
+        if not later:
+            self._settle()
         return ibis.table(schema, name=name)
+
+    def _settle(self) -> None:
+        """Give the engine the tables that it has been waiting for."""
+        while self._waiting:
+            self._waiting.pop(0)()
 
     def _stored(self, expression: Table) -> Table:
         """Store an expression inside the engine: what is drawn in it is drawn once."""
@@ -369,6 +406,7 @@ class SQLEngine(ABC):
         return f"{prefix}_{next(self._tables)}"
 
     def _sql(self, expression: Table) -> str:
+        self._settle()
         return _compiled(expression.op(), self._reading.dialect.name)
 
     def _answer(self, expression: Table, doing: str) -> Answer:

@@ -189,6 +189,9 @@ class Result:
 
 Measured: TypeAlias = Mapping[str, Any]
 
+DRAWN = "drawn"
+"""Beside the measures of a statistic: what was drawn for its parts so far, by name."""
+
 
 class Files(Protocol):
     """Public files beside a spec."""
@@ -255,9 +258,16 @@ class Threshold(Closed):
 
 
 class Discover(Closed):
-    """Keys that are not public: found and paid for by a noisy threshold."""
+    """Keys that are not public: found and paid for by a noisy threshold.
+
+    Public keys of every column are published whether they are found or not; public keys of some
+    columns are combined with what is found in the others.
+    """
 
     discover: Threshold
+    known: dict[str, Keys] = Field(
+        default_factory=dict, description="Public keys beside those that are found, by column."
+    )
 
 
 class Within(Closed):
@@ -372,6 +382,11 @@ class Statistic(Closed):
     def scores(self, part: str, measured: Measured) -> list[list[int]]:
         """Return the scores of each choice to be made, in cell order."""
         raise NotImplementedError
+
+    def drawn(self, measured: Measured) -> Mapping[str, Noisy]:
+        """Return what the parts before gave; what is asked next may depend on it."""
+        found: Mapping[str, Noisy] = measured.get(self.measure_name(DRAWN), {})
+        return found
 
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """Return the rows of the table, a list a cell."""
@@ -518,11 +533,9 @@ class Grouped(Statistic):
 
     @model_validator(mode="after")
     def _known(self) -> Grouped:
-        if isinstance(self.keys, Discover):
-            if not self.grouped_by:
-                raise SpecError("releases.spec.discover_without_by")
-            return self
-        extra = [column for column in self.keys if column not in self.grouped_by]
+        if isinstance(self.keys, Discover) and not self.grouped_by:
+            raise SpecError("releases.spec.discover_without_by")
+        extra = [column for column in self.public_keys if column not in self.grouped_by]
         if extra:
             raise SpecError("releases.spec.keys_not_in_by", column=extra[0])
         return self
@@ -535,7 +548,7 @@ class Grouped(Statistic):
     @property
     def public_keys(self) -> Mapping[str, tuple[str, ...] | str]:
         """The public values of those columns, or the files that list them."""
-        return {} if isinstance(self.keys, Discover) else self.keys
+        return self.keys.known if isinstance(self.keys, Discover) else self.keys
 
     def with_keys(self, known: Mapping[str, tuple[str, ...]]) -> Self:
         """Return it with the keys of columns whose values the spec itself says."""

@@ -103,9 +103,7 @@ class Quantile(Bounded):
 
     def parts(self, contribution: Contribution) -> tuple[Part, ...]:
         """One choice in each group, which the rows of a unit fill one after the other."""
-        full, rest = divmod(contribution.total, contribution.rows_per_group)
-        deep = [contribution.rows_per_group] * full + ([rest] if rest else [])
-        changes = [self.size(contribution.adjacency) * rows for rows in deep]
+        changes = [self.size(contribution.adjacency) * rows for rows in contribution.filled]
         return (Part.of_choice("choice", changes, self.number.resolution, monotone=False),)
 
     def scores(self, part: str, measured: Measured) -> list[list[int]]:

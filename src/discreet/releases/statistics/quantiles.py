@@ -1,35 +1,45 @@
-"""Several quantiles at one price, with intervals in units of the value: a tree of noisy counts.
+"""Several quantiles at one price, with intervals in units of the value: choices, then counts.
 
-The multiples of the resolution within the bounds are the leaves. b neighbouring leaves are one node
-of the level above, and so on up to a first level of at most b nodes; b is the least branching for
-which there are as few levels as with 8. A row is counted once in each level, so a level is as
-sensitive as one count, and the h levels share the budget of the statistic.
+The multiples of the resolution within the bounds are the leaves. The share nearest the middle is
+chosen first; it splits the rows in two, in which the shares below and above it are chosen, and so
+on (Kaplan, Schnapp and Stemmer 2022): m shares take h = ⌈log₂(m+1)⌉ levels of choices instead of m
+choices, each made as for one `quantile`.
 
-Counts. Every level estimates what the levels below it do. Going up, a node's own noisy count and
-the sum of its children's estimates are averaged by their variances; going down, the children get
-what their parent has more or less than they, by least squares with no count below zero (a
-projection on a simplex). The counts of leaves add up to a distribution function, from which every
-quantile is read, so quantiles rise with their shares.
+Splits. Where the leaf c is chosen, the rows of c are split as well: half of what the node has of
+each goes to either side. So a row lies in nodes of a level with weights that add up to 1, in
+multiples of 2^−h. Of the shares α₀ < α < α₁, where α₀ and α₁ are at the ends of a node, α is the
+quantile at t = (α − α₀)/(α₁ − α₀) of its rows, up to what the ends are off.
 
-Intervals. Let T(c) = (1−α)·#(y ≤ c) − α·#(y > c), and T₋(c) the same with y < c and y ≥ c. A value
-q is an α-quantile if and only if T₋(q) ≤ 0 ≤ T(q). Along the path from the root to c every row is
-to the left or to the right of the path in exactly one level, or in c itself. So T(c) is estimated
-without bias by a sum of noisy counts, one for each neighbour of the path, with coefficients 1−α on
-the left and −α on the right, all of independent noise. With κ a bound of the noise's cumulants, and
-L and R the numbers of neighbours on either side,
+Sensitivity. Scores count ranks as those of `quantile` do, with weights. A row of weight w moves a
+score in its node by at most max(t, 1−t)·w, so scores over max(t, 1−t) by w at most; r rows move the
+scores of the nodes that they lie in by r together, whatever was chosen in the levels before. So a
+level costs as much as one choice whose score moves by r. Where a unit is replaced, r rows go and r
+come: 2r. Scores are whole: t is taken in multiples of 2^−24, and over max(t, 1−t) is rounded down.
+
+Intervals. The chosen leaves, and points beside them, cut the leaves into cells; a noisy count of
+the rows is drawn for each. Points lie where the chosen values put about as many rows as the noise
+hides; they follow from what was drawn, and no row plays a part. Let T(c) = (1−α)·#(y ≤ c) −
+α·#(y > c), and T₋(c) the same with y < c and y ≥ c. A value q is an α-quantile if and only if
+T₋(q) ≤ 0 ≤ T(q). In a cell from f to l that holds q, T₋(f) ≤ T₋(q) ≤ 0 ≤ T(q) ≤ T(l). Both ends
+are estimated without bias by the noisy counts, with coefficients 1−α on the left and −α on the
+right. With κ a bound of the noise's cumulants, L and R the numbers of cells on either side,
     P(error > w) ≤ e^{−tw + Lκ(t(1−α)) + Rκ(tα)}     for every t > 0,
-so w(c) = min over t of (log(2/β) + Lκ(t(1−α)) + Rκ(tα))/t is passed with probability at most β/2 on
-either side, at each fixed c. The interval reaches from the first c with T + w ≥ 0 to the last one
-with T₋ − w ≤ 0. A quantile of the data is one fixed c; it lies within unless one of two errors is
-passed: with probability at least 1−β, and nothing has to be paid for the number of leaves.
+so w = min over t of (log(2/β) + Lκ(t(1−α)) + Rκ(tα))/t is passed with probability at most β/2 on
+either side. The interval reaches from the first cell with T + w ≥ 0 at its end to the last one with
+T₋ − w ≤ 0 at its start. The cell of q is one fixed cell once the cells are drawn; it lies within
+unless one of two errors is passed: with probability at least 1−β, and nothing has to be paid for
+the number of cells. A value outside its interval is moved to the end: so ties, which splits halve
+however many there are, do not carry a quantile further than that.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
@@ -37,6 +47,8 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from discreet.errors import SpecError
+from discreet.guarantees import Adjacency
+from discreet.noise.standalone import ranks
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Measure, Number, Tally
 from discreet.releases.models import Closed, Pair, as_tuple
@@ -49,6 +61,7 @@ from discreet.releases.statistics.base import (
     Measured,
     Noisy,
     Part,
+    decimal,
     multiples,
     ordered,
     register,
@@ -59,113 +72,59 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
 
-__all__ = ["MOST_LEAVES", "Median", "Quantiles", "Tree", "tree_of"]
+__all__ = ["MOST_LEAVES", "Median", "Node", "Quantiles", "levels_of"]
 
 MOST_LEAVES = 2**16
 """The most multiples of the resolution."""
 
-_BRANCHING = 8  # The least error of nine deciles, measured over 2 to 101.
+_COUNTED = Fraction(1, 5)  # The part of the budget for counts: for intervals.
+_SIZED = Fraction(1, 10)  # The noise of a cell, over that of the number of rows.
+_FINEST, _SCORED = 2**24, 2**32
+_HIDDEN = 1.6  # How many rows noise hides between two points, in deviations of the number of rows.
+_POINTS = 20  # About so many on either side of the values, shared among them.
 _SLOPES = np.geomspace(0.02, 20, 100)  # t, in standard deviations of the noise.
 
 Floats: TypeAlias = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Tree:
-    """The shape: how many children a node has, and how many nodes each level, the leaves last."""
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A choice: which share it is for, between which two, and at which part t of the rows there.
 
-    branching: int
-    sizes: tuple[int, ...]
-
-    def blocks(self, level: Floats) -> Floats:
-        """Return a level with a row for each parent; where the last one has fewer, zeros."""
-        short = -len(level) % self.branching
-        return np.pad(level, (0, short)).reshape(-1, self.branching)
-
-    def counts(self, leaves: Sequence[int], level: int) -> list[int]:
-        """Return the counts of one level, 0 the first, from those of the leaves."""
-        below = self.branching ** (len(self.sizes) - 1 - level)
-        padded = np.pad(np.asarray(leaves, dtype=np.int64), (0, -len(leaves) % below))
-        found: list[int] = padded.reshape(-1, below).sum(axis=1).tolist()
-        return found
-
-    def fitted(self, noisy: Sequence[Floats], variances: Sequence[float]) -> Floats:
-        """Return counts of the leaves, none below zero, that fit the noisy counts of all levels."""
-        up, spread = [noisy[-1]], [np.full(self.sizes[-1], variances[-1])]
-        for level, own in zip(noisy[-2::-1], variances[-2::-1], strict=True):
-            below, wide = self.blocks(up[-1]).sum(axis=1), self.blocks(spread[-1]).sum(axis=1)
-            up.append((wide * level + own * below) / (wide + own))
-            spread.append(wide * own / (wide + own))
-        found = np.maximum(up.pop(), 0.0)
-        spread.pop()
-        for level, wide in zip(up[::-1], spread[::-1], strict=True):
-            found = _projected(self.blocks(level), self.blocks(wide), found).ravel()[: len(level)]
-        return found
-
-    def _beside(self, levels: Sequence[Floats]) -> tuple[Floats, Floats]:
-        """Return, for each leaf, the sums of the neighbours left and right of its path."""
-        left, right = np.zeros(1), np.zeros(1)
-        for place, level in enumerate(levels):
-            blocks = self.blocks(level) if place else level[None, :]
-            before = np.cumsum(blocks, axis=1) - blocks
-            after = blocks.sum(axis=1, keepdims=True) - before - blocks
-            left = (left[:, None] + before).ravel()[: len(level)]
-            right = (right[:, None] + after).ravel()[: len(level)]
-        return left, right
-
-    @cached_property
-    def neighbours(self) -> tuple[Floats, Floats]:
-        """How many neighbours the path to each leaf has on the left, and on the right."""
-        return self._beside([np.ones(size) for size in self.sizes])
-
-    def interval(
-        self, noisy: Sequence[Floats], share: float, width: Callable[[Floats, Floats], Floats]
-    ) -> tuple[int, int]:
-        """Return the first and the last leaf that may be the quantile; `width` is w of L and R."""
-        (left, right), (lefts, rights) = self._beside(noisy), self.neighbours
-        at = noisy[-1]
-        above = (1 - share) * (left + at) - share * right + width(lefts + 1, rights)
-        below = (1 - share) * left - share * (right + at) - width(lefts, rights + 1)
-        first, last = np.flatnonzero(above >= 0), np.flatnonzero(below <= 0)
-        low = int(first[0]) if first.size else len(at) - 1
-        high = int(last[-1]) if last.size else 0
-        return min(low, high), max(low, high)
-
-
-def tree_of(size: int) -> Tree:
-    """Return the tree over so many leaves.
-
-    >>> tree_of(1001)
-    Tree(branching=6, sizes=(5, 28, 167, 1001))
+    Shares have numbers from 1; 0 and the number after the last are the ends of all rows.
     """
-    height, reach = 1, _BRANCHING
-    while reach < size:
-        height, reach = height + 1, reach * _BRANCHING
-    branching = 1
-    while branching**height < size:
-        branching += 1
-    sizes = [size]
-    for _ in range(height - 1):
-        sizes.append(-(-sizes[-1] // branching))
-    return Tree(branching, tuple(reversed(sizes)))
+
+    low: int
+    high: int
+    own: int
+    at: Fraction
+
+    @property
+    def moves(self) -> int:
+        """How much a row moves a score, before it is stretched."""
+        a, b = self.at.as_integer_ratio()
+        return max(a, b - a)
 
 
-def _projected(counts: Floats, variances: Floats, totals: Floats) -> Floats:
-    """Return in each row the counts ≥ 0 with that total that are nearest, weighed by 1/variance.
+def levels_of(shares: Sequence[Fraction]) -> tuple[tuple[Node, ...], ...]:
+    """Return the choices level by level, each as near the middle of its rows as it can be.
 
-    They are max(0, x − λv), with λ from the counts that stay above zero: those whose x/v is largest
-    (Held, Wolfe and Crowder 1974). A variance of 0 is a child that is not there.
+    >>> [[node.own for node in level] for level in levels_of([Fraction(i, 10) for i in (1, 5, 9)])]
+    [[2], [1, 3]]
     """
-    there = variances > 0
-    ratio = np.where(there, counts / np.where(there, variances, 1.0), -np.inf)
-    order = np.argsort(-ratio, axis=1, kind="stable")
-    sums = np.cumsum(np.take_along_axis(counts, order, axis=1), axis=1)
-    weights = np.cumsum(np.take_along_axis(variances, order, axis=1), axis=1)
-    slopes = (sums - totals[:, None]) / weights
-    stay = np.take_along_axis(ratio, order, axis=1) > slopes
-    last = np.maximum(stay.sum(axis=1) - 1, 0)
-    slope = np.take_along_axis(slopes, last[:, None], axis=1)
-    return np.maximum(counts - slope * variances, 0.0)
+    all_of, found = (Fraction(0), *shares, Fraction(1)), []
+    waiting = [(0, len(all_of) - 1)]
+    while waiting := [(low, high) for low, high in waiting if high - low > 1]:
+        level = []
+        for low, high in waiting:
+            width = all_of[high] - all_of[low]
+            parts = {own: (all_of[own] - all_of[low]) / width for own in range(low + 1, high)}
+            own = min(parts, key=lambda own: (abs(parts[own] - Fraction(1, 2)), own))
+            at = min(max(round(parts[own] * _FINEST), 1), _FINEST - 1)
+            level.append(Node(low, high, own, Fraction(at, _FINEST)))
+        found.append(tuple(level))
+        waiting = [ends for n in level for ends in ((n.low, n.own), (n.own, n.high))]
+    return tuple(found)
 
 
 def _width(law: Any, share: float, failure: float) -> Callable[[Floats, Floats], Floats]:
@@ -175,16 +134,15 @@ def _width(law: Any, share: float, failure: float) -> Callable[[Floats, Floats],
     finite = [term for term in terms if math.isfinite(term[1] + term[2])]
 
     def width(left: Floats, right: Floats) -> Floats:
-        pairs, back = np.unique(np.stack([left, right]), axis=1, return_inverse=True)
-        bounds = [(-math.log(failure) + pairs[0] * a + pairs[1] * b) / t for t, a, b in finite]
-        found: Floats = np.min(bounds, axis=0)[back.ravel()]
+        bounds = [(-math.log(failure) + left * a + right * b) / t for t, a, b in finite]
+        found: Floats = np.min(bounds, axis=0)
         return found
 
     return width
 
 
 class _Ranked(Grouped):
-    """Quantiles by a tree; what they are of, and at which shares, is said by those below."""
+    """Quantiles by choices in turn; of what, and at which shares, is said by those below."""
 
     @property
     def number(self) -> Number:
@@ -202,59 +160,144 @@ class _Ranked(Grouped):
             raise SpecError("releases.plan.no_within", statistic=self.name or self.kind)
         return self
 
+    @property
+    def leaves(self) -> int:
+        """How many multiples there are."""
+        return self.number.size
+
     @cached_property
-    def tree(self) -> Tree:
-        """The tree over the multiples; too many are refused."""
-        size = self.number.size
-        if size > MOST_LEAVES:
-            said = {"statistic": self.name, "size": size, "most": MOST_LEAVES}
-            raise SpecError("releases.statistics.many_multiples", **said)
-        return tree_of(size)
+    def levels(self) -> dict[str, tuple[Node, ...]]:
+        """Its choices, by the names of their calls."""
+        levels = levels_of([decimal(share) for share in self.shares])
+        return {f"level-{place}": level for place, level in enumerate(levels, start=1)}
 
     @property
-    def levels(self) -> list[str]:
-        """The names of its calls."""
-        return [f"level-{level}" for level in range(1, len(self.tree.sizes) + 1)]
+    def halves(self) -> int:
+        """2^h: the weight of a row."""
+        return int(2 ** len(self.levels))
 
     def measures(self) -> tuple[Measure, ...]:
-        """A tally of the values, from which all levels are made."""
+        """A tally of the values."""
         return (Tally(self.measure_name("leaves"), self.number),)
 
     def parts(self, contribution: Contribution) -> tuple[Part, ...]:
-        """One call a level: a row is counted once in each."""
-        return tuple(Part.of_numbers(level, contribution) for level in self.levels)
+        """The levels, each as one choice in each group; how many rows there are; the cells."""
+        if self.leaves > MOST_LEAVES:
+            said = {"statistic": self.name, "size": self.leaves, "most": MOST_LEAVES}
+            raise SpecError("releases.statistics.many_multiples", **said)
+        scored = self.halves * _SCORED
+        twice = 2 if contribution.adjacency is Adjacency.REPLACE else 1
+        changes = [twice * scored * rows for rows in contribution.filled]
+        whole = Part.of_choice("", changes, Fraction(1, scored), monotone=False)
+        sized = {"epsilon": _COUNTED * _SIZED, "rho": _COUNTED * _SIZED**2}
+        rest = {name: (1 - _COUNTED - sized[name]) / len(self.levels) for name in sized}
+        return (
+            *(replace(whole, name=name).shared(**rest) for name in self.levels),
+            Part.of_numbers("size", contribution).shared(**sized),
+            Part.of_numbers("counts", contribution).shared(epsilon=_COUNTED, rho=_COUNTED),
+        )
+
+    # ------------------------------------------------------------------ choices
+
+    def _splits(self, drawn: Mapping[str, Noisy], cell: int) -> tuple[dict[int, int], ...]:
+        """Return where each share splits the rows, in parts of a leaf, and the leaf it chose."""
+        whole = self.halves
+        at, chosen = {0: 0, len(self.shares) + 1: self.leaves * whole}, dict[int, int]()
+        for name, level in self.levels.items():
+            if name not in drawn:
+                break
+            for place, node in enumerate(level, start=cell * len(level)):
+                low, high = at[node.low], at[node.high]
+                leaf = low // whole + drawn[name].values[place]
+                first, last = max(low, leaf * whole), min(high, (leaf + 1) * whole)
+                at[node.own], chosen[node.own] = (first + last) // 2, leaf
+        return at, chosen
+
+    def scores(self, part: str, measured: Measured) -> list[list[int]]:
+        """The scores of the leaves of every node: cell by cell, and node by node in each."""
+        found, whole = [], self.halves
+        for cell, counts in enumerate(measured[self.measure_name("leaves")]):
+            at, _ = self._splits(self.drawn(measured), cell)
+            for node in self.levels[part]:
+                low, high = at[node.low], at[node.high]
+                first, last = low // whole, (high - 1) // whole
+                weighed = [whole * count for count in counts[first : last + 1]]
+                weighed[0] -= (low - first * whole) * counts[first]
+                weighed[-1] -= ((last + 1) * whole - high) * counts[last]
+                stretch = _SCORED // node.moves
+                found.append([stretch * score for score in ranks(weighed, node.at)])
+        return found
+
+    # ------------------------------------------------------------------ counts
 
     def numbers(self, part: str, measured: Measured) -> list[int]:
-        """The counts of one level, cell by cell."""
-        level = self.levels.index(part)
-        cells = measured[self.measure_name("leaves")]
-        return [count for leaves in cells for count in self.tree.counts(leaves, level)]
+        """The rows of each group, or of its cells."""
+        tallied = measured[self.measure_name("leaves")]
+        if part == "size":
+            return [sum(counts) for counts in tallied]
+        found = []
+        for cell, counts in enumerate(tallied):
+            edges = self._edges(self.drawn(measured), cell)
+            found += [sum(counts[a:b]) for a, b in pairwise(edges)]
+        return found
+
+    def _edges(self, drawn: Mapping[str, Noisy], cell: int) -> list[int]:
+        """Return where the cells begin, and the number of leaves: all from what was drawn."""
+        _, chosen = self._splits(drawn, cell)
+        leaves, last = self.leaves, len(self.shares) + 1
+        values, shares = {**chosen, 0: 0, last: leaves - 1}, (0.0, *self.shares, 1.0)
+        size = drawn["size"]
+        rows, hidden = max(size.values[cell], 1), _HIDDEN * size.sd
+        steps = max(2, min(4, _POINTS // len(self.shares)))
+        edges = {0, leaves}
+        for own, value in chosen.items():
+            edges |= {value, value + 1}
+            for beside in (own - 1, own + 1):
+                gap = abs(values[beside] - value)
+                part = hidden / (rows * abs(shares[beside] - shares[own]))
+                for step in range(steps):
+                    away = math.ceil(min(1.0, part / 2**step) * gap)
+                    edges.add(value - away if beside < own else value + away + 1)
+        return sorted(edge for edge in edges if 0 <= edge <= leaves)
 
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """A row a share, with its interval."""
-        calls = [noisy[level] for level in self.levels]
-        sizes = self.tree.sizes
-        levels = [
-            np.asarray(call.values, dtype=np.float64).reshape(-1, size)
-            for call, size in zip(calls, sizes, strict=True)
-        ]
-        return [self._cell(cell, calls[0].law, interval) for cell in zip(*levels, strict=True)]
+        counts, found, start = noisy["counts"], [], 0
+        for cell in range(len(noisy["size"].values)):
+            edges = self._edges(noisy, cell)
+            end = start + len(edges) - 1
+            counted = np.asarray(counts.values[start:end], dtype=np.float64)
+            _, chosen = self._splits(noisy, cell)
+            found.append(self._answers(chosen, edges, counted, counts.law, interval))
+            start = end
+        return found
 
-    def _cell(self, noisy: Sequence[Floats], law: Any, interval: float) -> list[Answer]:
-        tree, low, step = self.tree, self.number.low, self.number.resolution
-        upto = np.cumsum(tree.fitted(noisy, [1.0] * len(noisy)))
-        ends = [
-            tree.interval(noisy, share, _width(law, share, (1 - interval) / 2))
-            for share in self.shares
-        ]
+    def _answers(
+        self,
+        chosen: Mapping[int, int],
+        edges: list[int],
+        counted: Floats,
+        law: Any,
+        interval: float,
+    ) -> list[Answer]:
+        upto = np.concatenate([[0.0], np.cumsum(counted)])
+        cells = np.arange(len(edges), dtype=np.float64)
+        ends = []
+        for share in self.shares:
+            below = (1 - share) * upto - share * (upto[-1] - upto)
+            width = _width(law, share, (1 - interval) / 2)(cells, cells[::-1])
+            first = np.flatnonzero((below + width)[1:] >= 0)
+            last = np.flatnonzero((below - width)[:-1] <= 0)
+            low = edges[first[0]] if first.size else edges[-2]
+            high = edges[last[-1] + 1] - 1 if last.size else 0
+            ends.append((min(low, high), max(low, high)))
         # Made wider where they do not rise with the share; the value lies within its interval.
-        lows = np.minimum.accumulate([end[0] for end in ends][::-1])[::-1]
-        highs = np.maximum.accumulate([end[1] for end in ends])
         rows = []
-        for share, first, last in zip(self.shares, lows, highs, strict=True):
-            place = min(int(np.searchsorted(upto, share * upto[-1])), len(upto) - 1)
-            values = (low + int(j) for j in (np.clip(place, first, last), first, last))
-            rows.append(Answer(self.labels(share), *(value * step for value in values)))
+        for own, share in enumerate(self.shares, start=1):
+            low, high = min(end[0] for end in ends[own - 1 :]), max(end[1] for end in ends[:own])
+            places = (min(max(chosen[own], low), high), low, high)
+            values = ((self.number.low + place) * self.number.resolution for place in places)
+            rows.append(Answer(self.labels(share), *values))
         return rows
 
     def labels(self, share: float) -> tuple[str, ...]:
@@ -262,20 +305,19 @@ class _Ranked(Grouped):
         return (f"{share:.15g}",) if self.extra else ()
 
     def accuracy(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
-        """By how many ranks a value may miss its share, in the worst place for it.
+        """By how many ranks a value may miss its share, where few rows have the same value.
 
-        A value lies within its interval, and an end of that is off by at most its own w and that
-        of all leaves at once.
+        By what its own choice does, and the choices that it lies between, one in each level above.
         """
-        law, size = next(iter(calls.values())).law, self.number.size
-        left, right = self.tree.neighbours
+        confidence, size = 1 - (1 - interval) / len(self.shares), self.leaves
         off = 0.0
-        for share in self.shares:
-            failures = ((1 - interval) / 2, (1 - interval) / (2 * size))
-            widths = (_width(law, share, failure) for failure in failures)
-            off = max(off, sum(float(width(left + 1, right + 1).max()) for width in widths))
+        for name, level in self.levels.items():
+            call = calls[name]
+            most = max(float(max(node.at, 1 - node.at)) for node in level)
+            step = float(call.asked.part.resolution)
+            off += most * step * call.score_within(size, confidence)
         sizes = [{"rows": n, "rank_share": min(1.0, off / n)} for n in SIZES]
-        return {"candidates": size, "ranks": off, "assumed": sizes}
+        return {"candidates": size, "ranks": off, "ties": True, "assumed": sizes}
 
 
 class Several(Closed):
@@ -303,7 +345,7 @@ class Several(Closed):
 
 @register("quantiles")
 class Quantiles(_Ranked):
-    """Values that about given shares of the rows lie below, all from one tree of noisy counts."""
+    """Values that about given shares of the rows lie below, chosen in turn."""
 
     quantiles: Several
 
