@@ -47,7 +47,7 @@ SOUND: dict[str, dict[str, Any]] = {
             },
         ],
     },
-    "quantiles from a tree": {
+    "quantiles chosen in turn": {
         "protect": PERSON,
         "budget": {"epsilon": 0.5},
         "statistics": [
@@ -60,6 +60,11 @@ SOUND: dict[str, dict[str, Any]] = {
         "budget": {"epsilon": 0.5},
         "statistics": [
             {"count": "rows", "by": ["drug"], "keys": {"discover": {"delta": 1e-3}}},
+            {
+                "count": "units",
+                "by": ["drug", "county"],
+                "keys": {"discover": {"delta": 1e-3}, "known": COUNTY["keys"]},
+            },
         ],
     },
     "means and histograms, replacing a person": {

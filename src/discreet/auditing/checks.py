@@ -119,15 +119,15 @@ def _aggregates(
             measured = engine.measure(query)
             for planned in group:
                 before: dict[str, Noisy] = {}
-                seen = {**measured, planned.statistic.measure_name(DRAWN): before}
+                asked = {**measured, planned.statistic.measure_name(DRAWN): before}
                 for part, call in plan.calls(planned.name).items():
                     if part == KEYS:
                         continue
                     if call.asked.part.form == "numbers":
-                        numbers = planned.statistic.numbers(part, seen)
+                        numbers = planned.statistic.numbers(part, asked)
                         found[planned.name, part] = [[number] for number in numbers]
                     else:
-                        found[planned.name, part] = planned.statistic.scores(part, seen)
+                        found[planned.name, part] = planned.statistic.scores(part, asked)
                     before[part] = _pretended(found[planned.name, part], call, f"{draw} {part}")
     return found
 
