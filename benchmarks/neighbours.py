@@ -79,7 +79,37 @@ STATISTICS: list[dict[str, Any]] = [
     {"best": "county", "score": "count", "of": "county", "candidates": ["north", "south"]},
     {"randomized": "county", "answers": ["north", "south"], "keep": 0.75},
     {"count": "units", "by": ["county"], "keys": {"discover": {"delta": 1e-9}}},
+    {"count": "rows", "by": ["band"], "name": "bands"},
+    {"sum": "twice", "bounds": [0, 40], "resolution": 1, "where": "lower(note) = 'nothing'"},
 ]
+FEATURES = {
+    "visits": "count",
+    "spent": {"sum": "cost", "bounds": [0, 20]},
+    "most": {"max": "cost"},
+    "noted": {"any": "note != 'nothing'"},
+    "at_home": {"all": "county in ('north', 'south')"},
+}
+# What is asked of the rows, and what of each person's features; keys of the spec beside the usual.
+SPECS: dict[str, dict[str, Any]] = {
+    "rows": {
+        "protect": {"rows": 2, "groups": 1},
+        "where": "county != 'east' and (cost < 1000 or cost is null or note is null)",
+        "let": {"band": "bin(cost, [0, 5, 10, 20])", "twice": "cost * 2"},
+        "statistics": STATISTICS,
+        "cut": {"weight": 0.05},
+    },
+    "units": {
+        "where": "cost >= 0 or cost is null",
+        "per_unit": FEATURES,
+        "let": {"often": "bin(visits, [1, 2, 5])"},
+        "statistics": [
+            {"count": "units", "by": ["often"]},
+            {"count": "units", "where": "noted or not at_home"},
+            {"sum": "spent", "bounds": [0, 40], "resolution": 0.5},
+            {"quantile": "most", "at": 0.5, "bounds": [0, 20], "resolution": 1},
+        ],
+    },
+}
 BASE = [(f"p{i}", ("north", "south")[i % 2], float(i % 19), "nothing") for i in range(40)]
 USUAL = ("p99", "north", 3.0, "nothing")
 
@@ -389,7 +419,10 @@ def _seen(folder: Path, run: Callable[[], None]) -> dict[str, Any]:
 
 
 def _run(case: Case, folder: Path) -> dict[str, Any]:
-    """Release the data of a case in a fresh folder, after a dry run; return all that was seen."""
+    """Release the data of a case in a fresh folder, by each spec; return all that was seen.
+
+    The first spec has a dry run before it.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     os.environ["DISCREET_STATE"] = str(folder / "state")
@@ -402,38 +435,39 @@ def _run(case: Case, folder: Path) -> dict[str, Any]:
         approver="campaign",
         reason="neighbours",
     )
-    spec = {
-        "account": "people",
-        "purpose": "neighbours",
-        "source": case.source,
-        "protect": {"unit": "person", "column": "person", "rows": 2, "groups": 1},
-        "budget": {"epsilon": 4.0},
-        "statistics": STATISTICS,
-        "cut": {"weight": 0.05},
-        "ledger": "sqlite:///ledger.db",
-        "output": "out",
-    }
-    (folder / "spec.yaml").write_text(yaml.safe_dump(spec))
+    for name, own in SPECS.items():
+        spec = own | {
+            "account": "people",
+            "purpose": "neighbours",
+            "source": case.source,
+            "protect": {"unit": "person", "column": "person"} | own.get("protect", {}),
+            "budget": {"epsilon": 4.0},
+            "ledger": "sqlite:///ledger.db",
+            "output": f"out/{name}",
+        }
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(spec))
     data = case.write(folder)
 
-    def run(*flags: str) -> None:
+    def run(name: str, *flags: str) -> None:
         if data is None:
-            discreet(["release", "spec.yaml", "--json", *flags])
-        made = release("spec.yaml", data=data, dry_run="--dry-run" in flags)
+            discreet(["release", f"{name}.yaml", "--json", *flags])
+        made = release(f"{name}.yaml", data=data, dry_run="--dry-run" in flags)
         print(json.dumps(made.to_dict()))
 
     (folder / "out").mkdir()
-    here = Path.cwd()
+    here, first = Path.cwd(), next(iter(SPECS))
     os.chdir(folder)
     try:
         with _fixed():
-            dry = _seen(folder, partial(run, "--dry-run"))
-            real = _seen(folder, run)
+            seen = {"dry run": _seen(folder, partial(run, first, "--dry-run"))}
+            seen |= {name: _seen(folder, partial(run, name)) for name in SPECS}
     finally:
         os.chdir(here)
     entries = Ledger.open(f"sqlite:///{folder / 'ledger.db'}").entries()
-    real["ledger"] = [_plain(json.dumps(e.said, sort_keys=True, default=str)) for e in entries]
-    return {f"dry run: {k}": v for k, v in dry.items()} | real
+    found = {f"{name}: {what}": v for name, told in seen.items() for what, v in told.items()}
+    found["seconds"] = seen[first]["seconds"]
+    found["ledger"] = [_plain(json.dumps(e.said, sort_keys=True, default=str)) for e in entries]
+    return found
 
 
 @dataclass(frozen=True)
@@ -501,6 +535,8 @@ def _spark() -> Iterator[Iterator[list[Case]]]:
         tempfile.TemporaryDirectory(prefix="discreet-spark-") as folder,
         SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "1")  # forty rows
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.local.dir", folder)

@@ -135,6 +135,24 @@ def formula(home: Path) -> Made:
     return _promised(home, {}, {"profile": "max(0.25/(p*q), 3)", "every_output": True})
 
 
+def history(home: Path) -> Made:
+    """An account with everything that its report lists, and another one in the same ledger."""
+    found = _promised(home, {}, {"posterior": 0.12, "p": 0.05, "about": "membership"})
+    ledger = Ledger.open(found.ledger)
+    terms: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    ledger.open_account("others", cap=PureDP(1.0), **APPROVED, **terms)
+    promise = ledger.show("people").promises[0].id
+    ledger.withdraw("people", promise, **APPROVED)
+    ledger.grant("people", add=PureDP(1.0), **APPROVED)
+    one = PureDP(0.25)
+    plan = ledger.register_plan("people", [one] * 2, PureDP(0.5), purpose="a plan", who="someone")
+    made(home, _spec(budget={"epsilon": 0.25}), plan_id=plan)
+    ledger.charge("people", one, purpose="made elsewhere", who="someone")
+    ledger.charge("others", one, purpose="not to be told", who="someone")
+    ledger.reserve("people", one, purpose="never stored", who="someone")
+    return found
+
+
 STORIES: dict[str, Callable[[Path], Made]] = {
     story.__name__: story
     for story in (

@@ -42,6 +42,7 @@ TEXTS = {
         r"|risk\.(method|strength|assumptions\..*)|promises\.\d+\.binding\..*"
     ),
 }
+ACCOUNT = "account"  # the report of one, among those of releases
 PROSE = ("participant.html", "report.html", "statement.md", "registry.yaml", "verify.py")
 
 
@@ -207,7 +208,7 @@ def edits(folder: Path) -> list[Edit]:
     """Every edit of a report folder."""
     found = [*in_files(folder), *in_entries(folder)]
     for name in ("statement.json", "evidence.json", "manifest.json", "released/release.json"):
-        found += in_json(folder, name)
+        found += in_json(folder, name) if (folder / name).exists() else ()
     return found
 
 
@@ -240,7 +241,7 @@ def tried(folder: Path, ledger: str, chosen: list[Edit]) -> Tried:
                 copy = Path(place) / "report"
                 shutil.copytree(folder, copy)
                 edit.make(copy)
-                if how != "alone" and (copy / "released").is_dir():
+                if how != "alone":
                     rewritten(copy)
                 setattr(found, how, getattr(found, how) + 1)
                 kept = head if how == "chain" else None
@@ -271,20 +272,23 @@ def recorded(rows: dict[str, Tried], every: int) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Try every edit of every story."""
-    from kept import STORIES
+    from kept import STORIES, history
 
     from discreet.reports.folder import report
 
+    stories = STORIES | {ACCOUNT: history}
+
     parser = argparse.ArgumentParser(description="Edit reports in every way; see what is found.")
     parser.add_argument("--every", type=int, default=1, help="only every n-th edit")
-    parser.add_argument("--stories", nargs="*", choices=STORIES, default=list(STORIES))
+    parser.add_argument("--stories", nargs="*", choices=stories, default=list(stories))
     parser.add_argument("--record", action="store_true", help="write the counts to docs/quality.md")
     asked = parser.parse_args(arguments)
     rows = {}
     for name in asked.stories:
         with tempfile.TemporaryDirectory() as place:
-            made = STORIES[name](Path(place))
-            folder = report(made.release_id, ledger=made.ledger).folder
+            made = stories[name](Path(place))
+            which = {"account": "people"} if name == ACCOUNT else {"release_id": made.release_id}
+            folder = report(**which, ledger=made.ledger).folder
             # One belief of `both` takes seconds to recompute: there only every thirtieth edit.
             chosen = edits(folder)[:: asked.every * (30 if name == "both" else 1)]
             rows[name] = found = tried(folder, made.ledger, chosen)

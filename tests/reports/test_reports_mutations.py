@@ -27,6 +27,13 @@ def test_every_single_edit_of_a_report_is_found(
     assert found.edits >= least
 
 
+def test_every_single_edit_of_the_report_of_an_account_is_found(tmp_path: Path) -> None:
+    made = kept.history(tmp_path)
+    folder = report(account="people", ledger=made.ledger).folder
+    found = mutations.tried(folder, made.ledger, mutations.edits(folder)[::5])
+    assert found.missed == ()
+
+
 def test_the_docs_list_what_the_folder_alone_does_not_show() -> None:
     text = (DOCS / "report.md").read_text(encoding="utf-8")
     told = text[text.index("## What it cannot show") :]

@@ -17,22 +17,28 @@ __all__ = ["deployments", "report", "verify"]
 
 @described("report")
 def report(
-    release_id: str,
+    release_id: Annotated[str | None, typer.Argument()] = None,
+    account: str | None = None,
     ledger: str | None = None,
     output: str | None = None,
     note: str | None = None,
     as_json: Json = False,
 ) -> None:
-    """Write the report of a release: HTML, Markdown, JSON, registry YAML and a verifier."""
+    """Write the report of a release or an account: HTML, Markdown, JSON and a verifier."""
     from discreet.reports.folder import report
 
-    made = report(release_id, ledger=ledger, output=output, note=note)
+    made = report(release_id, account=account, ledger=ledger, output=output, note=note)
     if made.entry is None:
         recorded = say("reports.folder.not_recorded", manifest=made.manifest)
     else:
         recorded = say("reports.folder.recorded", entry=made.entry)
     lines = [
-        say("reports.folder.written", release_id=release_id, page=made.html),
+        say(
+            f"reports.folder.written{'_account' if account else ''}",
+            release_id=release_id,
+            account=account,
+            page=made.html,
+        ),
         *(f"  {path}" for path in made.files),
         recorded,
         say("reports.folder.check", script=made.folder / "verify.py"),

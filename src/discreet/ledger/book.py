@@ -389,9 +389,13 @@ class Ledger:
             release_id=release_id,
         )
 
-    def record_report(self, account: str | Account, release_id: str, manifest: str) -> Entry:
-        """Record the hash of a report's manifest; the same hash a second time changes nothing."""
-        said = {"reported": checked_id(release_id), "manifest": line("manifest", manifest, 64)}
+    def record_report(self, account: str | Account, release_id: str | None, manifest: str) -> Entry:
+        """Record the hash of a report's manifest; the same hash a second time changes nothing.
+
+        Without a release it is the report of the account.
+        """
+        reported = None if release_id is None else checked_id(release_id)
+        said = {"reported": reported, "manifest": line("manifest", manifest, 64)}
 
         def write(chain: Chain) -> Entry:
             earlier = chain.all(account=_name(account), kind="report")

@@ -8,7 +8,7 @@ can recompute it with nothing but a SHA-256.
 Kinds: `begin` (the ledger itself), `upgrade` (its format), `open`, `promise`, `withdraw`, `grant`,
 `reserve`, `commit`, `charge`, `plan`, `slot`, `restore` (someone answered for lost entries),
 `report` (the hash of a report's manifest; the release that it is about stands under `reported`, for
-a release may be reported more than once).
+a release may be reported more than once; null if it is about the account).
 
 An account is a chain of its own inside the ledger: its entries are numbered (`account_seq`), and
 each carries the hash of the account's entry before it (`account_previous`).

@@ -235,7 +235,7 @@ class _Fold:
             slots = sum(Part.from_dict(part).times for part in said["parts"])
             self.plans[said["plan_id"]] = (name, slots)
         elif kind == "report":
-            if said["reported"] not in self.outputs:
+            if said["reported"] is not None and said["reported"] not in self.outputs:
                 self.wrong("report_of_nothing")
         elif kind == "commit":
             if self.reserved.get(str(release_id)) != (name, plan_id, said.get("slot")):

@@ -1,7 +1,8 @@
-"""The statement of a release: every fact that a regulator or a colleague asks for.
+"""The statement of a release, or of an account: every fact that a regulator or colleague asks for.
 
 It is made from the stored release and the ledger, and from nothing else: making it again changes no
-released number. As JSON it follows `statement.schema.json`; `written` has it as Markdown and as a
+released number. That of an account has its history instead of what one release says. As JSON that
+of a release follows `statement.schema.json`; `written` has both as Markdown, and a release as a
 record of the public registry of deployments, `page` as HTML. Each belief carries the parameters
 that it follows from, so that anyone can recompute it: the kind of guarantee and its numbers, the
 adjacency, the prior, and how often the bound may fail.
@@ -36,14 +37,22 @@ from discreet.reports.sentences import (
     pure_against_approximate,
     sentence,
 )
-from discreet.reports.stored import Stored
+from discreet.reports.stored import Books, Stored
 from discreet.rounding import decimal_down, percent
 from discreet.statements import Learned, learned
 from discreet.statements.presenter import cut_line
 from discreet.statements.tables import amount_text, limit_text
 from discreet.words import say
 
-__all__ = ["FORMAT", "Statement", "release_text", "statement", "statement_schema"]
+__all__ = [
+    "FORMAT",
+    "Statement",
+    "account_statement",
+    "purpose_of",
+    "release_text",
+    "statement",
+    "statement_schema",
+]
 
 FORMAT = 2
 
@@ -106,7 +115,7 @@ class Risk:
         }
 
 
-def promise_facts(stored: Stored, made: Sequence[Made]) -> list[dict[str, Any]]:
+def promise_facts(stored: Books, made: Sequence[Made]) -> list[dict[str, Any]]:
     """Return every promise of the account, with what became of it and which prior binds it."""
     found = []
     for one in made:
@@ -118,7 +127,7 @@ def promise_facts(stored: Stored, made: Sequence[Made]) -> list[dict[str, Any]]:
 
 
 def risk_of(
-    stored: Stored, unit: Unit, made: Sequence[Made], account: verifier.Account
+    stored: Books, unit: Unit, made: Sequence[Made], account: verifier.Account
 ) -> Risk | None:
     """Return what may be learned from everything charged to the account; None without a promise."""
     if not stored.promised:
@@ -160,15 +169,15 @@ def _tolerated(promises: Sequence[Promise], prior: Prior) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The facts of one release, and the beliefs that they imply."""
+    """The facts of one release or account, and the beliefs that they imply."""
 
-    stored: Stored
+    stored: Books
     facts: Mapping[str, Any]
     risk: Risk | None
 
     @property
-    def release_id(self) -> str:
-        """Which release."""
+    def release_id(self) -> str | None:
+        """Which release; None if it is about an account."""
         return self.stored.release_id
 
     @property
@@ -188,6 +197,14 @@ class Statement:
         return f"Statement({self.release_id!r}, {self.facts['guarantee']['variant']})"
 
 
+def purpose_of(facts: Mapping[str, Any]) -> str:
+    """Return what a statement is about, in a few words."""
+    identity = facts["identity"]
+    if "purpose" in identity:
+        return str(identity["purpose"])
+    return say("statements.whole_account", account=identity["account"])
+
+
 def text_of_json(said: Mapping[str, Any]) -> str:
     """Return the one text of a JSON file of a report."""
     return json.dumps(said, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
@@ -201,35 +218,22 @@ def statement_schema() -> dict[str, Any]:
 
 def statement(stored: Stored) -> Statement:
     """Return the statement of a stored release."""
-    protect = stored.said["unit"]
-    subject = _unit(stored)
-    unit, made = str(subject), made_promises(stored.entries)
+    unit = str(_unit(stored))
     same, chain = verifier.repeated(dict(stored.said)), stored.walked()
-    risk = risk_of(stored, subject, made, chain.account)
+    whole, risk = _account_facts(stored, _unit(stored), chain)
     kind = same["guarantee"]["kind"]
     name = "statements.variant_none" if kind == "none" else f"reports.kind.{kind}.name"
     facts: dict[str, Any] = {
         "format": FORMAT,
         "identity": same["identity"] | {"product": say(f"statements.product_{_kind(stored)}")},
         "guarantee": {"variant": say(name)} | same["guarantee"],
-        "unit": same["unit"]
-        | {
-            "subject": unit,
-            "neighbours": say(f"statements.neighbours.{protect['adjacency']}", unit=unit),
-        },
         "contribution_bounds": same["contribution_bounds"],
         "data_domain": _domain(stored),
         "bases": list(_bases(stored)),
         "invariants": _invariants(stored),
-        "model": {
-            "name": say("statements.model.name"),
-            "trust": say("statements.model.trust", unit=unit),
-        },
-        "composition": {
-            "filter": stored.account.filter.value,
-            "rule": say(f"statements.composition.{stored.account.filter.value}"),
-            "within": say("statements.composition.within"),
-        },
+        **whole,
+        "unit": same["unit"] | whole["unit"],
+        "composition": whole["composition"] | {"within": say("statements.composition.within")},
         "spending": verifier.spending_of(dict(stored.said), chain),
         "processing": _processing(stored),
         "mechanisms": same["mechanisms"],
@@ -237,15 +241,6 @@ def statement(stored: Stored) -> Statement:
         "floating_point": say(f"statements.floats.{_kind(stored)}"),
         "accuracy": same["accuracy"],
         "biases": list(_biases(stored)),
-        "promises": promise_facts(stored, made),
-        "learned": None if risk is None else risk.learned.to_dict(),
-        "risk": None if risk is None else risk.to_dict(),
-        "not_covered": [
-            {"name": name, "text": text}
-            for name, text in not_protected(
-                "regulator", protect["unit"], unpromised=stored.unpromised
-            )
-        ],
         "hashes": {
             **same["hashes"],
             "output": stored.output_hash,
@@ -254,6 +249,54 @@ def statement(stored: Stored) -> Statement:
     }
     facts["texts"] = _texts(stored, facts, risk, unit)
     return Statement(stored, facts, risk)
+
+
+def account_statement(books: Books) -> Statement:
+    """Return the statement of an account: everything charged to it, promised of it and decided."""
+    chain, subject = books.walked(), books.account.subject
+    whole, risk = _account_facts(books, subject, chain)
+    total = verifier.total_of(chain.account.spent, chain.account.terms)
+    kind = "curve" if total["kind"] == "approximate-concentrated" else total["kind"]
+    facts: dict[str, Any] = {
+        "format": FORMAT,
+        "identity": {"account": books.account.name},
+        "guarantee": {"variant": say(f"reports.kind.{kind}.name")} | total,
+        **whole,
+        "spending": verifier.spending_of(None, chain),
+        "history": chain.account.history,
+    }
+    facts["texts"] = _texts(books, facts, risk, str(subject))
+    return Statement(books, facts, risk)
+
+
+def _account_facts(
+    books: Books, subject: Unit, chain: verifier.Chain
+) -> tuple[dict[str, Any], Risk | None]:
+    """Return what a statement says of the account, of a release or not, and what may be learned."""
+    account, unit, made = books.account, str(subject), made_promises(books.entries)
+    risk = risk_of(books, subject, made, chain.account)
+    open_to = not_protected("regulator", account.unit, unpromised=books.unpromised)
+    facts = {
+        "unit": {
+            "unit": account.unit,
+            "subject": unit,
+            "adjacency": account.adjacency.value,
+            "neighbours": say(f"statements.neighbours.{account.adjacency.value}", unit=unit),
+        },
+        "model": {
+            "name": say("statements.model.name"),
+            "trust": say("statements.model.trust", unit=unit),
+        },
+        "composition": {
+            "filter": account.filter.value,
+            "rule": say(f"statements.composition.{account.filter.value}"),
+        },
+        "promises": promise_facts(books, made),
+        "learned": None if risk is None else risk.learned.to_dict(),
+        "risk": None if risk is None else risk.to_dict(),
+        "not_covered": [{"name": name, "text": text} for name, text in open_to],
+    }
+    return facts, risk
 
 
 def _unit(stored: Stored) -> Unit:
@@ -416,24 +459,23 @@ def release_text(
 ) -> str:
     """Return what a release is and what it cost, from the facts of its statement."""
     identity, spending = facts["identity"], facts["spending"]
+    kind = "release" if "release_id" in identity else "account"
     if check_audience(audience) == "public":
         alike = neighbours(facts["unit"]["adjacency"], unit)["alike"]
-        opening = say("reports.release.public", purpose=identity["purpose"], alike=alike)
+        opening = say(f"reports.{kind}.public", purpose=purpose_of(facts), alike=alike)
         return f"{opening} {say('reports.release.public_spent')}"
-    return say(
-        f"reports.release.{audience}",
-        release_id=identity["release_id"],
-        account=identity["account"],
-        spent=amount_text(spending["this"]),
-        account_spent=amount_text(spending["account_now"]),
-        filter=facts["composition"]["filter"],
-        remaining=limit_text(spending["remaining"]),
-    )
+    values = {
+        "account": identity["account"],
+        "account_spent": amount_text(spending["account_now"]),
+        "filter": facts["composition"]["filter"],
+        "remaining": limit_text(spending["remaining"]),
+    }
+    if kind == "release":
+        values |= {"release_id": identity["release_id"], "spent": amount_text(spending["this"])}
+    return say(f"reports.{kind}.{audience}", **values)
 
 
-def _texts(
-    stored: Stored, facts: Mapping[str, Any], risk: Risk | None, unit: str
-) -> dict[str, str]:
+def _texts(stored: Books, facts: Mapping[str, Any], risk: Risk | None, unit: str) -> dict[str, str]:
     """Return what the release says to each audience, in a few paragraphs."""
     if risk is None:
         return {audience: str(stored.said.get("reason", "")) for audience in AUDIENCES}

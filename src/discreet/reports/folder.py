@@ -1,11 +1,11 @@
-"""`report`: one folder that anyone can open, send and check.
+"""`report`: one folder that anyone can open, send and check, of a release or of an account.
 
 Into `OUTPUT/RELEASE_ID/report/` go `report.html`, `participant.html`, `statement.json`,
 `statement.md`, `registry.yaml`, `evidence.json` (the chain of the account's entries), `released/`
 (the files of the release, byte for byte), `verify.py`, which needs nothing but Python, and
 `manifest.json`, which names every other file with its size and hash. The ledger gets an entry with
 the manifest's hash, where it can be written. Made again from the same ledger, every file comes out
-the same.
+the same. The report of an account has no released files, record and participant's page.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError, InputError
-from discreet.ledger.entries import canonical
+from discreet.ledger.entries import canonical, digest
 from discreet.releases.outputs import FILES
-from discreet.reports.facts import Statement, statement, text_of_json
+from discreet.reports.facts import Statement, account_statement, statement, text_of_json
 from discreet.reports.page import page
 from discreet.reports.participant import participant_page
 from discreet.reports.pictures import pictures
 from discreet.reports.sentences import series_text
-from discreet.reports.stored import Stored, find
-from discreet.reports.written import markdown, registry_yaml
+from discreet.reports.stored import Books, Stored, books_of, find, ledger_folder
+from discreet.reports.written import markdown, registry_yaml, slug
 
 __all__ = ["FOLDER", "Report", "report"]
 
@@ -40,7 +40,8 @@ class Report:
     `entry` is the number of the entry that holds its manifest's hash; None if none could be added.
     """
 
-    release_id: str
+    account: str
+    release_id: str | None
     folder: Path
     files: tuple[Path, ...]
     statement: Statement
@@ -55,6 +56,7 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready values."""
         return {
+            "account": self.account,
             "release_id": self.release_id,
             "report": str(self.html),
             "files": [str(path) for path in self.files],
@@ -64,49 +66,65 @@ class Report:
         }
 
     def __repr__(self) -> str:
-        return f"Report({self.release_id!r}, {self.html})"
+        return f"Report({self.release_id or self.account!r}, {self.html})"
 
 
 def report(
-    release_id: str,
+    release_id: str | None = None,
     *,
+    account: str | None = None,
     ledger: str | None = None,
     output: str | Path | None = None,
     note: str | None = None,
 ) -> Report:
     """Write the report of a stored release; find it by its ledger or its output folder.
 
-    `note` is shown on the page; it changes nothing else.
+    With an `account` instead, write the report of everything charged to it, into a folder below
+    `output`, or beside the ledger. `note` is shown on the page; it changes nothing else.
     """
+    if (release_id is None) == (account is None) or (account is not None and ledger is None):
+        raise InputError("reports.folder.of_what")
+    if account is not None and ledger is not None:
+        books = books_of(account, ledger)
+        name = f"account-{slug(account)}-{digest(account)[:8]}"
+        base = Path(output).resolve() if output is not None else ledger_folder(ledger)
+        return _reported(books, account_statement(books), base / name, {}, None, note)
+    stored = find(str(release_id), ledger=ledger, output=output)
+    stated = statement(stored)
+    more = {
+        "participant.html": participant_page(stated).encode(),
+        "registry.yaml": registry_yaml(stated).encode(),
+    }
+    more |= {f"released/{name}": (stored.folder / name).read_bytes() for name in FILES}
+    return _reported(stored, stated, stored.folder / FOLDER, more, _series(stored, stated), note)
+
+
+def _reported(
+    books: Books,
+    stated: Statement,
+    folder: Path,
+    more: Mapping[str, bytes],
+    series: str | None,
+    note: str | None,
+) -> Report:
+    """Write the files that every report has, and those of its own; record its manifest."""
     from discreet import __version__
 
-    stored = find(release_id, ledger=ledger, output=output)
-    stated = statement(stored)
-    evidence = {"format": 2, "head": stored.head, "chain": stored.evidence()}
-    shown = page(
-        stated,
-        pictures(stated),
-        version=__version__,
-        series=_series(stored, stated),
-        note=note,
-    )
+    evidence = {"format": 2, "head": books.head, "chain": books.evidence()}
+    shown = page(stated, pictures(stated), version=__version__, series=series, note=note)
     texts = {
         "report.html": shown,
-        "participant.html": participant_page(stated),
         "statement.json": text_of_json(stated.facts),
         "statement.md": markdown(stated),
-        "registry.yaml": registry_yaml(stated),
         "evidence.json": text_of_json(evidence),
         "verify.py": (Path(__file__).parent / "verifier.py").read_text(encoding="utf-8"),
     }
-    files = {name: text.encode() for name, text in texts.items()}
-    files |= {f"released/{name}": (stored.folder / name).read_bytes() for name in FILES}
+    files = {name: text.encode() for name, text in texts.items()} | dict(more)
     files["manifest.json"] = manifest = _manifest(files)
-    written = _write(stored.folder / FOLDER, files)
-    digest = hashlib.sha256(manifest).hexdigest()
-    return Report(
-        release_id, stored.folder / FOLDER, written, stated, digest, _recorded(stored, digest)
-    )
+    written = _write(folder, files)
+    found = hashlib.sha256(manifest).hexdigest()
+    entry = _recorded(books, found)
+    return Report(books.account.name, books.release_id, folder, written, stated, found, entry)
 
 
 def _manifest(files: Mapping[str, bytes]) -> bytes:
@@ -118,7 +136,7 @@ def _manifest(files: Mapping[str, bytes]) -> bytes:
     return canonical({"files": named, "format": 1}).encode()
 
 
-def _recorded(stored: Stored, manifest: str) -> int | None:
+def _recorded(stored: Books, manifest: str) -> int | None:
     """Add the hash of a manifest to the ledger; None where it may only be read."""
     from sqlalchemy.exc import DBAPIError
 
@@ -152,9 +170,9 @@ def _series(stored: Stored, stated: Statement) -> str | None:
 def _write(folder: Path, files: Mapping[str, bytes]) -> tuple[Path, ...]:
     """Write each file beside its place and move it there, so that none is ever half written."""
     try:
-        (folder / "released").mkdir(parents=True, exist_ok=True)
         for name, data in files.items():
             path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
             beside = path.with_name(f".{path.name}.tmp")
             try:
                 beside.write_bytes(data)

@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.ledger.amounts import Amount
 from discreet.releases.sheets import wide
-from discreet.reports.facts import Statement
+from discreet.reports.facts import Statement, purpose_of
 from discreet.reports.pictures import Picture
 from discreet.reports.sentences import not_protected
 from discreet.rounding import number
@@ -39,10 +39,13 @@ def page(
     """Return the whole report as HTML."""
     identity, shown = statement.facts["identity"], lines_of(statement.facts)
     style = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
-    title = escape(say("reports.page.title", purpose=identity["purpose"]))
+    purpose = purpose_of(statement.facts)
+    title = escape(say("reports.page.title", purpose=purpose))
+    of_release = statement.release_id is not None
+    told = _curator(statement, pictures) if of_release else _history(statement, pictures)
     sections = {
         "facts": _facts(statement, shown),
-        "curator": _curator(statement, pictures),
+        "curator" if of_release else "history": told,
         "public": _public(statement, pictures),
         "series": _series(pictures, series),
         "recompute": _recompute(statement),
@@ -56,11 +59,14 @@ def page(
         f"{escape(say(f'reports.page.section.{name}'))}</h2>{content}</section>"
         for name, content in sections.items()
     )
-    meta = say(
-        "reports.page.meta",
-        release_id=identity["release_id"],
-        made=identity["made"],
-        account=identity["account"],
+    meta = (
+        say("reports.page.meta", **{k: identity[k] for k in ("release_id", "made", "account")})
+        if of_release
+        else say(
+            "reports.page.account_meta",
+            account=identity["account"],
+            entries=statement.facts["spending"]["entries"],
+        )
     )
     noted = "" if not note else f"<p>{escape(say('reports.page.note', note=note))}</p>"
     return f"""<!doctype html>
@@ -78,7 +84,7 @@ def page(
 <a class="skip" href="#facts">{escape(say("reports.page.skip"))}</a>
 <header>
 <p class="kicker">{escape(say("reports.page.kicker"))}</p>
-<h1>{escape(identity["purpose"][:1].upper() + identity["purpose"][1:])}</h1>
+<h1>{escape(purpose[:1].upper() + purpose[1:])}</h1>
 <p class="meta">{escape(meta)}</p>
 {noted}</header>
 <nav aria-label="{escape(say("reports.page.contents"))}"><ul>{links}</ul></nav>
@@ -96,12 +102,14 @@ def page(
 
 def _facts(statement: Statement, shown: dict[str, str]) -> str:
     facts = statement.facts
-    bounds = say("reports.page.at_most", bounds=shown["bounds"])
-    added = say("reports.page.filter", filter=facts["composition"]["filter"])
+    of_release = statement.release_id is not None
+    bounds = say("reports.page.at_most", bounds=shown["bounds"]) if of_release else ""
+    kind = "filter" if of_release else "account_filter"
+    added = say(f"reports.page.{kind}", filter=facts["composition"]["filter"])
     capped = not facts["spending"]["cap"].get("unbounded")
     cards = [
         ("unit", shown["unit"], bounds),
-        *_parameters(facts["guarantee"]),
+        *(_parameters(facts["guarantee"]) if of_release else ()),
         ("spent", shown["now"], added),
         (
             "remaining",
@@ -184,6 +192,16 @@ def _curator(statement: Statement, pictures: dict[str, Picture]) -> str:
     return "".join(parts)
 
 
+def _history(statement: Statement, pictures: dict[str, Picture]) -> str:
+    """Every release, promise and decision of an account."""
+    tables = tables_of(statement.facts)
+    parts = [_table(tables[name], say(f"reports.page.lead.{name}")) for name in tables]
+    parts.append(_promises(statement.facts))
+    if "before_after" in pictures:
+        parts.append(_figure(pictures["before_after"]))
+    return "".join(parts)
+
+
 def _released(statement: Statement) -> str:
     """The released table, the keys of one column side by side, totals in bold."""
     said = statement.stored.said
@@ -235,8 +253,9 @@ def _public(statement: Statement, pictures: dict[str, Picture]) -> str:
     joining = joining_table(facts["risk"]["beliefs"]) if facts["risk"] else None
     if joining is not None:
         parts.append(_table(joining, say("statements.joining", unit=statement.subject)))
-    way = escape(say("reports.page.participant"))
-    parts.append(f'<p><a href="participant.html">{way}</a></p>')
+    if statement.release_id is not None:
+        way = escape(say("reports.page.participant"))
+        parts.append(f'<p><a href="participant.html">{way}</a></p>')
     return "".join(parts)
 
 
@@ -253,8 +272,9 @@ def _recompute(statement: Statement) -> str:
         _paragraphs([say("reports.page.lead.recompute")]),
         "<pre>python3 -I verify.py</pre>",
         f"<p>{escape(say('reports.page.lead.head'))} <code>{facts['spending']['head']}</code></p>",
-        _table(tables_of(facts)["versions"], say("reports.page.lead.files")),
     ]
+    if statement.release_id is not None:
+        parts.append(_table(tables_of(facts)["versions"], say("reports.page.lead.files")))
     if facts["risk"] is not None:
         by = say("reports.page.lead.recompute_by", method=facts["risk"]["method"])
         parts.append(_paragraphs([by]))

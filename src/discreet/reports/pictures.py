@@ -124,13 +124,13 @@ def _account(statement: Statement) -> Picture | None:
     charges = [row for row in spending["charges"] if row["spent"] is not None]
     if key is None or not charges:
         return None
-    here = statement.facts["identity"]["release_id"]
+    here = statement.release_id
     rows = [
         {
             "entry": str(place),
             "spent": row["spent"][key],
             "label": number(row["spent"][key], "up", 3),
-            "this": row["release_id"] == here,
+            "this": here is not None and row["release_id"] == here,
         }
         for place, row in enumerate(charges, 1)
     ]

@@ -1,4 +1,4 @@
-"""A stored release and what the ledger says of it: all that a statement or a report is made from.
+"""An account as the ledger has it, and a stored release of it: what reports are made from.
 
 Nothing is drawn and nothing is read but `release.json`, the hashes of the files beside it, and the
 ledger. Files that do not match the hash that was committed are refused: what they say is not what
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,26 +24,33 @@ if TYPE_CHECKING:
     from discreet.guarantees import Guarantee
     from discreet.ledger import Account, Entry, Ledger
 
-__all__ = ["Stored", "find", "ledger_rows", "read_release", "stored_release"]
+__all__ = [
+    "Books",
+    "Stored",
+    "books_of",
+    "find",
+    "ledger_folder",
+    "ledger_rows",
+    "read_release",
+    "stored_release",
+]
 
 _PREFIX = "sqlite:///"
 _CHARGES = ("reserve", "charge", "plan")
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A release as it was stored, with its entries and its account as they stand now."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Books:
+    """An account as it stands now, its entries, and the whole chain that they are in.
 
-    folder: Path
-    said: Mapping[str, Any]
-    hashes: Mapping[str, str]
-    output_hash: str
+    `said` is what the release says that it is about; nothing, if it is about the account.
+    """
+
     account: Account
-    entry: Entry
-    charges: tuple[Entry, ...]
     entries: tuple[Entry, ...]
     chain: tuple[Entry, ...]
     ledger: Ledger
+    said: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def head(self) -> str:
@@ -51,9 +58,14 @@ class Stored:
         return self.chain[-1].hash
 
     @property
-    def release_id(self) -> str:
-        """Its name."""
-        return str(self.said["release_id"])
+    def release_id(self) -> str | None:
+        """The name of the release that it is about."""
+        return self.said.get("release_id")
+
+    @property
+    def charges(self) -> tuple[Entry, ...]:
+        """The entries that cost something."""
+        return tuple(entry for entry in self.entries if entry.kind in _CHARGES)
 
     @property
     def synthetic(self) -> bool:
@@ -93,6 +105,16 @@ class Stored:
         return self.account.total
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored(Books):
+    """A release as it was stored, with its account as it stands now."""
+
+    folder: Path
+    hashes: Mapping[str, str]
+    output_hash: str
+    entry: Entry
+
+
 def find(release_id: str, *, ledger: str | None = None, output: str | Path | None = None) -> Stored:
     """Find a release by its ledger, by its output folder, or both, and read it.
 
@@ -108,18 +130,14 @@ def find(release_id: str, *, ledger: str | None = None, output: str | Path | Non
 
 def stored_release(folder: Path, ledger_url: str) -> Stored:
     """Read a release from its folder and its ledger; refuse what was changed after it was made."""
-    from discreet.ledger import Ledger
-
     said = read_release(folder)
-    ledger = Ledger.open(ledger_url)
-    _verified(ledger)
-    sheet = ledger.show(str(said["account"]))
-    mine = [entry for entry in sheet.entries if entry.release_id == said["release_id"]]
+    books = books_of(str(said["account"]), ledger_url)
+    mine = [entry for entry in books.entries if entry.release_id == said["release_id"]]
     commits = [entry for entry in mine if entry.kind == "commit"]
     taken = [entry for entry in mine if entry.kind in ("reserve", "slot")]
     if not taken:
         raise PolicyError(
-            "reports.stored.not_reserved", release_id=said["release_id"], ledger=ledger.url
+            "reports.stored.not_reserved", release_id=said["release_id"], ledger=books.ledger.url
         )
     if not commits:
         raise PolicyError("reports.stored.not_committed", release_id=said["release_id"])
@@ -133,17 +151,27 @@ def stored_release(folder: Path, ledger_url: str) -> Stored:
             committed=commits[0].output_hash,
         )
     return Stored(
-        folder=folder,
+        account=books.account,
+        entries=books.entries,
+        chain=books.chain,
+        ledger=books.ledger,
         said=said,
+        folder=folder,
         hashes=hashes,
         output_hash=together,
-        account=sheet.account,
         entry=taken[0],
-        charges=tuple(entry for entry in sheet.entries if entry.kind in _CHARGES),
-        entries=sheet.entries,
-        chain=_before_reports(ledger.entries()),
-        ledger=ledger,
     )
+
+
+def books_of(account: str, ledger_url: str) -> Books:
+    """Read an account from its ledger, which is verified first."""
+    from discreet.ledger import Ledger
+
+    ledger = Ledger.open(ledger_url)
+    _verified(ledger)
+    sheet = ledger.show(account)
+    chain = _before_reports(ledger.entries())
+    return Books(account=sheet.account, entries=sheet.entries, chain=chain, ledger=ledger)
 
 
 def _before_reports(chain: list[Entry]) -> tuple[Entry, ...]:
@@ -202,7 +230,7 @@ def _folder(release_id: str, ledger: str | None, output: str | Path | None) -> P
                 "reports.stored.not_in_output", release_id=release_id, folder=folder.parent
             )
         return folder
-    base = _ledger_path(str(ledger)).parent
+    base = ledger_folder(str(ledger), "reports.stored.ledger_on_server")
     for found in _below(base, release_id):
         return found
     raise InputError("reports.stored.not_below", release_id=release_id, folder=base)
@@ -215,10 +243,11 @@ def _below(base: Path, release_id: str) -> Iterable[Path]:
             yield path.parent
 
 
-def _ledger_path(url: str) -> Path:
+def ledger_folder(url: str, otherwise: str = "reports.folder.where") -> Path:
+    """Return the folder that a ledger lies in; refuse one on a server, by the name of an error."""
     if not url.startswith(_PREFIX):
-        raise InputError("reports.stored.ledger_on_server")
-    return Path(url.removeprefix(_PREFIX)).resolve()
+        raise InputError(otherwise)
+    return Path(url.removeprefix(_PREFIX)).resolve().parent
 
 
 def _ledger_of(said: Mapping[str, Any], folder: Path) -> str:

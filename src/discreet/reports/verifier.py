@@ -1,7 +1,8 @@
 """Check a report with nothing installed: python3 -I verify.py
 
-Standard library only. A report is one folder. Its manifest names every file and no others; from the
-files it recomputes the hash of what was released, the chain of ledger entries up to its head with
+Standard library only. A report is one folder, of a release or of an account (which has no folder
+`released`). Its manifest names every file and no others; from the files it recomputes the hash of
+what was released, or the account's history, the chain of ledger entries up to its head with
 the sums, caps and promises in it, every belief that is stated and the worst case, and, over all the
 priors that a promise speaks of, whether what the account has spent keeps it. The terms (unit,
 adjacency, filter, cap, approver) are those of the entry that opened the account.
@@ -50,10 +51,10 @@ from typing import Any, NamedTuple
 MANIFEST = "manifest.json"
 RELEASED = "released"  # the folder of the released files, as they were committed
 FILES = ("release.json", "statement.md", "table.csv", "table.parquet")
-NAMES = {
-    "evidence.json", "manifest.json", "participant.html", "registry.yaml", "report.html",
-    "statement.json", "statement.md", "verify.py", *(f"{RELEASED}/{name}" for name in FILES),
+ACCOUNT = {
+    "evidence.json", "manifest.json", "report.html", "statement.json", "statement.md", "verify.py",
 }  # fmt: skip
+RELEASE = ACCOUNT | {"participant.html", "registry.yaml", *(f"{RELEASED}/{name}" for name in FILES)}
 KEYS = {
     "": "format identity guarantee unit contribution_bounds data_domain bases invariants model "
     "composition spending processing mechanisms library floating_point accuracy biases promises "
@@ -68,6 +69,18 @@ KEYS = {
     "texts": "public technical regulator",
     "risk": "total sided strength method beliefs worst beyond by_confidence assumptions",
 }
+OF_ACCOUNT = {
+    "": "format identity guarantee unit model composition spending history promises learned risk "
+    "not_covered texts",
+    "identity": "account",
+    "unit": "unit subject adjacency neighbours",
+    "composition": "filter rule",
+    **{name: KEYS[name] for name in ("model", "texts", "risk")},
+}
+TOLD = (
+    "at", "kind", "purpose", "who", "release_id", "plan_id", "slot", "output_hash", "which",
+    "promise_id", "approver", "reason", "reported", "manifest",
+)  # fmt: skip
 RESTS_ON = {"adjacency", "adversary", "unit", "probability", "post_processing", "independence"}
 PRIORS = (0.01, 0.1, 0.3, 0.5)  # every statement has these, and the promises' own
 CONFIDENCES = (0.99, 0.9999, 0.999999)
@@ -508,7 +521,8 @@ def check_worst(risk: dict[str, Any], total: dict[str, Any], failure: float) -> 
     for name, at, value in (("ratio", *ratio), ("difference", worst, difference)):
         stated = risk["worst"][name]
         good = value * (1 - 1e-7) <= stated["value"] <= value * (1 + room) + CLOSE
-        good = good and abs(stated["p"] - at) <= max(room, 1e-6) and set(stated) == {"p", "value"}
+        near = abs(stated["p"] - at) <= max(room, 1e-6) or value < CLOSE  # of nothing, anywhere
+        good = good and near and 0 <= stated["p"] <= 1 and set(stated) == {"p", "value"}
         yield good, f"the worst {name}: stated {stated['value']:.6g}, recomputed {value:.6g}"
     if total["kind"] == "pure":
         yield risk["beyond"] is None and risk["by_confidence"] == [], "nobody is left out"
@@ -1188,6 +1202,8 @@ def hashed(path: Path) -> dict[str, Any]:
 def listed(folder: Path) -> Iterator[tuple[str, Path | None]]:
     """Every file below a folder by its name, dot-files aside; None for what does not belong."""
     for within_folder, before in ((folder, ""), (folder / RELEASED, f"{RELEASED}/")):
+        if before and not os.path.lexists(within_folder):
+            continue
         with os.scandir(within_folder) as found:
             for one in found:
                 kind = one.stat(follow_symlinks=False).st_mode
@@ -1216,10 +1232,13 @@ def check_manifest(folder: Path) -> Check:
     again, stated = manifest_of(folder), text_of(folder / MANIFEST)
     same = stated.encode() == again
     yield same, "the manifest names every file here and no others"
-    for name, _ in listed(folder):
-        if name not in NAMES:
-            yield False, f"file {name} is none of a report's"
+    here = {name for name, _ in listed(folder)}
+    wanted = RELEASE if os.path.lexists(folder / RELEASED) else ACCOUNT
+    for name in sorted(here - wanted):
+        yield False, f"file {name} is none of a report's"
     if same:
+        for name in sorted(wanted - here):
+            yield False, f"file {name} is missing"
         return
     files = {one["name"]: one for one in json.loads(again)["files"]}
     told = {one["name"]: one for one in json_of(folder / MANIFEST)["files"]}
@@ -1291,7 +1310,7 @@ class Account:
         self.limits: dict[str, dict[str, str]] = {}
         self.made: dict[str, dict[str, Any]] = {}
         self.charges: list[dict[str, Any]] = []
-        self.last: dict[str, Any] = {}
+        self.history: list[dict[str, Any]] = []
 
     def take(self, said: dict[str, Any]) -> Check:
         """Take one more entry, and say whether it follows from those before."""
@@ -1337,6 +1356,7 @@ class Account:
                 good = all(within(self.spent, limit) for limit in amounts)
                 yield good, f"{where}: the charge is within every promise"
         self.limits = found
+        self.history.append(told_of(said))
         for name, made in self.made.items():
             made["limit"] = found.get(name, made["limit"])
             if made["withdrawn"] is None:  # else it stays as it was when it ended
@@ -1351,10 +1371,21 @@ class Account:
         return after == {k: EXACT.add(self.spent[k], Decimal(v)) for k, v in cost.items()}
 
 
+def told_of(said: dict[str, Any]) -> dict[str, Any]:
+    """What an entry tells of its account, for those who read its history."""
+    told = {"entry": said["seq"]} | {name: said[name] for name in TOLD if name in said}
+    if said["kind"] == "promise":
+        told["promise_id"] = said["promise"]["id"]
+    for name, rounded in (("cost", amount_up), ("add", amount_down)):
+        if name in said:
+            told[name] = rounded(read_amount(said[name]))
+    return told | {"spent": amount_up(read_amount(said["standing"]["spent"]))}
+
+
 class Chain:
     """The chain of the evidence, read from its first entry to its last."""
 
-    def __init__(self, mine: str, release_id: str) -> None:
+    def __init__(self, mine: str, release_id: str | None) -> None:
         self.account, self.mine, self.release_id = Account(), mine, release_id
         self.reserved: dict[str, Any] = {}
         self.committed: dict[str, Any] = {}
@@ -1396,7 +1427,7 @@ class Chain:
     def told(self, place: int, digest: str, said: dict[str, Any]) -> None:
         """Note what an entry of the account says of this release."""
         self.last = {"entry": place, "hash": digest, "at": said["at"]}
-        if said.get("release_id") == self.release_id:
+        if self.release_id is not None and said.get("release_id") == self.release_id:
             if said["kind"] in ("reserve", "slot") and not self.reserved:
                 self.reserved = {"seq": place, "hash": digest, "at": said["at"]}
             elif said["kind"] == "commit" and not self.committed:
@@ -1411,36 +1442,47 @@ class Chain:
         return self.last | {"entry": len(self.hashes), "hash": self.hashes[-1]}
 
 
-def spending_of(release: dict[str, Any], chain: Chain) -> dict[str, Any]:
-    """What a statement says of the account, from the release and the account's entries."""
+def spending_of(release: dict[str, Any] | None, chain: Chain) -> dict[str, Any]:
+    """What a statement says of the account, from its entries and the release, if it is of one."""
     account, left = chain.account, None
     if account.cap is not None:
         left = {
             k: max(Decimal(0), EXACT.subtract(v, account.spent[k])) for k, v in account.cap.items()
         }
-    return {
-        "this": release["spent"],
-        "account_then": release["account_spent"],
+    spending = {
         "account_now": amount_up(account.spent),
         "cap": amount_down(account.cap),
         "remaining": amount_down(left),
         "charges": account.charges,
-        "entry": chain.reserved,
-        "commit": {name: chain.committed.get(name) for name in ("seq", "hash")},
         "approved_by": account.approver,
         "head": chain.hashes[-1],
         "entries": len(chain.hashes),
     }
+    if release is None:
+        return spending
+    return spending | {
+        "this": release["spent"],
+        "account_then": release["account_spent"],
+        "entry": chain.reserved,
+        "commit": {name: chain.committed.get(name) for name in ("seq", "hash")},
+    }
 
 
 def check_account(
-    statement: dict[str, Any], release: dict[str, Any], evidence: dict[str, Any], chain: Chain
+    statement: dict[str, Any],
+    release: dict[str, Any] | None,
+    evidence: dict[str, Any],
+    chain: Chain,
+    folder: Path,
 ) -> Check:
     """What the statement says of the account is what its entries say."""
     spending, account, unit = statement["spending"], chain.account, statement["unit"]
-    yield bool(chain.reserved), "the release was reserved in the ledger"
-    same = chain.committed.get("output") == statement["hashes"]["output"]
-    yield same, "the ledger holds the hash of the released files"
+    if release is None:
+        yield from check_history(statement, account, folder)
+    else:
+        yield bool(chain.reserved), "the release was reserved in the ledger"
+        same = chain.committed.get("output") == statement["hashes"]["output"]
+        yield same, "the ledger holds the hash of the released files"
     again = spending_of(release, chain)
     yield set(again) == set(spending), "what is said of the account"
     for name, value in again.items():
@@ -1454,6 +1496,18 @@ def check_account(
     if statement["risk"] is not None:
         same = statement["risk"]["total"] == total_of(account.spent, terms)
         yield same, "beliefs are about all that the account has spent"
+
+
+def check_history(statement: dict[str, Any], account: Account, folder: Path) -> Check:
+    """The history of an account is what its entries tell, and people read of every release."""
+    told, total = statement["history"], total_of(account.spent, account.terms)
+    yield told == account.history, "the history is that of the ledger, entry by entry"
+    same = {k: v for k, v in statement["guarantee"].items() if k != "variant"} == total
+    yield same and "variant" in statement["guarantee"], "the guarantee is of all that was spent"
+    texts = [text_of(folder / "statement.md"), plain(text_of(folder / "report.html"))]
+    ids = {row[name] for row in told for name in ("release_id", "plan_id") if name in row}
+    shown = all(one in text for one in ids for text in texts)
+    yield shown, f"statement.md and report.html list all {len(ids)} releases and plans"
 
 
 def sqlite_rows(place: str) -> Rows:
@@ -1485,9 +1539,10 @@ def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
             yield False, f"entry {place} of the ledger itself was changed"
         before = digest
         bodies.append(said)
-        if said["kind"] == "report" and said.get("reported") == chain.release_id:
+        mine = said.get("account") == chain.mine
+        if said["kind"] == "report" and mine and said.get("reported") == chain.release_id:
             reports.add(said["manifest"])
-        elif place > len(chain.hashes) and said.get("account") == chain.mine:
+        elif place > len(chain.hashes) and mine:
             later += said["kind"] != "report"
     same = [digest for _, _, digest in rows[: len(chain.hashes)]] == chain.hashes
     yield same, "the ledger begins with this chain"
@@ -1501,9 +1556,9 @@ def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
     if sha256(text_of(folder / MANIFEST).encode()) in reports:
         yield True, "the ledger holds the hash of this manifest"
     elif reports:
-        yield False, "the ledger holds other reports of this release, and not this one"
+        yield False, "the ledger holds other reports of the same, and not this one"
     else:
-        yield None, "the ledger holds no report of this release: nobody recorded this manifest"
+        yield None, "the ledger holds no report of the same: nobody recorded this manifest"
     if later:
         yield None, f"{later} later entries of the account are not in this report"
 
@@ -1618,16 +1673,16 @@ def participant_row(name: str, row: dict[str, Any], total: dict[str, Any], sure:
 # -- the statement says what the release says
 
 
-def check_keys(statement: dict[str, Any], evidence: dict[str, Any]) -> Check:
+def check_keys(statement: dict[str, Any], evidence: dict[str, Any], of_release: bool) -> Check:
     """Statement and evidence have all their parts, and no others."""
-    for name, keys in KEYS.items():
+    for name, keys in (KEYS if of_release else OF_ACCOUNT).items():
         part = statement[name] if name else statement
         if name == "risk" and part is None:
             continue
         yield set(part) == set(keys.split()), f"the statement's parts {name}".rstrip()
         if name == "risk":
             yield set(part["assumptions"]) == RESTS_ON, "what the beliefs rest on"
-    for name in ("bases", "biases", "not_covered"):
+    for name in ("bases", "biases", "not_covered") if of_release else ("not_covered",):
         good = all(
             isinstance(text, str) for row in statement[name] for text in row.values() if text
         )
@@ -1708,8 +1763,9 @@ class Report:
     def examine(self) -> None:
         """Run all checks, those first that the others rest on."""
         folder, said = self.folder, {}
-        names = {"release": f"{RELEASED}/release.json"}
-        names |= {name: f"{name}.json" for name in ("statement", "evidence")}
+        names = {name: f"{name}.json" for name in ("statement", "evidence")}
+        if os.path.lexists(folder / RELEASED):
+            names["release"] = f"{RELEASED}/release.json"
 
         def read() -> Check:
             for name, place in names.items():
@@ -1720,26 +1776,31 @@ class Report:
         self.note("the manifest", lambda: check_manifest(folder))
         if not self.note("the report", read):
             return
-        statement, evidence, release = (said[n] for n in ("statement", "evidence", "release"))
+        statement, evidence, release = said["statement"], said["evidence"], said.get("release")
         self.note("JSON", lambda: check_written(folder, ("statement.json", "evidence.json")))
-        self.note("a released file", lambda: check_files(statement, folder))
-        self.note("the statement", lambda: check_keys(statement, evidence))
-        self.note("the statement", lambda: check_statement(statement, release))
+        self.note("the statement", lambda: check_keys(statement, evidence, release is not None))
+        if release is not None:
+            self.note("a released file", lambda: check_files(statement, folder))
+            self.note("the statement", lambda: check_statement(statement, release))
 
         def walk() -> Check:
-            chain = Chain(str(release["account"]), str(release["release_id"]))
+            whose = statement["identity"] if release is None else release
+            of = None if release is None else str(release["release_id"])
+            chain = Chain(str(whose["account"]), of)
             yield from chain.check(evidence["chain"])
             self.chain = chain
 
         self.note("the chain", walk)
         if self.chain is not None:
             chain = self.chain
-            self.note("the account", lambda: check_account(statement, release, evidence, chain))
-            self.note("beliefs", lambda: self.beliefs(statement, release, chain))
+            account = partial(check_account, statement, release, evidence, chain, folder)
+            self.note("the account", account)
+            self.note("beliefs", lambda: self.beliefs(statement, release or {}, chain))
             self.note("a text", lambda: check_shown(statement, folder))
-            worries = partial(check_participant, statement, chain.account, folder)
-            self.note("the participant's page", worries)
-            promises = partial(check_promises, statement, release, chain.account, folder)
+            if release is not None:
+                worries = partial(check_participant, statement, chain.account, folder)
+                self.note("the participant's page", worries)
+            promises = partial(check_promises, statement, release or {}, chain.account, folder)
             self.note("a promise", promises)
             if self.ledger is not None:
                 rows = self.ledger

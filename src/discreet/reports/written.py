@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from discreet.reports.facts import Statement
+from discreet.reports.facts import Statement, purpose_of
 from discreet.statements import gaussian_lines, learned_lines, promise_lines
 from discreet.statements.tables import flat, joining_table, lines_of, tables_of
 from discreet.words import say
 
-__all__ = ["markdown", "registry_record", "registry_yaml"]
+__all__ = ["markdown", "registry_record", "registry_yaml", "slug"]
 
 # The sections of the statement that are lines, with the labels of these.
 _LINES = {
@@ -31,6 +31,9 @@ _ORDER = (
     "identity", "guarantee", "spending", "risk", "mechanisms", "accuracy", "biases", "bases",
     "processing", "not_covered", "versions",
 )  # fmt: skip
+_OF_ACCOUNT = (
+    "identity", "guarantee", "spending", "releases", "decisions", "risk", "not_covered"
+)  # fmt: skip
 _VARIANTS = {
     "pure": "Pure DP",
     "approximate": "Approximate DP",
@@ -42,16 +45,17 @@ _VARIANTS = {
 def markdown(statement: Statement) -> str:
     """Return the statement as one Markdown page."""
     facts = statement.facts
-    lines = [f"# {flat(say('statements.title', purpose=facts['identity']['purpose']))}", ""]
+    title = "title" if statement.release_id else "account_title"
+    lines = [f"# {flat(say(f'statements.{title}', purpose=purpose_of(facts)))}", ""]
     for line in promise_lines(facts["promises"]):
         lines += [line, ""]
     for paragraph in facts["texts"]["public"].split("\n\n"):
         lines += [flat(paragraph), ""]
     shown, tables = lines_of(facts), tables_of(facts)
-    for name in _ORDER:
+    for name in _OF_ACCOUNT if "history" in facts else _ORDER:
         lines += [f"## {say(f'statements.label.{name}')}", ""]
         if name in _LINES:
-            lines += _items((label, shown[label]) for label in _LINES[name])
+            lines += _items((label, shown[label]) for label in _LINES[name] if label in shown)
         elif name in tables and tables[name].rows:
             lines += tables[name].markdown()
         if name in ("risk", "accuracy", "biases", "mechanisms", "not_covered"):
@@ -96,8 +100,10 @@ def _risk(statement: Statement, shown: dict[str, str]) -> list[str]:
     if joining is not None:
         lead = flat(say("statements.joining", unit=statement.subject))
         lines += [lead, "", *joining.markdown(), ""]
-    by = say("reports.technical.by", method=risk["method"], strength=risk["strength"])
-    return [*lines, by, "", f"[{say('reports.page.participant')}](participant.html)"]
+    lines.append(say("reports.technical.by", method=risk["method"], strength=risk["strength"]))
+    if statement.release_id is not None:
+        lines += ["", f"[{say('reports.page.participant')}](participant.html)"]
+    return lines
 
 
 def registry_yaml(statement: Statement) -> str:
@@ -122,7 +128,7 @@ def registry_record(statement: Statement) -> dict[str, Any]:
     made = [calls, off, shown["floats"].rstrip("."), shown["library"]]
     promised = [str(one["sentence"]) for one in facts["promises"] if not one["withdrawn"]]
     return {
-        "url_slug": _slug(f"{name}-{statement.release_id[:8]}"),
+        "url_slug": slug(f"{name}-{identity['release_id'][:8]}"),
         "status": "Draft",
         "tier": 3,
         "deployment": {
@@ -172,7 +178,7 @@ def registry_record(statement: Statement) -> dict[str, Any]:
             "administrative": {
                 "notes": say(
                     "reports.registry_notes",
-                    release_id=statement.release_id,
+                    release_id=identity["release_id"],
                     output=facts["hashes"]["output"],
                     head=spending["head"],
                 ),
@@ -182,5 +188,6 @@ def registry_record(statement: Statement) -> dict[str, Any]:
     }
 
 
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
+    """Return a text as part of an address, or of a folder's name."""
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:80]

@@ -38,6 +38,7 @@ _FIGURES = {
     "value",
     "low",
     "high",
+    "number",
     "spent",
     "count",
     "before",
@@ -163,48 +164,54 @@ def limit_text(said: Facts) -> str:
 
 def lines_of(facts: Facts) -> dict[str, str]:
     """Return every fact that is said in one line, by the name of its label."""
-    identity, spending, unit = facts["identity"], facts["spending"], facts["unit"]
-    composition, model, risk = facts["composition"], facts["model"], facts["risk"]
-    missing = say("statements.not_stated")
+    spending, unit, model = facts["spending"], facts["unit"], facts["model"]
+    composition, risk = facts["composition"], facts["risk"]
     lines = {
-        "release": identity["release_id"],
-        "made": identity["made"],
-        "account": identity["account"],
-        "name": identity["name"] or missing,
-        "curators": ", ".join(identity["curators"]) or missing,
-        "region": identity["region"] or missing,
-        "product": identity["product"],
+        "account": facts["identity"]["account"],
         "variant": facts["guarantee"]["variant"],
-        "parameters": amount_text(facts["guarantee"]),
         "unit": _unit(unit),
         "neighbours": unit["neighbours"],
-        "bounds": _bounds(facts["contribution_bounds"]),
-        "domain": facts["data_domain"],
-        "invariants": facts["invariants"],
         "model": f"{model['name']}. {model['trust']}",
-        "this": amount_text(spending["this"]),
-        "then": amount_text(spending["account_then"]),
         "now": amount_text(spending["account_now"]),
         "cap": limit_text(spending["cap"]),
         "remaining": limit_text(spending["remaining"]),
-        "composition": f"{composition['rule']} {composition['within']}",
-        "entry": f"{spending['entry']['seq']}, `{spending['entry']['hash']}`",
+        "composition": f"{composition['rule']} {composition.get('within', '')}".strip(),
         "head": f"`{spending['head']}`",
-        "before": facts["processing"]["before"],
-        "after": facts["processing"]["after"],
-        "library": _library(facts["library"]),
-        "floats": facts["floating_point"],
     }
     if risk is not None:
         sure = all(row["holds_with"] == 1 for row in risk["beliefs"])
         lines["adversary"] = say(f"statement.limits.adversary_{'weak' if sure else 'strong'}")
         lines["beyond"] = _beyond(risk["beyond"])
-    return lines
+    return lines if "history" in facts else lines | _release_lines(facts)
+
+
+def _release_lines(facts: Facts) -> dict[str, str]:
+    """The lines that are about one release."""
+    identity, spending, missing = facts["identity"], facts["spending"], say("statements.not_stated")
+    return {
+        "release": identity["release_id"],
+        "made": identity["made"],
+        "name": identity["name"] or missing,
+        "curators": ", ".join(identity["curators"]) or missing,
+        "region": identity["region"] or missing,
+        "product": identity["product"],
+        "parameters": amount_text(facts["guarantee"]),
+        "bounds": _bounds(facts["contribution_bounds"]),
+        "domain": facts["data_domain"],
+        "invariants": facts["invariants"],
+        "this": amount_text(spending["this"]),
+        "then": amount_text(spending["account_then"]),
+        "entry": f"{spending['entry']['seq']}, `{spending['entry']['hash']}`",
+        "before": facts["processing"]["before"],
+        "after": facts["processing"]["after"],
+        "library": _library(facts["library"]),
+        "floats": facts["floating_point"],
+    }
 
 
 def _unit(unit: Facts) -> str:
     """The unit, with the columns that name it."""
-    names = ", ".join(unit["columns"]) if unit["unit"] != "partition" else ""
+    names = ", ".join(unit.get("columns", ())) if unit["unit"] != "partition" else ""
     return f"{unit['subject']} ({names})" if names else str(unit["subject"])
 
 
@@ -238,6 +245,8 @@ def _beyond(beyond: Facts | None) -> str:
 
 def tables_of(facts: Facts) -> dict[str, Table]:
     """Return the tables of a statement, by the name of their section."""
+    if "history" in facts:
+        return {"releases": _releases(facts["history"]), "decisions": _decisions(facts)}
     accuracy = (
         (row["statistic"], _accuracy(row), level(row["interval"])) for row in facts["accuracy"]
     )
@@ -250,6 +259,42 @@ def tables_of(facts: Facts) -> dict[str, Table]:
         "bases": Table.of(("what", "basis"), ((b["what"], b["basis"]) for b in facts["bases"])),
         "versions": Table.of(("file", "hash"), facts["hashes"]["files"].items()),
     }
+
+
+def _releases(history: Sequence[Facts]) -> Table:
+    """Everything charged: releases, with what became of them, plans, and what others made."""
+    stored = {row["release_id"] for row in history if row["kind"] == "commit"}
+    rows = []
+    for row in history:
+        if row["kind"] not in ("reserve", "slot", "charge", "plan"):
+            continue
+        name, output = row.get("release_id") or row["plan_id"], "–"
+        if row["kind"] in ("reserve", "slot"):
+            output = say(f"statements.history.{'stored' if name in stored else 'lost'}")
+        cost = amount_text(row["cost"]) if "cost" in row else "–"
+        kind = say(f"statements.history.{row['kind']}", **_slot_of(row))
+        told = (row["entry"], row["at"][:10], name, kind, row["purpose"], cost, output)
+        rows.append([*map(str, told), amount_text(row["spent"])])
+    columns = ("number", "at", "release", "kind", "purpose", "cost", "output", "spent")
+    return Table.of(columns, rows)
+
+
+def _slot_of(row: Facts) -> Facts:
+    return {name: row[name] for name in ("slot", "plan_id") if name in row}
+
+
+def _decisions(facts: Facts) -> Table:
+    """Who opened the account, raised its cap, made and withdrew a promise, and why."""
+    sentences = {one["id"]: one["sentence"] for one in facts["promises"]}
+    rows = []
+    for row in facts["history"]:
+        if row["kind"] in ("open", "grant", "promise", "withdraw"):
+            values = {"sentence": sentences.get(row.get("promise_id"))}
+            values |= {"add": limit_text(row["add"])} if "add" in row else {}
+            what = say(f"statements.history.{row['kind']}", **values)
+            told = (row["entry"], row["at"][:10], what, row.get("approver"), row.get("reason"))
+            rows.append(["–" if cell is None else str(cell) for cell in told])
+    return Table.of(("number", "at", "what", "approver", "reason"), rows)
 
 
 def _mechanism(call: Facts) -> tuple[str, ...]:

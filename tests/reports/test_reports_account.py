@@ -1,0 +1,159 @@
+"""The report of an account: every release, promise and withdrawal, in a folder that verifies."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import kept
+import pytest
+from forging import edited, rechained, rewritten, verified
+from stories import Made, opened
+
+import discreet
+from discreet.cli import main
+from discreet.errors import InputError, PolicyError
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+from discreet.reports import Report, verifier
+from discreet.reports.stored import ledger_folder
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """An account with everything that can be in it."""
+    return kept.history(tmp_path_factory.mktemp("history"))
+
+
+@pytest.fixture
+def made(base: Made, tmp_path: Path) -> Made:
+    """A copy that a test may change."""
+    return base.copied(tmp_path)
+
+
+@pytest.fixture
+def found(made: Made) -> Report:
+    """Its report."""
+    return discreet.report(account="people", ledger=made.ledger)
+
+
+def answered(folder: Path, ledger: str | None = None) -> dict[str, Any]:
+    rows = None if ledger is None else partial(verifier.sqlite_rows, ledger)
+    return verifier.examined(folder, None, rows).answer()
+
+
+def test_it_lists_every_release_promise_and_withdrawal(made: Made, found: Report) -> None:
+    ledger = Ledger.open(made.ledger)
+    entries = [entry for entry in ledger.entries("people") if entry.kind != "report"]
+    told = found.statement.facts["history"]
+    assert [row["entry"] for row in told] == [entry.seq for entry in entries]
+    kinds = {"open", "promise", "withdraw", "grant", "reserve", "commit", "plan", "slot", "charge"}
+    assert {row["kind"] for row in told} == kinds
+    texts = [(found.folder / name).read_text("utf-8") for name in ("statement.md", "report.html")]
+    sentence = found.statement.facts["promises"][0]["sentence"]
+    for text in texts:
+        for entry in entries:
+            for name in (entry.release_id, entry.plan_id, entry.said.get("reason")):
+                assert name is None or name in text
+        assert sentence in text
+        assert "never stored" in text
+        assert "not to be told" not in text
+
+
+def test_it_verifies_alone_and_with_the_ledger_and_is_recorded(made: Made, found: Report) -> None:
+    code, out = verified(found.folder, "--json")
+    answer = json.loads(out)
+    assert (code, answer["problems"]) == (0, [])
+    assert answer["complete_up_to"]["entry"] == found.statement.facts["spending"]["entries"]
+    answer = answered(found.folder, made.ledger)
+    assert answer["problems"] == answer["unproven"] == []
+    ledger = Ledger.open(made.ledger)
+    last = ledger.entries()[-1]
+    assert (last.kind, last.said["reported"], last.seq) == ("report", None, found.entry)
+    assert last.said["manifest"] == found.manifest
+    assert ledger.verify().verified
+    again = discreet.report(account="people", ledger=made.ledger)
+    assert (again.manifest, again.entry) == (found.manifest, found.entry)
+    of_release = discreet.report(made.release_id, ledger=made.ledger)
+    assert answered(of_release.folder, made.ledger)["problems"] == []
+
+
+def _told_short(said: Any) -> None:
+    said["history"] = [row for row in said["history"] if row["kind"] != "withdraw"]
+
+
+FORGERIES = {
+    "a withdrawal left out": _told_short,
+    "a release left out": lambda said: said["history"].pop(5),
+    "another approver": lambda said: said["history"][0].update(approver="The Minister"),
+    "less spent": lambda said: said["spending"]["account_now"].update(epsilon=0.1),
+    "another guarantee": lambda said: said["guarantee"].update(epsilon=0.1),
+    "another account": lambda said: said["identity"].update(account="others"),
+    "a promise that was never withdrawn": lambda said: said["promises"][0].update(withdrawn=None),
+    "no beliefs": lambda said: said.update(risk=None, learned=None),
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_a_forged_account_is_found_though_the_manifest_fits(found: Report, what: str) -> None:
+    edited(found.folder / "statement.json", FORGERIES[what])
+    rewritten(found.folder)
+    assert answered(found.folder)["problems"]
+
+
+def test_an_entry_rewritten_with_its_whole_chain_is_found_by_the_ledger(
+    made: Made, found: Report
+) -> None:
+    def cheaper(body: Any) -> None:
+        if body["kind"] == "open":
+            body["reason"] = "another"
+
+    rechained(found.folder, cheaper)
+    edited(
+        found.folder / "statement.json", lambda said: said["history"][0].update(reason="another")
+    )
+    rewritten(found.folder)
+    assert answered(found.folder)["problems"] == []  # said: needs a head, or the ledger
+    assert any("not written anew" in told for told in answered(found.folder)["unproven"])
+    assert answered(found.folder, made.ledger)["problems"]
+
+
+def test_a_release_told_as_an_account_is_found(made: Made) -> None:
+    folder = discreet.report(made.release_id, ledger=made.ledger).folder
+    shutil.rmtree(folder / "released")
+    for name in ("participant.html", "registry.yaml"):
+        (folder / name).unlink()
+    rewritten(folder)
+    assert answered(folder)["problems"]
+
+
+def test_an_account_with_nothing_spent_and_one_that_is_altered(tmp_path: Path) -> None:
+    ledger = opened(tmp_path)
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    empty = discreet.report(account="people", ledger=url)
+    assert answered(empty.folder, url)["problems"] == []
+    ledger.charge("people", PureDP(0.5), purpose="x", who="someone")
+    later = answered(empty.folder, url)
+    assert later["problems"] == []
+    assert any("later entries" in told for told in later["unproven"])
+    with pytest.raises(PolicyError):
+        discreet.report(account="nobody", ledger=url)
+
+
+def test_the_command_and_what_it_refuses(made: Made, tmp_path: Path) -> None:
+    def run(*arguments: str) -> int:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        return int(ended.value.code or 0)
+
+    where = ("--ledger", made.ledger)
+    assert run("report", "--account", "people", *where, "--output", str(tmp_path)) == 0
+    (folder,) = tmp_path.glob("account-people-*")
+    assert run("verify", str(folder), *where) == 0
+    for given in ([], ["--account", "people"], [made.release_id, "--account", "people"]):
+        assert run("report", *given) == 2
+    with pytest.raises(InputError, match="on a server"):
+        ledger_folder("postgresql://host/privacy")
