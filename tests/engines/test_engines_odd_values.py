@@ -224,6 +224,25 @@ def test_a_view_that_reads_another_file_is_refused(tmp_path: Path) -> None:
         engine("other")
 
 
+def test_a_type_with_few_texts_takes_any_key(tmp_path: Path) -> None:
+    """A key that is no UUID, or none of an ENUM's, is a group without rows, and no fault."""
+    import duckdb
+
+    with duckdb.connect(tmp_path / "f.db") as made:
+        made.execute("create type level as enum ('low', 'high')")
+        made.execute('create table t (id integer, "a ""u" uuid, e level)')
+        made.execute("insert into t values (1, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'low')")
+    engine = opened_source("duckdb:///f.db?table=t", lambda name: tmp_path / name)
+    assert dict(engine.columns) == {"id": "integer", 'a "u': "text", "e": "text"}
+    own = {'a "u': "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "e": "low"}
+    for column, key in own.items():
+        name = '"' + column.replace('"', '""') + '"'
+        counted = f"count(*) filter ({name} = 'x') as x, count(*) filter ({name} = '{key}') as own"
+        found = engine._arrow(f"select {counted} from _source")  # noqa: S608
+        assert found.to_pylist() == [{"x": 0, "own": 1}]
+    engine.close()
+
+
 @pytest.mark.parametrize(
     "statement", ["from '{}'", "attach '{}'", "set threads = 1", "load httpfs"]
 )

@@ -1,15 +1,20 @@
-"""The page for operators: its roles are made on a real server, its restoring is done."""
+"""The page for operators: its roles are made on a real server, every command of it is run."""
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import shutil
+import subprocess
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from discreet.cli import main
 from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
@@ -141,3 +146,57 @@ def test_a_ledger_restored_from_a_copy(
     with pytest.raises(DiscreetError, match="cap"):
         restored.charge("clinic", PureDP(0.9), purpose="two", who="tester")
     assert restored.verify().verified
+
+
+def _commands() -> list[str]:
+    """Return the lines of each shell block of the page, in their order."""
+    blocks = re.findall(r"^ *```sh\n(.*?)```", PAGE.read_text(), re.S | re.M)
+    return [line.strip() for block in blocks for line in block.splitlines() if line.strip()]
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs OpenSSH")
+def test_every_command_of_the_page(
+    postgres: PostgreSQL, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The charge after the backup is lost and answered for; then the ledger moves to a server."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "backup").mkdir()
+    key = tmp_path / "key"
+    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(key)]
+    subprocess.run(make, check=True)
+    (tmp_path / "signers").write_text("curator " + key.with_suffix(".pub").read_text())
+    ledger = Ledger.open("sqlite:///ledger.db")
+    ledger.open_account("clinic", cap=PureDP(2.0), **TERMS)  # type: ignore[arg-type]
+    ledger.charge("clinic", PureDP(0.5), purpose="one", who="tester")
+    server = postgres.url(database)
+    places = {
+        "~/.ssh/id_ed25519": str(key),
+        "/mnt/other-host": str(tmp_path),
+        "--ledger URL": "--ledger sqlite:///ledger.db",
+        "postgresql://discreet_owner@host/privacy": server,
+    }
+    ran = []
+    for told in _commands():
+        command = told
+        for before, after in places.items():
+            command = command.replace(before, after)
+        words = shlex.split(command)
+        ran.append(" ".join(words[:3]))
+        if words[0] == "export":
+            monkeypatch.setenv(*words[1].split("=", 1))
+            ledger.charge("clinic", PureDP(0.5), purpose="two", who="tester")
+            continue
+        if words[:3] == ["discreet", "ledger", "restore"]:
+            shutil.copy("backup/ledger.db", "ledger.db")
+        if words[0] == "discreet":
+            with pytest.raises(SystemExit) as ended:
+                main(words[1:])
+            assert ended.value.code in (0, None), told
+        else:
+            done = subprocess.run(["sh", "-c", command], env=os.environ, capture_output=True)
+            assert done.returncode == 0, (told, done.stderr)
+    for name in ("backup", "sign", "verify", "restore", "move"):
+        assert f"discreet ledger {name}" in ran
+    assert Ledger.open(server).spent("clinic").epsilon == Decimal("0.5")
+    with pytest.raises(DiscreetError):
+        Ledger.open("sqlite:///ledger.db").charge("clinic", PureDP(0.1), purpose="x", who="tester")

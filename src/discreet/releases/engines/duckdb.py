@@ -29,7 +29,7 @@ except ImportError:  # pragma: no cover - depends on what is installed
 from discreet.releases.engines import expressions, file_of
 from discreet.releases.engines.base import Column, Query
 from discreet.releases.engines.expressions import Dialect, Value
-from discreet.releases.engines.files import Relation, quoted, relation
+from discreet.releases.engines.files import Relation, named, quoted, relation
 from discreet.releases.engines.in_memory import UNTYPED, arrow_table
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
 from discreet.releases.source import Source
@@ -71,6 +71,16 @@ def _kind(dtype: pa.DataType) -> Column:
         return "truth"
     moment = types.is_date(dtype) or types.is_time(dtype) or types.is_timestamp(dtype)
     return "moment" if moment else "other"
+
+
+def _any_text(connection: duckdb.DuckDBPyConnection, query: str) -> None:
+    """Read types with few texts as text: a key that is none of theirs is a group without rows."""
+    columns = connection.execute(f"describe {SOURCE}").fetchall()
+    few = [named(name) for name, kind, *_ in columns if kind == "UUID" or kind.startswith("ENUM(")]
+    if few:
+        texts = ", ".join(f"{name}::varchar as {name}" for name in few)
+        again = f"select * replace ({texts}) from ({query})"  # noqa: S608
+        connection.execute(f"create or replace view {SOURCE} as {again}")
 
 
 class _Written(Dialect):
@@ -175,6 +185,7 @@ class DuckDB(SQLEngine):
                         if given.table is None:
                             raise
                         raise SpecError("engines.duckdb.table_unknown", table=given.table) from None
+                    _any_text(connection, given.query)
                 else:
                     untyped = [field.name for field in given.schema if field.metadata == UNTYPED]
                     connection.register(SOURCE, given)

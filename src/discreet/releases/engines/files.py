@@ -59,7 +59,8 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _name(column: str) -> str:
+def named(column: str) -> str:
+    """Return the name of a column as SQL has it."""
     return '"' + column.replace('"', '""') + '"'
 
 
@@ -72,7 +73,7 @@ def relation(
         if not table:
             raise SpecError("engines.duckdb.table_missing", source=source)
         _require(source, path.is_file(), path)
-        found = f"select * from _attached.{_name(table)}"  # noqa: S608
+        found = f"select * from _attached.{named(table)}"  # noqa: S608
         attach = f"attach {quoted(str(path))} as _attached (read_only)"
         return Relation(found, path, attach, table=table, untyped=frozenset())
     if "://" in source:
@@ -124,7 +125,7 @@ def _csv(path: Path, options: Source) -> Relation:
     )
     nothing = ", ".join(quoted(text) for text in ("", *options.nulls))
     columns = ", ".join(
-        f"case when cells[{place}] not in ({nothing}) then cells[{place}] end as {_name(name)}"
+        f"case when cells[{place}] not in ({nothing}) then cells[{place}] end as {named(name)}"
         for place, name in enumerate(header, start=1)
     )
     return Relation(
@@ -266,7 +267,7 @@ def _ranged(reader: str, schema: pa.Schema, unused: Sequence[str]) -> str:
     """Return a query of the columns but the unused, with moments that are out of range as nulls."""
     changed = []
     for column in schema:
-        name, dtype = _name(column.name), column.type
+        name, dtype = named(column.name), column.type
         if column.name in unused:
             continue
         if pa.types.is_timestamp(dtype) and dtype.unit in ("us", "ns"):
@@ -275,7 +276,7 @@ def _ranged(reader: str, schema: pa.Schema, unused: Sequence[str]) -> str:
         elif pa.types.is_timestamp(dtype) or pa.types.is_time(dtype):
             changed.append(f"{_moment(name, dtype)} as {name}")
     # The engine fails on a moment also in the statistics of a column that is not used.
-    columns = f"* exclude ({', '.join(map(_name, unused))})" if unused else "*"
+    columns = f"* exclude ({', '.join(map(named, unused))})" if unused else "*"
     if changed:
         columns += f" replace ({', '.join(changed)})"
     return f"select {columns} from {reader}"  # noqa: S608
