@@ -281,6 +281,68 @@ def test_any_change_of_a_budget_is_planned_or_refused(changed: dict[str, Any]) -
         json.dumps(plan.to_dict(), allow_nan=False)
 
 
+ASKED: dict[str, Any] = {
+    "account": "people",
+    "purpose": "test",
+    "source": {"path": "d.csv", "delimiter": ";", "types": {"cost": "number"}, "nulls": ["-"]},
+    "protect": {"unit": "person", "column": "person", "rows": 3},
+    "budget": {"epsilon": 1.0},
+    "where": "cost > 2 and county in ('north', 'south')",
+    "let": {"band": "bin(cost, [0, 5, 20])", "twice": "cost * 2"},
+    "sample": {"rate": 0.5},
+    "cut": {"weight": 0.05},
+    "labels": {"people": "People", "north": "The north"},
+    "statistics": [
+        {"count": "rows", "margins": {"of": ["county"], "up_to": 1}, "keys": KEYS, "name": "rows"},
+        {"count": "units", "by": ["band"], "name": "people", "where": "cost is not null"},
+        {"count": "units", "name": "whole"},
+        {"share": {"of": "people", "among": "whole"}},
+        {"rate": {"events": "rows", "per": 1000, "times": 2}},
+        {"quantiles": {"of": "cost", "at": [0.5, 0.9], "bounds": [0, 20], "resolution": 1}},
+        {"median": "twice", "bounds": [0, 40], "resolution": 1},
+        {"count": "rows", "weight_by": "cost", "bounds": [0, 5], "name": "weighed"},
+    ],
+    "ledger": "sqlite:///ledger.db",
+    "output": "out",
+}
+FEATURES: dict[str, Any] = ASKED | {
+    "protect": {"unit": "person", "column": "person"},
+    "where": "cost >= 0",
+    "per_unit": {"visits": "count", "spent": {"sum": "cost", "bounds": [0, 9]}}
+    | {"ill": {"any": "county = 'north'"}, "most": {"max": "cost"}},
+    "let": {"often": "bin(visits, [1, 2, 5])"},
+    "statistics": [
+        {"count": "units", "by": ["often"], "name": "people"},
+        {"sum": "spent", "bounds": [0, 9], "resolution": 1, "where": "ill and most > 2"},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which both questions can be asked."""
+    folder = tmp_path_factory.mktemp("asked")
+    (folder / "d.csv").write_text("person;county;cost\na;north;3\nb;south;4\n")
+    terms = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    said = {"approver": "a", "reason": "b"}
+    ledger = Ledger.open(f"sqlite:///{folder / 'ledger.db'}")
+    ledger.open_account("people", cap=PureDP(2.0), **terms, **said)  # type: ignore[arg-type]
+    for question in (ASKED, FEATURES):
+        release(question, folder=folder, dry_run=True)
+    return folder
+
+
+@settings(stable, max_examples=examples(80))
+@given(_fuzzed(ASKED) | _fuzzed(FEATURES))
+def test_any_change_of_a_question_is_planned_or_refused(
+    asked: Path, changed: dict[str, Any]
+) -> None:
+    """Formulas, features, samples, margins, labels, options of the source: by a whole dry run."""
+    with only_ours(20):
+        told = release(changed, folder=asked, dry_run=True)
+        json.dumps(told.to_dict(), allow_nan=False)
+
+
 SYNTHETIC: dict[str, Any] = {
     "account": "people",
     "purpose": "test",

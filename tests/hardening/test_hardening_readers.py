@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet import synthetic
+from discreet.cli import main
 from discreet.composition.distributions import curve_of_distribution, read_distribution
 from discreet.composition.events import curve_of_event, event_of, read_event
 from discreet.errors import DiscreetError
@@ -222,6 +223,28 @@ def test_any_stored_release_is_looked_through(released: tuple[Path, str], said: 
             witness.heads_in_releases(there / "out", ledger.id)
         with only_ours():
             ledger.upgrade(there / "out")
+
+
+@stable
+@given(st.data())
+def test_any_stored_table_is_shown_or_refused(
+    released: tuple[Path, str], data: st.DataObject
+) -> None:
+    """`discreet table` reads a folder as it lies there, whoever wrote it."""
+    folder, name = released
+    said = json.loads((folder / "out" / name / "release.json").read_text(encoding="utf-8"))
+    place = data.draw(st.sampled_from(["table", "labels", "plan", "spec", "interval", "unit"]))
+    inside = data.draw(st.booleans())
+    if inside and isinstance(said.get(place), dict) and said[place]:
+        said[place][data.draw(st.sampled_from(sorted(said[place])))] = data.draw(junk)
+    else:
+        said[place] = data.draw(junk)
+    with tempfile.TemporaryDirectory() as there:
+        (Path(there) / "release.json").write_text(json.dumps(said), encoding="utf-8")
+        for more in ([], ["--wide", "--csv", f"{there}/t.csv"], ["--xlsx", f"{there}/t.xlsx"]):
+            with pytest.raises(SystemExit) as ended:
+                main(["table", there, "--json", *more])
+            assert ended.value.code in (0, None, 2)
 
 
 @stable

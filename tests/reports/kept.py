@@ -141,7 +141,7 @@ def history(home: Path) -> Made:
     ledger = Ledger.open(found.ledger)
     terms: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
     ledger.open_account("others", cap=PureDP(1.0), **APPROVED, **terms)
-    promise = ledger.show("people").promises[0].id
+    (promise,) = ledger.account("people").promises
     ledger.withdraw("people", promise, **APPROVED)
     ledger.grant("people", add=PureDP(1.0), **APPROVED)
     one = PureDP(0.25)
@@ -149,7 +149,7 @@ def history(home: Path) -> Made:
     made(home, _spec(budget={"epsilon": 0.25}), plan_id=plan)
     ledger.charge("people", one, purpose="made elsewhere", who="someone")
     ledger.charge("others", one, purpose="not to be told", who="someone")
-    ledger.reserve("people", one, purpose="never stored", who="someone")
+    ledger.reserve("people", one, purpose="never stored", who="x", spec_hash="0")
     return found
 
 
