@@ -8,7 +8,7 @@ from typing import Any
 from discreet.cli.flags import Json, described
 from discreet.cli.output import emit
 from discreet.cli.output import table as aligned
-from discreet.errors import InputError
+from discreet.errors import DiscreetError, InputError
 from discreet.words import say
 
 __all__ = ["table"]
@@ -28,17 +28,23 @@ def table(
     as_json: Json = False,
 ) -> None:
     """Show the table of a release, or write it for a spreadsheet; nothing is drawn or charged."""
+    from discreet.ledger.entries import UNREADABLE
     from discreet.releases import sheets
 
     said = _stored(release, ledger, output)
     pivoted = wide or across is not None
-    shown = sheets.wide(said, across) if pivoted else sheets.tidy(said)
     made: dict[Path, bytes] = {}
-    if csv is not None:
-        made[csv] = sheets.spreadsheet_csv(shown, separator, decimal)
-    if xlsx is not None:
-        both = [sheets.tidy(said), sheets.wide(said, across), sheets.notes(said)]
-        made[xlsx] = sheets.workbook(both)
+    try:
+        shown = sheets.wide(said, across) if pivoted else sheets.tidy(said)
+        if csv is not None:
+            made[csv] = sheets.spreadsheet_csv(shown, separator, decimal)
+        if xlsx is not None:
+            both = [sheets.tidy(said), sheets.wide(said, across), sheets.notes(said)]
+            made[xlsx] = sheets.workbook(both)
+    except DiscreetError:
+        raise
+    except UNREADABLE:  # whoever wrote the folder
+        raise InputError("reports.stored.not_a_release", path=Path(release)) from None
     for path, content in made.items():
         try:
             path.write_bytes(content)
