@@ -80,7 +80,8 @@ def _any_text(connection: duckdb.DuckDBPyConnection, query: str) -> None:
     if few:
         texts = ", ".join(f"{name}::varchar as {name}" for name in few)
         again = f"select * replace ({texts}) from ({query})"  # noqa: S608
-        connection.execute(f"create or replace view {SOURCE} as {again}")
+        connection.execute(f"drop view {SOURCE}")
+        connection.execute(f"create view {SOURCE} as {again}")
 
 
 class _Written(Dialect):
