@@ -198,6 +198,9 @@ def test_unequal_weights_cost_what_the_smallest_costs(weights):
     assert largest <= law.epsilon
     assert largest == pytest.approx(law.epsilon, rel=1e-6)
     assert law == Synthesizer.from_dict(law.to_dict())
+    for wrong in ([0, 1], [1], [1, 2.5]):
+        with pytest.raises(InputError, match="weights"):
+            Synthesizer.from_dict(law.to_dict() | {"weights": wrong})
     weight = law.integer_weights([4, 1])
     assert Fraction(weight[0], weight[1]) == (4 + no) / (1 + yes)
 
@@ -258,7 +261,17 @@ def test_a_partially_synthetic_file_is_linked_by_its_unit():
 
 
 @pytest.mark.parametrize(
-    "given_", [3, {"knows": ["sex"]}, {"known": "sex"}, {"beliefs": {"sex": 3}}, {"beliefs": 1}]
+    "given_",
+    [
+        3,
+        {"knows": ["sex"]},
+        {"known": "sex"},
+        {"beliefs": {"sex": 3}},
+        {"beliefs": 1},
+        {"known": 5},
+        {"sampled": "x"},
+        [],
+    ],
 )
 def test_an_intruder_that_cannot_be_read(given_):
     with pytest.raises(InputError, match="must be a mapping"):

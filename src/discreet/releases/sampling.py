@@ -51,10 +51,9 @@ class Sample(Closed):
 
     @model_validator(mode="after")
     def _one(self) -> Sample:
-        fixed = self.units is not None and self.of is not None and self.units < self.of
-        if (self.rate is not None) != (self.units is None and self.of is None) or not (
-            fixed or self.rate is not None
-        ):
+        poisson = self.rate is not None and self.units is None and self.of is None
+        fixed = self.rate is None and 0 < (self.units or 0) < (self.of or 0)
+        if not (poisson or fixed):
             raise SpecError("releases.sample.design")
         return self
 

@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,20 +62,25 @@ class Intruder:
 
     name: str
     known: tuple[str, ...] = ()
-    beliefs: Mapping[str, Mapping[Any, int]] | None = None
+    beliefs: Mapping[str, Mapping[Any, int]] = field(default_factory=dict)
     sampled: float = 1.0
 
     @classmethod
     def of(cls, name: str, given: Any) -> Intruder:
         """Read one from a mapping, such as a part of a YAML file."""
-        if not isinstance(given, Mapping) or not given.keys() <= {"known", "beliefs", "sampled"}:
+        keys = given if isinstance(given, Mapping) else {"": given}
+        known, beliefs = keys.get("known", ()), keys.get("beliefs", {})
+        sampled = keys.get("sampled", 1.0)
+        if (
+            not keys.keys() <= {"known", "beliefs", "sampled"}
+            or not isinstance(known, (list, tuple))
+            or not isinstance(beliefs, Mapping)
+            or not all(isinstance(levels, Mapping) for levels in beliefs.values())
+            or isinstance(sampled, bool)
+            or not isinstance(sampled, (int, float))
+        ):
             raise InputError("synthetic.bad_intruder", name=name)
-        known, beliefs = given.get("known", ()), given.get("beliefs")
-        if isinstance(known, str) or not isinstance(beliefs or {}, Mapping):
-            raise InputError("synthetic.bad_intruder", name=name)
-        if not all(isinstance(levels, Mapping) for levels in (beliefs or {}).values()):
-            raise InputError("synthetic.bad_intruder", name=name)
-        return cls(str(name), tuple(map(str, known)), beliefs, float(given.get("sampled", 1.0)))
+        return cls(str(name), tuple(map(str, known)), beliefs, float(sampled))
 
 
 def seen_by(
@@ -87,7 +92,7 @@ def seen_by(
 ) -> dict[str, Any]:
     """Return what an intruder believes of the records before and after a file. Confidential."""
     group = groups_of(cells.groups(intruder.known), cells.size)
-    weight = np.array(cells.weights(intruder.beliefs or {}), dtype=np.float64)
+    weight = np.array(cells.weights(intruder.beliefs), dtype=np.float64)
     found = risk(x, s, synthesizer=law, groups=group, beliefs=weight, sampled=intruder.sampled)
     here = np.flatnonzero(x)
     records = x[here]

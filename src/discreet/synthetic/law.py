@@ -114,6 +114,8 @@ class Synthesizer:
         PureDP(self.epsilon)
         if self.weights is not None and len(self.weights) != self.cells:
             raise InputError("synthetic.one_count_a_cell", name="weights", cells=self.cells)
+        for weight in self.weights or ():
+            whole("weights", weight)
         if whole("cells", self.cells) < 2:
             raise InputError("synthetic.one_cell")
         draws = whole("n_synthetic", self.n_synthetic) * whole("copies", self.copies)
@@ -143,15 +145,22 @@ class Synthesizer:
     ) -> Synthesizer:
         """Return the synthesizer that spends at most ε over all its copies together."""
         draws = whole("n_synthetic", n_synthetic) * whole("copies", copies)
-        relative = None if weights is None else tuple(whole("weights", w) for w in weights)
-        least = 1 if relative is None else min(relative)
+        least = whole("weights", min(weights or (1,)))
         # Nudged up past the rounding of expm1 and of both divisions; `loss` checks it again.
         exact = prior_weight(epsilon, n_synthetic, copies=copies, records=records)
         alpha = _rational_up(up(exact / least))
         while _loss(alpha * least, draws, records) > epsilon:
             alpha *= 1 + Fraction(1, 2**_BITS)
             alpha = _rational_up(up(float(alpha)))
-        return cls(epsilon, alpha, cells, n_synthetic, copies, records, relative)
+        return cls(
+            epsilon,
+            alpha,
+            cells,
+            n_synthetic,
+            copies,
+            records,
+            None if weights is None else tuple(weights),
+        )
 
     @property
     def draws(self) -> int:
@@ -203,7 +212,7 @@ class Synthesizer:
                 int(values["n_synthetic"]),
                 int(values["copies"]),
                 int(values["records"]),
-                tuple(map(int, values["weights"])) if "weights" in values else None,
+                tuple(values["weights"]) if "weights" in values else None,
             )
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             if isinstance(error, InputError):
