@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import FormulaError, InputError
 from discreet.synthetic import Region
+from discreet.synthetic.region import reachable
 
 CHECK = settings(derandomize=True, deadline=None, max_examples=200)
 PAPER = "RR <= 10 if R <= 0.1; RR <= 1.05 if R >= 0.9"
@@ -170,3 +171,61 @@ def test_rounding_does_not_accept():
     exact = 2 / (1 + 0.25)
     region = Region.thresholds(relative=exact)
     assert region.outside(shift, 0.25, 0.9) != [[]]
+
+
+def _rules(draw: st.DrawFn) -> str:
+    number = st.floats(-3, 3).map(lambda x: round(x, 2))
+    rules = []
+    for _ in range(draw(st.integers(1, 3))):
+        a, c, slope = draw(number), draw(number), draw(st.sampled_from([0.0, 1.0, -2.0]))
+        limit = abs(c) + 1.01
+        rule = f"RR {draw(st.sampled_from(['<=', '<']))} {limit} + {slope}*R"
+        if draw(st.booleans()):
+            rule += f" if R {draw(st.sampled_from(['<=', '>=', '<', '>']))} {abs(a) / 3}"
+        rules.append(rule)
+    if draw(st.booleans()):
+        rules.append(f"R <= {draw(st.floats(0.5, 1))}")
+    return "; ".join(rules)
+
+
+@CHECK
+@given(st.composite(_rules)(), st.floats(0.01, 4), st.floats(0, 0.4), st.floats(0.5, 1))
+def test_what_no_file_can_leave(text, epsilon, low, high):
+    """Against points of the definition: R from the odds, RR = R/w, nothing of polygons."""
+    region = Region.parse(text)
+    w = np.linspace(low, high, 41)[:, None].clip(1e-9, 1 - 1e-9)
+    odds = w / (1 - w) * np.exp(np.linspace(-epsilon, epsilon, 31))[None, :]
+    R = odds / (1 + odds)
+    inside = region.contains(R, R / w)
+    if region.covers(epsilon, low, high):
+        assert inside.all()
+        assert not any(region.outside(np.array([-epsilon, 0.0, epsilon]), low, high))
+    for part in region.broken(reachable(epsilon, low, high)):
+        x, y = (sum(point[i] for point in part) / len(part) for i in (0, 1))
+        prior = x / y
+        assert low - 1e-9 <= prior <= high + 1e-9
+        shift = math.log(x / (1 - x) * (1 - prior) / prior) if 0 < x < 1 else 0.0
+        assert abs(shift) <= epsilon + 1e-6
+        area = np.ptp([point[0] for point in part]) * np.ptp([point[1] for point in part])
+        assert area < 1e-6 or not region.contains(x, y)
+
+
+@CHECK
+@given(st.composite(_rules)(), st.floats(0, 0.3), st.floats(0.6, 1))
+def test_the_largest_budget_that_no_file_can_leave(text, low, high):
+    region = Region.parse(text)
+    most = region.largest_epsilon(low, high)
+    if most is None:
+        assert not region.covers(0.0, low, high)
+    elif math.isfinite(most):
+        assert region.covers(most, low, high)
+        assert not region.covers(most * 1.001 + 1e-9, low, high)
+
+
+def test_the_largest_budget_in_closed_form():
+    assert Region.parse("RR <= 10").largest_epsilon() == pytest.approx(math.log(10), rel=1e-11)
+    # From a prior of at most ½, R ≤ 0.8 is an odds ratio of 4.
+    assert Region.thresholds(absolute=0.8).largest_epsilon(0.0, 0.5) == pytest.approx(math.log(4))
+    assert Region.thresholds(absolute=0.8).largest_epsilon() is None
+    assert Region.parse("R >= 0").largest_epsilon() == math.inf
+    assert Region.parse("RR <= 10").largest_epsilon() < math.log(10)

@@ -82,6 +82,10 @@ def test_a_link_that_stays_inside_is_followed(folder: Workfolder) -> None:
         {"statistics": [{"count": "rows", "by": ["c"], "keys": {"c": "../secret.csv"}}]},
         {"budget": None, "tolerance": {"table": "../t.csv"}},
         {"budget": None, "tolerance": {"groups": {"a": {"all": [{"table": "/t.csv"}]}}}},
+        {"budget": None, "tolerance": {"ratio": 3, "sensitive": {"shares": "../s.csv"}}},
+        {"join": [{"source": "../secret.csv", "by": ["county"], "public": True}]},
+        {"join": [{"source": {"path": "/etc/hosts.csv"}, "by": ["county"], "public": True}]},
+        {"join": [{"source": "postgresql://localhost/x", "by": ["county"], "public": True}]},
     ],
 )
 def test_a_spec_from_the_browser_is_confined(folder: Workfolder, changes: dict[str, Any]) -> None:

@@ -67,7 +67,7 @@ try:
         save,
         styled,
     )
-    from discreet.charts.synthetic import frontier, risk_map
+    from discreet.charts.synthetic import frontier, region_spec, risk_map
 except ModuleNotFoundError as fault:
     raise missing("A chart", fault) from None
 
@@ -110,6 +110,7 @@ __all__ = [
     "profile_line_data",
     "profile_line_spec",
     "promised_against_seen",
+    "region_spec",
     "rehearsal_chart",
     "relative_error_spec",
     "released_chart",

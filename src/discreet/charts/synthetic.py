@@ -1,22 +1,37 @@
-"""Charts of a synthetic file's risk: by cell and prior, and over budgets.
+"""Charts of a synthetic file's risk: by cell and prior, over budgets, and before any data.
 
-Both describe the original data: their titles say so, and they belong on no page and in no report.
+The first two describe the original data: their titles say so, and they belong on no page and in no
+report. `region_spec` needs no data: it shows where the budget alone holds every record.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from discreet.charts.style import COLOURS, FAINT, rows_of, styled
+from discreet.charts.style import (
+    COLOURS,
+    FAINT,
+    INK,
+    Row,
+    bare,
+    drawn,
+    named,
+    rows_of,
+    share,
+    styled,
+)
 from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.synthetic import Assessment, Search
+    from discreet.synthetic.region import Point, Region
 
-__all__ = ["frontier", "risk_map"]
+__all__ = ["frontier", "region_spec", "risk_map"]
 
 _WIDTH, _HEIGHT = 420, 300
 
@@ -88,6 +103,66 @@ def risk_map(
 
 def _label(cell: dict[str, str] | int) -> str:
     return " · ".join(cell.values()) if isinstance(cell, dict) else str(cell)
+
+
+def region_spec(
+    epsilon: float, region: Region | None = None, low: float = 0.0, high: float = 1.0
+) -> dict[str, Any]:
+    """Return where every record of every file lies in R and RR, and what is not acceptable there.
+
+    Dots are the most that someone may believe who starts at 1, 10, 50 and 90 %. No data are needed.
+    """
+    from discreet.synthetic.records import worst_case
+    from discreet.synthetic.region import reachable
+
+    area = reachable(epsilon, low, high)
+    top = 1.08 * max(1.2, *(y for _, y in area))
+    window = [(0.0, 0.0), (1.0, 0.0), (1.0, top), (0.0, top)]
+    refused = [] if region is None else region.broken(window)
+    dots = [
+        {"R": one["posterior"], "RR": one["posterior"] / one["prior"], "prior": f"{prior:.0%}"}
+        for prior in (0.01, 0.1, 0.5, 0.9)
+        for one in worst_case(epsilon, [prior])
+        if low <= prior <= high
+    ]
+    rows = {
+        "reached": _corners([area]),
+        "refused": _corners(refused),
+        "dots": dots,
+    }
+    return drawn(_region_shape(math.ceil(top) if top > 5 else round(top, 1)), rows)
+
+
+def _corners(areas: Sequence[Sequence[Point]]) -> list[Row]:
+    return [
+        {"R": x, "RR": y, "part": part, "corner": corner}
+        for part, area in enumerate(areas)
+        for corner, (x, y) in enumerate(area)
+    ]
+
+
+@cache
+def _region_shape(top: float) -> dict[str, Any]:
+    x = alt.X("R:Q", title=say("charts.region.absolute"), **share())
+    y = alt.Y("RR:Q", title=say("charts.region.relative"), scale=alt.Scale(domain=[0, top]))
+    at: dict[str, Any] = {"x": x, "y": y}
+
+    def area(name: str, colour: str) -> Any:
+        filled = named(name).mark_line(
+            filled=True,
+            interpolate="linear-closed",
+            fill=colour,
+            fillOpacity=0.25,
+            stroke=colour,
+            clip=True,
+        )
+        return filled.encode(detail="part:N", order="corner:Q", **at)
+
+    dots = named("dots").mark_point(filled=True, size=60, color=INK, opacity=1, clip=True)
+    words = named("dots").mark_text(align="left", dx=8, color=INK, clip=True)
+    layers = area("refused", COLOURS[1]) + area("reached", COLOURS[0]) + dots.encode(**at)
+    layers += words.encode(text="prior:N", **at)
+    return bare(layers.properties(width="container", height=260), large=True)
 
 
 def frontier(result: Search) -> Any:

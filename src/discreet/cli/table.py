@@ -39,8 +39,7 @@ def table(
         if csv is not None:
             made[csv] = sheets.spreadsheet_csv(shown, separator, decimal)
         if xlsx is not None:
-            both = [sheets.tidy(said), sheets.wide(said, across), sheets.notes(said)]
-            made[xlsx] = sheets.workbook(both)
+            made[xlsx] = sheets.release_workbook(said, across)
     except DiscreetError:
         raise
     except UNREADABLE:  # whoever wrote the folder

@@ -46,6 +46,7 @@ __all__ = [
     "PRIORS",
     "delta_in",
     "dependence_in",
+    "files_in",
     "list_of",
     "load_yaml",
     "promise_from",
@@ -191,6 +192,18 @@ def _refuse_unknown(mapping: Mapping[str, Any], known: Callable[[], Set[str]]) -
     if unknown:
         names = ", ".join(sorted(known()))
         raise ToleranceError("promises.unknown_key", key=unknown[0][:40], keys=names)
+
+
+def files_in(said: object) -> list[str]:
+    """Return the files that the keys of a promise name, wherever in them.
+
+    >>> files_in({"all": [{"table": "a.csv"}, {"ratio": 3}], "sensitive": {"shares": "b.csv"}})
+    ['a.csv', 'b.csv']
+    """
+    if isinstance(said, Mapping):
+        named = [said[key] for key in ("table", "shares") if isinstance(said.get(key), str)]
+        return named + files_in(list(said.values()))
+    return [name for part in said for name in files_in(part)] if isinstance(said, list) else []
 
 
 def delta_in(mapping: Mapping[str, Any]) -> float:

@@ -70,6 +70,7 @@ def _user() -> str:
 class Outlook:
     """What a charge would do: what is left now and after it, or why it would be refused."""
 
+    charging: Charging
     account: Account | None
     after: Account | None
     promises: tuple[Standing, ...]
@@ -142,7 +143,7 @@ class Charging:
                 self.account()
             except PolicyError as refusal:
                 notes.append(str(refusal))
-            return Outlook(None, None, promises, None, None, tuple(notes))
+            return Outlook(self, None, None, promises, None, None, tuple(notes))
         again = self._again()
         notes += self._same_source()
         notes += [] if again is None else [again]
@@ -161,7 +162,7 @@ class Charging:
         except DiscreetError as refusal:
             refused, promises = refusal, self.ledger.promises(account)
             notes.append(text("charge.would_be_refused", why=refusal))
-        return Outlook(account, after, promises, refused, again, tuple(notes))
+        return Outlook(self, account, after, promises, refused, again, tuple(notes))
 
     def _again(self) -> str | None:
         """Say that the spec was released before, if it was and this is not a slot of a plan."""

@@ -26,7 +26,7 @@ from discreet.releases.tables import STATISTIC, VALUES, csv_text
 from discreet.statements.presenter import cut_lines
 from discreet.words import say
 
-__all__ = ["Sheet", "notes", "spreadsheet_csv", "tidy", "wide", "workbook"]
+__all__ = ["Sheet", "notes", "release_workbook", "spreadsheet_csv", "tidy", "wide", "workbook"]
 
 _MOST_ROWS, _DIGITS = 2**20 - 1, 15
 
@@ -112,6 +112,11 @@ def _interval(table: Mapping[str, Any], at: int | None) -> str | None:
     if low is None or high is None:
         return None
     return say("sheets.interval", value=table["value"][at], low=low, high=high)
+
+
+def release_workbook(said: Mapping[str, Any], across: str | None = None) -> bytes:
+    """Return a release as a workbook: the table as stored, the wide one, and notes."""
+    return workbook([tidy(said), wide(said, across), notes(said)])
 
 
 def notes(said: Mapping[str, Any]) -> Sheet:

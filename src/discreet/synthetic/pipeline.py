@@ -6,7 +6,8 @@ leaves but the drawn file: the description holds what the spec says and nothing 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
 
     from discreet.ledger import Ledger
     from discreet.promises import Promise
-    from discreet.releases.charge import Charging, Confirm, Paid, Say
+    from discreet.releases.charge import Charging, Confirm, Outlook, Paid, Say
     from discreet.synthetic.spec import SyntheticSpec
+
+_SHARES = (0.01, 0.1, 0.3, 0.5)
 
 __all__ = ["Synthesis", "charging", "law_for", "loaded", "published", "synthesize"]
 
@@ -47,6 +50,7 @@ class Synthesis(Tabular):
     """A synthetic file as released, or (`release_id` None) what it would cost.
 
     `judged` is there for a file that was chosen among candidates: it has no guarantee then.
+    `outlook` is what the charge would do, in a dry run.
     """
 
     release_id: str | None
@@ -58,7 +62,12 @@ class Synthesis(Tabular):
     remaining: Mapping[str, Any] | None
     files: tuple[Path, ...]
     judged: Search | None = None
-    notes: tuple[str, ...] = ()
+    outlook: Outlook | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know before the file is drawn."""
+        return () if self.outlook is None else self.outlook.notes
 
     @property
     def statement(self) -> Path | None:
@@ -72,6 +81,21 @@ class Synthesis(Tabular):
             return None
         blur = float(self.synthesizer.alphas.sum())
         return blur / (self.n + blur)
+
+    def expected_shares(self, shares: Sequence[float] = _SHARES) -> list[dict[str, float]]:
+        """Return what true shares of one cell would look like in the file: none if n is not public.
+
+        With θ = (n·share + α)/(n + Kα), a share in the file has mean θ and varies as a binomial.
+        """
+        if self.n is None:
+            return []
+        law, blurred = self.synthesizer, float(self.synthesizer.alpha)
+        found = []
+        for share in shares:
+            mean = (self.n * share + blurred) / (self.n + law.cells * blurred)
+            sd = math.sqrt(mean * (1 - mean) / law.draws)
+            found.append({"share": share, "expected": mean, "within_95": 1.96 * sd})
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release, JSON-ready. Its risk is the worst case of any file: no data in it."""
@@ -150,9 +174,8 @@ def synthesize(
         files.check_columns(engine, asked)
         if dry_run:
             seen = wanted.outlook()
-            return Synthesis(
-                None, law, charge, cells, asked.n, spent, seen.remaining, (), notes=seen.notes
-            )
+            now = seen.remaining
+            return Synthesis(None, law, charge, cells, asked.n, spent, now, (), outlook=seen)
         with wanted.paid(confirm, say, who) as paid:
             counts = files.original_counts(engine, asked, cells)
             written, left = published(paid, asked, law, cells, draw_copies(law, counts))

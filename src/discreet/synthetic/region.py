@@ -19,20 +19,24 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from discreet.errors import FormulaError, InputError
+from discreet.numerics import bracket
 from discreet.words import say
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Region"]
+__all__ = ["Point", "Region", "reachable"]
 
+Point: TypeAlias = tuple[float, float]
 _SLACK = 1e-12
+_MOST_EPSILON = 700.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,9 @@ class _Linear:
 
     def plus(self, other: _Linear) -> _Linear:
         return _Linear(self.a + other.a, self.b + other.b, self.c + other.c)
+
+    def at(self, R: float, RR: float) -> float:
+        return self.a * R + self.b * RR + self.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +143,7 @@ class Region:
 
         0 and 1 stand for priors as near to them as one likes; they are not priors themselves.
         """
-        if math.isnan(low) or math.isnan(high) or not 0 <= low < high <= 1:
-            raise InputError("synthetic.region.bad_range", low=low, high=high)
+        _check_range(low, high)
         raised = np.where(shift > 0, shift + _SLACK * (1 + shift), shift)
         found: list[list[tuple[float, float]]] = [[] for _ in shift]
         for judged in (shift, raised):
@@ -149,9 +155,77 @@ class Region:
                         found[i].append((float(lower[i]), float(upper[i])))
         return [_merge(intervals) for intervals in found]
 
+    def broken(self, area: Sequence[Point]) -> list[list[Point]]:
+        """Return the parts of a convex area of points (R, RR) that break a rule, each convex."""
+        found = []
+        for rule in self.rules:
+            for required in rule.require:
+                part = list(area)
+                for comparison in (*rule.when, required.negated()):
+                    part = _clipped(part, comparison.form)
+                if any(required.form.at(*point) > 0 for point in part) or (
+                    part and required.strict
+                ):
+                    found.append(part)
+        return found
+
+    def covers(self, epsilon: float, low: float = 0.0, high: float = 1.0) -> bool:
+        """Whether every record of every file of an ε-DP synthesizer stays inside, for these priors.
+
+        No data are needed: |Λ| ≤ ε, so the points of all records and priors lie in `reachable`. A
+        rule that is only touched at the end of its `if` counts as broken.
+        """
+        return not self.broken(reachable(epsilon, low, high))
+
+    def largest_epsilon(self, low: float = 0.0, high: float = 1.0) -> float | None:
+        """Return the largest ε whose files all stay inside, rounded down; None if there is none.
+
+        It is infinite where any file would.
+
+        >>> round(Region.parse("RR <= 4").largest_epsilon(), 6)
+        1.386294
+        """
+        if not self.covers(0.0, low, high):
+            return None
+        if self.covers(_MOST_EPSILON, low, high):
+            return math.inf
+        kept, _ = bracket(lambda e: self.covers(e, low, high), 0.0, _MOST_EPSILON, relative=1e-13)
+        return kept
+
     def __repr__(self) -> str:
         # The rules are secret, and a repr ends in logs.
         return f"Region({len(self.rules)} rules, kept secret)"
+
+
+def reachable(epsilon: float, low: float = 0.0, high: float = 1.0) -> list[Point]:
+    """Return the corners of all (R, RR) that |Λ| ≤ ε can lead to, for priors in [low, high].
+
+    RR = R + (1 − R) e^Λ gives a triangle, and R = w·RR cuts it at the two priors.
+    """
+    _check_range(low, high)
+    most = math.exp(min(epsilon, _MOST_EPSILON)) * (1 + _SLACK)
+    area: list[Point] = [(0.0, 1 / most), (1.0, 1.0), (0.0, most)]
+    for form in (_Linear(-1.0, low, 0.0), _Linear(1.0, -high, 0.0)):
+        area = _clipped(area, form)
+    return area
+
+
+def _clipped(area: Sequence[Point], form: _Linear) -> list[Point]:
+    """Return the part of a convex area where a form is at most 0, with its edge."""
+    out: list[Point] = []
+    for (x, y), (u, v) in zip(area, (*area[1:], *area[:1]), strict=True):
+        here, there = form.at(x, y), form.at(u, v)
+        if here <= 0:
+            out.append((x, y))
+        if here < 0 < there or there < 0 < here:
+            part = here / (here - there)
+            out.append((x + part * (u - x), y + part * (v - y)))
+    return out
+
+
+def _check_range(low: float, high: float) -> None:
+    if math.isnan(low) or math.isnan(high) or not 0 <= low < high <= 1:
+        raise InputError("synthetic.region.bad_range", low=low, high=high)
 
 
 def _all(

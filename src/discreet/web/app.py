@@ -45,7 +45,7 @@ def create_app(
     )
     app.state.folder = Path(folder).resolve()
     limits: dict[str, int] = {}
-    for package in (*(screen.package for screen in SCREENS), "me"):
+    for package in dict.fromkeys((*(screen.package for screen in SCREENS), "me")):
         module = import_module(f"discreet.web.{package}")
         app.include_router(module.router)
         # A screen that takes files says how large they may be, by the beginning of the path.

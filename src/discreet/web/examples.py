@@ -18,7 +18,7 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.web.workfolder import Workfolder
 
-__all__ = ["SITUATIONS", "Situation", "begin"]
+__all__ = ["SITUATIONS", "Situation", "begin", "situations"]
 
 Rows = Callable[[Random], Iterator[tuple[object, ...]]]
 _COUNTIES = ("Ashford", "Brook", "Carrow", "Dale")
@@ -54,6 +54,13 @@ def _staff(luck: Random) -> Iterator[tuple[object, ...]]:
         yield f"e{person:03}", luck.choice(_TEAMS), luck.choice(("f", "m")), pay
 
 
+def _answers(luck: Random) -> Iterator[tuple[object, ...]]:
+    for person in range(1000):
+        age = luck.choice(("under 45", "45 or more"))
+        smokes = luck.choices(("no", "yes"), (8, 2) if age == "under 45" else (9, 1))[0]
+        yield f"a{person:03}", luck.choice(("f", "m")), age, smokes
+
+
 @dataclass(frozen=True, slots=True)
 class Situation:
     """One situation: the columns of its data, how rows are made, its promise and its statistics."""
@@ -63,7 +70,9 @@ class Situation:
     rows: Rows
     protect: Mapping[str, Any]
     tolerance: Mapping[str, Any]
-    statistics: tuple[Mapping[str, Any], ...]
+    statistics: tuple[Mapping[str, Any], ...] = ()
+    file: Mapping[str, Any] | None = None
+    """What a synthetic file of it has, where that is what is released."""
 
     @property
     def title(self) -> str:
@@ -84,17 +93,20 @@ class Situation:
         return out.getvalue().encode()
 
     def spec(self, source: str) -> dict[str, Any]:
-        """Return a spec for its data: one of four releases under its promise."""
+        """Return a spec for its data: a file, or one of four releases under its promise."""
+        asked: Mapping[str, Any] = self.file or {
+            "series": {"releases": 4},
+            "statistics": [dict(one) for one in self.statistics],
+            "mechanism": "auto",
+            "interval": 0.95,
+        }
         return {
             "account": f"example-{self.name}",
             "purpose": say(f"web.example.{self.name}.purpose"),
             "source": source,
             "protect": {"unit": "person", "adjacency": "add-remove", **self.protect},
             "tolerance": dict(self.tolerance),
-            "series": {"releases": 4},
-            "statistics": [dict(one) for one in self.statistics],
-            "mechanism": "auto",
-            "interval": 0.95,
+            **asked,
             "ledger": "sqlite:///example.db",
             "output": "example-releases",
         }
@@ -163,8 +175,30 @@ SITUATIONS = {
                 },
             ),
         ),
+        Situation(
+            "survey",
+            ("respondent", "gender", "age", "smokes"),
+            _answers,
+            {"column": "respondent", "rows": 1, "adjacency": "replace"},
+            {"ratio": 20, "about": "value", "every_output": True},
+            file={
+                "columns": ["gender", "age", "smokes"],
+                "keys": {
+                    "gender": ["f", "m"],
+                    "age": ["under 45", "45 or more"],
+                    "smokes": ["no", "yes"],
+                },
+                "n_synthetic": 50,
+                "n": 1000,
+            },
+        ),
     )
 }
+
+
+def situations(*, synthetic: bool = False) -> dict[str, Situation]:
+    """Return the situations whose release is a table, or a synthetic file."""
+    return {name: one for name, one in SITUATIONS.items() if bool(one.file) == synthetic}
 
 
 def begin(folder: Workfolder, name: str) -> dict[str, Any]:

@@ -49,13 +49,11 @@ class Screen:
     @property
     def path(self) -> str:
         """Its address."""
-        return f"/{self.package}"
+        return f"/{self.name.lower()}"
 
 
-SCREENS = tuple(
-    Screen(name, name.lower())
-    for name in ("Tolerate", "Cost", "Series", "Release", "Ledger", "Explain", "Attack")
-)
+_NAMES = ("Tolerate", "Cost", "Series", "Release", "Synthetic", "Ledger", "Explain", "Attack")
+SCREENS = tuple(Screen(name, "release" if name == "Synthetic" else name.lower()) for name in _NAMES)
 
 
 class How(BaseModel):

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from discreet.errors import DiscreetError, InputError
 from discreet.promises import Promise, promise_in
+from discreet.promises.keys import files_in
 from discreet.reading import yaml_values
 from discreet.statements.presenter import amount_text, budget_text
 from discreet.words import say
@@ -170,7 +171,7 @@ def _words(promise: str) -> tuple[str, str] | None:
         values = promise_of(promise)
         if not values:
             return "", ""
-        if _names_a_file(values):  # only a spec may, and is confined to the folder
+        if files_in(values):  # only a spec may name one, and is confined to the folder
             return None
         if "budget" in values:
             return say("web.thread.budget"), amount_text(values["budget"], "up")
@@ -181,12 +182,6 @@ def _words(promise: str) -> tuple[str, str] | None:
         return _sentence(found), f"ε = {budget_text(budget)}"
     except (DiscreetError, TypeError, ValueError, AttributeError):
         return None
-
-
-def _names_a_file(values: object) -> bool:
-    if isinstance(values, Mapping):
-        return bool({"table", "file"} & values.keys()) or any(map(_names_a_file, values.values()))
-    return isinstance(values, list) and any(map(_names_a_file, values))
 
 
 def _sentence(promise: Promise) -> str:

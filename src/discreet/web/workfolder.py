@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from unicodedata import normalize
 
 from discreet.errors import DataError, DiscreetError, InputError, PolicyError
+from discreet.promises.keys import files_in
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from discreet.releases.engines.base import Column
     from discreet.releases.spec import Spec
+    from discreet.synthetic.spec import SyntheticSpec
 
 __all__ = ["MOST_BYTES", "DataFile", "Workfolder", "folder_of"]
 
@@ -117,7 +119,7 @@ class Workfolder:
         for path in self._files(".yaml", ".yml"):
             with suppress(DiscreetError):
                 said = _values(path)
-                if {"account", "statistics"} <= said.keys():
+                if "account" in said and said.keys() & {"statistics", "columns"}:
                     found[path.name] = said
         return found
 
@@ -150,22 +152,26 @@ class Workfolder:
         """Return the URL of a ledger in the folder, by its file's name."""
         return _SQLITE + str(self.inside(name.removeprefix(_SQLITE), "ledger"))
 
-    def confine(self, spec: Spec, *, from_file: bool = False) -> None:
+    def confine(self, spec: Spec | SyntheticSpec, *, from_file: bool = False) -> None:
         """Refuse a spec that reaches outside; `from_file` for one read from the folder."""
+        from discreet.releases.source import path_in
+
         if spec.located is None:
             raise InputError("web.folder.no_source")
-        if "://" not in spec.located:
-            self.inside(spec.located, "source")
-            if not spec.located.lower().endswith(_KINDS):
-                raise InputError("web.folder.ending", name=spec.located[:200])
-        elif not from_file:
-            raise PolicyError("web.folder.by_file", what="source")
+        joined = (path_in(join.source) or "" for join in getattr(spec, "join", ()))
+        for located in (spec.located, *joined):
+            if "://" not in located:
+                self.inside(located, "source")
+                if not located.lower().endswith(_KINDS):
+                    raise InputError("web.folder.ending", name=located[:200])
+            elif not from_file:
+                raise PolicyError("web.folder.by_file", what="source")
         if spec.ledger.startswith(_SQLITE):
             self.inside(spec.ledger.removeprefix(_SQLITE), "ledger")
         elif not from_file:
             raise PolicyError("web.folder.by_file", what="ledger")
         self.inside(spec.output, "output")
-        for name in (*_key_files(spec), *_tables(spec.promise_keys)):
+        for name in (*_key_files(spec), *files_in(spec.promise_keys)):
             self.inside(name, say("web.folder.spec_file"))
 
     def screened(self, name: str) -> Path:
@@ -232,21 +238,10 @@ def _values(path: Path) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def _key_files(spec: Spec) -> list[str]:
-    keys = [getattr(entry, "keys", {}) for entry in spec.statistics]
+def _key_files(spec: Spec | SyntheticSpec) -> list[str]:
+    keys = [getattr(entry, "keys", {}) for entry in getattr(spec, "statistics", (spec,))]
     public = [given for given in keys if isinstance(given, dict)]
     return [value for given in public for value in given.values() if isinstance(value, str)]
-
-
-def _tables(tolerance: object) -> list[str]:
-    """Return the files of tables that a tolerance names, wherever in it."""
-    if isinstance(tolerance, Mapping):
-        table = tolerance.get("table")
-        rest = [value for key, value in tolerance.items() if key != "table"]
-        return [*([table] if isinstance(table, str) else []), *_tables(rest)]
-    if isinstance(tolerance, (list, tuple)):
-        return [name for part in tolerance for name in _tables(part)]
-    return []
 
 
 def _safe(filename: str) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 """The screen Release: data, spec, dry run and, once it is confirmed, the release.
 
     /release           a spec as a form and as YAML, its dry run, its account
+    /synthetic         the same for a synthetic file, which is charged in the same way
     /release/open      what an account would promise, shown in beliefs; and then opened
     /release/confirm/… the charge, shown once more, to be confirmed
     /release/made/…    the stored release and its downloads; nothing can be changed any more
@@ -31,12 +32,12 @@ from discreet.statements.presenter import (
     limit_text,
     standing_facts,
 )
-from discreet.web.examples import SITUATIONS, begin
+from discreet.web.examples import begin, situations
 from discreet.web.forms import Filled, Form, Number, Text, reading
 from discreet.web.release.api import for_programs
 from discreet.web.release.confirming import Confirmations, Pending
 from discreet.web.release.drafts import missing, start
-from discreet.web.release.dry_run import HOW_LEARNED, Look, look, read
+from discreet.web.release.dry_run import HOW_LEARNED, Look, is_synthetic, look, read
 from discreet.web.release.spec_form import (
     columns_of,
     draft_of,
@@ -48,6 +49,7 @@ from discreet.web.release.spec_form import (
     written,
 )
 from discreet.web.release.stored import DOWNLOADS, SHOWN, Section, download, find_made
+from discreet.web.release.synthetic import as_file
 from discreet.web.screens import how, link, page, yaml_file
 from discreet.web.thread import Thread, promise_of
 from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
@@ -61,7 +63,8 @@ __all__ = ["BODY_LIMITS", "router"]
 
 router = APIRouter()
 router.include_router(for_programs)
-BODY_LIMITS = {"/release/upload": MOST_BYTES + 2**16}
+SYNTHETIC = "/synthetic"
+BODY_LIMITS = {f"{screen}/upload": MOST_BYTES + 2**16 for screen in ("/release", SYNTHETIC)}
 LONGEST_LINK = 6_000
 _PREVIEWED = 6  # keys of a public list
 _PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
@@ -84,6 +87,9 @@ class SpecSent(Form):
     file: Annotated[str, Text()] = ""
     add: Annotated[str, Text(100)] = ""
     remove: Annotated[int | None, Number(low=1, high=999, whole=True, optional=True)] = None
+    region: Annotated[str, Text(4_000)] = ""
+    low: Annotated[float | None, Number(low=0, high=100, unit="percent", optional=True)] = None
+    high: Annotated[float | None, Number(low=0, high=100, unit="percent", optional=True)] = None
 
 
 class OpenSent(SpecSent):
@@ -152,9 +158,14 @@ class State:
     def link(self) -> str | None:
         """The state as a link; None if it is too long for one."""
         if self.file is not None:
-            return f"/release?file={quote(self.file, safe='')}"
+            return f"{self.screen}?file={quote(self.file, safe='')}"
         query = quote(self.text, safe="")
-        return f"/release?spec={query}" if len(query) <= LONGEST_LINK else None
+        return f"{self.screen}?spec={query}" if len(query) <= LONGEST_LINK else None
+
+    @property
+    def screen(self) -> str:
+        """The screen that it belongs to."""
+        return SYNTHETIC if is_synthetic(readable(self.text) or {}) else "/release"
 
     def spec_text(self, folder: Workfolder) -> str:
         """Return the spec as it is released: a file as it stands."""
@@ -210,6 +221,7 @@ def _state(folder: Workfolder, sent: Filled[Any]) -> State:
     return state_of_text(sent.state.spec)
 
 
+@router.get(SYNTHETIC, include_in_schema=False)
 @router.get("/release", include_in_schema=False)
 def release_page(
     request: Request,
@@ -230,7 +242,8 @@ def release_page(
         if file is not None:
             return _shown(request, state_of_file(folder, file))
         if source is not None:
-            begun = start(source, chosen, folder.columns(source))
+            synthetic = request.url.path == SYNTHETIC
+            begun = start(source, chosen, folder.columns(source), synthetic=synthetic)
             return _shown(request, state_of_text(written(begun)))
     except DiscreetError as error:
         return _shown(request, None, problem=str(error))
@@ -240,9 +253,8 @@ def release_page(
 @router.post("/release/example/{name}", include_in_schema=False)
 def example(request: Request, name: str) -> Response:
     """Put invented data of a situation into the folder, with a spec that is filled in."""
-    return RedirectResponse(
-        link("/release", {"spec": written(begin(folder_of(request), name))}), status_code=303
-    )
+    begun = state_of_text(written(begin(folder_of(request), name)))
+    return RedirectResponse(begun.link or "/release", status_code=303)
 
 
 @router.get("/release/look", include_in_schema=False)
@@ -261,7 +273,7 @@ def look_page(request: Request, sent: Sent) -> Response:
         state = state_of_text(sent.state.spec) if yaml else state_of_form(sent)
     except DiscreetError as error:
         return _shown(request, State("", None), problem=str(error))
-    return _shown(request, state)
+    return _shown(request, state, region=sent.shown)
 
 
 def _shown(
@@ -271,6 +283,7 @@ def _shown(
     problem: str = "",
     opening: Mapping[str, Any] | None = None,
     promise: str | None = None,
+    region: Mapping[str, str] | None = None,
 ) -> Response:
     """Render the screen for a state, with its dry run if it can be had."""
     folder = folder_of(request)
@@ -284,7 +297,11 @@ def _shown(
                 found = state.look(folder)
         except DiscreetError as error:
             problem = str(error)
-    here = link("/release", {"promise": promise}) if state is None else state.link
+    synthetic = request.url.path.startswith(SYNTHETIC)
+    if state is not None:
+        synthetic = state.screen == SYNTHETIC
+    screen = SYNTHETIC if synthetic else "/release"
+    here = link(screen, {"promise": promise}) if state is None else state.link
     values = None if state is None else readable(state.text)
     opens = found is not None and found.account is None
     query = "" if here is None else here.partition("?")[2]
@@ -312,8 +329,12 @@ def _shown(
         ledger="/ledger" if state is None else _ledger_link(state),
         thread=None if values is None else Thread.in_spec(values),
         step="account" if opens else "data",
-        situations=SITUATIONS,
-        **_in_words(found),
+        situations=situations(synthetic=synthetic),
+        synthetic=synthetic,
+        screen=screen,
+        levels=_levels(folder, form or {}),
+        region=region or {},
+        **_in_words(found, region),
     )
 
 
@@ -350,6 +371,12 @@ def _card(folder: Workfolder, form: Mapping[str, str], place: int) -> Shown:
     )
 
 
+def _levels(folder: Workfolder, form: Mapping[str, str]) -> dict[str, str]:
+    """Return what the lists of levels of a synthetic file's columns hold, by column."""
+    names = filter(None, columns_of(form.get("file.columns", "")))
+    return {name: _listed(folder, form, name, form.get(f"file.keys.{name}", "")) for name in names}
+
+
 def _listed(folder: Workfolder, form: Mapping[str, str], column: str, typed: str) -> str:
     """Return the public keys that a file lists, in words; of anything else, nothing."""
     from discreet.releases.keys import keys_from_file
@@ -373,34 +400,41 @@ def _columns(folder: Workfolder, source: str) -> dict[str, Any]:
         return {}  # the dry run says what is wrong with it
 
 
-def _in_words(found: Look | None) -> dict[str, Any]:
-    """Return what a dry run is shown with."""
-    if found is None:
-        return {}
-    account, promises = found.account, found.preview.promises
-    first = next(iter(promises), None)
+def _as_table(found: Look) -> dict[str, Any]:
+    """Return what the dry run of a table is shown with: the errors of its statistics.
+
+    The chart has those statistics whose error does not depend on their size.
+    """
+    from discreet.charts import relative_error_spec
+
+    rows = found.said["accuracy"]
+    widths = {row["statistic"]: row["half_width"] for row in rows if row.get("half_width")}
     return {
-        "errors": _errors(found.said),
-        "share": None if first is None else min(1.0, first.share_used),
-        "share_said": "" if first is None else _share_said(first),
-        "charge": amount_text(found.said["spent"], "up"),
         "accuracy": accuracy_lines(found.said),
+        "errors": relative_error_spec(widths) if widths else None,
         "mechanism": found.said["mechanism"],
-        "how_charged": HOW_CHARGED,
         "how_accurate": HOW_ACCURATE,
-        "how_learned": HOW_LEARNED,
-        "learned": learned_facts(found.learned),
-        "standing": [] if account is None else standing_facts(account, promises, found.after),
     }
 
 
-def _errors(said: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the chart of the errors, for statistics whose error does not depend on their size."""
-    from discreet.charts import relative_error_spec
+def _in_words(found: Look | None, region: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return what a dry run is shown with."""
+    from discreet.releases import Preview
 
-    rows = said["accuracy"]
-    widths = {row["statistic"]: row["half_width"] for row in rows if row.get("half_width")}
-    return relative_error_spec(widths) if widths else None
+    if found is None:
+        return {}
+    own = _as_table(found) if isinstance(found.preview, Preview) else as_file(found, region or {})
+    account, promises = found.account, found.outlook.promises
+    first = next(iter(promises), None)
+    return {
+        "share": None if first is None else min(1.0, first.share_used),
+        "share_said": "" if first is None else _share_said(first),
+        "charge": amount_text(found.said["spent"], "up"),
+        "how_charged": HOW_CHARGED,
+        "how_learned": HOW_LEARNED,
+        "learned": learned_facts(found.learned),
+        "standing": [] if account is None else standing_facts(account, promises, found.after),
+    } | own
 
 
 def _share_said(one: Standing) -> str:
@@ -421,6 +455,7 @@ def spec_yaml(request: Request, sent: Sent) -> Response:
     return yaml_file(sent.state.spec, "spec.yaml")
 
 
+@router.post(f"{SYNTHETIC}/upload", include_in_schema=False)
 @router.post("/release/upload", include_in_schema=False)
 def upload(
     request: Request,
@@ -433,7 +468,8 @@ def upload(
         name = folder_of(request).receive(data.filename or "", data.file)
     except DiscreetError as error:
         return _shown(request, None, problem=str(error), promise=promise)
-    return RedirectResponse(link("/release", {"source": name, "promise": promise}), status_code=303)
+    screen = request.url.path.removesuffix("/upload")
+    return RedirectResponse(link(screen, {"source": name, "promise": promise}), status_code=303)
 
 
 @router.get("/release/open", include_in_schema=False)
@@ -477,14 +513,14 @@ def _terms(found: Look, asked: OpenSent) -> dict[str, Any]:
         "unit": protect.unit,
         "unit_name": protect.name,
         "adjacency": protect.adjacency,
-        "filter": found.preview.plan.filter,
+        "filter": found.outlook.charging.filter,
         "cap": Amount.of(**amounts) if amounts.keys() - {"delta"} else None,
     }
 
 
 def _delta(found: Look, asked: OpenSent) -> float | None:
     """Return the δ at which a promise limits the account; None where its rule has none."""
-    if not asked.promise or found.preview.plan.filter == "pure":
+    if not asked.promise or found.outlook.charging.filter == "pure":
         return None
     return asked.amounts().get("delta", delta_in(found.spec.promise_keys or {}))
 
@@ -494,7 +530,7 @@ def _proposed(found: Look, asked: OpenSent) -> Account:
     from discreet.ledger import Account
     from discreet.ledger.promises import derived_cap
 
-    promise = found.preview.plan.promise if asked.promise else None
+    promise = found.outlook.charging.promise if asked.promise else None
     if bool(asked.amounts() or promise) == asked.no_cap:
         raise InputError("web.open.one_limit")
     terms = _terms(found, asked)
@@ -513,7 +549,7 @@ def _open(found: Look, asked: OpenSent) -> None:
     Ledger.open(found.spec.ledger_url).open_account(
         found.spec.account,
         **_terms(found, asked),
-        promise=found.preview.plan.promise if asked.promise else None,
+        promise=found.outlook.charging.promise if asked.promise else None,
         delta=_delta(found, asked),
         approver=asked.approver,
         reason=asked.reason,
@@ -526,8 +562,8 @@ def _opening(
     """Show what an account would promise, before it is opened."""
     from discreet.statements import learned
 
-    asked, plan = sent.state, found.preview.plan
-    promises = [plan.promise] if asked.promise and plan.promise is not None else []
+    asked, own = sent.state, found.outlook.charging.promise
+    promises = [own] if asked.promise and own is not None else []
     most = None
     if account.cap is not None:
         most = learned(account.promise(account.cap), account.subject, promises)
@@ -561,7 +597,7 @@ def _opening(
 
 def _used(found: Look, of_promise: bool) -> str:
     """Return what the release would spend: as a share of the promise, or as an amount."""
-    standing = next(iter(found.preview.promises), None) if of_promise else None
+    standing = next(iter(found.outlook.promises), None) if of_promise else None
     if standing is None:
         return amount_text(found.said["spent"], "up")
     return say("web.open.share", share=percent(standing.share_used, "up"))

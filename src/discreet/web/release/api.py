@@ -12,6 +12,7 @@ from discreet.statements.presenter import accuracy_lines
 from discreet.web.release.drafts import missing
 from discreet.web.release.dry_run import look, read
 from discreet.web.release.spec_form import Draft, draft_of, form_of, readable, written
+from discreet.web.release.synthetic import accuracy_of_file
 from discreet.web.screens import REFUSED
 from discreet.web.workfolder import folder_of
 
@@ -115,8 +116,10 @@ def preview(request: Request, sent: SpecText) -> Previewed:
         spec_hash=found.spec.hash,
         spent=found.said["spent"],
         remaining=found.said["remaining"],
-        accuracy=accuracy_lines(found.said),
-        mechanism=found.said["mechanism"],
+        accuracy=accuracy_lines(found.said)
+        if "accuracy" in found.said
+        else accuracy_of_file(found.preview),  # type: ignore[arg-type]
+        mechanism=found.said.get("mechanism", ""),
         notes=list(found.preview.notes),
         account=None if found.account is None else found.account.to_dict(),
         head=found.head,
@@ -125,7 +128,7 @@ def preview(request: Request, sent: SpecText) -> Previewed:
         if refusal is None
         else Refused(code=refusal.code, message=refusal.message, amounts=dict(refusal.amounts)),
         learned=found.learned,
-        promises=found.said["promises"],
+        promises=[one.to_dict() for one in found.outlook.promises],
     )
 
 

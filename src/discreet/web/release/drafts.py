@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from discreet.web.release.dry_run import is_synthetic
 from discreet.web.release.spec_form import own_fields
 from discreet.words import say
 
@@ -22,19 +23,28 @@ _FIRST = {
 
 
 def start(
-    source: str, promise: Mapping[str, Any] | None = None, columns: Iterable[str] = ()
+    source: str,
+    promise: Mapping[str, Any] | None = None,
+    columns: Iterable[str] = (),
+    *,
+    synthetic: bool = False,
 ) -> dict[str, Any]:
     """Return the spec that a file begins with: what can be said without knowing the data."""
     unit = proposed_unit(columns)
+    asked: dict[str, Any] = {
+        "statistics": [{"count": "rows"}],
+        "mechanism": "auto",
+        "interval": 0.95,
+    }
+    if synthetic:
+        asked = {"columns": [], "n_synthetic": 100}
     return {
         "source": source,
         "protect": {"unit": "person"}
         | ({"column": unit} if unit else {})
         | {"adjacency": "add-remove"},
         **(promise or _FIRST),
-        "statistics": [{"count": "rows"}],
-        "mechanism": "auto",
-        "interval": 0.95,
+        **asked,
         "ledger": "sqlite:///ledger.db",
         "output": "out/",
     }
@@ -55,14 +65,25 @@ def missing(values: Mapping[str, Any]) -> list[str]:
         "column": named or unit.get("column"),
         "rows": named or unit.get("rows"),
         "promise": values.get("tolerance") or values.get("budget"),
-        "statistics": values.get("statistics"),
     }
+    if is_synthetic(values):
+        needed |= {name: values.get(name) for name in ("columns", "n_synthetic")}
+    else:
+        needed["statistics"] = values.get("statistics")
     found = [say(f"web.missing.{name}") for name, there in needed.items() if not there]
     entries = values.get("statistics")
     for place, entry in enumerate(entries if isinstance(entries, list) else [], start=1):
         for what in _needs(entry):
             found.append(say("web.missing.statistic", place=place, what=what))
-    return found
+    return found + _unlisted(values.get("columns"), values.get("keys"))
+
+
+def _unlisted(columns: object, keys: object) -> list[str]:
+    """Return the columns whose public keys are still to be listed, in words."""
+    listed = keys if isinstance(keys, Mapping) else {}
+    names = columns if isinstance(columns, list) and "discover" not in listed else []
+    open_ones = [name for name in names if isinstance(name, str) and not listed.get(name)]
+    return [say("web.missing.keys", column=column) for column in open_ones]
 
 
 def _needs(entry: object) -> list[str]:
@@ -75,11 +96,7 @@ def _needs(entry: object) -> list[str]:
     fields = own_fields(kind).values()
     needed = [one for one in fields if one.required and entry.get(one.name) in (None, "", [], {})]
     found = [say("web.missing.field", label=one.label) for one in needed]
-    by, keys = entry.get("by") or [], entry.get("keys") or {}
-    if isinstance(by, list) and isinstance(keys, Mapping) and "discover" not in keys:
-        named = [column for column in by if isinstance(column, str) and not keys.get(column)]
-        found += [say("web.missing.keys", column=column) for column in named]
-    return found
+    return found + _unlisted(entry.get("by"), entry.get("keys"))
 
 
 _NAMES = re.compile(

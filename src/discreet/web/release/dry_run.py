@@ -6,6 +6,7 @@ when the release is made. Nothing is decided here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,12 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.ledger import Account, Ledger
     from discreet.releases import Preview, Spec
+    from discreet.releases.charge import Outlook
     from discreet.statements import Learned
+    from discreet.synthetic import Synthesis
+    from discreet.synthetic.spec import SyntheticSpec
 
-__all__ = ["HOW_LEARNED", "Look", "Refusal", "look", "named_ledger", "read"]
+__all__ = ["HOW_LEARNED", "Look", "Refusal", "is_synthetic", "look", "named_ledger", "read"]
 
 HOW_LEARNED = how(
     "learned",
@@ -42,10 +46,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A dry run, and the account as it stands."""
+    """A dry run, of a table or of a synthetic file, and the account as it stands."""
 
-    spec: Spec
-    preview: Preview
+    spec: Spec | SyntheticSpec
+    preview: Preview | Synthesis
+    outlook: Outlook
     said: dict[str, Any]
     account: Account | None
     after: Account | None
@@ -60,9 +65,15 @@ class Look:
         return self.after is not None
 
 
-def read(folder: Workfolder, text: str, *, from_file: bool = False) -> Spec:
+def is_synthetic(values: Mapping[str, Any]) -> bool:
+    """Whether the values of a spec are those of a synthetic file: columns, and no statistics."""
+    return "statistics" not in values and bool({"columns", "n_synthetic"} & values.keys())
+
+
+def read(folder: Workfolder, text: str, *, from_file: bool = False) -> Spec | SyntheticSpec:
     """Return the spec in a YAML text, confined to the folder, or refuse it."""
     from discreet.releases import load
+    from discreet.synthetic.spec import load as load_synthetic
 
     values = yaml_values(text, say("web.spec.is"), SpecError)
     if not isinstance(values, dict):
@@ -71,7 +82,11 @@ def read(folder: Workfolder, text: str, *, from_file: bool = False) -> Spec:
         repr(values).encode()
     except UnicodeEncodeError:  # YAML may write half of a character as an escape
         raise SpecError("web.spec.no_characters") from None
-    spec = load(values, folder=folder.root)
+    spec: Spec | SyntheticSpec
+    if is_synthetic(values):
+        spec = load_synthetic(values, folder=folder.root)
+    else:
+        spec = load(values, folder=folder.root)
     folder.confine(spec, from_file=from_file)
     return spec
 
@@ -91,45 +106,48 @@ def named_ledger(folder: Workfolder, name: str, file: str) -> tuple[str, Ledger]
     return plain, Ledger.open(folder.ledger_url(plain))
 
 
-def look(folder: Workfolder, spec: Spec) -> Look:
+def look(folder: Workfolder, spec: Spec | SyntheticSpec) -> Look:
     """Run a spec dry and ask its ledger; nothing is read but the schema, and nothing is spent."""
     from discreet.ledger import Ledger
-    from discreet.releases import Preview, release
+    from discreet.releases import Preview, Spec, release
+    from discreet.synthetic import Synthesis, synthesize
 
     if spec.located is not None and "://" not in spec.located:
         folder.screened(spec.located)
-    preview = release(spec, dry_run=True)
-    if not isinstance(preview, Preview):  # pragma: no cover - a dry run is a preview
+    made = release(spec, dry_run=True) if isinstance(spec, Spec) else synthesize(spec, dry_run=True)
+    seen = made.outlook if isinstance(made, (Preview, Synthesis)) else None
+    if seen is None or not isinstance(made, (Preview, Synthesis)):  # pragma: no cover
         raise TypeError("a dry run made a release")
-    after = preview.after
-    found = None if after is None else _learned(after, spec, preview)
+    after = seen.after
+    most = None if after is None else _learned(after, seen)
     return Look(
         spec=spec,
-        preview=preview,
-        said=preview.to_dict(),
-        account=preview.account,
+        preview=made,
+        outlook=seen,
+        said=made.to_dict(),
+        account=seen.account,
         after=after,
         head=Ledger.open(spec.ledger_url).head,
-        notices=() if after is None or preview.again is None else (preview.again,),
-        refusal=_refusal(preview),
-        learned=None if found is None else found.to_dict(),
+        notices=() if after is None or seen.again is None else (seen.again,),
+        refusal=_refusal(seen),
+        learned=None if most is None else most.to_dict(),
     )
 
 
-def _refusal(preview: Preview) -> Refusal | None:
+def _refusal(seen: Outlook) -> Refusal | None:
     """Return why the ledger would refuse the charge, if it would."""
     from discreet.ledger import OverBudget
 
-    error = preview.refused
+    error = seen.refused
     if error is None:
         return None
-    amounts = refusal_facts(error, preview.account, preview.spent)
+    amounts = refusal_facts(error, seen.account, seen.charging.spent)
     return Refusal(error.code, str(error), isinstance(error, OverBudget), tuple(amounts))
 
 
-def _learned(after: Account, spec: Spec, preview: Preview) -> Learned | None:
+def _learned(after: Account, seen: Outlook) -> Learned | None:
     """Return what may be learned from everything charged, this release included."""
     from discreet.statements import learned
 
-    promises = [one.registered.promise(after) for one in preview.promises]
-    return learned(after.total, after.called(spec.unit), promises)
+    promises = [one.registered.promise(after) for one in seen.promises]
+    return learned(after.total, after.called(seen.charging.spec.unit), promises)

@@ -52,6 +52,7 @@ Values = dict[str, Any]
 _TEXTS = ("account", "purpose", "source", "mechanism", "nulls", "ledger", "output")
 _TOP = (
     "account", "purpose", "source", "protect", "tolerance", "budget", "series", "statistics",
+    "columns", "keys", "impossible", "n_synthetic", "copies", "n",
     "mechanism", "nulls", "interval", "ledger", "output",
 )  # fmt: skip
 _BREAKS = re.compile("[\x85\u2028\u2029]")
@@ -147,6 +148,7 @@ _PARTS: dict[str, type[Form]] = {
     ),
     "budget": _part("Budget", epsilon=_POSITIVE, delta=_DELTA, rho=_POSITIVE),
     "series": _part("Series", releases=_COUNT),
+    "file": _part("File", columns=Items(), n_synthetic=_COUNT, copies=_COUNT, n=_COUNT),
     "top": _part("Top", **{name: Text() for name in _TEXTS}, interval=_SURE),
 }
 _GROUPS: dict[str, type[Form]] = {
@@ -396,6 +398,13 @@ def form_of(mapping: Mapping[str, Any]) -> Fields:
     series = values.get("series")
     if isinstance(series, Mapping) and series.get("releases"):
         form["series.releases"] = _said(series["releases"])
+    if "columns" in values:
+        values = _keys_as_text(values)
+        form |= {"file.columns": ""}
+        form |= {f"file.{name}": text for name, text in _fields(values, _PARTS["file"]).items()}
+        levels = values.get("keys")
+        if isinstance(levels, Mapping):
+            form |= {f"file.keys.{column}": _said(value) for column, value in levels.items()}
     entries = values.get("statistics")
     same = [_keys_as_text(entry) for entry in entries] if isinstance(entries, list) else []
     for place, entry in enumerate(same, start=1):
@@ -431,6 +440,12 @@ def draft_of(form: Mapping[str, str]) -> Draft:
         entries = [_of_part(form, f"statistics.{place}") for place in places]
         values["statistics"] = [entry.values for entry in entries]
         problems |= {name: text for entry in entries for name, text in entry.problems.items()}
+    if "file.columns" in form:
+        file = _read(_PARTS["file"], own := _under(form, "file."), "file.")
+        columns = file.values.setdefault("columns", [])
+        keys = {name: Items("keys").read(t) for name in columns if (t := own.get(f"keys.{name}"))}
+        values |= file.values | ({"keys": keys} if keys else {})
+        problems |= file.problems
     rest = yaml_values(form["rest"], say("web.spec.rest"), SpecError) if form.get("rest") else {}
     if not isinstance(rest, dict):
         raise SpecError("web.spec.rest_mapping")

@@ -4,22 +4,25 @@ The files are compared with the hash that the ledger committed before anything o
 sent. The report is rendered from them on request. Its folder is checked as a whole, so it is sent
 as a whole, as one archive; asked for again, it is the same one, and the ledger records it once.
 
-`table.csv` is the exact bytes that were committed; beside it the page offers a copy in the encoding
-and with the line ends that spreadsheets expect. No text of either is a formula.
+`table.csv` is the exact bytes that were committed; beside it the page offers a workbook, and a copy
+in the encoding and with the line ends that spreadsheets expect. No text of any is a formula.
 """
 
 from __future__ import annotations
 
+import csv
 import io
 import zipfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError, InputError
-from discreet.releases.tables import RESERVED, STATISTIC, VALUES, csv_of, harmless
+from discreet.releases.tables import RESERVED, STATISTIC
 from discreet.web.release.confirming import spec_name
 from discreet.web.release.spec_form import written
 from discreet.web.workfolder import Workfolder
@@ -28,7 +31,7 @@ from discreet.words import has, say
 __all__ = ["DOWNLOADS", "Made", "download", "find_made"]
 
 SHOWN = 200
-_SPREADSHEET = "table-for-spreadsheets.csv"
+_SPREADSHEETS = ("table.xlsx", "table-for-spreadsheets.csv")
 _STORED = ("table.csv", "table.parquet", "statement.md", "release.json")
 _REPORT = ("report.html", "participant.html", "registry.yaml")
 _WHOLE = "report.zip"
@@ -38,7 +41,8 @@ DOWNLOADS = {
     "statement.md": "text/markdown",
     "release.json": "application/json",
     "spec.yaml": "application/yaml",
-    _SPREADSHEET: "text/csv",
+    "table.xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "table-for-spreadsheets.csv": "text/csv",
     _WHOLE: "application/zip",
     "report.html": "text/html",
     "participant.html": "text/html",
@@ -54,6 +58,8 @@ class Made:
     said: Mapping[str, Any]
     problem: str | None
     spec: str
+    ledger: str | None = None
+    """The ledger of a release whose stored spec does not name it."""
 
     @property
     def release_id(self) -> str:
@@ -73,8 +79,19 @@ class Made:
     def sections(self) -> list[Section]:
         """Return its table by statistic: a pivot where it has two groups, and a chart."""
         table: Mapping[str, list[Any]] = self.said.get("table") or {}
+        if self.said.get("kind") == "synthetic":
+            return [self._records()]
         names = list(dict.fromkeys(table.get(STATISTIC, ())))
         return [_section(table, name, self._said_of(name)) for name in names]
+
+    def _records(self) -> Section:
+        """Return the first records of a synthetic file."""
+        with (self.folder / "table.csv").open(encoding="utf-8", newline="") as file:
+            header, *rows = islice(csv.reader(file), SHOWN + 1)
+        law = self.said["synthesizer"]
+        size = int(law["n_synthetic"]) * int(law["copies"])
+        title = say("web.made.synthetic")
+        return Section(title, title, header, len(header), rows, size, [])
 
     def _said_of(self, name: str) -> str:
         """Return what a statistic is, in words: its kind, what it is of, its groups."""
@@ -90,13 +107,6 @@ class Made:
             by = ", ".join(entry.get("by") or ())
             return say("web.made.by", what=words, by=by.replace("_", " ")) if by else words
         return name
-
-    @property
-    def has_formulas(self) -> bool:
-        """Whether a spreadsheet would read a text of the table as a formula."""
-        table: Mapping[str, list[Any]] = self.said.get("table") or {}
-        texts = [v for name, values in table.items() if name not in VALUES for v in values]
-        return any(harmless(text) != text for text in (*table, *texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,16 +189,32 @@ def _readable(column: str) -> str:
 def find_made(folder: Workfolder, release_id: str) -> Made:
     """Return a release stored in the working folder, checked against its ledger."""
     from discreet.ledger.entries import checked_id
-    from discreet.reports.stored import find
+    from discreet.reports.stored import find, read_release
 
     name = checked_id(release_id)
     place = _place(folder, name)
-    problem = None
+    problem = ledger = None
+    said: Mapping[str, Any] = {"release_id": name}
     try:
-        said: Mapping[str, Any] = find(name, output=place.parent).said
+        ledger = _ledger(folder, read_release(place))
+        said = find(name, output=place.parent, ledger=ledger).said
     except DiscreetError as error:
-        said, problem = {"release_id": name}, str(error)
-    return Made(place, said, problem, _spec_text(folder, said))
+        problem = str(error)
+    return Made(place, said, problem, _spec_text(folder, said), ledger)
+
+
+def _ledger(folder: Workfolder, said: Mapping[str, Any]) -> str | None:
+    """Return the ledger of a synthetic file, which says its id alone: one that a spec names."""
+    from discreet.ledger import Ledger
+
+    if said.get("kind") != "synthetic":
+        return None
+    for spec in folder.specs().values():
+        with suppress(DiscreetError):
+            url = folder.ledger_url(str(spec.get("ledger")))
+            if Ledger.open(url).id == said.get("ledger_id"):
+                return url
+    return None
 
 
 def _place(folder: Workfolder, name: str) -> Path:
@@ -218,12 +244,16 @@ def download(made: Made, name: str) -> bytes:
         raise InputError(made.problem)
     if name == "spec.yaml":
         return made.spec.encode()
-    if name == _SPREADSHEET:
-        return csv_of(made.said["table"], "\r\n").encode("utf-8-sig")
+    if name in _SPREADSHEETS and "table" in made.said:
+        from discreet.releases import sheets
+
+        if name == "table.xlsx":
+            return sheets.release_workbook(made.said)
+        return sheets.spreadsheet_csv(sheets.tidy(made.said))
     if name == _WHOLE or name in _REPORT:
         from discreet.reports import report
 
-        written = report(made.release_id, output=made.folder.parent)
+        written = report(made.release_id, output=made.folder.parent, ledger=made.ledger)
         if name == _WHOLE:
             return _packed(written.folder, written.files)
         return bytes((written.folder / name).read_bytes())

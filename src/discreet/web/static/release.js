@@ -132,13 +132,19 @@ if (specForm && yamlForm) {
     window.clearTimeout(timer);
     show(fields, { shape: true, fromYaml: false });
   });
+  // What the form asks for beside the spec goes along with the YAML.
+  const written = () => {
+    const fields = new FormData(yamlForm);
+    for (const part of specForm.querySelectorAll("[data-beside] input")) fields.append(part.name, part.value);
+    return fields;
+  };
   yamlForm.addEventListener("input", () => {
-    later(() => new FormData(yamlForm), { shape: true, fromYaml: true });
+    later(written, { shape: true, fromYaml: true });
   });
   yamlForm.addEventListener("submit", (event) => {
     if (event.submitter && event.submitter.hasAttribute("data-download")) return;
     event.preventDefault();
-    show(new FormData(yamlForm), { shape: true, fromYaml: true });
+    show(written(), { shape: true, fromYaml: true });
   });
 }
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.web.examples import SITUATIONS
+from discreet.web.examples import situations
 from discreet.web.forms import Number, Text, filled
 from discreet.web.screens import REFUSED, as_yaml, link, yaml_file
 from discreet.web.sentences import (
@@ -72,7 +72,7 @@ def tolerate_page(request: Request) -> Response:
         "tolerate.html",
         found,
         presets=presets,
-        situations=SITUATIONS,
+        situations=situations(),
         thread=along,
         step="promise",
     )
