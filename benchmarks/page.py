@@ -26,9 +26,11 @@ TITLE = "The page"
 ABOUT = (
     "A step of a drag: from the pointer's movement to new numbers and charts on the screen, in "
     "Chromium on the same machine (the median of the steps; the accuracy column has the slowest "
-    "of twenty). The start: from the command to the first page that answers."
+    "of twenty). The start: from the command to the first page that answers. The first paint: from "
+    "the address to the first words on the screen (the accuracy column has all that was sent)."
 )
 START = Task("start", "from nothing to a page that answers / to the end of the imports alone")
+PAINT = Task("paint", "the first page painted, in a browser that has seen nothing of it yet")
 DRAG = Task("drag", "one step of a drag, what is tolerated to numbers and chart")
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
@@ -43,6 +45,11 @@ _WATCH = """handle => {
     requestAnimationFrame(() => window.steps.push(performance.now() - from));
   }).observe(handle, { attributes: true, attributeFilter: ["aria-valuenow"] });
 }"""
+
+
+_PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
+_SENT = """() => ["resource", "navigation"].flatMap((kind) => performance.getEntriesByType(kind))
+  .reduce((sum, one) => sum + one.transferSize, 0)"""
 
 
 def _served(folder: Path) -> tuple[Any, str]:
@@ -134,6 +141,40 @@ def _drag(folder: Path, chromium: str, steps: int) -> Prepared:
     return Prepared(run, accuracy=slowest, seconds=lambda _: statistics.median(taken), close=close)
 
 
+def _paint(folder: Path, chromium: str) -> Prepared:
+    from playwright.sync_api import sync_playwright
+
+    process, address = _served(folder)
+    tools = sync_playwright().start()
+    browser = tools.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
+    entered = browser.new_context()
+    entered.new_page().goto(address)  # the address works once: it becomes a cookie
+    cookies, home = entered.cookies(), address.split("/?")[0] + "/tolerate"
+    sent: list[int] = []
+
+    def run() -> float:
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        context.add_cookies(cookies)
+        page = context.new_page()
+        page.goto(home, wait_until="networkidle")
+        sent.append(page.evaluate(_SENT))
+        milliseconds = float(page.evaluate(_PAINTED))
+        context.close()
+        return milliseconds / 1000
+
+    def close() -> None:
+        browser.close()
+        tools.stop()
+        _ended(process)
+
+    return Prepared(
+        run,
+        accuracy=lambda: f"{max(sent) / 1000:.0f} kB",
+        seconds=lambda value: float(value),
+        close=close,
+    )
+
+
 def _chromium() -> str | None:
     names = ("chromium", "chromium-browser", "google-chrome")
     return next((found for name in names if (found := shutil.which(name))), None)
@@ -176,6 +217,15 @@ def contenders(size: Size) -> list[Contender]:
             turns=1,
             repeats=1 if size.quick else 3,
             needs=_no_page,
+        ),
+        Contender(
+            PAINT,
+            "Discreet",
+            lambda: _paint(size.data, str(_chromium())),
+            ours=True,
+            turns=1,
+            repeats=1 if size.quick else 5,
+            needs=_no_browser,
         ),
         Contender(DRAG, "Discreet", drag, ours=True, turns=1, needs=_no_browser),
     ]

@@ -12,8 +12,6 @@ from discreet.charts import (
     before_after_spec,
     belief_over_time,
     belief_over_time_spec,
-    icon_data,
-    icon_spec,
     save,
 )
 from discreet.errors import InputError
@@ -56,12 +54,3 @@ def test_two_steps_have_no_single_band() -> None:
 
     with pytest.raises(InputError, match="no single bound"):
         before_after_spec(explain(PureDP(1.0), Prior(0.3, 0.5)), 0.3)
-
-
-def test_the_figures_are_those_of_the_icon_array() -> None:
-    rows = icon_spec(30, 42)["datasets"]["figures"]
-    assert [row["kind"] for row in rows] == [row["kind"] for row in icon_data(30, 42)]
-    assert {row["label"] for row in rows} == {"30 before", "12 more, at most", "58 others"}
-    assert {row["label"] for row in icon_spec(0, 100)["datasets"]["figures"]} == {
-        "100 more, at most"
-    }

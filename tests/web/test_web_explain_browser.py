@@ -12,7 +12,7 @@ Open = Callable[..., Any]
 
 
 def drawn(page: Any) -> None:
-    page.wait_for_selector("#icons svg path")
+    page.wait_for_selector("#icons i.after")
     page.wait_for_function("() => document.querySelectorAll('.stale').length === 0")
 
 

@@ -21,7 +21,7 @@ from typing import Any, cast
 from discreet.budgets.choice import Choice, choose
 from discreet.errors import InputError
 from discreet.frames import JsonReady, Results, json_ready
-from discreet.guarantees import Adjacency
+from discreet.guarantees import Adjacency, PureDP
 from discreet.laws.checks import positive, whole
 from discreet.laws.geometric import Geometric
 from discreet.laws.mechanism import distance_across
@@ -102,22 +102,31 @@ class Switch(JsonReady):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one promise costs: its budget, errors, and chances of a wrong decision."""
+    """What one promise, or one budget, costs: errors, and chances of a wrong decision."""
 
-    choice: Choice
+    of: Choice | PureDP
     asked: Asked
+    sensitivity: int = 1
 
     @property
     def epsilon(self) -> float:
-        """The largest ε that keeps the promise."""
-        return self.choice.epsilon
+        """The largest ε that keeps the promise, or the budget itself."""
+        return self.of.epsilon
+
+    @property
+    def name(self) -> str:
+        """What it is the cost of, in short."""
+        return str(self.of.tolerance) if isinstance(self.of, Choice) else f"ε = {self.epsilon:g}"
+
+    @property
+    def sentence(self) -> str | None:
+        """The promise in words; None for a budget."""
+        return self.of.promise.sentence() if isinstance(self.of, Choice) else None
 
     @property
     def law(self) -> Geometric | None:
         """The noise of a count; None where the promise limits nothing."""
-        if math.isinf(self.epsilon):
-            return None
-        return Geometric(self.epsilon, self.choice.sensitivity)
+        return None if math.isinf(self.epsilon) else Geometric(self.epsilon, self.sensitivity)
 
     @property
     def errors(self) -> dict[str, Any]:
@@ -159,7 +168,7 @@ class Cost:
         """Return the cost as JSON-ready values."""
         said: dict[str, Any] = json_ready(
             {
-                "sentence": self.choice.promise.sentence(),
+                "sentence": self.sentence,
                 "epsilon": self.epsilon,
                 "errors": self.errors,
                 "switch": self.switch,
@@ -182,7 +191,7 @@ class Costs(Results[Cost]):
 
 
 def cost(
-    *promises: PromiseLike | Choice,
+    *promises: PromiseLike | Choice | PureDP,
     delta: float | None = None,
     sensitivity: int = 1,
     denominator: int = 1,
@@ -193,7 +202,7 @@ def cost(
     cells: Sequence[int] = (10, 1000),
     **keys: Any,
 ) -> Costs:
-    """Return what each promise costs in accuracy; it asks for no true value.
+    """Return what each promise, or budget, costs in accuracy; it asks for no true value.
 
     `denominator` is public, and `per` what a rate is of: 1000 for deaths per 1,000 births. `target`
     is a rate, met by what is at it or below; `away` are distances of hypothetical true rates from
@@ -209,11 +218,13 @@ def cost(
     found = []
     for one in given:
         choice = one
-        if not isinstance(one, Choice):
+        if not isinstance(one, (Choice, PureDP)):
             choice = choose(
                 cast("PromiseLike | None", one), delta=delta, sensitivity=sensitivity, **keys
             )
-        if choice.guarantee.adjacency is Adjacency.LOCAL:
+        guarantee = choice if isinstance(choice, PureDP) else choice.guarantee
+        if guarantee.adjacency is Adjacency.LOCAL:
             raise InputError("budgets.cost_of_local")
-        found.append(Cost(choice, asked))
+        moved = choice.sensitivity if isinstance(choice, Choice) else sensitivity
+        found.append(Cost(choice, asked, moved))
     return Costs(found)

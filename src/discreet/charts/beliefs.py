@@ -46,7 +46,6 @@ __all__ = [
     "belief_over_time_spec",
     "icon_array",
     "icon_data",
-    "icon_spec",
     "implied_posterior",
     "series_chart",
     "series_data",
@@ -107,18 +106,6 @@ def icon_array(before: int, after: int, of: int = 100, title: str = "") -> Any:
     labels = {row["label"]: row["kind"] for row in rows}
     chart = _figures(rows_of(rows), labels, orient="right")
     return styled(chart, title or say("charts.icons.title", before=before, after=after, of=of))
-
-
-@lru_cache(maxsize=256)
-def _icon_shape(labels: tuple[tuple[str, str], ...]) -> dict[str, Any]:
-    return bare(_figures(named("figures"), dict(labels), orient="bottom", columns=3))
-
-
-def icon_spec(before: int, after: int, of: int = 100) -> dict[str, Any]:
-    """Return a hundred figures as Vega-Lite, for a narrow screen: the key below them."""
-    rows = icon_data(before, after, of)
-    labels = dict.fromkeys((row["label"], row["kind"]) for row in rows)
-    return drawn(_icon_shape(tuple(labels)), {"figures": rows})
 
 
 # -- belief before and after

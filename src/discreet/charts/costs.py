@@ -21,7 +21,7 @@ _SHAPES = {"above": "triangle-up", "below": "triangle-down", "rank": "circle"}
 
 def cost_data(costs: Costs, names: Sequence[str] | None = None) -> dict[str, list[Row]]:
     """Return the bars, and the chances of a wrong decision, for each promise."""
-    called = names or [str(one.choice.tolerance) for one in costs]
+    called = names or [one.name for one in costs]
     bars, chances = [], []
     for name, one in zip(called, costs, strict=True):
         bars.append({"name": name, "epsilon": one.epsilon, "rmse": one.errors["count"]["rmse"]})

@@ -186,8 +186,12 @@ def belief_spent_spec(rows: Sequence[Mapping[str, Any]], limit: float | None) ->
     line = named("spent").encode(x=x, y=y)
     steps = line.mark_line(interpolate="step-after", strokeWidth=2.2, color=COLOURS[0])
     dots = line.mark_point(filled=True, size=60, color=COLOURS[0], opacity=1)
-    most = named("limit").mark_rule(strokeDash=[5, 3], color=FAINT).encode(y="limit:Q")
-    shape = bare((most + steps + dots).properties(width="container", height=180), large=True)
+    most = named("limit").encode(y="limit:Q")
+    rule = most.mark_rule(strokeDash=[5, 3], color=FAINT)
+    word = most.mark_text(align="left", dy=-7, color=INK).encode(
+        x=alt.value(4), text=alt.Text("limit:Q", format=".1%")
+    )
+    shape = bare((rule + word + steps + dots).properties(width="container", height=180), large=True)
     limits = [] if limit is None else [{"limit": limit}]
     return drawn(shape, {"spent": [dict(row) for row in rows], "limit": limits})
 

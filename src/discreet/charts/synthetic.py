@@ -159,7 +159,7 @@ def _region_shape(top: float) -> dict[str, Any]:
         return filled.encode(detail="part:N", order="corner:Q", **at)
 
     dots = named("dots").mark_point(filled=True, size=60, color=INK, opacity=1, clip=True)
-    words = named("dots").mark_text(align="left", dx=8, color=INK, clip=True)
+    words = named("dots").mark_text(align="right", dx=-8, dy=10, color=INK)
     layers = area("refused", COLOURS[1]) + area("reached", COLOURS[0]) + dots.encode(**at)
     layers += words.encode(text="prior:N", **at)
     return bare(layers.properties(width="container", height=260), large=True)

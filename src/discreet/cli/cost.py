@@ -75,7 +75,7 @@ def _lines(found: Costs) -> list[str]:
         row += [chance_text(count["prob_exact"])]
         row += [f"{errors['rate']['within_95']:.3g}"] if rated else []
         rows.append(row + [f"{one['all_within_95']:,}" for one in errors["tables"]])
-    sentences = [one.choice.promise.sentence() for one in found]
+    sentences = [one.sentence or one.name for one in found]
     lines = [
         *(
             say("cli.cost.promise", name=name, sentence=sentence)

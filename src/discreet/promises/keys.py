@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency
@@ -44,6 +44,7 @@ __all__ = [
     "DEPENDENCE",
     "OF_WHOM",
     "PRIORS",
+    "SURETY",
     "delta_in",
     "dependence_in",
     "files_in",
@@ -58,10 +59,19 @@ __all__ = [
     "written_keys",
 ]
 
+Kind: TypeAlias = "type | tuple[str, ...]"
 PRIORS = frozenset({"about", "p", "q", "box", "values_known"})
-_SURETY = frozenset({"every_output", "confidence", "on_average", "answers", "sided"})
-DEPENDENCE = frozenset({"related", "odds", "neighbours", "chain"})
-OF_WHOM = frozenset({"adjacency", "unit", "unit_name"}) | DEPENDENCE
+SURETY: dict[str, Kind] = {
+    "every_output": bool,
+    "confidence": float,
+    "on_average": bool,
+    "answers": int,
+    "sided": ("two", "one"),
+}
+"""How surely it must hold: what each key is, a type or one of some words."""
+DEPENDENCE: dict[str, Kind] = {"related": int, "odds": float, "neighbours": int, "chain": bool}
+"""How the data of units depend on each other."""
+OF_WHOM = frozenset({"adjacency", "unit", "unit_name"}) | DEPENDENCE.keys()
 _ABOUT = ("membership", "value", "both")
 _LARGEST_FILE = 1_000_000
 
@@ -73,7 +83,7 @@ def shape_keys() -> frozenset[str]:
 
 def promise_keys() -> frozenset[str]:
     """Return every key of a promise."""
-    return shape_keys() | PRIORS | _SURETY | OF_WHOM
+    return shape_keys() | PRIORS | SURETY.keys() | OF_WHOM
 
 
 def written_keys() -> frozenset[str]:
@@ -126,7 +136,7 @@ def promise_from(
     twice = sorted((shape_keys() | PRIORS) & set(given))
     if twice:
         raise InputError("promises.beside_a_promise", key=twice[0])
-    _refuse_unknown(given, lambda: _SURETY | OF_WHOM)
+    _refuse_unknown(given, lambda: SURETY.keys() | OF_WHOM)
     return promised(
         thing,
         folder,
@@ -147,7 +157,7 @@ def _unit(given: Mapping[str, Any]) -> Unit | None:
 
 def dependence_in(given: Mapping[str, Any]) -> tuple[int, Dependence | None]:
     """Return how many units are related, and how strongly units depend on each other, if said."""
-    keys = DEPENDENCE - {"related"}
+    keys = DEPENDENCE.keys() - {"related"}
     said = {
         key: given[key] for key in keys if given.get(key) is not None and given[key] is not False
     }

@@ -240,7 +240,7 @@ class InFolder(Closed):
         keys = self.promise_keys
         if keys is None:
             return None
-        own = sorted(OF_WHOM & set(keys) - DEPENDENCE)
+        own = sorted(OF_WHOM & set(keys) - DEPENDENCE.keys())
         if own:
             raise SpecError("releases.spec.whom_in_promise", key=own[0])
         adjacency = Adjacency.of(self.protect.adjacency)

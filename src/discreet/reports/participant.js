@@ -3,14 +3,6 @@
 const data = JSON.parse(document.getElementById("table").textContent);
 const get = (id) => document.getElementById(id);
 
-function figures(box, before, after) {
-  box.replaceChildren(...Array.from({ length: 100 }, (_, place) => {
-    const one = document.createElement("i");
-    one.className = place < before ? "before" : place < after ? "after" : "";
-    return one;
-  }));
-}
-
 function worry() {
   const about = document.querySelector("[name=about]:checked").value;
   const row = data[about][get("suspect").value];

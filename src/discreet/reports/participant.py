@@ -73,15 +73,13 @@ def participant_page(statement: Statement) -> str:
     if statement.risk is not None:
         sure = facts["risk"]["beliefs"][0]["holds_with"]
         table = participant_table(statement.stored.total(), sure)
-    script = (_HERE / "participant.js").read_text(encoding="utf-8")
+    script = _text("figures.js", "participant.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    style = "".join(
-        (_HERE / name).read_text(encoding="utf-8") for name in ("report.css", "participant.css")
-    )
+    style = _text("report.css", "figures.css", "participant.css")
     said = json.dumps(table, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
     identity, unit = facts["identity"], facts["unit"]["unit"]
     lead = say("reports.participant.lead", purpose=identity["purpose"], unit=statement.subject)
@@ -121,6 +119,10 @@ def participant_page(statement: Statement) -> str:
 </body>
 </html>
 """
+
+
+def _text(*names: str) -> str:
+    return "".join((_HERE / name).read_text(encoding="utf-8") for name in names)
 
 
 def _say(name: str, **values: Any) -> str:

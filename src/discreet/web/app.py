@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 
-from discreet import __version__
+from discreet import __version__, reports
 from discreet.errors import DiscreetError
 from discreet.web.assets import vega, vega_packed
 from discreet.web.forms import in_one_line, problems_of
@@ -23,6 +23,7 @@ from discreet.words import say
 __all__ = ["create_app"]
 
 _STATIC = Path(__file__).parent / "static"
+_SHARED = Path(reports.__file__).parent  # the figures of the participant's page
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -45,7 +46,7 @@ def create_app(
     )
     app.state.folder = Path(folder).resolve()
     limits: dict[str, int] = {}
-    for package in dict.fromkeys((*(screen.package for screen in SCREENS), "me")):
+    for package in dict.fromkeys((*(screen.package for screen in SCREENS), "me", "approval")):
         module = import_module(f"discreet.web.{package}")
         app.include_router(module.router)
         # A screen that takes files says how large they may be, by the beginning of the path.
@@ -77,6 +78,7 @@ def _vega(request: Request) -> Response:
 def _static(name: str) -> Response:
     # Only names that are there: no part of the name is joined to a path before it is known.
     known = {file.name: file for file in _STATIC.iterdir() if file.suffix in _KINDS}
+    known |= {name: _SHARED / name for name in ("figures.css", "figures.js")}
     if name not in known:
         raise HTTPException(404)
     kind = _KINDS[known[name].suffix]

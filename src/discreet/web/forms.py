@@ -11,6 +11,7 @@ may be written with a percent sign.
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +24,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError, core_schema
 from starlette.responses import HTMLResponse
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, SpecError
+from discreet.reading import yaml_values
 from discreet.web.screens import page
 from discreet.web.thread import Thread
 from discreet.words import has, say
@@ -36,11 +38,16 @@ __all__ = [
     "Number",
     "Rule",
     "Text",
+    "Ticked",
+    "Value",
     "as_typed",
+    "columns_of",
     "filled",
     "in_one_line",
+    "in_yaml",
     "percentage",
     "problems_of",
+    "raw",
     "reading",
     "refused",
     "share",
@@ -216,6 +223,54 @@ class Choice(Rule):
     def schema(self) -> dict[str, Any]:
         """Return the names as OpenAPI says them."""
         return {"type": "string", "enum": list(self.names)}
+
+
+class Ticked(Rule):
+    """A box that is ticked, or not sent at all."""
+
+    def read(self, given: object) -> bool | None:
+        """Return whether it is ticked."""
+        return True if given else None
+
+
+class Value(Rule):
+    """Any value: YAML on one line, or several numbers or words with commas between them."""
+
+    def read(self, given: object) -> Any:
+        """Return the value."""
+        text = str(given or "")
+        try:
+            value = yaml_values(text, say("web.spec.is"), SpecError) if text.strip() else None
+        except DiscreetError:
+            raise refused("web.spec.not_yaml") from None
+        if isinstance(value, str) and "," in value:
+            return [raw(item) for item in columns_of(value)]
+        return value
+
+
+def raw(text: str) -> Any:
+    """Return the number that a text is, or the text itself."""
+    try:
+        return Number(as_written=True).read(text)
+    except PydanticCustomError:
+        return text
+
+
+def columns_of(text: str) -> list[str]:
+    """Return the columns that a field of names says."""
+    try:
+        found = next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error:
+        found = [text]
+    return [item.strip() for item in found]
+
+
+def in_yaml(value: object) -> str:
+    """Return a value as YAML on one line."""
+    import yaml
+
+    text = str(yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6))
+    return text.removesuffix("\n...\n").strip()
 
 
 def refused(name: str, **values: Any) -> PydanticCustomError:

@@ -13,6 +13,9 @@ and so on. `to_mapping` turns a state into the tolerance that the command line r
 | formula    | formula        | profile                      |
 | epsilon    | epsilon        | none: a budget, not asked for by a tolerance |
 
+What a promise says beside its sentences (how surely, how data depend on each other, public figures)
+are fields of their own, as `promises.keys` knows them.
+
 The worry fixes a prior: about being in the data the value is known (q = 1); about a value, how sure
 someone is that the person is in the data is a blank of its own (`known`, p).
 """
@@ -30,13 +33,27 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InputError
-from discreet.promises import PRESETS, promise_in, tolerance_in
-from discreet.web.forms import Answered, Choice, Form, Number, Text, percentage, share
+from discreet.promises import PRESETS, promise_in, public_shares, tolerance_in
+from discreet.promises.keys import DEPENDENCE, SURETY, files_in
+from discreet.web.forms import (
+    Answered,
+    Choice,
+    Form,
+    Number,
+    Rule,
+    Text,
+    Ticked,
+    Value,
+    in_yaml,
+    percentage,
+    share,
+)
 from discreet.web.thread import Thread
 from discreet.words import catalogue, say
 
 __all__ = [
     "KINDS",
+    "MORE",
     "MOST",
     "WORRIES",
     "Asked",
@@ -71,7 +88,13 @@ _BLANKS: dict[str, Number | Text] = {
     "formula": Text(500, needed=True),
     "epsilon": Number(low=1e-6, high=1e3),
 }
-_BESIDE = re.compile(r" %[.,]?|[^\s]+")  # a unit, or what follows without a space
+_GLUED = re.compile(r" %[.,]?|[^\s]+")  # a unit, or what follows without a space
+_OWN = {"every_output", "confidence", "sided"}  # these have fields with a meaning of their own
+#: What else a promise may say beside its sentences, and what each of it is.
+MORE: dict[str, Any] = {
+    **{name: kind for name, kind in (SURETY | DEPENDENCE).items() if name not in _OWN},
+    **dict.fromkeys(sorted(public_shares.KEYS - {"basis"}), Mapping),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +169,7 @@ class Condition:
             if rest := text.removeprefix(glued):
                 yield rest
             if name is not None:
-                found = _BESIDE.match(following[0])
+                found = _GLUED.match(following[0])
                 glued = found.group() if found else ""
                 yield self._blank(name, suffix, glued)
 
@@ -175,6 +198,7 @@ class Asked:
     delta: float = 0.0
     confidence: float = 0.99
     sided: str = "two"
+    more: tuple[tuple[str, Any], ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
         """Return a tolerance file's mapping: all conditions, and the promise."""
@@ -183,17 +207,24 @@ class Asked:
         return out | self.promise()
 
     def promise(self) -> dict[str, Any]:
-        """Return δ, confidence and side as the file has them; nothing for every output."""
-        if not self.delta:
-            return {}
-        return {"delta": self.delta, "confidence": self.confidence, "sided": self.sided}
+        """Return what the file has beside the conditions; nothing for every output."""
+        more = dict(self.more)
+        if files_in(more):
+            raise InputError("web.sentence.no_files")
+        out: dict[str, Any] = {}
+        if self.delta:
+            out = {"delta": self.delta, "confidence": self.confidence, "sided": self.sided}
+        if "on_average" in more:
+            out.pop("confidence", None)
+        return out | more
 
     def to_query(self) -> dict[str, Any]:
         """Return what a link holds."""
         out: dict[str, Any] = {}
         for place, condition in enumerate(self.conditions, 1):
             out |= condition.to_query(_suffix(place))
-        return out | self.promise()
+        said = self.promise().items()
+        return out | {n: in_yaml(v) if isinstance(v, Mapping) else v for n, v in said}
 
     def fields(self) -> dict[str, str]:
         """Return the blanks in use, as the form writes them: a drag changes them."""
@@ -234,7 +265,9 @@ class Sentences(Form):
 
     def asked(self) -> Asked:
         """Return the state that the form says; `first` where it says no sentence."""
-        return Asked(tuple(self._conditions()), self.delta, self.confidence, self.sided)
+        said = ((name, getattr(self, name)) for name in MORE)
+        more = tuple((name, value) for name, value in said if value not in (None, False, ""))
+        return Asked(tuple(self._conditions()), self.delta, self.confidence, self.sided, more)
 
     def _conditions(self) -> list[Condition]:
         said = self.model_fields_set
@@ -255,6 +288,12 @@ class Sentences(Form):
 
 
 Kind = TypeVar("Kind", bound=Sentences)
+_RULES: dict[Any, Rule] = {
+    bool: Ticked(),
+    int: Number(low=1, whole=True, optional=True),
+    float: Number(above=0, optional=True),
+    Mapping: Value(),
+}
 
 
 def with_sentences(form: type[Kind]) -> type[Kind]:
@@ -273,6 +312,7 @@ def with_sentences(form: type[Kind]) -> type[Kind]:
     }
     if "epsilon" not in form.kinds:
         made |= {f"epsilon{_suffix(place)}": (float, bare.epsilon) for place in range(1, MOST + 1)}
+    made |= {name: (Annotated[Any, _RULES[kind]], None) for name, kind in MORE.items()}
     return create_model(form.__name__, __base__=form, __doc__=form.__doc__, **made)
 
 
@@ -291,6 +331,7 @@ def asked_of(mapping: Mapping[str, Any]) -> Asked | None:
             mapping.get("delta") or 0.0,
             mapping.get("confidence") or 0.99,
             mapping.get("sided") or "two",
+            tuple((name, mapping[name]) for name in MORE if mapping.get(name)),
         )
         same = len(found.conditions) <= MOST and _same(found.to_mapping(), mapping)
     except (DiscreetError, LookupError, TypeError, AttributeError):
@@ -299,7 +340,7 @@ def asked_of(mapping: Mapping[str, Any]) -> Asked | None:
 
 
 def _shape(part: Mapping[str, Any]) -> dict[str, Any]:
-    beside = ("delta", "confidence", "sided", "every_output", "on_average")
+    beside = {"delta", *_OWN, *MORE}
     return {key: value for key, value in part.items() if key not in beside}
 
 
@@ -345,5 +386,6 @@ def sentences_page(
         kinds=form.state.kinds,
         worries=WORRIES,
         most=MOST,
+        more={name: kind.__name__ for name, kind in MORE.items()},
         **more,
     )

@@ -106,6 +106,10 @@ class Thread:
         if not isinstance(said, Mapping):
             return found
         key = "budget" if name == "budget" else "tolerance"
+        protect = values.get("protect")
+        adjacency = protect.get("adjacency") if isinstance(protect, Mapping) else None
+        if key == "tolerance" and adjacency not in (None, "add-remove"):
+            said = {**said, "adjacency": adjacency}  # it decides what the promise allows
         promise = cls.saying("", "", **{key: said}).promise
         return replace(found, promise=promise if _words(promise) is not None else "")
 

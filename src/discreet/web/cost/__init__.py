@@ -1,13 +1,14 @@
 """The screen Cost: what the noise of a budget does to a count, for tolerances side by side.
 
-Each sentence is a tolerance of its own here, or a budget from elsewhere. The noise is geometric;
-the values shown are held fixed while the budget moves, an illustration and no release.
+Each sentence is a tolerance of its own here, or a budget from elsewhere; `discreet.cost` says what
+it costs. The count is hypothetical, and both sides of its limit are shown. The values drawn are
+held fixed while the budget moves, an illustration and no release.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -15,7 +16,9 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from discreet.budgets import Cost, cost
 from discreet.errors import DiscreetError, InputError
+from discreet.guarantees import PureDP
 from discreet.laws.geometric import Geometric
 from discreet.statements.presenter import budget_text, chance_text
 from discreet.web.forms import Number, filled
@@ -78,18 +81,15 @@ def answer(form: CostForm, *, draw: bool = True) -> Priced:
     """Return what each tolerance of a form costs on one count; without `draw`, no chart yet."""
     asked = form.asked()
     names = list(_NAMES[: len(asked.conditions)])
-    budgets = [_budget(name, one, asked) for name, one in zip(names, asked.conditions, strict=True)]
-    laws = {
-        name: None if math.isinf(epsilon) else Geometric(epsilon, form.rows)
-        for name, epsilon in zip(names, budgets, strict=True)
-    }
-    rows = _rows(list(laws.values()), budgets, form)
+    costs = [_cost(name, one, form) for name, one in zip(names, asked.conditions, strict=True)]
+    rows = _rows(costs)
     state = asked.to_query() | form.count_query()
-    least = min(zip(budgets, names, strict=True))[1]
+    least = min(zip((one.epsilon for one in costs), names, strict=True))[1]
     said = [
         say("web.cost.spoken", name=name, epsilon=cell)
         for name, cell in zip(names, rows[0][1:], strict=True)
     ]
+    laws = {name: one.law for name, one in zip(names, costs, strict=True)}
     return Priced(
         fields=asked.fields(),
         names=names,
@@ -98,7 +98,7 @@ def answer(form: CostForm, *, draw: bool = True) -> Priced:
         verdict=say("web.cost.smallest", name=least) if len(names) > 1 else "",
         shown=_shown(form),
         charts={"counts": _chart(laws, form)} if draw else {},
-        how=_how(budgets[0], form),
+        how=_how(costs[0], form),
         spoken="; ".join(said),
         link=link(_HOME, state),
         yaml=link(f"{_HOME}/{_FILE}", state),
@@ -119,43 +119,51 @@ def _chart(laws: Mapping[str, Geometric | None], form: CostForm) -> dict[str, An
     return noisy_counts_spec(laws, form.count, form.compared_with)
 
 
-def _budget(name: str, condition: Condition, asked: Asked) -> float:
-    from discreet.budgets import choose
-
-    if condition.kind == "epsilon":
-        return condition.epsilon
+def _cost(name: str, condition: Condition, form: CostForm) -> Cost:
+    """Return what one tolerance costs, where counts are as far from the limit as the one named."""
+    limit, rows = form.compared_with, form.rows
+    decision: dict[str, Any] = {}
+    if limit is not None:
+        # A quarter rounds to the limit itself, below, and to the next count above it.
+        decision = {"target": float(limit), "away": [abs(form.count - limit) or 0.25]}
     try:
-        return choose(condition.to_mapping() | asked.promise()).epsilon
+        what = (
+            PureDP(condition.epsilon)
+            if condition.kind == "epsilon"
+            else condition.to_mapping() | form.asked().promise()
+        )
+        (found,) = cost(what, sensitivity=rows, **decision)
     except DiscreetError as error:
         raise InputError("web.cost.of_one", name=name, problem=str(error)) from None
+    return found
 
 
-def _rows(laws: list[Geometric | None], budgets: list[float], form: CostForm) -> list[list[str]]:
+def _rows(costs: list[Cost]) -> list[list[str]]:
     """The table: a line a measure, a column a tolerance."""
-    from discreet.laws.mechanism import distance_across
-
-    def line(name: str, cell: Callable[[Geometric], str], exact: str) -> list[str]:
-        return [name, *(exact if law is None else cell(law) for law in laws)]
-
-    def within(size: int) -> Callable[[Geometric], str]:
-        return lambda law: _within(law.half_width(0.95), size)
-
+    counts = [one.errors["count"] for one in costs]
     rows = [
-        [say("web.cost.budget"), *(budget_text(epsilon) for epsilon in budgets)],
-        line(say("web.cost.sd"), lambda law: f"{law.sd:.3g}", "0"),
-        line(say("web.cost.exact"), lambda law: chance_text(law.prob_exact), "100 %"),
-        *(line(say("web.cost.within", size=f"{n:,}"), within(n), "±0") for n in _SIZES),
+        [say("web.cost.budget"), *(budget_text(one.epsilon) for one in costs)],
+        [say("web.cost.sd"), *(f"{one['rmse']:.3g}" for one in counts)],
+        [say("web.cost.exact"), *(chance_text(one["prob_exact"]) for one in counts)],
+        *(
+            [
+                say("web.cost.within", size=f"{size:,}"),
+                *(_within(one["within_95"], size) for one in counts),
+            ]
+            for size in _SIZES
+        ),
     ]
-    limit = form.compared_with
-    if limit is not None:
-        far = distance_across(form.count, limit)
-        name = "web.cost.below" if form.count > limit else "web.cost.above"
-        said = say(name, count=f"{form.count:,}", limit=f"{limit:,}")
-        rows.append(line(said, lambda law: chance_text(law.prob_crosses(far)), "0 %"))
+    for switches in zip(*(one.switch for one in costs), strict=True):
+        first, limit = switches[0], costs[0].asked.limit
+        name = "web.cost.below" if first.decision == "above" else "web.cost.above"
+        said = say(name, count=f"{first.count:,}", limit=f"{limit:,}")
+        rows.append([said, *(chance_text(one.chance) for one in switches)])
     return rows
 
 
 def _within(width: int, size: int) -> str:
+    if not width:
+        return "±0"
     share = 100 * width / size
     digits = ",.0f" if share >= 1 else ".1g"
     return f"±{width:,} ({share:{digits}}\N{NO-BREAK SPACE}%)"
@@ -168,16 +176,15 @@ def _shown(form: CostForm) -> str:
     return f"{words} {say('web.cost.dashed', limit=f'{form.compared_with:,}')}"
 
 
-def _how(epsilon: float, form: CostForm) -> dict[str, How]:
-    from discreet.laws.mechanism import distance_across
-
+def _how(first: Cost, form: CostForm) -> dict[str, How]:
+    epsilon = first.epsilon
     number = budget_text(epsilon) if math.isfinite(epsilon) else "float('inf')"
-    law = f"from discreet.laws import Geometric; Geometric({number}, {form.rows})"
-    limit = form.compared_with
-    far = 1 if limit is None else distance_across(form.count, limit)
+    python = f"cost_of_a = discreet.cost(discreet.PureDP({number}), sensitivity={form.rows}"
+    if form.compared_with is not None:
+        python += f", target={form.compared_with}, away={list(first.asked.away)}"
     return {
-        "noise": how("noise", python=f"{law}.half_width(0.95)  # A; also .sd and .prob_exact"),
-        "crossing": how("crossing", python=f"{law}.prob_crosses({far})  # A"),
+        "noise": how("noise", python=f"{python})[0]; cost_of_a.errors"),
+        "crossing": how("crossing", python=f"{python})[0]; cost_of_a.switch"),
     }
 
 

@@ -75,7 +75,7 @@ class Explained(BaseModel):
     joining: list[list[str]]
     assumptions: list[list[str]]
     published: list[str]
-    icons: dict[str, Any] | None
+    icons: dict[str, int] | None
     icons_caption: str
     curve: dict[str, Any]
     curve_caption: str
@@ -88,7 +88,7 @@ class Explained(BaseModel):
 @lru_cache(maxsize=128)
 def explained(state: ExplainForm) -> Explained:
     """Return what the promise means at the belief before, for all audiences."""
-    from discreet.charts import before_after_spec, icon_spec
+    from discreet.charts import before_after_spec
 
     guarantee, confidence = state.guarantee(), share(state.confidence)
     prior = state.prior()
@@ -102,7 +102,7 @@ def explained(state: ExplainForm) -> Explained:
     icons, icons_caption = None, ""
     if prior is not None and belief.posterior is not None:
         shown = icons_of(prior.pq, belief.posterior.upper)
-        icons, icons_caption = icon_spec(shown.before, shown.after), shown.text
+        icons, icons_caption = shown.to_dict(), shown.text
     headline, note = _headline(belief)
     return Explained(
         headline=headline,

@@ -22,7 +22,7 @@ from discreet.web.forms import Filled, Form, Text, reading
 from discreet.web.ledger.raise_cap import router as grants
 from discreet.web.release.dry_run import named_ledger
 from discreet.web.screens import REFUSED, how, link, page
-from discreet.web.thread import Thread
+from discreet.web.thread import Thread, standing_of
 from discreet.web.workfolder import folder_of
 from discreet.words import has, say
 
@@ -153,12 +153,17 @@ def pictures(ledger: Ledger | None, shown: Sheet) -> list[tuple[str, str, dict[s
     from discreet.charts import belief_spent_spec
 
     found = []
-    for place, one in enumerate(shown.accounts):
+    for place, one in enumerate(shown.accounts if ledger is not None else ()):
         account = None if ledger is None else ledger.found(one.account)
-        rows = [] if ledger is None or account is None else _beliefs(ledger, account)
-        if account is None or len(rows) < 2:
+        if ledger is None or account is None:
             continue
-        limit = _limit(ledger, account)
+        standing = next(iter(ledger.promises(account)), None)
+        promise = None if standing is None else standing.registered.promise(account)
+        rows = _beliefs(ledger, account, promise)
+        if len(rows) < 2:
+            continue
+        most = account.cap if standing is None else standing.registered.limit
+        limit = None if most is None else _sure(account, most, _prior(account, promise), promise)
         words = say(
             "web.ledger.picture",
             account=one.account,
@@ -166,17 +171,23 @@ def pictures(ledger: Ledger | None, shown: Sheet) -> list[tuple[str, str, dict[s
             before=percent(rows[0]["value"], "up"),
             now=percent(rows[-1]["value"], "up", 1),
             charges=rows[-1]["charge"],
+            since=rows[1]["when"],
+            upto=rows[-1]["when"],
         )
+        first, _ = standing_of(ledger, account)
+        if limit is not None:
+            words += " " + say("web.ledger.picture_most", most=percent(limit, "up", 1))
+        if first is not None and first.fits_again is not None:
+            words += " " + say("web.ledger.picture_left", left=first.fits_again)
         found.append((f"picture-{place}", words, belief_spent_spec(rows, limit)))
     return found
 
 
-def _prior(ledger: Ledger | None, account: Account) -> tuple[Prior, Promise | None]:
-    first = None if ledger is None else next(iter(ledger.promises(account)), None)
-    promise = None if first is None else first.registered.promise(account)
+def _prior(account: Account, promise: Promise | None) -> Prior:
     own = None if promise is None else promise.own_prior
-    usual = (0.5, 1.0) if account.adjacency is Adjacency.ADD_REMOVE else (1.0, 0.5)
-    return Prior(*(own or usual)), promise
+    return Prior(
+        *(own or ((0.5, 1.0) if account.adjacency is Adjacency.ADD_REMOVE else (1.0, 0.5)))
+    )
 
 
 def _sure(account: Account, total: Amount, prior: Prior, promise: Promise | None) -> float:
@@ -189,8 +200,8 @@ def _sure(account: Account, total: Amount, prior: Prior, promise: Promise | None
     return 1.0 if found.posterior is None else found.posterior.upper
 
 
-def _beliefs(ledger: Ledger, account: Account) -> list[dict[str, Any]]:
-    prior, promise = _prior(ledger, account)
+def _beliefs(ledger: Ledger, account: Account, promise: Promise | None) -> list[dict[str, Any]]:
+    prior = _prior(account, promise)
     charged = [(one.at[:10], one.cost) for one in ledger.entries(account) if one.cost is not None]
     totals = list(accumulate((cost for _, cost in charged), lambda sum_, cost: sum_.plus(cost)))
     places = {round(i * (len(totals) - 1) / (_DRAWN - 1)) for i in range(_DRAWN)} if totals else ()
@@ -205,14 +216,6 @@ def _beliefs(ledger: Ledger, account: Account) -> list[dict[str, Any]]:
             for place in sorted(places)
         ),
     ]
-
-
-def _limit(ledger: Ledger | None, account: Account) -> float | None:
-    """Return how sure someone may be when all of the promise, or of the cap, is spent."""
-    prior, promise = _prior(ledger, account)
-    standing = None if ledger is None else next(iter(ledger.promises(account)), None)
-    most = account.cap if standing is None else standing.registered.limit
-    return None if most is None else _sure(account, most, prior, promise)
 
 
 def _what(entry: Entry) -> str:

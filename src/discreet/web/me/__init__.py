@@ -47,12 +47,12 @@ class Mine(BaseModel):
     before: str
     after: str
     text: str
-    icons: dict[str, Any]
+    icons: dict[str, int]
     icons_caption: str
     without: str
     joined: str
     believed: str
-    join_icons: dict[str, Any] | None
+    join_icons: dict[str, int] | None
     join_caption: str
     promise: str
     always: str
@@ -66,8 +66,6 @@ class Mine(BaseModel):
 @lru_cache(maxsize=128)
 def mine(state: MeForm) -> Mine:
     """Return one participant's odds."""
-    from discreet.charts import icon_spec
-
     prior = state.prior()
     belief = explain(state.guarantee(), prior, confidence=share(state.confidence), unit=state.unit)
     worried = answer(belief, state.knows)
@@ -78,7 +76,7 @@ def mine(state: MeForm) -> Mine:
         before=plain(prior.pq, crowd),
         after=frequency(after, "up", crowd),
         text=worried.text,
-        icons=icon_spec(worried.icons.before, worried.icons.after),
+        icons=worried.icons.to_dict(),
         icons_caption=worried.icons.text,
         promise=public.promise,
         always=public.always,
@@ -92,8 +90,6 @@ def mine(state: MeForm) -> Mine:
 
 def _joining(state: MeForm) -> dict[str, Any]:
     """Return the chance of something bad with the data out and in; empty where it cannot be had."""
-    from discreet.charts import icon_spec
-
     texts = dict.fromkeys(("without", "joined", "believed", "join_caption"), "")
     nothing: dict[str, Any] = texts | {"join_icons": None, "how_joining": None}
     guarantee, without = state.guarantee(), share(state.without)
@@ -112,7 +108,7 @@ def _joining(state: MeForm) -> dict[str, Any]:
         "without": plain(without, crowd),
         "joined": frequency(joined, "up", crowd),
         "believed": frequency(believed, "up", crowd_for(without, believed)),
-        "join_icons": icon_spec(shown.before, shown.after),
+        "join_icons": shown.to_dict(),
         "join_caption": say("web.me.join_caption", before=shown.before, more=more),
         "how_joining": how("joining", python=python),
     }

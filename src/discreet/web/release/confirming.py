@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InputError, PolicyError
-from discreet.web.release.dry_run import Look
+from discreet.web.release.dry_run import Look, is_synthetic
 from discreet.web.release.spec_form import written
 from discreet.web.workfolder import Workfolder
 from discreet.words import say
@@ -121,7 +121,8 @@ def spec_name(spec_hash: str) -> str:
 def _keep(spec: Spec | SyntheticSpec, folder: Workfolder) -> None:
     """Write the spec into the folder, so that the command line can run it too."""
     path = folder.root / spec_name(spec.hash)
-    text = say("web.confirm.kept", name=path.name) + "\n"
+    command = "synthesize" if is_synthetic(spec.to_dict()) else "release"
+    text = say("web.confirm.kept", name=path.name, command=command) + "\n"
     try:
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except FileExistsError:

@@ -30,7 +30,11 @@ def start(
     synthetic: bool = False,
 ) -> dict[str, Any]:
     """Return the spec that a file begins with: what can be said without knowing the data."""
-    unit = proposed_unit(columns)
+    unit, said = proposed_unit(columns), dict(promise or _FIRST)
+    tolerance = dict(said.get("tolerance") or {})
+    adjacency = tolerance.pop("adjacency", "add-remove")  # a spec says it where it says who
+    if tolerance:
+        said["tolerance"] = tolerance
     asked: dict[str, Any] = {
         "statistics": [{"count": "rows"}],
         "mechanism": "auto",
@@ -42,8 +46,8 @@ def start(
         "source": source,
         "protect": {"unit": "person"}
         | ({"column": unit} if unit else {})
-        | {"adjacency": "add-remove"},
-        **(promise or _FIRST),
+        | {"adjacency": adjacency},
+        **said,
         **asked,
         "ledger": "sqlite:///ledger.db",
         "output": "out/",

@@ -23,11 +23,23 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import create_model
-from pydantic_core import PydanticCustomError
 
 from discreet.errors import DiscreetError, SpecError
 from discreet.reading import yaml_values
-from discreet.web.forms import Filled, Form, Number, Rule, Text, percentage, refused, share
+from discreet.web.forms import (
+    Filled,
+    Form,
+    Number,
+    Rule,
+    Text,
+    Ticked,
+    Value,
+    columns_of,
+    in_yaml,
+    percentage,
+    raw,
+    share,
+)
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -79,29 +91,6 @@ class Items(Rule):
             self.of == "names" or (self.of == "keys" and found[0].lower().endswith(".csv"))
         )
         return found[0] if alone else found
-
-
-class Ticked(Rule):
-    """A box that is ticked, or not sent at all."""
-
-    def read(self, given: object) -> bool | None:
-        """Return whether it is ticked."""
-        return True if given else None
-
-
-class Value(Rule):
-    """Any value: YAML on one line, or several numbers or words with commas between them."""
-
-    def read(self, given: object) -> Any:
-        """Return the value."""
-        text = str(given)
-        try:
-            value = yaml_values(text, say("web.spec.is"), SpecError)
-        except DiscreetError:
-            raise refused("web.spec.not_yaml") from None
-        if isinstance(value, str) and "," in value:
-            return [_raw(item) for item in columns_of(value)]
-        return value
 
 
 def _number(**bounds: Any) -> Number:
@@ -206,39 +195,22 @@ class Draft:
     problems: dict[str, str] = field(default_factory=dict)
 
 
-def _raw(text: str) -> Any:
-    """Return the number that a text is, or the text itself."""
-    try:
-        return _NUMBER.read(text)
-    except PydanticCustomError:
-        return text
-
-
 def _read(part: type[Form], given: Mapping[str, str], at: str = "") -> Draft:
     """Read one part; what breaks a rule stands in it as it was typed."""
     typed = {name: text for name, text in given.items() if text}
     found = Filled.of(part, typed)
     wrong = {name.partition(".")[0]: problem for name, problem in found.problems.items()}
     values = {
-        name: _raw(typed[name]) if name in wrong else getattr(found.state, name)
+        name: raw(typed[name]) if name in wrong else getattr(found.state, name)
         for name in part.model_fields
         if name in typed
     }
     return Draft(values, {f"{at}{name}": problem for name, problem in wrong.items()})
 
 
-def columns_of(text: str) -> list[str]:
-    """Return the columns that a field of names says."""
-    try:
-        found = next(csv.reader([text], skipinitialspace=True), [])
-    except csv.Error:
-        found = [text]
-    return [item.strip() for item in found]
-
-
 def _said(value: object, rule: object = None) -> str:
     if isinstance(rule, Value):
-        return _in_yaml(value)
+        return in_yaml(value)
     if isinstance(rule, Number) and rule.unit == "fraction" and (said := _in_percent(value)):
         return said
     if isinstance(value, bool):
@@ -254,13 +226,6 @@ def _in_percent(value: object) -> str | None:
         return None
     text = f"{percentage(value):.15g}"
     return f"{text} %" if share(float(text)) == value else None
-
-
-def _in_yaml(value: object) -> str:
-    import yaml
-
-    text = str(yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6))
-    return text.removesuffix("\n...\n").strip()
 
 
 def _rules(part: type[Form]) -> dict[str, object]:

@@ -168,6 +168,7 @@ export function state(link, yaml) {
 }
 
 document.addEventListener("click", async (event) => {
+  if (event.target.closest("[data-print]")) window.print();
   const copy = event.target.closest("a[data-copy]");
   if (!copy || !navigator.clipboard) return;
   event.preventDefault();

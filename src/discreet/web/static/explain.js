@@ -1,6 +1,6 @@
 // The screen Explain: the promise and the suspicion go to the server; words and pictures come back.
 import { announce, facts, how, live, rows, say, state, text } from "/static/discreet.js";
-import { picture } from "/static/pictures.js";
+import { icons, picture } from "/static/pictures.js";
 
 const form = document.getElementById("explain-form");
 const results = document.getElementById("results");
@@ -48,7 +48,7 @@ function show(answer) {
   how("belief-how", answer.how);
   document.getElementById("me").href = answer.me;
   document.getElementById("icons-part").hidden = answer.icons === null;
-  if (answer.icons) picture("icons", answer.icons, answer.icons_caption);
+  if (answer.icons) icons("icons", answer.icons, answer.icons_caption);
   picture("curve", answer.curve, answer.curve_caption);
   state(answer.link, answer.yaml);
   announce(say("at_most", answer));

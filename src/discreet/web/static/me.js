@@ -1,6 +1,6 @@
 // The participant's view: two sliders and a choice; the odds come from the server.
 import { announce, how, live, rows, say, state, text } from "/static/discreet.js";
-import { picture } from "/static/pictures.js";
+import { icons } from "/static/pictures.js";
 
 const form = document.getElementById("me-form");
 // The cards hold questions and answers: only what is no question can be out of date.
@@ -20,13 +20,13 @@ function show(answer) {
   text("after", answer.after);
   text("worry-text", answer.text);
   text("always", answer.always);
-  picture("icons", answer.icons, answer.icons_caption);
+  icons("icons", answer.icons, answer.icons_caption);
   how("me-how", answer.how);
   if (answer.join_icons) {
     slider("without", answer.without);
     rows("odds", [[answer.without, answer.joined]]);
     rows("beliefs", [[answer.without, answer.believed]]);
-    picture("join-icons", answer.join_icons, answer.join_caption);
+    icons("join-icons", answer.join_icons, answer.join_caption);
     how("join-how", answer.how_joining);
   }
   state(answer.link, null);

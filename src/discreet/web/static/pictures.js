@@ -1,12 +1,21 @@
-// A chart as one image with words: what is inside it is hidden from screen readers, since the
-// caption says what it shows and a table beside it has its figures.
+// A picture with words: it is one image for screen readers, since the caption says what it shows.
 import { chart } from "/static/discreet.js";
 
-export async function picture(id, spec, words) {
+function told(id, words) {
   const element = document.getElementById(id);
   element.setAttribute("aria-label", words);
   const caption = element.parentElement.querySelector("figcaption");
   if (caption) caption.textContent = words;
-  await chart(element, spec);
-  element.querySelector("svg")?.setAttribute("aria-hidden", "true");
+  return element;
+}
+
+export function picture(id, spec, words) {
+  return chart(told(id, words), spec);
+}
+
+// A hundred figures that fill; the server has counted them.
+export function icons(id, marks, words) {
+  const element = told(id, words);
+  element.classList.add("figures");
+  figures(element, marks.before, marks.after);
 }

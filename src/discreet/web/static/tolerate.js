@@ -48,9 +48,11 @@ function start() {
     text("certificate", answer.certificate);
     text("noise", answer.noise);
     document.getElementById("to-cost").href = answer.cost;
-    for (const way of ["release", "series", "explain"]) {
+    for (const way of ["release", "series", "explain", "approval"]) {
       document.getElementById(`to-${way}`).href = answer[way];
     }
+    document.getElementById("compared-part").hidden = answer.compared.length === 0;
+    rows("compared", answer.compared);
     header("implied", answer.implied_header);
     rows("implied", answer.implied);
     for (const [name, item] of Object.entries(answer.how)) how(`how-${name}`, item);

@@ -43,6 +43,15 @@ class TolerateForm(Sentences):
     y: Annotated[float | None, _MOVED] = None
     steps: Annotated[float | None, _MOVED] = None
     farther: bool = False
+    frozen: Annotated[str, Text(4_000)] = ""
+    freeze: bool = False
+    thaw: bool = False
+
+    def compared(self) -> str:
+        """Return the promise to compare with: the one kept, this one if it is to be kept, none."""
+        if self.freeze:
+            return Thread.saying(tolerance=self.asked().to_mapping()).promise
+        return "" if self.thaw else self.frozen
 
     def after_the_move(self) -> Asked:
         """Return the state after the handle was dragged or stepped, if one was."""
@@ -60,7 +69,7 @@ def tolerate_page(request: Request) -> Response:
     found = filled(
         TolerateForm,
         request.query_params,
-        lambda form: answer(form.asked(), form.upto, draw=False),
+        lambda form: answer(form.asked(), form.upto, draw=False, frozen=form.compared()),
     )
     along = Thread.of(request.query_params)
     if not found.problem:
@@ -82,7 +91,7 @@ def tolerate_page(request: Request) -> Response:
 def tolerate_answer(form: Annotated[TolerateForm, Query()]) -> Answer:
     """What a tolerance comes to: budget, binding adversary, proof, implied posteriors, charts."""
     wanted = farther(form.upto) if form.farther else form.upto
-    return answer(form.after_the_move(), wanted)
+    return answer(form.after_the_move(), wanted, frozen=form.compared())
 
 
 @router.get(f"{HOME}/{FILE}", include_in_schema=False)

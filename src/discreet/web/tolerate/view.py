@@ -58,12 +58,18 @@ class Answer(BaseModel):
     release: str
     series: str
     explain: str
+    approval: str
+    frozen: str
+    compared: list[list[str]]
     thread: Told | None
 
 
-def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> Answer:
+def answer(
+    asked: Asked, wanted: float | None = None, *, draw: bool = True, frozen: str = ""
+) -> Answer:
     """Return what a state comes to; `wanted` is how far the axis of belief before should reach.
 
+    `frozen` is a promise to compare it with.
     Without `draw` the charts are only named: the page is there before anything can draw.
     """
     from discreet.budgets import choose
@@ -74,7 +80,7 @@ def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> A
     shown = budget_text(choice.epsilon)
     known_in = "posterior_known_in" in choice.implied[0]
     names = ["prior", "posterior", *(["posterior_known_in"] if known_in else [])]
-    noise, third, state = choice.noise, choice.implied[2], asked.to_query()
+    noise, third, state = choice.noise, choice.implied[2], asked.to_query() | {"frozen": frozen}
     thread = Thread.saying(tolerance=mapping)
     return Answer(
         fields=asked.fields(),
@@ -121,8 +127,34 @@ def answer(asked: Asked, wanted: float | None = None, *, draw: bool = True) -> A
         release=thread.to("/release"),
         series=thread.to("/series"),
         explain=thread.to("/explain"),
+        approval=thread.to("/approval"),
+        frozen=frozen,
+        compared=_compared(choice, frozen),
         thread=shown_to(thread, choice=choice),
     )
+
+
+def _compared(choice: Choice, frozen: str) -> list[list[str]]:
+    """Return the promise that was frozen and this one side by side, a line a measure."""
+    from discreet.budgets import choose
+
+    keys = Thread.of({"promise": frozen}).keys() if frozen else {}
+    if not keys:
+        return []
+    pair = (choose(keys), choice)
+    rows = [
+        [say("web.tolerate.sentence"), *(one.promise.sentence() for one in pair)],
+        [say("web.cost.budget"), *(budget_text(one.epsilon) for one in pair)],
+        [say("web.cost.sd"), *(f"{one.noise['sd']:.3g}" for one in pair)],
+    ]
+    rows += [
+        [
+            unbroken(say("web.tolerate.from", prior=percent(row["prior"], "up"))),
+            *(percent(one["posterior"], "up", 1) for one in (row, other)),
+        ]
+        for row, other in zip(*(one.implied for one in pair), strict=True)
+    ]
+    return rows
 
 
 def _mapped(asked: Asked) -> bool:

@@ -1,0 +1,85 @@
+"""One page for someone to sign: the promise in words, its budget, what is protected, lines to sign.
+
+It says what Tolerate, or a dry run, shows, on one sheet of paper; nothing is computed here.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from discreet.budgets import choose
+from discreet.errors import InputError
+from discreet.reports.sentences import not_protected
+from discreet.rounding import percent
+from discreet.statements.presenter import amount_text, assumption_rows, budget_text, learned_facts
+from discreet.web.release.dry_run import look, read
+from discreet.web.screens import page
+from discreet.web.thread import Thread
+from discreet.web.workfolder import folder_of
+from discreet.words import say
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+
+@router.get("/approval", include_in_schema=False)
+def approval_page(request: Request, spec: str = "", file: str = "", promise: str = "") -> Response:
+    """A promise, or a release as its dry run sees it, for approval."""
+    shown = _of_spec(request, spec, file) if spec or file else _of_promise(promise)
+    today = datetime.now(UTC).date().isoformat()
+    return page(request, "approval.html", today=today, **shown)
+
+
+def _of_promise(text: str) -> dict[str, Any]:
+    thread = Thread.of({"promise": text})
+    keys = thread.keys()
+    if not keys:
+        raise InputError("web.approval.nothing")
+    choice = choose(keys)
+    return {
+        "thread": thread,
+        "sentences": [choice.promise.sentence()],
+        "budget": f"ε = {budget_text(choice.epsilon)}",
+        "of": say("web.approval.largest"),
+        "facts": assumption_rows(choice.assumptions.to_dict()),
+        "names": [say("web.tolerate.prior"), say("web.tolerate.posterior")],
+        "rows": [
+            [percent(row["prior"], "up"), percent(row["posterior"], "up", 1)]
+            for row in choice.implied
+        ],
+        "open_to": not_protected("public", choice.promise.unit.kind),
+        "source": text,
+    }
+
+
+def _of_spec(request: Request, text: str, file: str) -> dict[str, Any]:
+    folder = folder_of(request)
+    found = look(folder, read(folder, text or folder.spec_text(file), from_file=not text))
+    said, spec = found.said, found.spec
+    after = learned_facts(found.learned)
+    return {
+        "thread": Thread.in_spec(spec.to_dict()),
+        "sentences": [one.sentence for one in found.outlook.promises],
+        "budget": amount_text(said["spent"], "up"),
+        "of": say("web.approval.spends"),
+        "facts": [
+            (say("web.spec.purpose"), spec.purpose),
+            (say("web.spec.account"), spec.account),
+            (say("web.approval.unit"), str(spec.unit)),
+            (say("web.spec.adjacency"), spec.protect.adjacency),
+            *(
+                (say("web.approval.share"), percent(o.share_used, "up"))
+                for o in found.outlook.promises
+            ),
+            (say("web.ledger.head"), found.head),
+        ],
+        "names": after["names"] if after else [],
+        "rows": after["rows"] if after else [],
+        "open_to": not_protected("public", spec.protect.unit),
+        "source": f"spec {spec.hash}",
+    }
