@@ -45,10 +45,18 @@ def spec_link(**changes: Any) -> str:
     return f"/release?spec={quote(written(told), safe='')}"
 
 
+FILE = {name: SPEC[name] for name in SPEC if name != "statistics"} | {
+    "columns": ["county"], "keys": COUNTS["keys"], "n_synthetic": 20, "n": 90,
+}  # fmt: skip
+KEPT = quote("tolerance: {ratio: 3, about: membership}")
+
 STATES = {
     "tolerate-profile": f"{UNLESS}&worry=in",
     "tolerate-map": f"{UNLESS}&worry=both",
     "tolerate-two": f"{UNLESS}&worry=in&kind2=difference&worry2=value&points2=20&known2=100",
+    "tolerate-compared": f"{UNLESS}&worry=in&frozen={KEPT}",
+    "tolerate-more": f"{UNLESS}&worry=in&odds=2&neighbours=3",
+    "tolerate-approval": f"/approval?promise={KEPT}",
     "tolerate-refused": "/tolerate?kind=posterior&before=5&after=2",
     "cost-budgets": "/cost?kind=epsilon&epsilon=0.5&kind2=epsilon&epsilon2=2&count=100&limit=90",
     "series-promise": "/series?mechanism=epsilon&budget=0.01&about=difference&limit=20",
@@ -73,6 +81,8 @@ STATES = {
     "release-wrong": spec_link(budget={"epsilon": -1}, protect={"unit": "person", "rows": 0}),
     "release-unreadable": "/release?spec=account%3A%20%5B",
     "release-not-made": "/release/made/nothing-of-the-kind",
+    "synthetic-begun": "/synthetic?source=looked.csv",
+    "synthetic-ready": f"/synthetic?spec={quote(written(FILE), safe='')}",
     "ledger-accounts": "/ledger?ledger=looked.db",
     "ledger-verified": "/ledger?ledger=looked.db&verify=true",
     "ledger-altered": f"/ledger?ledger=looked.db&verify=true&head={'0' * 64}",

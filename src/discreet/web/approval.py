@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from discreet.budgets import choose
-from discreet.errors import InputError
 from discreet.reports.sentences import not_protected
 from discreet.rounding import percent
 from discreet.statements.presenter import amount_text, assumption_rows, budget_text, learned_facts
@@ -30,6 +29,8 @@ router = APIRouter()
 @router.get("/approval", include_in_schema=False)
 def approval_page(request: Request, spec: str = "", file: str = "", promise: str = "") -> Response:
     """A promise, or a release as its dry run sees it, for approval."""
+    if not (spec or file or Thread.of({"promise": promise}).keys()):
+        return RedirectResponse("/tolerate", status_code=303)  # nothing to approve yet
     shown = _of_spec(request, spec, file) if spec or file else _of_promise(promise)
     today = datetime.now(UTC).date().isoformat()
     return page(request, "approval.html", today=today, **shown)
@@ -37,10 +38,7 @@ def approval_page(request: Request, spec: str = "", file: str = "", promise: str
 
 def _of_promise(text: str) -> dict[str, Any]:
     thread = Thread.of({"promise": text})
-    keys = thread.keys()
-    if not keys:
-        raise InputError("web.approval.nothing")
-    choice = choose(keys)
+    choice = choose(thread.keys())
     return {
         "thread": thread,
         "sentences": [choice.promise.sentence()],
