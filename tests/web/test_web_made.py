@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
+import re
+import zipfile
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -110,6 +113,20 @@ def test_a_ledger_is_drawn_in_beliefs(tmp_path: Path) -> None:
     _, (_, _, long) = pictures(ledger, sheet("drawn.db", ledger))
     assert len(long["datasets"]["spent"]) == 61
     assert long["datasets"]["spent"][-1]["charge"] == 97
+
+
+def test_the_report_of_an_account_is_one_archive(client: Any) -> None:
+    ledger = Ledger.open(f"sqlite:///{client.folder / 'kept.db'}")
+    terms: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    ledger.open_account("a", **terms, cap=PureDP(1.0), approver="A", reason="B")
+    ledger.charge("a", PureDP(0.25), purpose="test", who="A")
+    shown = client.get("/ledger", headers={"Accept": "text/html"}).text
+    (where,) = re.findall(r'href="(/ledger/report.zip[^"]*)"', shown)
+    answer = client.get(where.replace("&amp;", "&"))
+    names = zipfile.ZipFile(io.BytesIO(answer.content)).namelist()
+    assert {"report.html", "verify.py"} <= {name.rpartition("/")[2] for name in names}
+    assert client.get("/ledger/report.zip?ledger=kept.db&account=b").status_code == 422
+    assert client.get("/ledger/report.zip?ledger=../x.db&account=a").status_code == 422
 
 
 def test_the_drawing_program_is_sent_packed(client: Any) -> None:

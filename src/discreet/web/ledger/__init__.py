@@ -21,6 +21,7 @@ from discreet.statements.presenter import limit_text, promise_line, spent_and_ca
 from discreet.web.forms import Filled, Form, Text, reading
 from discreet.web.ledger.raise_cap import router as grants
 from discreet.web.release.dry_run import named_ledger
+from discreet.web.release.stored import packed
 from discreet.web.screens import REFUSED, how, link, page
 from discreet.web.thread import Thread, standing_of
 from discreet.web.workfolder import folder_of
@@ -285,6 +286,21 @@ def ledger_page(
         pictures=[] if shown is None else pictures(book, shown),
         how_spent=HOW_SPENT,
         how_verified=HOW_VERIFIED,
+    )
+
+
+@router.get("/ledger/report.zip", include_in_schema=False)
+def account_report(request: Request, form: Annotated[LedgerForm, Query()]) -> Response:
+    """The report of everything charged to an account, as one archive."""
+    from discreet.reports import report
+
+    folder = folder_of(request)
+    named_ledger(folder, form.ledger, "")
+    made = report(account=form.account, ledger=folder.ledger_url(form.ledger), output=folder.root)
+    return Response(
+        packed(made.folder, made.files),
+        media_type="application/zip",
+        headers={"Content-Disposition": 'attachment; filename="account-report.zip"'},
     )
 
 

@@ -28,7 +28,7 @@ from discreet.web.release.spec_form import written
 from discreet.web.workfolder import Workfolder
 from discreet.words import has, say
 
-__all__ = ["DOWNLOADS", "Made", "download", "find_made"]
+__all__ = ["DOWNLOADS", "Made", "download", "find_made", "packed"]
 
 SHOWN = 200
 _SPREADSHEETS = ("table.xlsx", "table-for-spreadsheets.csv")
@@ -255,14 +255,14 @@ def download(made: Made, name: str) -> bytes:
 
         written = report(made.release_id, output=made.folder.parent, ledger=made.ledger)
         if name == _WHOLE:
-            return _packed(written.folder, written.files)
+            return packed(written.folder, written.files)
         return bytes((written.folder / name).read_bytes())
     if name not in _STORED:
         raise InputError("web.made.no_file", name=name[:80])
     return (made.folder / name).read_bytes()
 
 
-def _packed(folder: Path, files: Iterable[Path]) -> bytes:
+def packed(folder: Path, files: Iterable[Path]) -> bytes:
     """Return files of a folder as one archive: of the same files, always the same bytes."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
