@@ -64,6 +64,11 @@ def test_what_a_file_can_tell_is_shown_before_any_data(client: Any, spec: dict[s
     assert "No budget keeps" in text_of(
         client.post("/release/look", data=fields | {"region": "R <= 0.8"})
     )
+    for odd in ({"low": "much"}, {"low": "90", "high": "10"}):
+        told = re.findall(
+            r'role="alert">([^<]+)<', text_of(client.post("/release/look", data=fields | odd))
+        )
+        assert len(told) == 1
     wrong = client.post("/release/look", data=fields | {"region": "R ~ 3"})
     assert 'role="alert"' in wrong.text
     assert "R ~ 3" not in re.search(r'role="alert">[^<]+<', text_of(wrong))[0]

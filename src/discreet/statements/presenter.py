@@ -60,7 +60,13 @@ def spent_and_cap(spent: Amount, cap: Amount | None) -> tuple[str, str]:
     """Return what is spent and its cap; see `side_by_side`."""
     if cap is None or not spent.within(cap):
         return spent_text(spent), limit_text(cap)
-    return side_by_side(spent.to_dict("up"), cap.to_dict("down"))
+    most = cap.to_dict("down")
+    # What is within a cap may pass it once it is rounded up, and is the cap then.
+    used = {
+        name: x if x is None or most.get(name) is None else min(x, most[name])
+        for name, x in spent.to_dict("up").items()
+    }
+    return side_by_side(used, most)
 
 
 def side_by_side(spent: Mapping[str, Any], limit: Mapping[str, Any]) -> tuple[str, str]:

@@ -88,8 +88,8 @@ class SpecSent(Form):
     add: Annotated[str, Text(100)] = ""
     remove: Annotated[int | None, Number(low=1, high=999, whole=True, optional=True)] = None
     region: Annotated[str, Text(4_000)] = ""
-    low: Annotated[float | None, Number(low=0, high=100, unit="percent", optional=True)] = None
-    high: Annotated[float | None, Number(low=0, high=100, unit="percent", optional=True)] = None
+    low: Annotated[str, Text(50)] = ""
+    high: Annotated[str, Text(50)] = ""
 
 
 class OpenSent(SpecSent):

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import PydanticCustomError
+
 from discreet.errors import DiscreetError
 from discreet.rounding import percent
 from discreet.statements.presenter import budget_text
-from discreet.web.forms import share
+from discreet.web.forms import Number, share
 from discreet.web.screens import How, how
 from discreet.words import say
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["accuracy_of_file", "as_file"]
 
 _PRIORS = (0.1, 0.5, 0.9)
+_PERCENT = Number(low=0, high=100, unit="percent", optional=True)
 
 
 def accuracy_of_file(found: Synthesis) -> list[str]:
@@ -102,9 +105,9 @@ def _judged(epsilon: float, typed: Mapping[str, str]) -> dict[str, Any]:
     from discreet.charts import region_spec
     from discreet.synthetic.region import Region
 
-    low, high = (_prior(typed.get(name, ""), at) for name, at in (("low", 0.0), ("high", 1.0)))
     region, told, problem = None, "", ""
     try:
+        low, high = (_prior(typed.get(name, ""), at) for name, at in (("low", 0.0), ("high", 1.0)))
         if rules := typed.get("region", "").strip():
             region = Region.parse(rules)
             most, inside = region.largest_epsilon(low, high), region.covers(epsilon, low, high)
@@ -114,13 +117,11 @@ def _judged(epsilon: float, typed: Mapping[str, str]) -> dict[str, Any]:
                 name = "web.synthetic.inside" if inside else "web.synthetic.outside"
                 told = say(name, epsilon=budget_text(epsilon), most=budget_text(most))
         picture = region_spec(epsilon, region, low, high)
-    except DiscreetError as error:
+    except (DiscreetError, PydanticCustomError) as error:
         problem, picture = str(error), region_spec(epsilon)
     return {"regions": picture, "judged": told, "region_problem": problem}
 
 
 def _prior(text: str, default: float) -> float:
-    try:
-        return share(float(text.strip().removesuffix("%"))) if text.strip() else default
-    except ValueError:
-        return default
+    typed = _PERCENT.read(text)
+    return default if typed is None else share(typed)
