@@ -1,4 +1,4 @@
-"""How cost grows: with rows, groups, releases and cells, a chart each.
+"""How cost grows: with rows, groups, releases, cells and the entries of a ledger, a chart each.
 
 Every point is a contender like any other: the same work on both sides, in processes of their own.
 """
@@ -6,17 +6,21 @@ Every point is a contender like any other: the same work on both sides, in proce
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import log
 from pathlib import Path
+from statistics import linear_regression
 from typing import Any
 
-from benchmarks import accounting, data, release
+from benchmarks import accounting, data, release, scale
 from benchmarks.contest import Contender, Prepared, Size, Task
 
 TITLE = "How cost grows"
 ABOUT = (
     "The same tasks at rising sizes. Rows and groups: count and clipped sum, at most 5 rows a "
     "person, noise and all. Releases: ε at δ = 1e-6 of so many Laplace releases. Cells: a table "
-    "with so many public cells, noise and all."
+    "with so many public cells, noise and all. Entries: ten releases charged and committed in a "
+    "SQLite ledger that has so many entries, beside as many durable inserts into a bare table. The "
+    "power of the size is the slope of the line on logarithmic axes."
 )
 # What is drawn: the axis, and the title of its chart.
 AXES = {
@@ -24,6 +28,7 @@ AXES = {
     "groups": ("public groups", "Seconds against groups"),
     "releases": ("releases", "Seconds against releases"),
     "cells": ("public cells", "Seconds against cells"),
+    "entries": ("entries in the ledger", "Seconds against entries"),
 }
 
 
@@ -31,12 +36,14 @@ def points(size: Size) -> dict[str, list[int]]:
     """Return the sizes at which each is measured."""
     rows = size.cut(size.rows)
     if size.quick:
-        return {"rows": [1000, 2000], "groups": [10, 100], "releases": [10, 100], "cells": [500]}
+        few = {"rows": [1000, 2000], "groups": [10, 100], "releases": [10, 100], "cells": [500]}
+        return few | {"entries": [10, 100]}
     return {
         "rows": [rows // 40, rows // 20, rows // 10, rows // 5, rows // 2, rows],
         "groups": [10, 100, 1_000, 10_000, 100_000],
         "releases": [10, 100, 1_000, 10_000, 100_000],
         "cells": [1_000, 10_000, 100_000, 500_000],
+        "entries": [10, 1_000, 100_000, 1_000_000],
     }
 
 
@@ -119,6 +126,9 @@ def contenders(size: Size) -> list[Contender]:
             package="dp-accounting",
             turns=1,
         )
+    for n in points(size)["entries"]:
+        add("entries", n, "Discreet", lambda n=n: scale.long_ledger(n), ours=True)
+        add("entries", n, "bare INSERT", lambda n=n: scale.bare_inserts(n), package="sqlite3")
     for n, source in sources["cells"].items():
         add("cells", n, "Discreet", release.many_cells(source, n), ours=True, turns=1)
     return listed
@@ -139,7 +149,20 @@ def conclude(rows: Sequence[Any], docs: Path | None) -> str:
             continue
         draw(measured, axis, title, docs / "images" / f"growth-{kind}.png")
         lines.append(f"![{title}](images/growth-{kind}.png)")
+        lines.append(exponents(measured))
     return "\n\n".join(lines)
+
+
+def exponents(measured: list[dict[str, Any]]) -> str:
+    """Say how cost grows with size, for each contender, by the line through its logarithms."""
+    said = []
+    for who in dict.fromkeys(point["who"] for point in measured):
+        of = [(log(p["size"]), log(p["seconds"])) for p in measured if p["who"] == who]
+        if len({x for x, _ in of}) < 2:
+            continue
+        slope = linear_regression(*zip(*of, strict=True)).slope
+        said.append(f"{who}: size to the power {slope:.2f}")
+    return f"Seconds grow with {'; '.join(said)}." if said else ""
 
 
 def draw(measured: list[dict[str, Any]], axis: str, title: str, target: Path) -> Path:
@@ -150,10 +173,10 @@ def draw(measured: list[dict[str, Any]], axis: str, title: str, target: Path) ->
 
     names = list(dict.fromkeys(point["who"] for point in measured))
     tens = [10.0**k for k in range(-6, 12)]  # ticks between them would crowd each other
-    log = alt.Scale(type="log")
+    both = alt.Scale(type="log")
     base = alt.Chart(alt.Data(values=measured)).encode(
-        x=alt.X("size:Q", scale=log, title=axis, axis=alt.Axis(format="~s", values=tens)),
-        y=alt.Y("seconds:Q", scale=log, title="seconds", axis=alt.Axis(format="~g", values=tens)),
+        x=alt.X("size:Q", scale=both, title=axis, axis=alt.Axis(format="~s", values=tens)),
+        y=alt.Y("seconds:Q", scale=both, title="seconds", axis=alt.Axis(format="~g", values=tens)),
         color=alt.Color(
             "who:N",
             scale=alt.Scale(domain=names, range=list(COLOURS[: len(names)])),

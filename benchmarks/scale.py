@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import multiprocessing
 import shutil
+import sqlite3
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,15 +82,18 @@ def _opened(url: str) -> Any:
     return ledger
 
 
-def _spend(url: str, releases: int) -> None:
+def _each() -> Any:
     from discreet.guarantees import PureDP
+
+    return PureDP(0.001)
+
+
+def _spend(url: str, releases: int) -> None:
     from discreet.ledger import Ledger
 
     ledger = Ledger.open(url)
     for _ in range(releases):
-        entry = ledger.reserve(
-            "scale", PureDP(0.001), purpose="scale", who="bench", spec_hash="0" * 64
-        )
+        entry = ledger.reserve("scale", _each(), purpose="scale", who="bench", spec_hash="0" * 64)
         ledger.commit(entry.release_id, output_hash="0" * 64)
 
 
@@ -142,6 +146,70 @@ def _hand(url: str, releases: int, ready: Any) -> None:
     ready.wait()
     ready.wait()
     _spend(url, releases)
+
+
+def lengthen(url: str, entries: int) -> None:
+    """Add valid charges to the account by hand: the chain is computed, the checks are left out."""
+    from discreet.ledger import Ledger
+    from discreet.ledger.entries import canonical, digest
+    from discreet.ledger.store import _INSERT, FORMAT, REPEATED, Store
+
+    said = Ledger.open(url).charge("scale", _each(), purpose="scale", who="bench")
+    cost, spent, body, last = said.cost, said.spent, dict(said.said), said.hash
+    assert cost is not None
+    assert spent is not None
+
+    def rows() -> Iterator[dict[str, Any]]:
+        nonlocal spent, last
+        for number in range(1, entries + 1):
+            spent = spent.plus(cost)
+            body.update(
+                seq=said.seq + number,
+                previous=last,
+                account_seq=said.said["account_seq"] + number,
+                account_previous=last,
+                release_id=f"long-{number}",
+                standing={**said.said["standing"], "spent": spent.stored()},
+            )
+            text = canonical(body)
+            last = digest(text)
+            repeated = {name: body.get(name) for name in REPEATED[FORMAT]}
+            yield {"seq": body["seq"], "body": text, "hash": last, **repeated}
+
+    Store(url).write(lambda connection: connection.execute(_INSERT, list(rows())))
+
+
+def long_ledger(entries: int) -> Prepared:
+    """Ten releases, in a SQLite ledger that has so many entries."""
+    folder = Path(tempfile.mkdtemp(prefix="discreet-scale-"))
+    url = f"sqlite:///{folder / 'ledger.db'}"
+    _opened(url)
+    lengthen(url, entries)
+    _spend(url, 2)
+    return Prepared(
+        lambda: _spend(url, 10), close=lambda: shutil.rmtree(folder, ignore_errors=True)
+    )
+
+
+def bare_inserts(rows: int) -> Prepared:
+    """Twenty rows, each on disk before the next, in a SQLite table that has so many: the floor."""
+    folder = Path(tempfile.mkdtemp(prefix="discreet-scale-"))
+    bare = sqlite3.connect(folder / "bare.db", isolation_level=None)
+    bare.execute("PRAGMA synchronous = EXTRA")
+    bare.execute("CREATE TABLE bare (seq INTEGER PRIMARY KEY, body TEXT)")
+    bare.execute("BEGIN")
+    bare.executemany("INSERT INTO bare (body) VALUES (?)", (("x" * 700,) for _ in range(rows)))
+    bare.execute("COMMIT")
+
+    def run() -> None:
+        for _ in range(20):
+            bare.execute("INSERT INTO bare (body) VALUES (?)", ("x" * 700,))
+
+    def close() -> None:
+        bare.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    return Prepared(run, close=close)
 
 
 def _verify(releases: int) -> Prepared:

@@ -93,8 +93,11 @@ def test_workers_and_windows_keep_the_same_rows(spark_running: Any, tmp_path: Pa
         engine.close()
 
 
-def test_workers_without_libraries_are_not_asked(
-    spark_running: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_workers_without_libraries_are_not_asked_and_this_is_said(
+    spark_running: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     def lacking(places: int) -> Any:
         def divided(batches: Any) -> Any:
@@ -109,6 +112,7 @@ def test_workers_without_libraries_are_not_asked(
     engine = spark.Spark.open("spark://t.parquet", tmp_path.joinpath)
     assert engine.measure(Query(("u",), CELLS, ONE, (Counting("n"),))) == {"n": [1, 0]}
     assert engine._sorting is False
+    assert ["no PyArrow" in said for said in caplog.messages] == [True]
     engine.close()
 
 

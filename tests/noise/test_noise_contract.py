@@ -271,3 +271,18 @@ def test_geometric_noise_has_exactly_the_scale_of_its_call(
     assert noise.add_noise(call.law, [0]) == [0]
     assert seen == [scale]
     assert call.law.sd == Geometric(1 / scale).sd
+
+
+@pytest.mark.parametrize("size", [0, 1, 1_999, 4_000, 9_001, 23_456])
+def test_every_value_has_noise_of_its_own_however_the_draws_are_shared_out(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two threads with the same noise would repeat it.
+
+    At this scale two values are equal with probability 1.25e-10. Of the 2.8e8 pairs of the longest
+    list more than three are equal with probability below 1e-7 (Poisson, mean 0.034).
+    """
+    monkeypatch.setattr("discreet.noise.samplers.os.cpu_count", lambda: 3)
+    drawn = noise.add_noise(Geometric(5e-10), [0] * size)
+    assert len(drawn) == size
+    assert len(set(drawn)) >= size - 3

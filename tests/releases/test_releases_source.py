@@ -22,6 +22,7 @@ from discreet.releases import release
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import opened
 from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing, Tally
+from discreet.releases.rows import condition
 from discreet.releases.source import Source
 from discreet.releases.spec import load
 from soaking import examples
@@ -306,3 +307,27 @@ def test_texts_of_polars_are_texts_for_every_version_of_arrow() -> None:
     frame = polars.DataFrame({"person": ["a", None]})
     for given_frame in (frame, frame.lazy()):
         assert arrow_table(given_frame).schema.field("person").type == pa.large_string()
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="bytes read are counted by Linux")
+@pytest.mark.parametrize("where", ["month == '03'", "month >= '03' and month < '04'"])
+def test_a_condition_on_a_partition_reads_that_partition_alone(tmp_path: Path, where: str) -> None:
+    people = pa.array([(7 * i) % 100_003 for i in range(100_000)])
+    for month in range(1, 13):
+        folder = tmp_path / f"month={month:02}"
+        folder.mkdir()
+        pq.write_table(pa.table({"person": people}), folder / "visits.parquet")
+    one = (tmp_path / "month=03" / "visits.parquet").stat().st_size
+
+    def read() -> int:
+        said = Path("/proc/self/io").read_text().split()
+        return int(said[said.index("rchar:") + 1])
+
+    engine = opened(str(tmp_path), Path)
+    query = Query(("person",), None, Contribution(1, 1, 1), (Counting("n"),))
+    month = engine.filtered(condition(where, engine.columns))  # type: ignore[attr-defined]
+    month.measure(query)  # what is imported is read once
+    before = read()
+    assert month.measure(query)["n"] == [len(set(people.to_pylist()))]
+    assert read() - before < 2 * one
+    engine.close()

@@ -22,7 +22,7 @@ from discreet.releases.quotients import Spread
 from discreet.releases.rows import condition
 from discreet.releases.statistics.base import DRAWN, Noisy, Result
 from discreet.releases.statistics.derived import Released
-from discreet.releases.tables import Table, table_of
+from discreet.releases.tables import Table, table_of, uncollected
 from discreet.words import say
 
 __all__ = ["Drawn", "Observe", "Progress", "draw", "passes", "query_of", "with_noise"]
@@ -48,6 +48,7 @@ class Drawn:
 Observe: TypeAlias = Callable[[Drawn], None]
 
 
+@uncollected()
 def draw(
     plan: Plan,
     engine: Engine,

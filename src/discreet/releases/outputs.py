@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, InputError, InternalError
 from discreet.ledger.private import private_folder
+from discreet.releases.tables import Table, uncollected
 from discreet.words import say as text
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
-    from discreet.releases.tables import Table
 
 __all__ = [
     "FILES",
@@ -213,6 +213,7 @@ def _target(folder: Path) -> Path:
 def written(said: Mapping[str, Any], table: Table, words: str) -> Callable[[Path], None]:
     """Return what writes a release of statistics: its table, what it says of itself, its words."""
 
+    @uncollected()
     def write(folder: Path) -> None:
         import pyarrow.parquet as pq
 

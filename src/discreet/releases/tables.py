@@ -13,11 +13,15 @@ one apostrophe away and has the text. Parquet and JSON have every text as it is.
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from discreet.frames import Tabular
@@ -36,6 +40,7 @@ __all__ = [
     "decimal_text",
     "harmless",
     "table_of",
+    "uncollected",
 ]
 
 _DIGITS = 6
@@ -50,8 +55,12 @@ def decimal_text(value: Fraction | int, side: int = 0) -> str:
     >>> decimal_text(Fraction(12345, 100)), decimal_text(Fraction(1, 3)), decimal_text(Fraction(7))
     ('123.45', '0.333333', '7')
     """
-    if value.denominator == 1:
-        return str(value.numerator)
+    return str(value.numerator) if value.denominator == 1 else _broken(value, side)
+
+
+@lru_cache(maxsize=1024)
+def _broken(value: Fraction, side: int) -> str:
+    """Return the decimal of a number that is not whole; a standard error is that of many cells."""
     digits = _places(value.denominator)
     if digits is None or digits > _MOST_DIGITS:
         size = abs(value)
@@ -75,27 +84,46 @@ def _places(denominator: int) -> int | None:
     return max(twos, fives) if denominator == 1 else None
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Make many small values without Python's search for cycles, of which they have none."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
+
+
 @dataclass(frozen=True, slots=True)
 class NumberColumn:
-    """A column of numbers: its name, where a row has it, and to which side it is rounded."""
+    """A column of numbers: its name, what a row calls it, and to which side it is rounded."""
 
     name: str
-    of: Callable[[Answer], Fraction | int | None]
+    field: str
     side: int = 0
 
-    def printed(self, row: Answer) -> str | None:
-        """Return the number of a row as it is printed; None for none."""
-        value = self.of(row)
-        return None if value is None else decimal_text(value, self.side)
+    def printed(self, rows: Iterable[Answer]) -> list[str | None]:
+        """Return the number of each row as it is printed; None for none."""
+        side = self.side
+        return [
+            str(value)
+            if type(value) is int
+            else None
+            if value is None
+            else decimal_text(value, side)
+            for value in map(attrgetter(self.field), rows)
+        ]
 
 
 STATISTIC = "statistic"
 NUMBERS = (
-    NumberColumn("value", lambda row: row.value),
-    NumberColumn("std_error", lambda row: row.std_error),
-    NumberColumn("interval_low", lambda row: row.low, -1),
-    NumberColumn("interval_high", lambda row: row.high, 1),
-    NumberColumn("published", lambda row: row.published),
+    NumberColumn("value", "value"),
+    NumberColumn("std_error", "std_error"),
+    NumberColumn("interval_low", "low", -1),
+    NumberColumn("interval_high", "high", 1),
+    NumberColumn("published", "published"),
 )
 """The columns of numbers. Files, stored releases, audits and pages take them from here."""
 
@@ -123,9 +151,12 @@ def csv_text(
 ) -> str:
     """Return rows as CSV; the first `texts` columns are texts, none of which is a formula."""
     out = io.StringIO()
-    safe = [[*map(harmless, row[:texts]), *row[texts:]] for row in rows]
+    columns = list(zip(*rows, strict=True))
+    # Of keys there are few, each in many rows.
+    said = [{text: harmless(text) for text in set(column)} for column in columns[:texts]]
+    safe = [map(known.__getitem__, column) for known, column in zip(said, columns, strict=False)]
     # The writer quotes a text with a line end in it only where it is its own.
-    ends = any("\r" in text for row in (header, *safe) for text in row if text)
+    ends = any("\r" in text for known in (header, *said) for text in known if text)
     writer = csv.writer(
         out,
         delimiter=separator,
@@ -133,7 +164,7 @@ def csv_text(
         quoting=csv.QUOTE_ALL if ends else csv.QUOTE_MINIMAL,
     )
     writer.writerow(map(harmless, header))
-    writer.writerows(safe)
+    writer.writerows(zip(*safe, *columns[texts:], strict=True))
     return out.getvalue()
 
 
@@ -180,8 +211,8 @@ class Table(Tabular):
         """Return the table as Arrow: texts, and numbers as doubles."""
         import pyarrow as pa
 
-        types = {name: pa.float64() if name in VALUES else pa.string() for name in self.columns}
-        return pa.table(self.to_columns(), schema=pa.schema(types))
+        texts = {name: pa.array(values, pa.string()) for name, values in self.columns.items()}
+        return pa.table({n: t.cast(pa.float64()) if n in VALUES else t for n, t in texts.items()})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns, values as the decimals that are printed."""
@@ -195,6 +226,7 @@ def table_of(results: Sequence[Result], groups: Sequence[str]) -> Table:
         keys: Sequence[tuple[str, ...]] = ((),) if result.cells is None else result.cells.keys
         by = () if result.cells is None else result.cells.columns
         rows = [(key, row) for key, cell in zip(keys, result.rows, strict=True) for row in cell]
+        answers = [row for _, row in rows]
         columns[STATISTIC] += [result.name] * len(rows)
         for group in groups:
             if group in by:
@@ -206,5 +238,5 @@ def table_of(results: Sequence[Result], groups: Sequence[str]) -> Table:
             else:
                 columns[group] += [None] * len(rows)
         for column in NUMBERS:
-            columns[column.name] += [column.printed(row) for _, row in rows]
+            columns[column.name] += column.printed(answers)
     return Table(columns)

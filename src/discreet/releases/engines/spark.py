@@ -16,8 +16,8 @@ fails the release; it is not drawn again.
 Bounding. Rows are exchanged once, by unit. In the plainest case (units are whole numbers, only
 their rows are limited) Spark's Python workers do it with NumPy (`workers`): they divide the rows by
 unit, exchange them in blocks, sort what arrives and look back over it, as DuckDB does for all rows
-at once. Elsewhere, and where the workers lack NumPy or PyArrow, the rows of each unit are numbered
-in a window, a sort in each partition, and Spark cuts the window short at the bound; this takes
+at once. Elsewhere, and where the workers lack NumPy or PyArrow (a warning says so), the rows of
+each unit are numbered in a window, a sort in each partition, and Spark cuts the window short at the bound; this takes
 longer, since Spark moves and compares row by row.
 
 Priorities. `rand()` is a generator for each partition, seeded by Spark for each query. Each draw is
@@ -27,6 +27,7 @@ A task that is run again draws the same.
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import shutil
@@ -67,6 +68,8 @@ except ImportError:  # pragma: no cover - depends on what is installed
     raise InputError("engines.spark.not_installed") from None
 
 __all__ = ["Spark"]
+
+_log = logging.getLogger("discreet")
 
 # Spark's workers have nothing of this package: functions are sent to them whole, not by name.
 register_pickle_by_value(workers)
@@ -254,6 +257,7 @@ class Spark(SQLEngine):
                     self._sorting = _bounded(probe, 1, 1).count() == 1
             except (DataError, ImportError):
                 self._sorting = False
+                _log.warning(say("engines.spark.no_workers"))
         return self._sorting
 
     def _shown(self, frame: DataFrame, name: str) -> None:

@@ -35,6 +35,7 @@ from typing import (
     Any,
     ClassVar,
     Literal,
+    NamedTuple,
     Protocol,
     Self,
     TypeAlias,
@@ -162,8 +163,7 @@ class Noisy:
     law: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """One row of the table: extra labels, a value, its interval and its standard error.
 
     `published` is the whole number beside the value, where a statistic has one.
@@ -616,14 +616,13 @@ def plain_rows(noisy: Noisy, resolution: Fraction = Fraction(1)) -> list[list[An
     width, top, bottom = noisy.half_width, resolution.numerator, resolution.denominator
     error = rounded(noisy.sd * float(resolution))
 
-    def answer(value: int) -> Answer:
-        ends = ((value - width) * top, (value + width) * top)
-        if bottom == 1:
-            return Answer((), value * top, *ends, error)
-        low, high = (Fraction(end, bottom) for end in ends)
-        return Answer((), Fraction(value * top, bottom), low, high, error)
+    def exact(value: int) -> Fraction | int:
+        return value * top if bottom == 1 else Fraction(value * top, bottom)
 
-    return [[answer(value)] for value in noisy.values]
+    return [
+        [Answer((), exact(value), exact(value - width), exact(value + width), error)]
+        for value in noisy.values
+    ]
 
 
 def rounded(error: float) -> Fraction:
@@ -637,7 +636,7 @@ def labelled(rows: Sequence[Sequence[Answer]], labels: Sequence[str]) -> list[li
     count = len(labels)
     return [
         [
-            replace(answer, labels=(label,))
+            answer._replace(labels=(label,))
             for label, answer in zip(labels, flat[start : start + count], strict=True)
         ]
         for start in range(0, len(flat), count)
