@@ -17,8 +17,8 @@ Bounding. Rows are exchanged once, by unit. In the plainest case (units are whol
 their rows are limited) Spark's Python workers do it with NumPy (`workers`): they divide the rows by
 unit, exchange them in blocks, sort what arrives and look back over it, as DuckDB does for all rows
 at once. Elsewhere, and where the workers lack NumPy or PyArrow (a warning says so), the rows of
-each unit are numbered in a window, a sort in each partition, and Spark cuts the window short at the bound; this takes
-longer, since Spark moves and compares row by row.
+each unit are numbered in a window, a sort in each partition, and Spark cuts the window short at the
+bound; this takes longer, since Spark moves and compares row by row.
 
 Priorities. `rand()` is a generator for each partition, seeded by Spark for each query. Each draw is
 hashed together with 63 secret bits of this release, so that nothing depends on how Spark seeds.
