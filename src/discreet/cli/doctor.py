@@ -100,7 +100,7 @@ def _engines() -> Iterator[dict[str, Any]]:
 
 def _samplers() -> Iterator[dict[str, Any]]:
     try:
-        from discreet.noise.self_test import self_test
+        from discreet.noise.samplers import self_test
 
         for law, works, draws in self_test():
             yield _line(f"noise, {law}", works, say("cli.doctor.drawn", draws=draws))

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -48,6 +48,7 @@ __all__ = [
     "noisy_max",
     "register_sampler",
     "sampler_of",
+    "self_test",
 ]
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -191,3 +192,20 @@ def noisy_max(scores: Sequence[int], scale: float, *, law: SelectionLaw = "expon
     # Only differences of scores matter. Counting from the top keeps them small, and a score so far
     # below that it does not fit a machine word is cut where it cannot be selected anyway.
     return int(_measurement(law, float(scale))([max(score - top, -_EDGE) for score in scores]))
+
+
+DRAWS, FAILURE = 2_000, 1e-9
+
+
+def self_test(draws: int = DRAWS) -> Iterator[tuple[str, bool, int]]:
+    """Yield for each law its name, whether what is drawn here fits it, and how many were drawn.
+
+    The empirical distribution of n draws is within √(log(2/β)/2n) of the true one everywhere, with
+    probability at least 1 − β (Dvoretzky, Kiefer and Wolfowitz 1956; Massart 1990), β = 1e-9.
+    """
+    reach = math.sqrt(math.log(2 / FAILURE) / (2 * draws))
+    for law in (Geometric(0.5), DiscreteGaussian(3.0)):
+        drawn = sorted(add_noise(law, [0] * draws))
+        upto = {value: place for place, value in enumerate(drawn, start=1)}
+        off = max(abs(count / draws - law.cdf(value)) for value, count in upto.items())
+        yield type(law).__name__, off <= reach, draws
