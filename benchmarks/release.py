@@ -127,7 +127,7 @@ def _warm(query: Any) -> None:
     empty.measure(query)
     if query.unit:
         names = [measure.name for measure in query.measures]
-        empty._without_the_rest(query, empty._key_table(query.cells), names, len(query.cells))
+        empty._without_the_rest(query, [empty._key_table(query.cells)], names, len(query.cells))
     empty.close()
     duckdb.LARGE = large
 

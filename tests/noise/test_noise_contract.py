@@ -263,7 +263,7 @@ def test_geometric_noise_has_exactly_the_scale_of_its_call(
     call = Priced(Asked("s", part, Fraction(1)), "geometric", scale, 1.0, None)
     seen: list[float] = []
 
-    def measured(law: str, used: float) -> Callable[[list[int]], list[int]]:
+    def measured(law: str, used: float, part: int) -> Callable[[list[int]], list[int]]:
         seen.append(used)
         return list
 

@@ -112,8 +112,8 @@ def _added(
 
 
 @lru_cache(maxsize=64)
-def _measurement(law: str, scale: float, thread: int = 0) -> Callable[[list[int]], Any]:
-    """Return OpenDP's mechanism; each thread has its own."""
+def _measurement(law: str, scale: float, part: int = 0) -> Callable[[list[int]], Any]:
+    """Return OpenDP's mechanism; each part of a draw has its own."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -133,9 +133,9 @@ def _zeros(law: str, scale: float, size: int) -> list[int]:
         raise InputError("noise.scale", law=law, scale=scale)
     # OpenDP draws outside of Python's lock, so that each processor can draw a part.
     threads = max(1, min(os.cpu_count() or 1, size // _PART))
-    parts = [size // threads + (place < size % threads) for place in range(threads)]
+    sizes = [size // threads + (part < size % threads) for part in range(threads)]
     draws = [
-        partial(_measurement(law, float(scale), place), [0] * n) for place, n in enumerate(parts)
+        partial(_measurement(law, float(scale), part), [0] * n) for part, n in enumerate(sizes)
     ]
     if threads == 1:
         return list(draws[0]())
