@@ -104,9 +104,9 @@ def cuts(times: int, seed: int) -> dict[str, Any]:
             )
             spec = _spec(proxy.through(server.url(database)))
             for _ in range(2):  # the first also warms what is read once; the second is measured
-                start, before = time.perf_counter(), proxy.taken
+                start, before = time.perf_counter(), proxy.begun
                 release(spec, folder=folder, confirm=lambda _: True)
-                whole, connections = time.perf_counter() - start, proxy.taken - before
+                whole, chances = time.perf_counter() - start, proxy.begun - before
             for turn in range(times):
                 before, ending = len(proxy.made), None
                 if turn % 8 == 7:
@@ -114,7 +114,7 @@ def cuts(times: int, seed: int) -> dict[str, Any]:
                 else:
                     kind = draw.choice(["bytes", "bytes", "unsent", "unanswered", "late"])
                     cut = Cut(kind, draw.randint(0, 3000))
-                    proxy.cuts.extend([*[None] * draw.randrange(connections), cut])
+                    proxy.cuts.extend([*[None] * draw.randrange(chances), cut])
                 try:
                     release(spec, folder=folder, confirm=lambda _: True)
                 except Exception as problem:  # whatever it was, the promise is looked at below
@@ -135,7 +135,7 @@ def cuts(times: int, seed: int) -> dict[str, Any]:
         "cuts": times,
         "seed": seed,
         "seconds_a_release": round(whole, 3),
-        "connections_a_release": connections,
+        "transactions_a_release": chances,
         "left": dict(left),
     }
 

@@ -239,6 +239,7 @@ class Proxy:
         self.cuts: deque[Cut | None] = deque()
         self.made: list[Cut] = []
         self.taken = 0  # connections so far
+        self.begun = 0  # those, and further transactions on them
         threading.Thread(target=self._accept, daemon=True).start()
 
     def through(self, url: str) -> str:
@@ -256,6 +257,7 @@ class Proxy:
             except OSError:
                 return
             self.taken += 1
+            self.begun += 1
             cut = self.cuts.popleft() if self.cuts else None
             threading.Thread(target=self._carry, args=(client, cut), daemon=True).start()
 
@@ -266,16 +268,17 @@ class Proxy:
             _lose(client)
             return
         with client, server, suppress(OSError):
-            passed = begun = 0
+            passed, fresh = 0, True
             while True:
                 for source in select.select([client, server], [], [])[0]:
                     data = source.recv(65536)
                     if not data:
                         return
                     if source is client and b"BEGIN" in data and not _commits(data):
-                        begun += 1
-                        if begun > 1 and cut is None and self.cuts:
+                        self.begun += not fresh
+                        if not fresh and cut is None and self.cuts:
                             cut, passed = self.cuts.popleft(), 0
+                        fresh = False
                     to = server if source is client else client
                     if cut is not None and self._lost(cut, client, server, to, data, passed):
                         return
