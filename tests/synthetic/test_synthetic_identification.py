@@ -162,15 +162,20 @@ def test_links_are_those_of_every_pair_of_rows(data):
     truth, copies = data.draw(keys), [data.draw(keys) for _ in range(m)]
     found = linkage(truth, np.array(copies).T)
     expected, unique, right = matches(truth, copies)
-    assert found.expected == pytest.approx(float(expected))
-    assert (found.unique, found.true_matches) == (unique, right)
-    assert found.false_rate == (None if not unique else pytest.approx(1 - right / unique))
+    assert found.expected_matches == pytest.approx(float(expected))
+    assert (found.unique_matches, found.true_matches) == (unique, right)
+    assert found.false_match_rate == (None if not unique else pytest.approx(1 - right / unique))
 
 
 def test_a_file_left_as_it_is_links_all_that_are_unique():
     found = linkage([1, 2, 2, 3], [1, 2, 2, 3], sampled=1.0)
-    assert (found.expected, found.unique, found.true_rate, found.false_rate) == (3, 2, 0.5, 0)
-    assert found.expected_sampled == pytest.approx(3)
+    assert (
+        found.expected_matches,
+        found.unique_matches,
+        found.true_match_rate,
+        found.false_match_rate,
+    ) == (3, 2, 0.5, 0)
+    assert found.expected_matches_sampled == pytest.approx(3)
 
 
 @pytest.mark.parametrize("rate", [1e-4, 0.05, 0.3, 0.5, 0.9, 1.0])
@@ -241,12 +246,12 @@ def test_a_partially_synthetic_file_is_linked_by_its_unit():
     file = pa.table({"id": [4, 2, 1, 3], "sex": ["m", "f", "f", "m"], "age": ["o", "y", "o", "y"]})
     found = assess(SPEC, file, data=PEOPLE, link=True, known=["sex", "age"], sampled=0.5)
     assert found.to_dict()["expected_matches"] == 3  # 4 is taken for 3
-    assert found.true_rate == 0.75
-    assert found.false_rate == 0.25
-    assert 0 < found.expected_sampled < found.expected
+    assert found.true_match_rate == 0.75
+    assert found.false_match_rate == 0.25
+    assert 0 < found.expected_matches_sampled < found.expected_matches
     twice = pa.concat_tables([file, file]).append_column("copy", [[1] * 4 + [2] * 4])
     again = assess(SPEC, twice, data=PEOPLE, link=True, known=["sex", "age"])
-    assert (again.copies, again.expected) == (2, 3)
+    assert (again.copies, again.expected_matches) == (2, 3)
     for wrong in (file.slice(1), pa.concat_tables([file, file])):
         with pytest.raises(DataError, match="one row for each unit"):
             assess(SPEC, wrong, data=PEOPLE, link=True, known=["sex"])

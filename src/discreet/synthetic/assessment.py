@@ -24,18 +24,18 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from discreet.errors import InputError
-from discreet.frames import Tabular, columns_from, html_grid
+from discreet.frames import JsonReady, Tabular, columns_from, html_grid
 from discreet.guarantees import PureDP, finite_or_null, parameters
 from discreet.lazily import missing
 from discreet.numerics import double_above
 from discreet.synthetic import files
 from discreet.synthetic.cells import Cells, Distances, distances
-from discreet.synthetic.identification import Intruder, Linkage, linked, seen_by
+from discreet.synthetic.identification import Confidential, Intruder, Linkage, linked, seen_by
 from discreet.synthetic.inference import utility
 from discreet.synthetic.law import Synthesizer, draw_copies, whole
 from discreet.synthetic.records import (
@@ -316,11 +316,13 @@ def _at_points(
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Search(Tabular):
+class Search(Confidential, Tabular):
     """What became of the candidates of each budget. Confidential; nothing of it is written.
 
     `chosen` is the first candidate of the largest acceptable budget, one row of counts a copy.
     """
+
+    shows: ClassVar = ("epsilon", "acceptable", "candidates", "risk", "utility")
 
     rows: tuple[dict[str, Any], ...]
     epsilon: float | None
@@ -333,19 +335,16 @@ class Search(Tabular):
         """Whether the candidates of some budget all stayed inside."""
         return self.epsilon is not None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the search, JSON-ready, without the candidates."""
-        return {
-            "confidential": say("synthetic.confidential"),
-            "caution": say("synthetic.caution"),
-            "epsilon": self.epsilon,
-            "acceptable": self.acceptable,
-            "candidates": self.candidates,
-            "risk": {"budgets": [dict(row) for row in self.rows]},
-            "utility": next(
-                (row["distance"] for row in self.rows if row["epsilon"] == self.epsilon), None
-            ),
-        }
+    @property
+    def risk(self) -> dict[str, Any]:
+        """What was found at each budget."""
+        return {"budgets": self.rows}
+
+    @property
+    def utility(self) -> float | None:
+        """The distance from the original at the chosen budget."""
+        chosen = (row["distance"] for row in self.rows if row["epsilon"] == self.epsilon)
+        return next(chosen, None)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return what was found at each budget. Confidential."""
@@ -611,24 +610,19 @@ def _counted(asked: SyntheticSpec, cells: Cells, data: Any) -> NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ExpectedRisk(Tabular):
+class ExpectedRisk(JsonReady, Tabular):
     """How much the risk of a record rises on average, before any data: nothing confidential."""
 
     n: int
     n_synthetic: int
-    rows: tuple[dict[str, float], ...]
+    expected: tuple[dict[str, float], ...]
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the rise for each budget, share and prior."""
-        return columns_from(self.rows)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the table, JSON-ready."""
-        rows = [dict(row) for row in self.rows]
-        return {"n": self.n, "n_synthetic": self.n_synthetic, "expected": rows}
+        return columns_from(self.expected)
 
     def __repr__(self) -> str:
-        return f"ExpectedRisk({len(self.rows)} rows, n = {self.n})"
+        return f"ExpectedRisk({len(self.expected)} rows, n = {self.n})"
 
 
 def expected_risk(

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import DataError, InputError
-from discreet.frames import Tabular, columns_from
+from discreet.frames import JsonReady
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.law import Synthesizer
 from discreet.synthetic.records import evidence, groups_of, risk, top_two
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from discreet.releases.engines.base import Engine
     from discreet.synthetic.spec import SyntheticSpec
 
-__all__ = ["Intruder", "Linkage", "linkage", "one_in_population", "seen_by"]
+__all__ = ["Confidential", "Intruder", "Linkage", "linkage", "one_in_population", "seen_by"]
 
 _CLOSE = 1e-12
 _COPY = "copy"
@@ -160,52 +160,35 @@ def _guessed(
     return right, (1 - right) * apart
 
 
+class Confidential(JsonReady):
+    """A result that describes the original data, and says so first."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures, JSON-ready, after what to heed."""
+        said = {name: say(f"synthetic.{name}") for name in ("confidential", "caution")}
+        return said | super().to_dict()
+
+
 @dataclass(frozen=True, slots=True)
-class Linkage(Tabular):
+class Linkage(Confidential):
     """How often an intruder who knows true keys links a released row to the right person.
 
-    Confidential: the figures compare the file with the original data.
+    Confidential: the figures compare the file with the original data. `expected_matches_sampled`
+    is there if the data are a sample, drawn at the rate `sampled`.
     """
 
     records: int
     copies: int
     known: tuple[str, ...]
-    expected: float
-    unique: int
+    expected_matches: float
+    unique_matches: int
     true_matches: int
+    true_match_rate: float
+    false_match_rate: float | None
     sampled: float | None
-    expected_sampled: float | None
-
-    @property
-    def true_rate(self) -> float:
-        """The share of records with one likeliest row, which is theirs."""
-        return self.true_matches / self.records
-
-    @property
-    def false_rate(self) -> float | None:
-        """The share of those with one likeliest row of which it is somebody else's."""
-        return 1 - self.true_matches / self.unique if self.unique else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures, JSON-ready."""
-        return {
-            "confidential": say("synthetic.confidential"),
-            "caution": say("synthetic.caution"),
-            "records": self.records,
-            "copies": self.copies,
-            "known": list(self.known),
-            "expected_matches": self.expected,
-            "unique_matches": self.unique,
-            "true_matches": self.true_matches,
-            "true_match_rate": self.true_rate,
-            "false_match_rate": self.false_rate,
-            "sampled": self.sampled,
-            "expected_matches_sampled": self.expected_sampled,
-        }
-
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the figures as a table of one row. Confidential."""
-        return columns_from([{k: v for k, v in self.to_dict().items() if k != "known"}])
+    expected_matches_sampled: float | None
 
 
 def linkage(
@@ -223,7 +206,7 @@ def linkage(
 
     Three people; the file leaves the first as they are, and swaps the keys of the other two:
 
-    >>> linkage([1, 2, 3], [1, 3, 2]).expected
+    >>> linkage([1, 2, 3], [1, 3, 2]).expected_matches
     1.0
     """
     truth = np.asarray(original)
@@ -254,13 +237,16 @@ def linkage(
         among = [one_in_population(size, sampled)[truth] for size in sizes]
         there = [rows[:, copy] == truth for copy in range(copies)]
         by_chance = float((np.mean(np.where(there, among, 0.0), axis=0) * hit).sum())
+    alone, right = int(unique.sum()), int((unique & hit).sum())
     return Linkage(
         n,
         copies,
         tuple(known),
         float((hit / np.maximum(ties, 1)).sum()),
-        int(unique.sum()),
-        int((unique & hit).sum()),
+        alone,
+        right,
+        right / n,
+        1 - right / alone if alone else None,
         sampled,
         by_chance,
     )
