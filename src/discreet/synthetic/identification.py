@@ -310,7 +310,7 @@ def _keys(
     for column in (*unit, *known):
         if column not in engine.columns:
             raise DataError("synthetic.no_such_column", column=column)
-    texts, _ = engine.public_rows((*unit, *copy, *known), ())  # type: ignore[attr-defined]
+    texts, _ = engine.every_row((*unit, *copy, *known), ())  # type: ignore[attr-defined]
     width = len(unit) + len(copy)
     found = {}
     for row in texts:
