@@ -875,6 +875,10 @@ def recorded(found: list[Done]) -> str:
         for kind, row in table(found, by).items():
             if kind != TOGETHER or lines[-1].startswith("| of"):
                 lines.append(f"| {kind} | {row['tried']:,} | {row['survived']:,} |")
+    left = Counter(KINDS[kind].title for kind, *_ in parts - {one.job for one in found})
+    if left:
+        told = "; ".join(f"{title} ({count})" for title, count in sorted(left.items()))
+        lines += ["", f"Parts that were not run: {told}."]
     return "\n".join(lines)
 
 

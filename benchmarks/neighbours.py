@@ -32,6 +32,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -192,6 +193,9 @@ DAYS = {"the first day": date.min, "the last day": date.max}
 AGES = {"no moment": 2**62, "no moment before": -(2**62)}
 
 
+_ON_SERVER, _ON_SPARK = "a table on PostgreSQL", "Parquet on Spark"
+
+
 @dataclass(frozen=True)
 class Case:
     """A data set: how it is given, its odd value and where; `write` makes the source.
@@ -330,6 +334,11 @@ def cases() -> Iterator[list[Case]]:
     yield family
 
 
+def _none(column: str, name: str, _: pa.Table) -> Case:
+    """A case that is only counted."""
+    return Case("", column, name, lambda _: None, "")
+
+
 def in_postgresql(url: str, execute: Callable[..., None]) -> Iterator[list[Case]]:
     """Yield the family whose source is a table of a server."""
 
@@ -339,7 +348,7 @@ def in_postgresql(url: str, execute: Callable[..., None]) -> Iterator[list[Case]
             for row in zip(*(table[name].to_pylist() for name in COLUMNS), strict=True):
                 execute("INSERT INTO visits VALUES (%s, %s, %s, %s)", row)
 
-        return Case("a table on PostgreSQL", column, name, write, f"{url}?table=visits")
+        return Case(_ON_SERVER, column, name, write, f"{url}?table=visits")
 
     execute("CREATE TABLE visits (person text, county text, cost double precision, note text)")
     yield _tables(case, bare=True)
@@ -347,7 +356,7 @@ def in_postgresql(url: str, execute: Callable[..., None]) -> Iterator[list[Case]
 
 def on_spark() -> Iterator[list[Case]]:
     """Yield the family whose source is a file that Spark reads."""
-    yield _tables(partial(_parquet_case, "Parquet on Spark", scheme="spark://"))
+    yield _tables(partial(_parquet_case, _ON_SPARK, scheme="spark://"))
 
 
 # -- one run, and everything that can be seen of it
@@ -576,11 +585,16 @@ def campaign(engines: Sequence[str], every: int, keep: Path | None = None) -> It
 def recorded(found: Sequence[Compared]) -> str:
     """Return the counts as the page on quality shows them."""
     lines = [f"Run on {today()}, version {__version__}:", ""]
-    lines += ["| data | pairs | the same |", "|---|---:|---:|"]
+    lines += ["| data | pairs | the same | pairs there are |", "|---|---:|---:|---:|"]
+    there = Counter(
+        {_ON_SERVER: len(_tables(_none, bare=True)) - 1, _ON_SPARK: len(_tables(_none)) - 1}
+    )
+    for first, *others in cases():
+        there[first.how] += len(others)
     for how in (*dict.fromkeys(one.how for one in found), ""):
         rows = [one for one in found if how in ("", one.how)]
-        same = sum(not one.differs for one in rows)
-        lines.append(f"| {how or 'together'} | {len(rows):,} | {same:,} |")
+        same, whole = sum(not one.differs for one in rows), there[how] if how else there.total()
+        lines.append(f"| {how or 'together'} | {len(rows):,} | {same:,} | {whole:,} |")
     ratios = [one.ratio for one in found]
     late = sum(not one.within for one in found)
     lines += [

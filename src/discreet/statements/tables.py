@@ -268,19 +268,16 @@ def _releases(history: Sequence[Facts]) -> Table:
     for row in history:
         if row["kind"] not in ("reserve", "slot", "charge", "plan"):
             continue
-        name, output = row.get("release_id") or row["plan_id"], "–"
+        plan = row.get("plan_id")
+        name, output = row.get("release_id") or plan, "–"
         if row["kind"] in ("reserve", "slot"):
             output = say(f"statements.history.{'stored' if name in stored else 'lost'}")
         cost = amount_text(row["cost"]) if "cost" in row else "–"
-        kind = say(f"statements.history.{row['kind']}", **_slot_of(row))
+        kind = say(f"statements.history.{row['kind']}", slot=row.get("slot"), plan_id=plan)
         told = (row["entry"], row["at"][:10], name, kind, row["purpose"], cost, output)
         rows.append([*map(str, told), amount_text(row["spent"])])
     columns = ("number", "at", "release", "kind", "purpose", "cost", "output", "spent")
     return Table.of(columns, rows)
-
-
-def _slot_of(row: Facts) -> Facts:
-    return {name: row[name] for name in ("slot", "plan_id") if name in row}
 
 
 def _decisions(facts: Facts) -> Table:
