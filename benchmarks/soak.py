@@ -32,7 +32,7 @@ import pyarrow.parquet  # noqa: F401
 import discreet.releases.engines.duckdb  # noqa: F401
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.ledger.private import private_folder
+from discreet.ledger.witness import private_folder
 from discreet.releases import load, outputs, pipeline
 from discreet.releases.outputs import hash_of
 from discreet.releases.pipeline import release

@@ -6,22 +6,63 @@ releases carry the head at their charge. A head that was seen and is not in the 
 that entries were lost, and charges with them; then nothing is charged until someone has answered
 for it (`Ledger.restore`). A head names its ledger by the ledger's first hash, so that other
 ledgers' heads are left alone.
+
+The private folder is this user's, and nobody else can read it: heads, and work in progress. It is
+`$DISCREET_STATE`, else `$XDG_STATE_HOME/discreet`, else `~/.local/state/discreet`; where none of
+these can be made, a folder of this user among the temporary files.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import stat
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from discreet.ledger.private import private_folder
+from discreet.errors import PolicyError
 
-__all__ = ["heads_in_releases", "leave", "seen"]
+__all__ = ["heads_in_releases", "leave", "private_folder", "seen"]
 
 LATEST = 5
 """So many of the newest stored releases of an output folder are looked at."""
+
+
+def private_folder(*names: str) -> Path:
+    """Return a folder below the private one, made if need be; refuse one that others can open."""
+    for place in _places():
+        try:
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _check(place)
+            folder = place.joinpath(*names)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            continue
+        return folder
+    raise PolicyError("ledger.no_private_folder")
+
+
+def _places() -> Iterator[Path]:
+    own, state = os.environ.get("DISCREET_STATE"), os.environ.get("XDG_STATE_HOME")
+    if own:
+        yield Path(own).absolute()
+        return
+    if state and os.path.isabs(state):
+        yield Path(state) / "discreet"
+    home = os.path.expanduser("~")
+    if os.path.isabs(home):
+        yield Path(home) / ".local" / "state" / "discreet"
+    yield Path(tempfile.gettempdir()) / f"discreet-{os.getuid()}"
+
+
+def _check(folder: Path) -> None:
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise PolicyError("ledger.private_folder_of_another", folder=folder)
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        folder.chmod(0o700)
 
 
 def _folders() -> Iterator[Path]:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, InputError, InternalError
-from discreet.ledger.private import private_folder
+from discreet.ledger.witness import private_folder
 from discreet.releases.tables import Table, uncollected
 from discreet.words import say as text
 
