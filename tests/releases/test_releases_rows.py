@@ -22,7 +22,7 @@ from discreet.cli import main as discreet
 from discreet.errors import DiscreetError, PolicyError, SpecError
 from discreet.guarantees import ApproxDP
 from discreet.ledger import Ledger
-from discreet.releases import Release, release
+from discreet.releases import Release, joining, release
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import duckdb as duckdb_engine
 from discreet.releases.engines import opened
@@ -382,12 +382,15 @@ def test_a_protected_table_is_no_list_of_keys_and_is_not_read_before_the_charge(
         release(_spec(keyed, join=join), data=VISITS, folder=tmp_path, dry_run=True)
     with pytest.raises(DiscreetError, match="must not read"):
         rehearse(_spec(join=join), VISITS, folder=tmp_path)
-    count = {"count": "units", "where": "ward = 'north' or ward = 'south'"}
-    monkeypatch.setattr(DuckDB, "every_row", None)
-    shown = release(_spec(count, join=join), data=VISITS, folder=tmp_path, dry_run=True).to_dict()
+    (tmp_path / "codes.csv").write_text("diagnosis,code\nC18,1\nx,2\n")
+    public = {"source": "codes.csv", "by": "diagnosis", "public": True}
+    count = {"count": "units", "where": "(ward = 'north' or ward = 'south') and code is not null"}
+    spec = _spec(count, join=[join, public])
+    monkeypatch.setattr(joining, "_drawn", None)
+    shown = release(spec, data=VISITS, folder=tmp_path, dry_run=True).to_dict()
     assert shown["contributions"]["count_units_1"]["rows"] == 1
     monkeypatch.undo()
-    assert list(_released(tmp_path, _spec(count, join=join)).values()) == [1]
+    assert list(_released(tmp_path, spec).values()) == [1]
 
 
 # -- any text is read or refused

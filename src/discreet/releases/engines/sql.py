@@ -385,15 +385,11 @@ class SQLEngine(ABC):
             with self._in_our_words(say("engines.doing.keys")):
                 self._give(name, schema, values)
 
-        self._waiting.append(give)
-        if not later:
-            self._settle()
+        if later:
+            self._waiting.append(give)
+        else:
+            give()
         return ibis.table(schema, name=name)
-
-    def _settle(self) -> None:
-        """Give the engine the tables that it has been waiting for."""
-        while self._waiting:
-            self._waiting.pop(0)()
 
     def _stored(self, expression: Table) -> Table:
         """Store an expression inside the engine: what is drawn in it is drawn once."""
@@ -406,7 +402,8 @@ class SQLEngine(ABC):
         return f"{prefix}_{next(self._tables)}"
 
     def _sql(self, expression: Table) -> str:
-        self._settle()
+        while self._waiting:
+            self._waiting.pop(0)()
         return _compiled(expression.op(), self._reading.dialect.name)
 
     def _answer(self, expression: Table, doing: str) -> Answer:
