@@ -4,9 +4,9 @@
 
 Each formula is searched, and its budget is then held against Theorem 1 of Kazan and Reiter at
 thousands of priors: a dense grid, orders of magnitude towards 0 and towards 1, and random ones. The
-formula is evaluated there by Python itself, not by our parser. A refusal counts as true where some
-prior leaves hardly any room or has no value; where an equation stands in the formula it is not
-judged, since the priors that are tried miss its curve. The seed and every figure are printed, and
+formula is evaluated there by Python itself, not by our parser, and also on the curve of each
+equation in it. A refusal counts as true where some prior leaves hardly any room or has no value. The
+seed and every figure are printed, and
 so is every formula that is unsafe, refused without cause or slow. Times are the processor's.
 """
 
@@ -15,15 +15,18 @@ from __future__ import annotations
 import argparse
 import math
 import random
+import re
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise, product
+from types import CodeType
 
 __all__ = ["Tally", "brute", "formulas", "measure"]
 
 _PLACES = ("p", "q", "p*q", "1-p", "1-q", "p+q", "p-q", "q/p", "p**2+q**2", "p**2", "p*q**2")
-_RANGES = ((1, 4), (0, 2), (0, 1))
+_EQUATION = re.compile(r"([pq][pq0-9*/+-]*|1-[pq]) (==|!=) ([0-9.]+)")
 _NAMES = {"sqrt": math.sqrt, "log": math.log, "exp": math.exp, "min": min, "max": max}
 
 
@@ -112,20 +115,45 @@ def brute(
     At ε the ratio may grow as far as Theorem 1 says: no prior may be found that asks for less.
     Priors without a value count as leaving no room.
     """
-    code = compile(text, "formula", "eval")
     u, safe, room = math.exp(-epsilon), True, math.inf
-    for p in _axis(box[0], box[1], rng):
-        for q in _axis(box[2], box[3], rng):
-            try:
-                asked = eval(code, {"__builtins__": {}}, {"p": p, "q": q, **_NAMES})  # noqa: S307
-            except (ArithmeticError, ValueError):
-                room = -math.inf
-                continue
-            room = min(room, asked - 1)
-            allowed = p * q + u * u * (1 - q) * p + u * (1 - p)
-            if asked * allowed < 1 - 1e-11 and 1 - p * q > 1e-5:
-                safe = False
+    for code, p, q in _priors(text, box, rng):
+        try:
+            asked = eval(code, {"__builtins__": {}}, {"p": p, "q": q, **_NAMES})  # noqa: S307
+        except (ArithmeticError, ValueError):
+            room = -math.inf
+            continue
+        room = min(room, asked - 1)
+        allowed = p * q + u * u * (1 - q) * p + u * (1 - p)
+        if asked * allowed < 1 - 1e-11 and 1 - p * q > 1e-5:
+            safe = False
     return safe, room
+
+
+def _priors(
+    text: str, box: tuple[float, float, float, float], rng: random.Random
+) -> Iterator[tuple[CodeType, float, float]]:
+    """Yield priors of a grid, and priors on the curve of each equation, on which it holds."""
+    lines = _axis(box[0], box[1], rng), _axis(box[2], box[3], rng)
+    code = compile(text, "formula", "eval")
+    yield from ((code, p, q) for p in lines[0] for q in lines[1])
+    for found in _EQUATION.finditer(text):
+        curve, answer = f"({found[1]})-({found[3]})", str(found[2] == "==")
+        off = compile(curve, "curve", "eval")
+        held = compile(text.replace(found[0], answer), "formula", "eval")
+
+        def at(x: float, y: float, axis: int, off: CodeType = off) -> float:
+            p, q = (x, y) if axis == 0 else (y, x)
+            return float(eval(off, {"__builtins__": {}}, {"p": p, "q": q}))  # noqa: S307
+
+        for axis in (0, 1):
+            for x, (low, high) in product(lines[axis], pairwise(lines[1 - axis])):
+                if at(x, low, axis) * at(x, high, axis) > 0:
+                    continue
+                for _ in range(60):
+                    middle = (low + high) / 2
+                    same = at(x, low, axis) * at(x, middle, axis) > 0
+                    low, high = (middle, high) if same else (low, middle)
+                yield (held, x, low) if axis == 0 else (held, low, x)
 
 
 @dataclass
@@ -180,7 +208,7 @@ def measure(seed: int, many: int, slow: float = math.inf) -> Tally:
             print(f"slow, {tally.seconds[-1]:.2f} s: {text} on {ends}", file=sys.stderr)
         if answer is None:
             room = brute(text, ends, 0.0, rng)[1]
-            if room > 0.01 and "==" not in text and "!=" not in text:  # curves are not tried
+            if room > 0.01:
                 tally.false.append(f"{text} on {ends}: least room {room:.3g}")
             continue
         tally.answers += 1

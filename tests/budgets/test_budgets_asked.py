@@ -32,7 +32,7 @@ class Listening:
         self.asked.append((len(some), slopes))
         return self.inner.over(some, slopes)
 
-    def at(self, p: float, q: float) -> float:
+    def at(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
         return self.inner.at(p, q)
 
     @property
@@ -52,7 +52,7 @@ class TestWhatIsAsked:
     def test_slopes_along_every_free_prior_and_no_other(self, piece: Box, slopes: str) -> None:
         """A slope that is left out counts as 0: one too few would prove what is not so."""
         W, state = Listening("2 + (p - 0.4)**2 + (q - 0.5)**2"), Search()
-        steps._search_piece(W, piece, state, 2e-8)
+        list(steps._search_piece(W, piece, (0.3, 0.3), state, 2e-8))
         assert {asked for _, asked in W.asked} == {"", slopes}
         # Every box of every level is counted, and no point that was only tried.
         assert state.boxes == sum(many for many, asked in W.asked if asked == slopes)
@@ -63,7 +63,8 @@ class TestWhatIsAsked:
     def test_patience_is_for_each_piece_anew(self, text: str) -> None:
         """Boxes of the pieces before it leave a piece its digits, also where ε is plenty."""
         state = Search(boxes=10**7)
-        assert steps._search_piece(Listening(text), Box(0.1, 0.3, 0.1, 0.3), state, 2e-8) == 2e-8
+        box, at = Box(0.1, 0.3, 0.1, 0.3), (0.3, 0.1)
+        assert max(steps._search_piece(Listening(text), box, at, state, 2e-8)) == 2e-8
         assert state.lower == math.inf
         assert state.boxes > 10**7
 
@@ -88,8 +89,9 @@ class TestWhatIsAsked:
         steps._refuse_undefined(W, boxes(fine, fine))
 
     def test_a_ratio_below_one_is_its_reciprocal_still(self) -> None:
-        assert steps._OfFunction(Function(lambda p, q: 0.5)).at(0.3, 0.3) == 2.0
-        assert steps._OfFunction(Function(lambda p, q: 1.0)).at(0.3, 0.3) == 1.0
+        at = (np.array([0.3]), np.array([0.3]))
+        assert steps._OfFunction(Function(lambda p, q: 0.5)).at(*at) == [2.0]
+        assert steps._OfFunction(Function(lambda p, q: 1.0)).at(*at) == [1.0]
 
 
 class TestWidths:
@@ -117,9 +119,7 @@ class TestWidths:
     def test_where_no_prior_was_found_that_binds_one_is_still_looked_for(self) -> None:
         """All priors but a disc that the first grid steps over are bound by nothing."""
         text, box = "max(1.5, 1e6*((p - 0.37)**2 + (q - 0.41)**2))", Box(0.2, 0.8, 0.2, 0.8)
-        state = Search()
-        steps._look_around(steps._OfFormula(reciprocal(parse(text))), box, state)
-        assert state.upper == math.inf
+        assert steps._look(steps._OfFormula(reciprocal(parse(text))), box)[0] == math.inf
         found = steps.search(parse(text), box)
         with mp.workdps(50):
             # A u² + B u = C at the middle of the disc, where the ratio is 1.5

@@ -76,8 +76,8 @@ class Fixed:
         half = (np.full(len(boxes), 0.5), np.full(len(boxes), 0.5))
         return Enclosure(low, high, half, half, sign=1), undefined
 
-    def at(self, p: float, q: float) -> float:
-        return self.low[0]
+    def at(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        return np.full(len(p), 1.0)
 
 
 class TestOnePrior:
@@ -622,11 +622,9 @@ class TestReciprocals:
             return 4.0 if p > 0.5 else -2.0 if q > 0.5 else 0.0
 
         W = steps._OfFunction(Function(ratio))
-        assert W.at(0.75, 0.25) == 0.25
-        assert W.at(0.25, 0.75) == math.inf
-        assert W.at(0.25, 0.25) == math.inf
-        W.at(0.0, 0.0)
+        p, q = np.array([0.75, 0.25, 0.25, 0.0]), np.array([0.25, 0.75, 0.25, 0.0])
+        assert W.at(p, q).tolist() == [0.25, math.inf, math.inf, math.inf]
         assert seen[-1] == (1e-100, 1e-100)
         formula = steps._OfFormula(reciprocal(parse("2 + 1/(p - q)")))
-        assert formula.at(0.75, 0.25) == pytest.approx(1 / 4)
-        assert math.isnan(steps._OfFormula(parse("sqrt(p - q)")).at(0.25, 0.75))
+        assert formula.at(p[:1], q[:1])[0] == pytest.approx(1 / 4)
+        assert np.isnan(steps._OfFormula(parse("sqrt(p - q)")).at(p[1:2], q[1:2])[0])

@@ -51,7 +51,9 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "ratio": lambda: range_for_ratio(0.5, 0.5, 1.0),
     "found": lambda: Search().offer(np.array([0.0]), np.ones(1), np.ones(1)),
     "singular": lambda: choose("2 + 1/(p - 0.5)**2"),
-    "certainty": lambda: choose("3.1/(1+1.2*p*q) if p*q**2 >= 1 else 1+2.9*sqrt(1-p*q)"),
+    "certainty": lambda: choose(
+        Function(lambda p, q: 2 - p * q, monotone_p="decreasing", monotone_q="decreasing")
+    ),
 }
 
 

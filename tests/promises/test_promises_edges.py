@@ -185,7 +185,8 @@ class TestFormulas:
             assert {
                 evaluate(part, p, q)
                 for part, piece in found
-                if piece.p0 < p < piece.p1 or p == piece.p0 == piece.p1
+                if (piece.p0 < p < piece.p1 or p == piece.p0 == piece.p1)
+                and piece.q0 <= q <= piece.q1
             } == {evaluate(e, p, q)}
 
     def test_the_reciprocal_of_nothing(self) -> None:

@@ -17,12 +17,15 @@ face p = 0 or q = 0 is fine: those priors are limits, not members.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.promises.box import Box
 from discreet.promises.formula import (
     Binary,
     Call,
@@ -36,7 +39,7 @@ from discreet.promises.formula import (
     Variable,
 )
 
-__all__ = ["Boxes", "Enclosure", "enclose"]
+__all__ = ["Boxes", "Enclosure", "at_points", "enclose", "tested", "truth"]
 
 Array: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -44,6 +47,22 @@ Span: TypeAlias = tuple[Array, Array]
 _INF = np.float64(np.inf)
 _ZERO: Span = (np.zeros(1), np.zeros(1))
 _THIN = 1e-3
+ENDS = ("p0", "p1", "q0", "q1")
+_BINARY: dict[str, Callable[..., Array]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+}
+_FUNCTIONS: dict[str, Callable[..., Array]] = {
+    "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
+    "min": lambda *x: functools.reduce(np.minimum, x),
+    "max": lambda *x: functools.reduce(np.maximum, x),
+}  # fmt: skip
+_COMPARISONS: dict[str, Callable[..., Array]] = {
+    "<": np.less, "<=": np.less_equal, ">": np.greater,
+    ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +106,49 @@ def enclose(expression: Expression, boxes: Boxes, *, slopes: str = "pq") -> tupl
             out, low=np.broadcast_to(out.low, shape), high=np.broadcast_to(out.high, shape)
         )
     return out, evaluator.undefined
+
+
+def truth(test: Expression, box: Box) -> bool | None:
+    """Say whether a test holds on a whole box, or on none of it; None if that is not proved."""
+    may_hold, may_fail = tested(test, Boxes(*(np.array([getattr(box, end)]) for end in ENDS)))
+    return None if may_hold[0] and may_fail[0] else bool(may_hold[0])
+
+
+def tested(test: Expression, boxes: Boxes) -> tuple[Mask, Mask]:
+    """Return on which boxes a test may hold, and on which it may fail."""
+    evaluator = _Evaluator(boxes, "")
+    with np.errstate(all="ignore"):
+        may_hold, may_fail = evaluator.truth(test)
+    return may_hold | evaluator.undefined, may_fail | evaluator.undefined
+
+
+def at_points(e: Expression, p: Array, q: Array) -> Array:
+    """Return values at priors, to rounding and not beyond; NaN where there is none."""
+    match e:
+        case Number(value):
+            return np.full(1, value)
+        case Variable(name):
+            return p if name == "p" else q
+        case Binary(op, left, right):
+            return _BINARY[op](at_points(left, p, q), at_points(right, p, q))
+        case Power(base, exponent):
+            return np.power(at_points(base, p, q), exponent)
+        case Inverse(argument):
+            x = at_points(argument, p, q)
+            return np.where(x <= 0, np.inf, 1 / x)
+        case Call(function, arguments):
+            return _FUNCTIONS[function](*(at_points(part, p, q) for part in arguments))
+        case Conditional(test, then, otherwise):
+            return np.where(
+                at_points(test, p, q), at_points(then, p, q), at_points(otherwise, p, q)
+            )
+        case Compare(op, left, right):
+            return _COMPARISONS[op](at_points(left, p, q), at_points(right, p, q))
+        case Logical("not", (argument,)):
+            return np.logical_not(at_points(argument, p, q))
+        case Logical(op, arguments):
+            pick: Callable[..., Array] = np.logical_and if op == "and" else np.logical_or
+            return functools.reduce(pick, (at_points(part, p, q) for part in arguments))
 
 
 def _out(low: Array, high: Array, steps: int = 1) -> Span:
@@ -294,7 +356,7 @@ class _Evaluator:
             crosses = (low < 0) & (high > 0)
             span = (np.where(crosses, -_INF, span[0]), np.where(crosses, _INF, span[1]))
         steep = _power(low, high, exponent - 1)
-        factor = _multiply((np.full(1, exponent), np.full(1, exponent)), steep)
+        factor = _scaled(steep, exponent)
         if x.sign > 0:
             span = (np.maximum(span[0], 0.0), span[1])
         return Enclosure(*span, _times(factor, x.slope_p), _times(factor, x.slope_q), x.sign)
@@ -403,6 +465,8 @@ def _extreme(function: str, x: Enclosure, y: Enclosure) -> Enclosure:
 
 
 def _power(low: Array, high: Array, exponent: float) -> Span:
+    if exponent == 1:
+        return low, high
     at_low, at_high = np.power(low, exponent), np.power(high, exponent)
     span = _out(np.minimum(at_low, at_high), np.maximum(at_low, at_high), 2)
     even = exponent == int(exponent) and int(exponent) % 2 == 0 if np.isfinite(exponent) else False

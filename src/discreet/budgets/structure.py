@@ -5,19 +5,26 @@
   nothing: 0 stands for it. Where r* ≤ 0 no budget keeps it, as where r* ≤ 1: ∞ stands for it.
 - `in_product_only`: whether p and q occur only as the product pq.
 - `on_rays`: the formula on rays that leave p = q = 1.
-- `on_curves`: an equation such as p² + q² = 0.7 holds on a curve; the formula on it and off it.
-- `pieces`: a box cut where the formula compares p, q (or, where one of them is fixed, pq) with a
-  number. On each piece the comparison has one answer and is gone, so steps, and profiles that are
-  finite on a line or at a point only, become continuous formulas on boxes, segments and points.
+- `pieces`: a box cut where a comparison changes along one prior: p or 1 − p² with a number, where
+  q is fixed also pq or p + q. On each piece the comparison has one answer and is gone: steps, and
+  profiles that are finite on a line or at a point only, become continuous formulas on boxes,
+  segments and points. A threshold that no double holds gets a strip of a few doubles, on which
+  either answer counts.
+- `branches`: what is left compares both priors, as in p² + q² < 0.7. Each answer is a formula
+  without the comparison, on the priors at which it holds.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
+from functools import lru_cache
+from itertools import product
+from typing import TypeAlias
 
+from discreet.budgets.enclosures import truth
 from discreet.errors import FormulaError
+from discreet.numerics import bracket
 from discreet.promises.box import Box
 from discreet.promises.formula import (
     Binary,
@@ -35,9 +42,15 @@ from discreet.promises.formula import (
     walk,
 )
 
-__all__ = ["in_product_only", "on_curves", "on_rays", "pieces", "reciprocal"]
+__all__ = ["Within", "branches", "in_product_only", "on_rays", "pieces", "reciprocal"]
 
-_NEAR = 4 * 2.0**-52  # the rounding of a threshold a/p, relative
+Within: TypeAlias = tuple[Compare, ...]
+_NEAR = 8 * 2.0**-52  # how far from a threshold its comparison is surely decided, relative
+_EQUATIONS = ("==", "!=")
+_LEAST = 1e-150  # thresholds below are not looked for
+_PRODUCT = (Binary("*", Variable("p"), Variable("q")), Binary("*", Variable("q"), Variable("p")))
+_MOST = 12  # formulas that a minimum inside another one is spread out to
+_OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 _TRUE = Logical("and", ())
 _FALSE = Logical("or", ())
 _T = Variable("p")  # the length of a ray
@@ -235,9 +248,31 @@ def pieces(e: Expression, box: Box) -> list[tuple[Expression, Box]]:
     for p0, p1 in _cuts(e, "p", box):
         at_p = _decide(e, "p", p0, p1)
         for q0, q1 in _cuts(at_p, "q", box):
-            at_q = _decide(at_p, "q", q0, q1)
-            out.extend(_edges(at_q, Box(p0, p1, q0, q1)))
+            for part in _least_of(_decide(at_p, "q", q0, q1)):
+                out.extend(_edges(part, Box(p0, p1, q0, q1)))
     return out
+
+
+def _least_of(e: Expression) -> list[Expression]:
+    """Return formulas whose least one e is: the least over a box is the least of theirs.
+
+    What rises with a minimum is the minimum of what it makes of each part.
+    """
+    match e:
+        case Call("min", arguments):
+            return [part for argument in arguments for part in _least_of(argument)]
+        case Call("max", arguments):
+            parts = [*map(_least_of, arguments)]
+            many = math.prod(map(len, parts))
+            return [Call("max", each) for each in product(*parts)] if many <= _MOST else [e]
+        case Binary("+", left, right):
+            a, b = _least_of(left), _least_of(right)
+            pairs = [*product(a, b)]
+            return [Binary("+", *each) for each in pairs] if len(pairs) <= _MOST else [e]
+        case Binary("/" | "*" as op, left, Number(value)) if value > 0:
+            return [Binary(op, part, Number(value)) for part in _least_of(left)]
+        case _:
+            return [e]
 
 
 def _edges(e: Expression, box: Box) -> list[tuple[Expression, Box]]:
@@ -256,49 +291,95 @@ def _edges(e: Expression, box: Box) -> list[tuple[Expression, Box]]:
     out = []
     for low, high in _cuts(e, name, box, fixed):
         part = Box(box.p0, box.p1, low, high) if name == "q" else Box(low, high, box.q0, box.q1)
-        out.append((_decide(e, name, low, high, fixed), part))
-    # a/p may round to the other side of an end at which pq meets a: there the formula is asked.
-    for end in sorted({box.q0, box.q1} if name == "q" else {box.p0, box.p1}):
-        if any(_meets(end, part, name, fixed) for part in walk(e)):
-            here = Box(box.p1, box.p1, end, end) if name == "q" else Box(end, end, box.q1, box.q1)
-            out.append((Number(evaluate(e, here.p1, here.q1)), here))
+        out += [(least, part) for least in _least_of(_decide(e, name, low, high, fixed))]
     return out
-
-
-def _meets(end: float, e: Expression, name: str, fixed: float) -> bool:
-    """Say whether a comparison of pq changes so near to an end that rounding hides the side."""
-    if not isinstance(e, Compare) or _threshold(e, name, 0.0) is not None:
-        return False
-    threshold = _threshold(e, name, fixed)
-    return threshold is not None and end > 0 and abs(threshold - end) <= _NEAR * end
 
 
 def _cuts(e: Expression, name: str, box: Box, fixed: float = 0.0) -> list[tuple[float, float]]:
     """Return points and open intervals of one axis between which the comparisons change."""
     low, high = (box.p0, box.p1) if name == "p" else (box.q0, box.q1)
-    found = {_threshold(part, name, fixed) for part in walk(e) if isinstance(part, Compare)}
-    inside = sorted(x for x in found if x is not None and low <= x <= high)
-    if not inside:
-        return [(low, high)]
-    ends = sorted({low, *inside, high})
-    spans = [(a, b) for a, b in pairwise(ends) if a < b]
-    return spans + [(x, x) for x in inside if x > 0]
+    found: dict[tuple[float, float], bool] = {}
+    for part in walk(e):
+        at = _threshold(part, name, fixed) if isinstance(part, Compare) else None
+        if at is not None and at[0] <= high and low <= at[1]:
+            exact = at[0] == at[1] > 0 or part.op in _EQUATIONS  # type: ignore[union-attr]
+            found[at[0], at[1]] = exact or found.get((at[0], at[1]), False)
+    strips = sorted(found)
+    spans = zip([low, *(a for a, _ in strips)], [*(b for _, b in strips), high], strict=True)
+    cut = [(max(low, a), min(high, b)) for a, b in spans if max(low, a) < min(high, b)]
+    alone = [strip for strip in strips if found[strip] and low <= strip[0] and strip[1] <= high]
+    return (cut or [(low, high)]) + [strip for strip in alone if low < high]
 
 
-def _threshold(e: Compare, name: str, fixed: float) -> float | None:
-    """Return where the comparison changes along an axis; None if it is not one that we can cut."""
+@lru_cache(maxsize=512)
+def _threshold(e: Compare, name: str, fixed: float) -> tuple[float, float, int] | None:
+    """Return between which priors a comparison changes along an axis, and 1 if its side rises.
+
+    The two are one prior where that is exact. None if the comparison does not change just once;
+    the other prior is `fixed`, or 0 where it is not.
+    """
     side, number = (e.left, e.right) if is_constant(e.right) else (e.right, e.left)
-    if not is_constant(number) or not _is_along(side, name, fixed):
+    if not is_constant(number):
         return None
     value = evaluate(number, 1.0, 1.0)
-    return value if isinstance(side, Variable) else value / fixed
+    if value <= 0 and _positive(side):
+        return -1.0, -1.0, 1
+    if side == Variable(name) or (fixed == 1 and side in _PRODUCT):
+        return value, value, 1
+    rises = _rises(side, name, fixed)
+    if not rises:
+        return None
+
+    def at(x: float) -> tuple[float, float]:
+        return (x, fixed or 1.0) if name == "p" else (fixed or 1.0, x)
+
+    def below(x: float) -> bool:
+        return (evaluate(side, *at(x)) - value) * rises < 0
+
+    def surely(op: str, x: float) -> bool:
+        p, q = at(x)
+        return truth(Compare(op, side, number), Box(p, p, q, q)) is True
+
+    before, beyond = ("<", ">") if rises > 0 else (">", "<")
+    try:
+        if not below(_LEAST):
+            return None
+        low, high = bracket(below, _LEAST, 1.0) if not below(1.0) else (1.0, 1.0)
+    except FormulaError:
+        return None
+    if high == low and surely(before, 1.0):
+        return 2.0, 2.0, rises
+    # A few steps to either side the answer is proved, and with it on all that lies beyond.
+    low, high = low * (1 - _NEAR), min(1.0, high * (1 + _NEAR))
+    proved = surely(before, low) and (high == 1 or surely(beyond, high))
+    return (low, high, rises) if proved else None
 
 
-def _is_along(side: Expression, name: str, fixed: float) -> bool:
-    if side == Variable(name):
-        return True
-    product = (Binary("*", Variable("p"), Variable("q")), Binary("*", Variable("q"), Variable("p")))
-    return fixed > 0 and side in product
+def _rises(e: Expression, name: str, fixed: float) -> int | None:
+    """Say whether e rises (1) or falls (-1) in a prior, or is constant (0); None if neither."""
+    match e:
+        case Number(_):
+            return 0
+        case Variable(other):
+            return 1 if other == name else 0 if fixed else None
+        case Binary("+" | "-" as op, left, right):
+            a, b = _rises(left, name, fixed), _rises(right, name, fixed)
+            return _agreed([a, b if op == "+" or b is None else -b])
+        case Binary("*" | "/" as op, left, right) if _positive(left) and _positive(right):
+            a, b = _rises(left, name, fixed), _rises(right, name, fixed)
+            return _agreed([a, b if op == "*" or b is None else -b])
+        case Power(base, exponent) if _positive(base):
+            inner = _rises(base, name, fixed)
+            return None if inner is None else inner * ((exponent > 0) - (exponent < 0))
+        case Call(_, arguments):
+            return _agreed([_rises(argument, name, fixed) for argument in arguments])
+        case _:
+            return None
+
+
+def _agreed(ways: list[int | None]) -> int | None:
+    found = {way for way in ways if way != 0}
+    return found.pop() if len(found) == 1 else None if found else 0
 
 
 def _decide(e: Expression, name: str, low: float, high: float, fixed: float = 0.0) -> Expression:
@@ -306,12 +387,19 @@ def _decide(e: Expression, name: str, low: float, high: float, fixed: float = 0.
 
     def answer(e: Compare) -> bool | None:
         threshold = _threshold(e, name, fixed)
-        if threshold is None or low < threshold < high:
+        if threshold is None:
             return None
-        # An interval's inside lies wholly on one side; its middle may round to an end.
-        above = 1 if (low < high and threshold <= low) or threshold < low else 0
-        below = 1 if (low < high and high <= threshold) or high < threshold else 0
-        a, b = (above, below) if is_constant(e.right) else (below, above)
+        first, last, rises = threshold
+        if (low, high) == (first, last):
+            if low < high and e.op not in _EQUATIONS:
+                return None
+            above = below = False
+        else:
+            above = first <= low if low < high else last < low
+            below = high <= last if low < high else high < first
+            if above == below:
+                return None
+        a, b = (above, below) if is_constant(e.right) == (rises > 0) else (below, above)
         return {
             "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b
         }[e.op]  # fmt: skip
@@ -350,25 +438,25 @@ def _answered(e: Expression, answer: Callable[[Compare], bool | None]) -> Expres
             return _rebuilt(e, inside)
 
 
-def on_curves(e: Expression) -> list[tuple[Expression | None, Expression]]:
-    """Return the formula where no equation in it holds (None), and on the curve of each that may.
+def branches(e: Expression, box: Box, most: int = 32) -> list[tuple[Within, Expression]]:
+    """Return the formula for each answer to its comparisons, with those that hold there.
 
-    A curve is given as the difference of the sides of its equation.
+    That an equation does not hold says nothing: there are such priors beside each that it holds
+    at. Beyond so many branches the comparisons that are left stay in the formula.
     """
-    equal = {"==": True, "!=": False}
-    found = dict.fromkeys(
-        (part.left, part.right)
-        for part in walk(e)
-        if isinstance(part, Compare) and part.op in equal
-    )
-    off = _answered(e, lambda c: not equal[c.op] if c.op in equal else None)
-    out: list[tuple[Expression | None, Expression]] = [(None, off)]
-    for sides in found:
-
-        def answer(c: Compare, sides: tuple[Expression, Expression] = sides) -> bool | None:
-            return equal[c.op] if c.op in equal and (c.left, c.right) == sides else None
-
-        on = _answered(e, answer)
-        if on != off:
-            out.append((Binary("-", *sides), on))
+    least = _least_of(e)
+    if len(least) > 1:
+        return [each for part in least for each in branches(part, box, most)]
+    test = next((part for part in walk(e) if isinstance(part, Compare)), None)
+    if test is None or most < 2:
+        return [((), e)]
+    known, out = truth(test, box), []
+    for holds in (True, False) if known is None else (known,):
+        part = _answered(e, lambda c, holds=holds: holds if c == test else None)  # type: ignore[misc]
+        where = Compare(test.op if holds else _OPPOSITE[test.op], test.left, test.right)
+        free = known is not None or where.op == "!="
+        out += [
+            (within if free else (where, *within), rest)
+            for within, rest in branches(part, box, most if known is not None else most // 2)
+        ]
     return out
