@@ -5,9 +5,9 @@
 Each formula is searched, and its budget is then held against Theorem 1 of Kazan and Reiter at
 thousands of priors: a dense grid, orders of magnitude towards 0 and towards 1, and random ones. The
 formula is evaluated there by Python itself, not by our parser, and also on the curve of each
-equation in it. A refusal counts as true where some prior leaves hardly any room or has no value. The
-seed and every figure are printed, and
-so is every formula that is unsafe, refused without cause or slow. Times are the processor's.
+equation in it. A refusal counts as true where some prior leaves hardly any room or has no value.
+The seed and every figure are printed, and so is every formula that is unsafe, refused without cause
+or slow. Times are the processor's.
 """
 
 from __future__ import annotations

@@ -451,6 +451,8 @@ def branches(e: Expression, box: Box, most: int = 32) -> list[tuple[Within, Expr
     if test is None or most < 2:
         return [((), e)]
     known, out = truth(test, box), []
+    if test.left == test.right:
+        known = test.op in ("<=", ">=", "==")
     for holds in (True, False) if known is None else (known,):
         part = _answered(e, lambda c, holds=holds: holds if c == test else None)  # type: ignore[misc]
         where = Compare(test.op if holds else _OPPOSITE[test.op], test.left, test.right)
