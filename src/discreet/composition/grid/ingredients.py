@@ -20,7 +20,7 @@ equal, and with the tilt λ = θ + ½ the transform is that of S(l) e^{λl}:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -44,6 +44,7 @@ __all__ = [
 
 Reals: TypeAlias = NDArray[np.float64]
 Complex: TypeAlias = NDArray[np.complex128]
+Frequencies: TypeAlias = "slice[int, int, None] | NDArray[np.int64]"
 #: φ for the frequencies start ≤ f < stop of a transform of the size it was prepared for.
 Spectrum: TypeAlias = Callable[[int, int], Complex]
 #: K(λ), K'(λ), K''(λ) of all releases of an ingredient together.
@@ -63,31 +64,65 @@ _NOTHING = 1e-18
 
 
 class _Roots:
-    """scale · e^{∓2πi·shift·f/size} for any range of f that starts at a multiple of 128.
+    """scale · e^{∓2πi·shift·f/size} for frequencies f.
 
-    From two short tables (f = 128a + b), the multiples reduced mod `size` as whole numbers, so that
-    no phase loses digits.
+    For a whole range from two short tables (f = 128a + b). The multiples are reduced mod `size` as
+    whole numbers, so that no phase loses digits.
     """
 
-    __slots__ = ("coarse", "fine")
+    __slots__ = ("scale", "shift", "size", "tables")
 
     def __init__(self, shift: int, size: int, scale: float) -> None:
-        rows = np.arange(0, size // 2 + 1, _BLOCK, dtype=np.int64)
-        unit = -2j * np.pi / size
-        self.coarse = scale * np.exp(unit * ((shift * rows) % size))
-        self.fine = np.exp(unit * ((shift * np.arange(_BLOCK)) % size))
+        self.shift, self.size, self.scale = shift, size, scale
+        self.tables: tuple[Complex, Complex] | None = None
 
-    def conjugate(self, scale: float) -> _Roots:
-        """The conjugate roots, times another scale."""
-        other = _Roots.__new__(_Roots)
-        other.coarse, other.fine = scale * np.conj(self.coarse), np.conj(self.fine)
-        return other
+    def _turned(self, f: NDArray[np.int64]) -> Complex:
+        turned: Complex = np.exp((-2j * np.pi / self.size) * ((self.shift * f) % self.size))
+        return turned
 
-    def between(self, start: int, stop: int) -> Complex:
-        """The roots for start ≤ f < stop."""
-        rows = self.coarse[start // _BLOCK : -(-stop // _BLOCK)]
-        roots: Complex = np.multiply.outer(rows, self.fine).ravel()[: stop - start]
+    def at(self, f: Frequencies) -> Complex:
+        """The roots for these frequencies; a slice starts at a multiple of 128."""
+        if not isinstance(f, slice):
+            return self.scale * self._turned(f)
+        if self.tables is None:
+            rows = np.arange(0, self.size // 2 + 1, _BLOCK, dtype=np.int64)
+            fine = self._turned(np.arange(_BLOCK))
+            self.tables = self.scale * self._turned(rows), fine
+        coarse, fine = self.tables
+        rows = coarse[f.start // _BLOCK : -(-f.stop // _BLOCK)]
+        roots: Complex = np.multiply.outer(rows, fine).ravel()[: f.stop - f.start]
         return roots
+
+
+def _product(
+    factors: Sequence[Callable[[Frequencies, Complex], Complex]],
+    step: _Roots,
+    start: int,
+    stop: int,
+    negligible: float,
+) -> Complex:
+    """The product of factors at start ≤ f < stop, each given f and the roots ζ there.
+
+    Every so often the frequencies at which hardly anything is left are dropped: all factors are at
+    most 1.
+    """
+    f: Frequencies = slice(start, stop)
+    zeta, kept = step.at(f), np.arange(start, stop)
+    product = np.ones(stop - start, dtype=np.complex128)
+    for turn, factor in enumerate(factors):
+        product *= factor(f, zeta)
+        if turn % 16 == 15:
+            alive = np.abs(product) > negligible
+            if 2 * np.count_nonzero(alive) < len(kept):
+                kept, product = kept[alive], product[alive]
+                f, zeta = kept, zeta[alive]
+                if not len(kept):
+                    break
+    if len(kept) == stop - start:
+        return product
+    out = np.zeros(stop - start, dtype=np.complex128)
+    out[kept - start] = product
+    return out
 
 
 def raised(values: Complex, times: int, negligible: float = 0.0) -> Complex:
@@ -140,6 +175,10 @@ class _Releases:
         """The largest loss."""
         return math.fsum(e * k for e, k in zip(self.epsilons, self.times, strict=True))
 
+    def largest_first(self) -> list[tuple[float, int]]:
+        """Return ε and how often, those first that leave the least of most frequencies."""
+        return sorted(zip(self.epsilons, self.times, strict=True), reverse=True)
+
 
 @dataclass(frozen=True, slots=True)
 class TwoPoints(_Releases):
@@ -158,33 +197,32 @@ class TwoPoints(_Releases):
 
     def prepare(self, tilt: float, h: float, size: int, negligible: float) -> Spectrum:
         """Return φ of all releases together, normalised by e^K, for any range of frequencies."""
-        rows = []
-        for epsilon, times in zip(self.epsilons, self.times, strict=True):
+        step = _Roots(1, size, math.exp(tilt * h))
+        back = math.exp(-2 * tilt * h)  # 1/ζ is this times the conjugate of ζ
+
+        def release(epsilon: float, times: int) -> Callable[[Frequencies, Complex], Complex]:
             n, rest = _cell(epsilon, h)
             share = float(_upper_share(rest, h))
             log_k = float(np.logaddexp(tilt * epsilon, -tilt * epsilon))
             # S is ½/cosh(ε/2) at ε; moved to a grid point g it becomes that times e^{(ε−g)/2}
             stay = (1 - share) * math.exp(rest / 2)
-            move = share * math.exp((rest - h) / 2)
+            moved = share * math.exp((rest - h) / 2) / stay
             there = _Roots(n, size, stay * math.exp(tilt * n * h - log_k))
-            rows.append((times, move / stay, *_both(there, tilt * n * h)))
-        step = _Roots(1, size, math.exp(tilt * h))
+            mirrored = math.exp(-2 * tilt * n * h)
 
-        def between(start: int, stop: int) -> Complex:
-            product = np.ones(stop - start, dtype=np.complex128)
-            zeta = step.between(start, stop)
-            for turn, (times, moved, there, back) in enumerate(rows):
-                phi, mirror = there.between(start, stop), back.between(start, stop)
+            def factor(f: Frequencies, zeta: Complex) -> Complex:
+                phi = there.at(f)
+                mirror = mirrored * np.conj(phi)
                 if moved > _NOTHING:
                     phi *= 1 + moved * zeta
-                    mirror *= 1 + moved / zeta
+                    mirror *= 1 + (moved * back) * np.conj(zeta)
                 phi += mirror
-                product *= raised(phi, times, negligible)
-                if _died(product, turn, negligible):
-                    break
-            return product
+                return raised(phi, times, negligible)
 
-        return between
+            return factor
+
+        factors = [release(e, k) for e, k in self.largest_first()]
+        return lambda start, stop: _product(factors, step, start, stop, negligible)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +235,14 @@ class LaplaceLosses(_Releases):
         return np.array([e, self.times, (e / 2) / (1 + e / 2)])
 
     def cumulants(self, tilt: float) -> Cumulants:
-        """K, K', K''; with x = |λ|ε, e^K is e^{-ε/2}(cosh x + ½ε sinh(x)/x), here over e^x."""
-        e, k = np.array(self.epsilons), np.array(self.times)
+        """K, K', K''."""
+        k = np.array(self.times)
+        log_k, slope, curvature = self._each(tilt)
+        return float(k @ log_k), float(k @ slope), float(k @ curvature)
+
+    def _each(self, tilt: float) -> tuple[Reals, Reals, Reals]:
+        """K, K', K'' of each; with x = |λ|ε, e^K is e^{-ε/2}(cosh x + ½ε sinh(x)/x), over e^x."""
+        e = np.array(self.epsilons)
         x = abs(tilt) * e
         even, odd = (1 + np.exp(-2 * x)) / 2, -np.expm1(-2 * x) / 2
         # sinh(x)/x and its derivatives, by their series where the closed form loses digits
@@ -211,15 +255,31 @@ class LaplaceLosses(_Releases):
         curvature = np.maximum((e * e * even + e**3 / 2 * second) / value - slope * slope, 0.0)
         log_k = x - e / 2 + np.log(value)
         sign = 1.0 if tilt >= 0 else -1.0
-        return float(k @ log_k), sign * float(k @ slope), float(k @ curvature)
+        return log_k, sign * slope, curvature
 
     def prepare(self, tilt: float, h: float, size: int, negligible: float) -> Spectrum:
         """Return φ of all releases together, normalised by e^K, for any range of frequencies."""
         flat = math.tanh(h / 4)
-        rows = []
-        for epsilon, times in zip(self.epsilons, self.times, strict=True):
+        step = _Roots(1, size, math.exp(tilt * h))
+        back = math.exp(-2 * tilt * h)  # 1/ζ is this times the conjugate of ζ
+        logs = dict(zip(self.epsilons, self._each(tilt)[0].tolist(), strict=True))
+        shared: tuple[Complex, Complex, Complex] | None = None
+
+        def within(f: Frequencies, zeta: Complex) -> tuple[Complex, Complex]:
+            """Σ_{|i|<n} ζ^i = (ζ^n − ζ^{1−n})/(ζ − 1): what ζ^n and ζ^{−n} are multiplied with."""
+            nonlocal shared
+            if shared is None or shared[2] is not zeta:
+                above_one = zeta - 1
+                if (f.start if isinstance(f, slice) else f[0]) == 0:
+                    # the one real ζ, which is 1 to double precision where h is tiny
+                    above_one[0] = math.expm1(tilt * h)
+                inner = flat / above_one
+                shared = inner, -zeta * inner, zeta
+            return shared[0], shared[1]
+
+        def release(epsilon: float, times: int) -> Callable[[Frequencies, Complex], Complex]:
             n, rest = _cell(epsilon, h)
-            log_k = LaplaceLosses((epsilon,), (1,)).cumulants(tilt)[0] + epsilon / 2
+            log_k = logs[epsilon] + epsilon / 2
             # In units of e^{-ε/2}: masses of S at n and n + 1, from the last piece of density, the
             # atom, and half a cell of density below.
             share = float(_upper_share(rest, h))
@@ -229,31 +289,24 @@ class LaplaceLosses(_Releases):
             stay = math.exp(rest / 2) * (max(0.0, piece - lift) + (1 - share) / 2) + below
             move = math.exp((rest - h) / 2) * (lift + share / 2)
             there = _Roots(n, size, math.exp(tilt * n * h - log_k))
-            rows.append((n > 0, times, stay, move, *_both(there, tilt * n * h)))
-        step = _Roots(1, size, math.exp(tilt * h))
+            mirrored = math.exp(-2 * tilt * n * h)
 
-        def between(start: int, stop: int) -> Complex:
-            product = np.ones(stop - start, dtype=np.complex128)
-            zeta = step.between(start, stop)
-            above_one = zeta - 1
-            if start == 0:  # the one real ζ, which is 1 to double precision where h is tiny
-                above_one[0] = math.expm1(tilt * h)
-            inner = flat / above_one  # Σ_{|i|<n} ζ^i = (ζ^n − ζ^{1−n})/(ζ − 1)
-            outer = -zeta * inner
-            for turn, (filled, times, stay, move, there, back) in enumerate(rows):
-                left, right = (inner + stay, outer + stay) if filled else (stay, stay)
+            def factor(f: Frequencies, zeta: Complex) -> Complex:
+                inner, outer = within(f, zeta) if n > 0 else (0.0, 0.0)
+                left, right = inner + stay, outer + stay
                 if move > _NOTHING:
-                    left, right = left + move * zeta, right + move / zeta
-                phi, mirror = there.between(start, stop), back.between(start, stop)
-                phi *= left
+                    left, right = left + move * zeta, right + (move * back) * np.conj(zeta)
+                phi = there.at(f)
+                mirror = mirrored * np.conj(phi)
                 mirror *= right
+                phi *= left
                 phi += mirror
-                product *= raised(phi, times, negligible)
-                if _died(product, turn, negligible):
-                    break
-            return product
+                return raised(phi, times, negligible)
 
-        return between
+            return factor
+
+        factors = [release(e, k) for e, k in self.largest_first()]
+        return lambda start, stop: _product(factors, step, start, stop, negligible)
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,18 +479,5 @@ def _folded(masses: Reals, first: int, size: int) -> Reals:
     return np.bincount(places, masses, size).astype(np.float64)
 
 
-def _both(there: _Roots, exponent: float) -> tuple[_Roots, _Roots]:
-    """ζ^n/c and ζ^{-n}/c, where |ζ^n| = e^exponent."""
-    return there, there.conjugate(math.exp(-2 * exponent))
-
-
 def _slices(spectrum: Complex) -> Spectrum:
     return lambda start, stop: spectrum[start:stop]
-
-
-def _died(product: Complex, turn: int, negligible: float) -> bool:
-    """Whether no frequency is left that matters (looked at every 16th factor, all at most 1)."""
-    if turn % 16 != 15 or float(np.abs(product).max()) > negligible:
-        return False
-    product[:] = 0.0
-    return True

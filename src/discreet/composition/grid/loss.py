@@ -297,9 +297,13 @@ class Window:
         origin: float = 0.0,
     ) -> Window:
         """Return the window of masses p at `first` and above, all to be multiplied by `scale`."""
-        above = np.append(np.cumsum(p[::-1])[::-1][1:], 0.0)
-        d = np.append(_discounted(above * -math.expm1(-h), h), 0.0)
-        q = np.append(_discounted(p, h), 0.0)
+        last = min(len(p), max(0, math.ceil((high - origin) / h) + 2 - first))
+        # Above the last point that is asked for only sums count.
+        beyond = p[last:]
+        fall = np.expm1(np.arange(len(beyond)) * -h)
+        above = np.append(np.cumsum(p[:last][::-1])[::-1][1:], 0.0)[:last] + float(beyond.sum())
+        d = _discounted(above * -math.expm1(-h), h, -float((beyond * fall).sum()))
+        q = _discounted(p[:last], h, float((beyond * (1 + fall)).sum()))
         return cls(low, high, h, first, d, q, scale, missed, origin)
 
     def _above(self, epsilon: float) -> int:
@@ -330,12 +334,15 @@ class Window:
         return min(max(guess, self.low), self.high)
 
 
-def _discounted(masses: Reals, h: float) -> Reals:
-    """x_m = Σ_{i≥m} masses_i e^{−(i−m)h}, in blocks that span 300 so that nothing overflows."""
-    result = np.empty_like(masses)
+def _discounted(masses: Reals, h: float, carry: float) -> Reals:
+    """x_m = Σ_{i≥m} masses_i e^{−(i−m)h}, in blocks that span 300 so that nothing overflows.
+
+    `carry` is the sum from the first point on that is not among them, and comes last.
+    """
+    result = np.empty(len(masses) + 1)
+    result[-1] = carry
     block = max(1, min(len(masses), math.floor(300 / h)))
     growth = np.exp(np.arange(block) * h)
-    carry = 0.0
     for stop in range(len(masses), 0, -block):
         start = max(0, stop - block)
         up_to = growth[: stop - start]
