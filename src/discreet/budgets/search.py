@@ -261,6 +261,7 @@ def search_monotone(profile: Tolerance) -> Search:
     W.look_for_lies()
     dimension = 1 if profile.box.p_fixed or profile.box.q_fixed else 2
     at = _look(W, profile.box)[1]
+    _offer(W, np.array(at[:1]), np.array(at[1:]), state)
     relative = max(_search_piece(W, profile.box, at, state, _RELATIVE[dimension]))
     state.lower = min(state.lower, state.upper - _target_gap(state.upper, relative))
     return state

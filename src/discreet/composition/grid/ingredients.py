@@ -89,8 +89,8 @@ class _Roots:
             fine = self._turned(np.arange(_BLOCK))
             self.tables = self.scale * self._turned(rows), fine
         coarse, fine = self.tables
-        rows = coarse[f.start // _BLOCK : -(-f.stop // _BLOCK)]
-        roots: Complex = np.multiply.outer(rows, fine).ravel()[: f.stop - f.start]
+        some = coarse[f.start // _BLOCK : -(-f.stop // _BLOCK)]
+        roots: Complex = np.multiply.outer(some, fine).ravel()[: f.stop - f.start]
         return roots
 
 
@@ -212,7 +212,7 @@ class TwoPoints(_Releases):
 
             def factor(f: Frequencies, zeta: Complex) -> Complex:
                 phi = there.at(f)
-                mirror = mirrored * np.conj(phi)
+                mirror: Complex = mirrored * np.conj(phi)
                 if moved > _NOTHING:
                     phi *= 1 + moved * zeta
                     mirror *= 1 + (moved * back) * np.conj(zeta)
@@ -292,12 +292,13 @@ class LaplaceLosses(_Releases):
             mirrored = math.exp(-2 * tilt * n * h)
 
             def factor(f: Frequencies, zeta: Complex) -> Complex:
-                inner, outer = within(f, zeta) if n > 0 else (0.0, 0.0)
+                none = np.zeros(1, dtype=np.complex128)
+                inner, outer = within(f, zeta) if n > 0 else (none, none)
                 left, right = inner + stay, outer + stay
                 if move > _NOTHING:
                     left, right = left + move * zeta, right + (move * back) * np.conj(zeta)
                 phi = there.at(f)
-                mirror = mirrored * np.conj(phi)
+                mirror: Complex = mirrored * np.conj(phi)
                 mirror *= right
                 phi *= left
                 phi += mirror
