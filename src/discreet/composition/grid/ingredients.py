@@ -212,10 +212,10 @@ class TwoPoints(_Releases):
 
             def factor(f: Frequencies, zeta: Complex) -> Complex:
                 phi = there.at(f)
-                mirror: Complex = mirrored * np.conj(phi)
+                mirror = mirrored * phi.conj()
                 if moved > _NOTHING:
                     phi *= 1 + moved * zeta
-                    mirror *= 1 + (moved * back) * np.conj(zeta)
+                    mirror *= 1 + (moved * back) * zeta.conj()
                 phi += mirror
                 return raised(phi, times, negligible)
 
@@ -296,9 +296,9 @@ class LaplaceLosses(_Releases):
                 inner, outer = within(f, zeta) if n > 0 else (none, none)
                 left, right = inner + stay, outer + stay
                 if move > _NOTHING:
-                    left, right = left + move * zeta, right + (move * back) * np.conj(zeta)
+                    left, right = left + move * zeta, right + (move * back) * zeta.conj()
                 phi = there.at(f)
-                mirror: Complex = mirrored * np.conj(phi)
+                mirror = mirrored * phi.conj()
                 mirror *= right
                 phi *= left
                 phi += mirror
