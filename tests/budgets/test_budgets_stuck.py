@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from discreet import choose
 from discreet.beliefs.one_prior import epsilon_for_ratio
 from discreet.budgets import search as steps
-from discreet.budgets.enclosures import _multiply, enclose
+from discreet.budgets.enclosures import _multiply, at_points, enclose
 from discreet.budgets.search import search
-from discreet.budgets.structure import branches, on_rays, reciprocal
+from discreet.budgets.structure import branches, on_rays, pieces, reciprocal
 from discreet.errors import ToleranceError
 from discreet.promises import Box, Formula
 from discreet.promises.formula import evaluate, parse
@@ -188,3 +188,75 @@ def test_sums_are_exact_or_rounded_outward(a, b):
     exact = Fraction(a) + Fraction(b)
     assert Fraction(float(found.low[0])) <= exact <= Fraction(float(found.high[0]))
     assert found.high[0] - found.low[0] <= 8 * math.ulp(max(abs(a), abs(b)))
+
+
+SIDES = ["p", "1-p", "p**2", "2*p+q", "p-q", "q/p", "p*q**2", "p**2+q**2", "sqrt(p)-log(q)"]
+
+
+@STEADY
+@given(
+    st.sampled_from(SIDES),
+    st.sampled_from(["<", "<=", ">", ">=", "==", "!="]),
+    st.floats(-0.5, 2.5),
+    st.floats(1e-6, 1),
+    st.lists(st.floats(1e-6, 1), min_size=8, max_size=8),
+)
+def test_pieces_and_branches_have_the_answers_of_the_formula(side, op, number, q, points):
+    """Every prior is in a piece and a branch that has the formula's value there."""
+    e, box = parse(f"2 if {side} {op} {number} else 3"), Box(0, 1, q, q)
+    parts = [(*each, piece) for whole, piece in pieces(e, box) for each in branches(whole, piece)]
+    for p in points:
+        held = [
+            evaluate(part, p, q)
+            for within, part, piece in parts
+            if piece.p0 <= p <= piece.p1 and all(at_points(test, p, q) for test in within)
+        ]
+        assert evaluate(e, p, q) in held
+
+
+@STEADY
+@given(
+    st.sampled_from(
+        [("2 - p*q", "p + q < 1.1"), ("1.3 + p**2", "q/p >= 0.7"), ("3 - q", "p**2 + q**2 == 0.7")]
+    ),
+    st.tuples(*[st.floats(0.05, 0.9)] * 2),
+    st.floats(1e-6, 0.1),
+    st.floats(0.05, 1.2),
+)
+def test_what_a_multiplier_proves_holds_within_the_comparison(given_text, at, width, target):
+    """Boxes across the line of a comparison: G ≥ 0 wherever it holds, at fifty digits."""
+    text, condition = given_text
+    test = parse(f"1 if {condition} else 2").test
+    W = steps._OfFormula(reciprocal(parse(text)), (test,))
+    box = steps.Boxes(*(np.array([x]) for x in (at[0], at[0] + width, at[1], at[1] + width)))
+    enclosed, _ = enclose(W.expression, box)
+    w = W.over(steps._centres(box), "")[0].high
+    if not steps._slope_bound(w, box, enclosed, target, steps._beside(test, box, "pq"))[0]:
+        return
+    rng = random.Random(3)  # noqa: S311
+    with mp.workdps(50):
+        u = mp.exp(-mp.mpf(target))
+        for _ in range(60):
+            p, q = (mp.mpf(x) + rng.random() * mp.mpf(width) for x in at)
+            if test.op == "==":  # the prior of the circle on this line, if it lies in the box
+                if not 0.7 - p * p > 0 or not at[1] <= mp.sqrt(0.7 - p * p) <= at[1] + width:
+                    continue
+                q = mp.sqrt(mp.mpf(0.7) - p * p)
+            elif not eval(condition, {}, {"p": p, "q": q}):  # noqa: S307
+                continue
+            asked = eval(text, {}, {"p": p, "q": q})  # noqa: S307
+            assert asked * (p * q + u * u * (1 - q) * p + u * (1 - p)) >= 1 - mp.mpf(10) ** -40
+
+
+def test_a_multiplier_proves_what_boxes_alone_do_not():
+    """The least value where p + q <= 1 lies on the line, and no box across it sees that."""
+    text, test = "2 + 20*(1 - p - q)", parse("1 if p + q <= 1 else 2").test
+    W = steps._OfFormula(reciprocal(parse(text)), (test,))
+    box = steps.Boxes(*(np.array([x]) for x in (0.49, 0.51, 0.49, 0.51)))
+    enclosed, _ = enclose(W.expression, box)
+    w = W.over(steps._centres(box), "")[0].high
+    best = min(epsilon_for_ratio(0.49 + 0.001 * i, 0.51 - 0.001 * i, 2.0) for i in range(21))
+    target = best * (1 - 1e-2)
+    assert not steps._slope_bound(w, box, enclosed, target)[0]
+    assert steps._slope_bound(w, box, enclosed, target, steps._beside(test, box, "pq"))[0]
+    assert not steps._slope_bound(w, box, enclosed, best * 1.01, steps._beside(test, box, "pq"))[0]
