@@ -1,4 +1,4 @@
-"""How cost grows: with rows, groups, releases, cells and the entries of a ledger, a chart each.
+"""How cost grows: with rows, groups, releases, cells, ledger entries and pieces, a chart each.
 
 Every point is a contender like any other: the same work on both sides, in processes of their own.
 """
@@ -19,7 +19,8 @@ ABOUT = (
     "The same tasks at rising sizes. Rows and groups: count and clipped sum, at most 5 rows a "
     "person, noise and all. Releases: ε at δ = 1e-6 of so many Laplace releases. Cells: a table "
     "with so many public cells, noise and all. Entries: ten releases charged and committed in a "
-    "SQLite ledger that has so many entries, beside as many durable inserts into a bare table. The "
+    "SQLite ledger that has so many entries, beside as many durable inserts into a bare table. "
+    "Pieces: the budget for the least of so many smooth profiles. The "
     "power of the size is the slope of the line on logarithmic axes."
 )
 # What is drawn: the axis, and the title of its chart.
@@ -29,6 +30,7 @@ AXES = {
     "releases": ("releases", "Seconds against releases"),
     "cells": ("public cells", "Seconds against cells"),
     "entries": ("entries in the ledger", "Seconds against entries"),
+    "pieces": ("pieces", "Seconds against pieces of a formula"),
 }
 
 
@@ -37,14 +39,30 @@ def points(size: Size) -> dict[str, list[int]]:
     rows = size.cut(size.rows)
     if size.quick:
         few = {"rows": [1000, 2000], "groups": [10, 100], "releases": [10, 100], "cells": [500]}
-        return few | {"entries": [10, 100]}
+        return few | {"entries": [10, 100], "pieces": [1, 2]}
     return {
         "rows": [rows // 40, rows // 20, rows // 10, rows // 5, rows // 2, rows],
         "groups": [10, 100, 1_000, 10_000, 100_000],
         "releases": [10, 100, 1_000, 10_000, 100_000],
         "cells": [1_000, 10_000, 100_000, 500_000],
         "entries": [10, 1_000, 100_000, 1_000_000],
+        "pieces": [1, 3, 10, 30, 50],
     }
+
+
+def _chosen(pieces: int) -> Callable[[], Prepared]:
+    """Choose for the least of so many bowls, each with its own bottom."""
+    places = [(i + 0.5) / pieces for i in range(pieces)]
+    bowls = [f"{2 + x:.3f}+8*((p-{x:.3f})**2+(q-0.3)**2)" for x in places]
+    profile = f"min({', '.join(bowls)}, 9)"
+
+    def prepare() -> Prepared:
+        from discreet import choose
+
+        choose(profile)
+        return Prepared(lambda: choose(profile).epsilon)
+
+    return prepare
 
 
 def _many(releases: int) -> Callable[[], Prepared]:
@@ -126,6 +144,8 @@ def contenders(size: Size) -> list[Contender]:
             package="dp-accounting",
             turns=1,
         )
+    for n in points(size)["pieces"]:
+        add("pieces", n, "Discreet", _chosen(n), ours=True, repeats=3)
     for n in points(size)["entries"]:
         add("entries", n, "Discreet", lambda n=n: scale.long_ledger(n), ours=True)
         add("entries", n, "bare INSERT", lambda n=n: scale.bare_inserts(n), package="sqlite3")

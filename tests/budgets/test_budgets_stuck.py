@@ -252,11 +252,11 @@ def test_a_multiplier_proves_what_boxes_alone_do_not():
     """The least value where p + q <= 1 lies on the line, and no box across it sees that."""
     text, test = "2 + 20*(1 - p - q)", parse("1 if p + q <= 1 else 2").test
     W = steps._OfFormula(reciprocal(parse(text)), (test,))
-    box = steps.Boxes(*(np.array([x]) for x in (0.49, 0.51, 0.49, 0.51)))
+    box = steps.Boxes(*(np.array([x]) for x in (0.499, 0.501, 0.499, 0.501)))
     enclosed, _ = enclose(W.expression, box)
     w = W.over(steps._centres(box), "")[0].high
-    best = min(epsilon_for_ratio(0.49 + 0.001 * i, 0.51 - 0.001 * i, 2.0) for i in range(21))
-    target = best * (1 - 1e-2)
-    assert not steps._slope_bound(w, box, enclosed, target)[0]
-    assert steps._slope_bound(w, box, enclosed, target, steps._beside(test, box, "pq"))[0]
-    assert not steps._slope_bound(w, box, enclosed, best * 1.01, steps._beside(test, box, "pq"))[0]
+    best = min(epsilon_for_ratio(0.499 + 1e-4 * i, 0.501 - 1e-4 * i, 2.0) for i in range(21))
+    across = steps._beside(test, box, "pq")
+    for share, alone, with_it in ((0.9, True, True), (0.99, False, True), (1.01, False, False)):
+        assert steps._slope_bound(w, box, enclosed, share * best)[0] == alone
+        assert steps._slope_bound(w, box, enclosed, share * best, across)[0] == with_it
