@@ -260,3 +260,10 @@ def test_a_multiplier_proves_what_boxes_alone_do_not():
     for share, alone, with_it in ((0.9, True, True), (0.99, False, True), (1.01, False, False)):
         assert steps._slope_bound(w, box, enclosed, share * best)[0] == alone
         assert steps._slope_bound(w, box, enclosed, share * best, across)[0] == with_it
+
+
+def test_a_piece_that_is_hardly_worse_counts():
+    """No better than the best but for less than the tolerance: that is not proved to be no worse."""
+    found = search(parse("min(2, 2 - 1e-10 + p)"), Box(0, 1, 1, 1))
+    with mp.workdps(40):
+        assert found.lower <= mp.log(2 - mp.mpf(1e-10))

@@ -335,6 +335,7 @@ def _search_piece(
     """Search one piece, level by level; yield the tolerance that is proved, relative to ε."""
     within = W.within if isinstance(W, _OfFormula) else ()
     if state.upper < math.inf and _no_better(W, piece, state, relative):
+        yield relative
         return
     if isinstance(W, _OfFormula):
         for test in (test for test in within if test.op == "=="):
@@ -425,8 +426,10 @@ def _beside(test: Compare, boxes: Boxes, slopes: str) -> tuple[Enclosure, Enclos
     """
     left, right = (test.right, test.left) if test.op in ("<", "<=") else (test.left, test.right)
     above = Binary("-", left, right)
-    over, _ = enclose(above, boxes, slopes=slopes)
-    return over, enclose(above, _centres(boxes), slopes="")[0], test.op == "=="
+    over, unknown = enclose(above, boxes, slopes=slopes)
+    centre, _ = enclose(above, _centres(boxes), slopes="")
+    low, high = (np.where(unknown, math.nan, end) for end in (centre.low, centre.high))
+    return over, replace(centre, low=low, high=high), test.op == "=="
 
 
 def _dive(W: Reciprocal, box: Boxes, state: Search) -> None:
