@@ -263,7 +263,7 @@ def test_a_multiplier_proves_what_boxes_alone_do_not():
 
 
 def test_a_piece_that_is_hardly_worse_counts():
-    """No better than the best but for less than the tolerance: that is not proved to be no worse."""
+    """It may be worse than the best by less than the tolerance, and that is proved of it alone."""
     found = search(parse("min(2, 2 - 1e-10 + p)"), Box(0, 1, 1, 1))
     with mp.workdps(40):
         assert found.lower <= mp.log(2 - mp.mpf(1e-10))
