@@ -26,7 +26,7 @@ from types import CodeType
 __all__ = ["Tally", "brute", "formulas", "measure"]
 
 _PLACES = ("p", "q", "p*q", "1-p", "1-q", "p+q", "p-q", "q/p", "p**2+q**2", "p**2", "p*q**2")
-_EQUATION = re.compile(r"([pq][pq0-9*/+-]*|1-[pq]) (==|!=) ([0-9.]+)")
+_EQUATION = re.compile(r"(?<![\w*/+.-])([pq][pq0-9*/+-]*|1-[pq]) (==|!=) ([0-9.]+)")
 _NAMES = {"sqrt": math.sqrt, "log": math.log, "exp": math.exp, "min": min, "max": max}
 
 
@@ -139,7 +139,8 @@ def _priors(
     for found in _EQUATION.finditer(text):
         curve, answer = f"({found[1]})-({found[3]})", str(found[2] == "==")
         off = compile(curve, "curve", "eval")
-        held = compile(text.replace(found[0], answer), "formula", "eval")
+        same = rf"(?<![\w*/+.-]){re.escape(found[0])}(?![0-9.])"
+        held = compile(re.sub(same, answer, text), "formula", "eval")
 
         def at(x: float, y: float, axis: int, off: CodeType = off) -> float:
             p, q = (x, y) if axis == 0 else (y, x)

@@ -60,7 +60,7 @@ _FLOOR = 4e-14  # what rounding of 1/r* leaves of a very small ε
 _SLACK = 1 - 2e-15  # the few ulps of the vector formula for ε_i
 _PATIENCE, _ENOUGH = 4_000, 9e-7  # after so many boxes, this tolerance will do
 _LONGER = 60_000  # boxes after which a budget that is plenty will do
-_MOST_WORK = 20_000_000  # boxes times parts, of all pieces of a formula: less than a second
+_MOST_WORK = 17_000_000  # boxes times parts, of all pieces of a formula: less than a second
 _CALL = 250  # what one array operation costs beside its boxes
 _LOST = 1_000  # boxes that are left when the best prior may not have been seen yet
 _HURRY = 3_000  # boxes after which a budget that is plenty, and has no prior against it, will do
@@ -80,7 +80,7 @@ _DUST = 1e-13  # a box that small beside p = q = 1 and still not proved never wi
 _BESIDE = 1e-5  # a square beside p = q = 1 that is too small for digits to tell
 _EVENLY, _WHOLE = np.arange(9) / 8, np.append(np.zeros(8), 1.0)
 _FROM_CORNER = np.append(0.0, 4.0 ** -np.arange(7, -1, -1))
-_RAYS = _MOST_WORK / 32  # the work of one proof along rays
+_RAYS = _MOST_WORK / 24  # the work of one proof along rays
 # What is tried along rays: times the tolerance, and the side of the square beside p = q = 1.
 _WIDER_AND_SMALLER = (
     *((1, 0.2), (10, 0.2), (10, 1e-3), (1e3, 0.2), (10, 1e-6), (1e3, 1e-3), (1e5, 0.2)),
