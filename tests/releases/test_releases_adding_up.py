@@ -20,6 +20,7 @@ from tests.soaking import examples
 from discreet.laws.discrete_gaussian import DiscreteGaussian
 from discreet.laws.geometric import Geometric
 from discreet.releases.adding_up import Design, Margin, Spread, Tree, subsets
+from discreet.releases.quotients import part
 
 MEPS = (6, 5, 7, 6, 6, 8, 2, 2, 2, 2, 2, 2)
 """Categories of the columns of the Medical Expenditure Panel Survey, as `linearmodels` has it."""
@@ -120,7 +121,7 @@ def test_margins_and_levels_add_up_exactly(data: st.DataObject) -> None:
     combined = design.combined(tables, noise, design.digits(errors))
     for fine in design.published:
         for coarse in design.published:
-            if set(design._wide(coarse)) <= set(design._wide(fine)):
+            if set(design.wide(coarse)) <= set(design.wide(fine)):
                 assert _summed(design, combined[fine], fine, coarse) == combined[coarse].tolist()
 
 
@@ -229,6 +230,61 @@ def test_one_noise_alone_is_covered(epsilon: float, confidence: float, pure: boo
     errors = design.errors({("a",): Spread.of(law)})
     width = float(errors[("a",)].half_width(confidence)[0])
     assert law.prob_within(math.floor(width)) >= confidence
+
+
+@settings(derandomize=True, deadline=None, max_examples=examples(120))
+@given(data=st.data(), theta=st.floats(0, 1))
+def test_the_law_of_a_part_less_its_whole(data: st.DataObject, theta: float) -> None:
+    """Its standard deviation is that of dense least squares, and it is bounded for every θ."""
+    design = data.draw(designs().filter(lambda d: not d.tree.levels))
+    noise = {
+        m: Spread.of(Geometric(1 / s.variance)) for m, s in measured(data.draw, design).items()
+    }
+    stacked = np.vstack([matrix(design, m) / math.sqrt(s.variance) for m, s in noise.items()])
+    spread = np.linalg.pinv(stacked.T @ stacked)
+    margin = data.draw(st.sampled_from(design.published))
+    whole = data.draw(st.sampled_from([m for m in design.published if set(m) <= set(margin)]))
+    law = design._law(margin, noise, design._shares(noise), (whole, theta))
+    assert law is not None
+    told = matrix(design, margin) - theta * matrix(design, whole)[design.inside(whole, margin)]
+    sd = np.sqrt(np.abs(np.diag(told @ spread @ told.T)))
+    assert sd == pytest.approx(np.full(len(sd), law.sd), rel=1e-6, abs=1e-6)
+    bound = design.part_of(margin, whole, noise, 0.9)
+    assert law.half_width(0.9) <= bound.at(theta) * (1 + 1e-9) + 0.02 * law.sd
+
+
+@pytest.mark.parametrize("pure", [True, False])
+def test_shares_of_cells_are_covered(pure: bool) -> None:
+    """A hundred draws of the shares of a pair among each of its columns, by a fixed seed.
+
+    18 shares a draw that depend on each other: their mean has a standard deviation near 1 %.
+    """
+    design = up_to(2, (3, 3))
+    laws = {m: Geometric(0.5) if pure else DiscreteGaussian(3.0) for m in design.measurable}
+    noise = {m: Spread.of(law) for m, law in laws.items()}
+    chance = np.random.default_rng(4)
+    truth = chance.poisson(30, 9)
+    true = {m: matrix(design, m).astype(int) @ truth for m in design.published}
+    fine = ("a0", "a1")
+    bounds = {m: design.part_of(fine, m, noise, 0.95) for m in (("a0",), ("a1",))}
+    covered, widths = [], []
+    for _ in range(100):
+        drawn = {m: true[m] + sampled(law, design.cells(m), chance) for m, law in laws.items()}
+        found = design.combined(drawn, noise, 6)
+        for whole, bound in bounds.items():
+            for place, at in enumerate(design.inside(whole, fine)):
+                above, below = (
+                    Fraction(int(found[m][i]), 10**6) for m, i in ((fine, place), (whole, at))
+                )
+                _, low, high = part(above, below, bound)
+                assert 0 <= low <= high <= 1
+                covered.append(low <= Fraction(int(truth[place]), int(true[whole][at])) <= high)
+                widths.append(float(high - low))
+    assert 0.93 <= np.mean(covered) <= 0.98
+    # Part and whole by themselves, at half the failure probability each, would give twice as much.
+    errors = design.errors(noise)
+    apart = errors[fine].half_width(0.975)[0] + errors["a0",].half_width(0.975)[0] / 3
+    assert np.mean(widths) < 0.85 * 2 * apart / 90
 
 
 # ---------------------------------------------------------------------- the split of a budget

@@ -158,6 +158,9 @@ ILL = {
 }  # fmt: skip
 
 
+TABLES = {"count": "rows", "margins": [["county", "ill"]], "keys": ILL["keys"], "name": "tables"}
+
+
 @pytest.fixture
 def visits() -> pa.Table:
     """A thousand people, one visit each: 60 % in the north, of which a quarter are ill."""
@@ -173,9 +176,11 @@ def visits() -> pa.Table:
 
 @pytest.fixture
 def asked(spec: dict[str, Any]) -> dict[str, Any]:
-    spec["protect"] |= {"rows": 1}
-    spec["budget"] = {"epsilon": 4.0}
-    return spec | {"statistics": [VISITS, ILL]}
+    return spec | {
+        "protect": {"unit": "record"},
+        "budget": {"epsilon": 4.0},
+        "statistics": [VISITS, ILL],
+    }
 
 
 def rows_of(made: Any, name: str) -> dict[tuple[str, ...], tuple[float | None, ...]]:
@@ -259,6 +264,11 @@ def test_a_statistic_in_place_is_released_and_charged(
         ({"rate": {"events": "visits", "per": "people.csv"}}, "must have the columns county"),
         ({"rate": {"events": "visits", "per": "zero.csv"}}, "positive number"),
         ({"change": {"of": "visits", "against": "nowhere"}}, "no release in 'nowhere'"),
+        ({"share": {"of": "tables", "among": "visits"}}, "made of several noisy numbers"),
+        ({"change": {"of": "tables", "against": "nowhere"}}, "made of several noisy numbers"),
+        ({"share": {"of": "ill", "among": ["county"]}}, "Name a statistic with margins"),
+        ({"share": {"of": "tables", "among": ["county", "ill"]}}, "one that another contains"),
+        ({"share": {"of": "tables", "among": ["age"]}}, "no table by these columns"),
     ],
 )
 def test_what_cannot_be_made_is_refused_before_the_charge(
@@ -267,7 +277,7 @@ def test_what_cannot_be_made_is_refused_before_the_charge(
     (tmp_path / "people.csv").write_text("region,people\nnorth,6000\n")
     (tmp_path / "zero.csv").write_text("county,people\nnorth,0\n")
     mean = {"mean": "age", "bounds": [0, 1], "resolution": 1, "name": "mean"}
-    asked["statistics"] = [VISITS, ILL, mean, derived]
+    asked["statistics"] = [VISITS, ILL, mean, TABLES, derived]
     with pytest.raises(SpecError, match=says):
         preview(asked, data=visits, folder=tmp_path)
 
@@ -284,6 +294,41 @@ def test_alone_there_is_nothing_to_make_it_from(asked: dict[str, Any], visits: p
     asked["statistics"] = [{"share": {"of": "a", "among": "b"}}]
     with pytest.raises(SpecError, match="none of those is released"):
         preview(asked, data=visits)
+
+
+@pytest.mark.parametrize("levels", [False, True])
+def test_shares_of_cells_of_one_table(
+    asked: dict[str, Any],
+    visits: pa.Table,
+    account: Callable[..., Ledger],
+    tmp_path: Path,
+    levels: bool,
+) -> None:
+    """Persons with several rows: cells of margins are of the same rows, two statistics are not."""
+    account(cap=PureDP(1000.0))
+    asked["protect"] = {"unit": "person", "column": "person", "rows": 2}
+    asked["budget"] = {"epsilon": 500.0}
+    tables = dict(TABLES)
+    if levels:
+        (tmp_path / "places.csv").write_text("county,land\nnorth,up\nsouth,up\n")
+        keys = ILL["keys"] | {"county": "places.csv"}
+        tables |= {"hierarchy": {"county": "land"}, "keys": keys}
+    share = {"share": {"of": "tables", "among": ["county"]}, "name": "part"}
+    tables["margins"] = [["county", "ill"], ["county"]]
+    rate = {"rate": {"events": "tables", "per": 10}, "name": "rate"}
+    asked["statistics"] = [tables, share, rate]
+    made = release(asked, data=visits, folder=tmp_path)
+    rows = rows_of(made, "part")
+    assert len(rows) == 4
+    for key, (value, low, high) in rows.items():
+        assert value == pytest.approx(0.25 if key[-1] == "yes" else 0.75, abs=0.05)
+        assert 0 <= (low or 0) <= (value or 0) <= (high or 0) <= 1
+    assert len(rows_of(made, "rate")) == len(rows_of(made, "tables"))
+    asked["statistics"] = [VISITS, ILL, {"share": {"of": "ill", "among": "visits"}}]
+    with pytest.raises(SpecError, match="each by itself"):
+        preview(asked, data=visits, folder=tmp_path)
+    # Nobody has more rows than are kept, publicly known: then nothing is chosen.
+    preview(asked | {"cut": {"rows": 2}}, data=visits, folder=tmp_path)
 
 
 def test_a_mean_of_yes_and_no_is_a_share_between_its_bounds(

@@ -213,6 +213,39 @@ def test_a_release_tells_what_was_cut(
     }
 
 
+def test_outer_limits_make_an_interval_that_covers_what_was_cut(
+    spec: dict[str, Any], people: pa.Table, account: Callable[..., Ledger], tmp_path: Path
+) -> None:
+    """At this confidence a true number lies outside with probability below 1e-8."""
+    account()
+    spec["budget"] = {"epsilon": 50.0}
+    spec["interval"] = 1 - 1e-9
+    one = {"sum": "cost", "bounds": [0, 15], "resolution": 1, "name": "cost"}
+    many = spec["statistics"][0] | {"name": "count"}
+    spec["statistics"] = [many, one, one | {"name": "fine", "bounds": [0, 8]}]
+    spec["cut"] = {"weight": 2, "rows": 3, "values": {"cost": [0, 20]}}
+    made = release(spec, data=people, folder=tmp_path)
+    table = made.table.columns
+    truth = Counter(people["county"].to_pylist())
+    sums = sum(min(max(cost, 0), 20) for cost in people["cost"].to_pylist())
+    for place, name in enumerate(table["statistic"]):
+        if name.startswith("cut/"):
+            assert table["outer_low"][place] is table["outer_high"][place] is None
+            continue
+        value, low, high = (float(table[n][place]) for n in ("value", "outer_low", "outer_high"))
+        true = truth[table["county"][place]] if name == "count" else sums
+        assert low <= true <= high
+        inner = float(table["interval_high"][place]) - value
+        assert high - value > inner + 20  # forty units are cut
+        # A count can only be too low; a sum may be off to both sides by what was clipped.
+        assert (value - low < inner + 5) == (name == "count")
+    spec["cut"] = {"weight": 2, "rows": 3}
+    narrow = release(spec, data=people, folder=tmp_path, confirm=True).table.columns
+    said = dict(zip(narrow["statistic"], narrow["outer_high"], strict=True))
+    assert said["count"] is not None
+    assert said["cost"] is None
+
+
 def test_without_it_the_dry_run_and_the_release_say_that_intervals_are_about_noise(
     spec: dict[str, Any],
     people: pa.Table,

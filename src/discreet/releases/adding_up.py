@@ -43,6 +43,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.releases.quotients import Within
 from discreet.releases.sums import Sum
 
 __all__ = ["Design", "Errors", "Margin", "Spread", "Tree", "subsets"]
@@ -58,6 +59,7 @@ Told: TypeAlias = list[list[tuple[Margin, float]]]
 _LARGEST = 2**62
 _FINE = 0.01
 _UNUSED = 1e-3
+_NODES, _STEEP = 65, 0.05
 
 
 def subsets(margin: Margin) -> list[Margin]:
@@ -79,9 +81,11 @@ class Tree:
         """Return how many nodes a level has."""
         return len(self.parents[level - 1]) if level else 1
 
-    def ancestors(self, places: NDArray[np.int64], level: int) -> NDArray[np.int64]:
-        """Return the nodes of a level above (or at) some of the finest nodes."""
-        for parents in reversed(self.parents[level:]):
+    def ancestors(
+        self, places: NDArray[np.int64], level: int, below: int | None = None
+    ) -> NDArray[np.int64]:
+        """Return the nodes of a level above (or at) some nodes of a level below, the finest one."""
+        for parents in reversed(self.parents[level:below]):
             places = parents[places]
         return places
 
@@ -169,11 +173,14 @@ class Design:
 
     def finest(self, margin: Margin) -> NDArray[np.int64]:
         """Return the cell of a margin that each cell of the finest table lies in."""
-        shape = (self.tree.nodes(len(self.tree.levels)), *self.sizes.values())
-        node, *places = np.unravel_index(np.arange(self.finest_size), shape)
-        named = zip(self.sizes, places, strict=True)
+        return self.inside(margin, (*self.tree.levels[-1:], *self.sizes))
+
+    def inside(self, margin: Margin, fine: Margin) -> NDArray[np.int64]:
+        """Return the cell of a margin that each cell of a finer one lies in."""
+        node, *places = np.unravel_index(np.arange(self.cells(fine)), self.shape(fine))
+        named = zip(self._plain(fine), places, strict=True)
         at = [place for name, place in named if name in margin]
-        node = self.tree.ancestors(node, self._level(margin))
+        node = self.tree.ancestors(node, self._level(margin), self._level(fine))
         return np.asarray(np.ravel_multi_index((node, *at), self.shape(margin)), dtype=np.int64)
 
     @cached_property
@@ -358,7 +365,7 @@ class Design:
         return dict(zip(self.tree.levels, ratio, strict=True)) | dict(self.sizes)
 
     @lru_cache(maxsize=4096)  # noqa: B019 - a design is as short-lived as its release
-    def _wide(self, margin: Margin) -> Margin:
+    def wide(self, margin: Margin) -> Margin:
         """Return a margin as a set of the balanced attributes."""
         return (*self.tree.levels[: self._level(margin)], *self._plain(margin))
 
@@ -369,7 +376,7 @@ class Design:
         """Return, for each set, the weights of the measured margins that tell it."""
         precise: dict[Margin, dict[Margin, float]] = {}
         for margin, spread in noise.items():
-            wide = self._wide(margin)
+            wide = self.wide(margin)
             for part in subsets(wide):
                 tells = self._size(part) / (spread.variance * self._size(wide))
                 precise.setdefault(part, {})[margin] = tells
@@ -384,22 +391,60 @@ class Design:
         margin: Margin,
         noise: Mapping[Margin, Spread],
         shares: Mapping[Margin, Mapping[Margin, float]],
+        less: tuple[Margin, float] | None = None,
     ) -> Sum | None:
         """Return the law of a cell's error; None where that of the noise is not given.
 
         The part of a measured cell depends only on the attributes in which the two cells agree.
+        `less` is a coarser margin and θ: then it is the error of the cell less θ times the cell of
+        that margin that it lies in.
         """
-        wide, found = self._wide(margin), []
+        wide, found = self.wide(margin), []
         for one, spread in noise.items():
             if spread.law is None:
                 return None
-            other = self._wide(one)
+            other = self.wide(one)
             common = tuple(name for name in wide if name in other)
-            signs, many = _patterns(tuple(self._balanced[name] for name in common))
-            weights = np.array([shares[part][one] for part in subsets(common)])
+            factors, many = self._factors(wide, common, shares, one)
+            if less is not None:
+                coarse = self.wide(less[0])
+                fewer = tuple(name for name in common if name in coarse)
+                place = {part: at for at, part in enumerate(subsets(fewer))}
+                at = [place[tuple(n for n in part if n in fewer)] for part in subsets(common)]
+                factors = factors - less[1] * self._factors(coarse, fewer, shares, one)[0][at]
             rest = self._size(name for name in other if name not in wide)
-            found.append((spread.law, signs @ weights / self._size(wide), many * rest))
+            found.append((spread.law, factors, many * rest))
         return Sum(found)
+
+    def _factors(
+        self,
+        wide: Margin,
+        common: Margin,
+        shares: Mapping[Margin, Mapping[Margin, float]],
+        one: Margin,
+    ) -> tuple[Floats, Floats]:
+        """Return how much of a measured cell is in a cell, by what they agree in, and how many."""
+        signs, many = _patterns(tuple(self._balanced[name] for name in common))
+        weights = np.array([shares[part][one] for part in subsets(common)])
+        return signs @ weights / self._size(wide), many
+
+    def part_of(
+        self, margin: Margin, whole: Margin, noise: Mapping[Margin, Spread], confidence: float
+    ) -> Within:
+        """Return what the error of A − θB stays within: B the cell of `whole` that A lies in.
+
+        The law is computed at some θ. Between them |A − θB| moves by no more than the error of B,
+        which has a small part of the failure probability.
+        """
+        level, shares = 1 - confidence, self._shares(noise)
+        own = self._law(whole, noise, shares)
+        nodes = np.linspace(0, 1, _NODES)
+        laws = [self._law(margin, noise, shares, (whole, float(theta))) for theta in nodes]
+        if own is None or None in laws:
+            raise AssertionError("the law of the noise is not known")
+        steep = own.half_width(1 - _STEEP * level)
+        width = 1 - (1 - _STEEP) * level
+        return Within(nodes, np.array([law.half_width(width) for law in laws if law]), steep)
 
     # ------------------------------------------------------------------ the split of a budget
 
@@ -437,7 +482,7 @@ class Design:
         """Return G and c: the variances of all published cells add up to Σ_A c_A/(G t)_A."""
         cost: dict[Margin, float] = {}
         for margin in self.published:
-            wide, weight = self._wide(margin), self.weights.get(margin, 1.0)
+            wide, weight = self.wide(margin), self.weights.get(margin, 1.0)
             for part in subsets(wide):
                 inside = math.prod(1 - 1 / self._balanced[name] for name in part)
                 outside = self._size(name for name in wide if name not in part) ** -2
@@ -445,7 +490,7 @@ class Design:
         row = {part: place for place, part in enumerate(cost)}
         gain = np.zeros((len(row), len(measured)))
         for column, margin in enumerate(measured):
-            wide = self._wide(margin)
+            wide = self.wide(margin)
             for part in subsets(wide):
                 if part in row:
                     gain[row[part], column] = self._size(part) / self._size(wide)
@@ -453,7 +498,7 @@ class Design:
 
     def _tops(self, measured: Sequence[Margin]) -> set[Margin]:
         """Return the margins that no other contains: only they tell their own residual."""
-        wide = {margin: set(self._wide(margin)) for margin in measured}
+        wide = {margin: set(self.wide(margin)) for margin in measured}
         return {one for one in measured if not any(wide[one] < other for other in wide.values())}
 
     def _starts(

@@ -80,6 +80,10 @@ class Contribution:
         """The most rows with which a unit keeps all of them, in whatever groups they are."""
         return min(self.rows, self.groups, self.rows_per_group)
 
+    def kept(self, *, grouped: bool) -> int:
+        """The most rows with which a unit keeps all: so many are kept of one that loses some."""
+        return self.untouched if grouped else min(self.rows, self.rows_per_group)
+
     def l1(self, size: int = 1) -> int:
         """L1 sensitivity, each row adding at most `size`."""
         return self.total * size * (2 if self.adjacency is Adjacency.REPLACE else 1)

@@ -21,11 +21,12 @@ from discreet.releases.pricing import Priced
 from discreet.releases.quotients import Spread
 from discreet.releases.rows import condition
 from discreet.releases.statistics.base import DRAWN, Noisy, Result
+from discreet.releases.statistics.cut import outer_ends
 from discreet.releases.statistics.derived import Released
-from discreet.releases.tables import Table, table_of, uncollected
+from discreet.releases.tables import BESIDE, STATISTIC, Table, table_of, uncollected
 from discreet.words import say
 
-__all__ = ["Drawn", "Observe", "Progress", "draw", "passes", "query_of", "with_noise"]
+__all__ = ["Drawn", "Observe", "Progress", "completed", "draw", "passes", "query_of", "with_noise"]
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with (what, done, total) while something long is on its way."""
@@ -76,16 +77,44 @@ def draw(
     return table_of([*results, *_derived(plan, results)], plan.columns())
 
 
+def completed(plan: Plan, table: Table) -> Table:
+    """Return a table with the intervals that follow from it alone: of twins, and of what was cut.
+
+    It is a step of its own since an audit draws thousands of tables and needs none of them.
+    """
+    ends: dict[str, list[Any]] = {name: [None] * len(table) for name in BESIDE}
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(table.columns[STATISTIC]):
+        places.setdefault(str(name), []).append(place)
+    value = table.columns["value"]
+    cut = {n: value[at[0]] for n, at in places.items() if n.startswith("cut/")}
+    for planned in plan.statistics:
+        own = places.get(planned.name, [])
+        calls = {n: call for n, call in plan.calls(planned.name).items() if n != KEYS}
+        published = [table.columns["published"][place] for place in own]
+        twins = planned.statistic.twin_ends(published, calls, plan.spec.interval)
+        outer = outer_ends(plan, planned, [value[place] for place in own], cut)
+        for kind, found in (("published", twins), ("outer", outer)):
+            for place, both in zip(own, found or (), strict=False):
+                ends[f"{kind}_low"][place], ends[f"{kind}_high"][place] = both
+    for name, column in ends.items():
+        table = table.beside(name, column)
+    return table
+
+
 def _derived(plan: Plan, results: Sequence[Result]) -> Iterator[Result]:
     """Make what follows from released numbers; nothing is measured for it and no noise drawn."""
     if not plan.derived:
         return
     additive = {p.name for p in plan.statistics if p.statistic.adds is not None}
+    mixed = {p.name for p in plan.statistics if p.statistic.mixes}
     released = {}
     for result in results:
         if result.name in additive:
-            (call,) = (c for part, c in plan.calls(result.name).items() if part != KEYS)
-            released[result.name] = Released(result, Spread.of(call.to_dict()))
+            calls = {n: call for n, call in plan.calls(result.name).items() if n != KEYS}
+            laws = [Spread.of(call.to_dict()) for call in calls.values()]
+            spread = None if result.name in mixed else laws[0]
+            released[result.name] = Released(result, spread, calls)
     for make in plan.derived.values():
         yield make(released, plan.spec.interval)
 

@@ -15,7 +15,7 @@ from discreet.guarantees import parameters
 from discreet.ledger import Account, Ledger, Standing
 from discreet.releases import outputs
 from discreet.releases.charge import Charging, Confirm, Outlook, Paid, Repeat, Say
-from discreet.releases.drawing import Progress, draw
+from discreet.releases.drawing import Progress, completed, draw
 from discreet.releases.engines import opened
 from discreet.releases.joining import joined
 from discreet.releases.limits import chosen_limit
@@ -205,7 +205,7 @@ def release(
                 return paid.repeat(say)
             if plan.limits:
                 plan = plan.limits[chosen_limit(plan, plan.limits, engine)]
-            table = draw(plan, drawn(engine, asked), progress=progress)
+            table = completed(plan, draw(plan, drawn(engine, asked), progress=progress))
             told = _stored(plan, paid, table)
             files = paid.publish(outputs.written(told, table, statement(told)))
     finally:

@@ -215,7 +215,7 @@ def plan_of(
     else:
         pricing = spec.sample.priced(asked, budget, spec)
     _check_thresholds(spec, pricing)
-    known = {planned.name: planned.statistic for planned in statistics}
+    known = {planned.name: planned for planned in statistics}
     derived = {
         str(entry.name): entry.made(spec, known)
         for entry in spec.named()

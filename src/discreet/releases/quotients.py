@@ -16,6 +16,10 @@ scale at n and n + 1 (upper tails: Canonne, Kamath and Steinke 2020; all of it i
 |N − X| ≤ 1 for the pair with equal ranks, and a normal tail at t − (1 + θ) bounds it. Where one
 noise is of each kind, each may take half of α.
 
+Cells of one table. Where A is a part of B and both are made of the same noise, what A − θB stays
+within is given for every θ (`Within`), and grows by at most r from one θ to the next. If B > r,
+|A − θB| less that has one zero on each side of A/B; else every share is possible.
+
 The set in [0, most]. A is brought into [0, most·B] first, which only enlarges the set there. Then
 |A − θB| falls from θ = 0 to A/B while what noise reaches, q(θ), grows. Beyond, θB − A − q(θ)
 divided by θ grows, as q(θ)/θ is what N/θ − M reaches, and that shrinks. So each side has one end,
@@ -31,9 +35,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.numerics import bracket, normal_tail, upper_normal
 
-__all__ = ["Spread", "difference", "quotient"]
+__all__ = ["Spread", "Within", "difference", "part", "quotient"]
 
 _FARTHEST = 1e300  # an upper end beyond it is none
 
@@ -128,6 +135,36 @@ def quotient(
         if far < _FARTHEST:
             high = Fraction(bracket(possible, middle, far, relative=1e-9)[1])
     return value, Fraction(low), high
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """What the error of A − θB stays within: known at some θ, and for each step of θ r more."""
+
+    nodes: NDArray[np.float64]
+    widths: NDArray[np.float64]
+    steep: float
+
+    def at(self, theta: float) -> float:
+        """Return it for one θ."""
+        return float((self.widths + np.abs(theta - self.nodes) * self.steep).min())
+
+
+def part(above: Fraction, below: Fraction, within: Within) -> Range:
+    """Return above/below kept in [0, 1], and its interval; None for a value that is not known."""
+    if below <= 0:
+        return None, Fraction(0), Fraction(1)
+    top = min(max(above, Fraction(0)), below)
+    value, a, b = top / below, float(top), float(below)
+
+    def possible(theta: float) -> bool:
+        return abs(a - theta * b) <= within.at(theta)
+
+    ends = [0.0, 1.0]
+    for side, end in enumerate(ends):
+        if b > within.steep and not possible(end):
+            ends[side] = bracket(possible, float(value), end, relative=1e-9, least=1e-9)[1]
+    return value, min(Fraction(ends[0]), value), max(Fraction(ends[1]), value)
 
 
 def difference(one: Spread, other: Spread, confidence: float) -> Fraction:

@@ -22,7 +22,7 @@ from xml.sax.saxutils import escape, quoteattr
 from discreet.errors import InputError
 from discreet.guarantees import amount
 from discreet.releases.statistics.margins import ALL
-from discreet.releases.tables import STATISTIC, VALUES, csv_text
+from discreet.releases.tables import FIGURES, STATISTIC, csv_text
 from discreet.statements.presenter import cut_lines
 from discreet.words import say
 
@@ -56,10 +56,10 @@ def tidy(said: Mapping[str, Any]) -> Sheet:
     """Return the table as it is stored, a row for each number."""
     table, labels = said["table"], _labels(said)
     columns = [
-        values if name in VALUES else [None if v is None else labels.get(v, v) for v in values]
+        values if name in FIGURES else [None if v is None else labels.get(v, v) for v in values]
         for name, values in table.items()
     ]
-    texts = sum(name not in VALUES for name in table)
+    texts = sum(name not in FIGURES for name in table)
     header = tuple(labels.get(name, name) for name in table)
     return Sheet(say("sheets.table"), header, tuple(zip(*columns, strict=True)), texts)
 
@@ -71,7 +71,7 @@ def wide(said: Mapping[str, Any], across: str | None = None) -> Sheet:
     shown by it (the column `published`).
     """
     table, labels = said["table"], _labels(said)
-    groups = [name for name in table if name not in (STATISTIC, *VALUES)]
+    groups = [name for name in table if name not in (STATISTIC, *FIGURES)]
     if across is None:
         across = next((name for name in reversed(groups) if len(set(table[name])) > 1), None)
     elif across not in groups:

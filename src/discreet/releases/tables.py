@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from discreet.releases.statistics.base import Answer, Result
 
 __all__ = [
+    "BESIDE",
+    "FIGURES",
     "NUMBERS",
     "RESERVED",
     "STATISTIC",
@@ -127,8 +129,15 @@ NUMBERS = (
 )
 """The columns of numbers. Files, stored releases, audits and pages take them from here."""
 
+BESIDE = {"published_low": -1, "published_high": 1, "outer_low": -1, "outer_high": 1}
+"""Columns that a table has where they say something, with the side to which each is rounded: the
+interval of `published`, and one that also covers what was cut."""
+
 VALUES = tuple(column.name for column in NUMBERS)
-RESERVED = (STATISTIC, *VALUES)
+FIGURES = (*VALUES, *BESIDE)
+"""All columns of numbers."""
+
+RESERVED = (STATISTIC, *FIGURES)
 """Names that no group may have: the groups' columns stand between them."""
 
 
@@ -137,8 +146,8 @@ _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 def csv_of(columns: Mapping[str, Sequence[str | None]], end: str = "\n") -> str:
     """Return columns as CSV in which no text is a formula; numbers stay as they are."""
-    texts = [name for name in columns if name not in VALUES]
-    order = [*texts, *(name for name in columns if name in VALUES)]
+    texts = [name for name in columns if name not in FIGURES]
+    order = [*texts, *(name for name in columns if name in FIGURES)]
     return csv_text(order, zip(*(columns[n] for n in order), strict=True), len(texts), end)
 
 
@@ -190,6 +199,14 @@ class Table(Tabular):
     def __len__(self) -> int:
         return len(self.columns[STATISTIC])
 
+    def beside(self, name: str, ends: Sequence[Fraction | int | None]) -> Table:
+        """Return it with one of the columns `BESIDE`; with none if it says nothing."""
+        if not any(end is not None for end in ends):
+            return self
+        side = BESIDE[name]
+        printed = [None if end is None else decimal_text(end, side) for end in ends]
+        return Table({**self.columns, name: printed})
+
     def rows(self) -> Iterator[tuple[str | None, ...]]:
         """The rows, as printed."""
         return zip(*self.columns.values(), strict=True)
@@ -202,7 +219,7 @@ class Table(Tabular):
         """Return the columns: texts, and values as numbers."""
         return {
             name: [None if v is None else float(v) for v in values]
-            if name in VALUES
+            if name in FIGURES
             else list(values)
             for name, values in self.columns.items()
         }
@@ -212,7 +229,7 @@ class Table(Tabular):
         import pyarrow as pa
 
         texts = {name: pa.array(values, pa.string()) for name, values in self.columns.items()}
-        return pa.table({n: t.cast(pa.float64()) if n in VALUES else t for n, t in texts.items()})
+        return pa.table({n: t.cast(pa.float64()) if n in FIGURES else t for n, t in texts.items()})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns, values as the decimals that are printed."""

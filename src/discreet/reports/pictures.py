@@ -150,7 +150,7 @@ def _account(statement: Statement) -> Picture | None:
 def _released(statement: Statement) -> Picture | None:
     """The first statistic of the table whose values are numbers."""
     from discreet.charts import released_chart
-    from discreet.releases.tables import RESERVED, VALUES
+    from discreet.releases.tables import RESERVED
 
     table = statement.stored.said.get("table")
     if not table or not table["statistic"]:
@@ -159,7 +159,7 @@ def _released(statement: Statement) -> Picture | None:
     groups = [k for k in table if k not in RESERVED]
     rows = []
     for place, name in enumerate(table["statistic"]):
-        values = [table[k][place] for k in VALUES]
+        values = [table[k][place] for k in ("value", "interval_low", "interval_high")]
         if name != first or any(value in (None, "") for value in values):
             continue
         cell = " · ".join(str(table[g][place]) for g in groups if table[g][place] is not None)

@@ -283,6 +283,8 @@ class Statistic(Closed):
     kind: ClassVar[str]
     overall: ClassVar[bool] = False
     """Whether it has one number for all cells of its pass."""
+    mixes: ClassVar[bool] = False
+    """Whether a value is made of several noisy numbers."""
     refines: ClassVar[tuple[str, ...]] = ()
     """Kinds whose keys it may have as well, and which it then is instead of."""
 
@@ -391,6 +393,12 @@ class Statistic(Closed):
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """Return the rows of the table, a list a cell."""
         raise NotImplementedError
+
+    def twin_ends(
+        self, published: Sequence[str | None], calls: Mapping[str, Priced], interval: float
+    ) -> list[tuple[Fraction, Fraction]] | None:
+        """Return the intervals of the numbers `published`, from them alone; None without any."""
+        return None
 
     def note(self, contribution: Contribution) -> str | None:
         """Return what a person should know of its price before a release, if there is something."""

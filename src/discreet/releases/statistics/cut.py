@@ -11,10 +11,17 @@ k = min(R, G, c), or min(R, c) without groups. A value outside the bounds lies w
 over all of its cells, a sum that many times its larger bound; and clipping moves a sum by at most
 U·rows times the larger distance from the bounds to the outer ones (U·T times, if `rows` is not
 given: then it speaks of the rows that count). Together they bound how far a total is off.
+
+Outer interval. A cell is off by no more than all cells together, so the interval of each cell, made
+wider by the bounds of its questions on the sides to which they can move it, covers what the data
+would have given without limits. Of the failure probability α, half is for the noise of the cell
+(two-sided), and α/2q for each of its q questions: with symmetric noise, that is the upper end of
+the interval that fails with α/q.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -29,9 +36,9 @@ from discreet.releases.statistics.base import Answer, Noisy, Part, Statistic, de
 from discreet.words import say
 
 if TYPE_CHECKING:
-    from discreet.releases.planning import Planned
+    from discreet.releases.planning import Plan, Planned
 
-__all__ = ["Cut", "CutUnits", "questions"]
+__all__ = ["Cut", "CutUnits", "outer_ends", "questions"]
 
 
 P = TypeVar("P", bound="Planned")
@@ -100,12 +107,6 @@ class CutUnits(Statistic):
     def _ends(self) -> tuple[int, int]:
         return (0, 0) if self.number is None else (self.number.low, self.number.high)
 
-    @property
-    def _kept(self) -> int:
-        """The least rows that are kept of a unit that loses some."""
-        deep = min(self.bounds.rows, self.bounds.rows_per_group)
-        return self.bounds.untouched if self.of.grouped_by else deep
-
     def at_most(self, units: Fraction, outer: Cut) -> Fraction | None:
         """Return how far values are off, all cells together, if at most so many units are cut.
 
@@ -117,7 +118,9 @@ class CutUnits(Statistic):
         if self.number is None:
             if outer.rows is None:
                 return None
-            each = max(outer.rows - self._kept, 0) * max(abs(adds[0]), abs(adds[1]))
+            each = max(outer.rows - self.bounds.kept(grouped=bool(self.of.grouped_by)), 0) * max(
+                abs(adds[0]), abs(adds[1])
+            )
         else:
             products = any(len(fields(measure)) > 1 for measure in self.of.measures())
             if self.number.column not in outer.values or products:
@@ -160,16 +163,58 @@ def questions(planned: Sequence[P], *, units: bool) -> Iterator[tuple[P, CutUnit
     """
     seen = set()
     for one in planned:
-        statistic, bounds = one.statistic, one.contribution
-        over = (one.by, one.cells, one.found_by)
-        used = {f for m in statistic.measures() for f in fields(m) if isinstance(f, Number)}
-        asked: list[Number | None] = [*sorted(used, key=_column)]
-        if units and (one.by or not statistic.counts_units):
-            asked.insert(0, None)
-        for field in asked:
-            question = (over, field, bounds if field is None else None)
-            if question not in seen:
-                seen.add(question)
-                about = "rows" if field is None else field.column
-                name = f"cut/{statistic.name}/{about}"
-                yield one, CutUnits(name=name, of=statistic, bounds=bounds, number=field)
+        for key, question in _asked(one, units=units):
+            if key not in seen:
+                seen.add(key)
+                yield one, question
+
+
+def _asked(one: Planned, *, units: bool) -> Iterator[tuple[Any, CutUnits]]:
+    """Yield the questions of one statistic, each with what makes it the same as another's."""
+    statistic, bounds = one.statistic, one.contribution
+    over = (one.by, one.cells, one.found_by)
+    used = {f for m in statistic.measures() for f in fields(m) if isinstance(f, Number)}
+    asked: list[Number | None] = [*sorted(used, key=_column)]
+    if units and (one.by or not statistic.counts_units):
+        asked.insert(0, None)
+    for field in asked:
+        about = "rows" if field is None else field.column
+        name = f"cut/{statistic.name}/{about}"
+        same = (over, field, bounds if field is None else None)
+        yield same, CutUnits(name=name, of=statistic, bounds=bounds, number=field)
+
+
+def outer_ends(
+    plan: Plan, one: Planned, values: Sequence[str | None], units: Mapping[str, str | None]
+) -> list[tuple[Fraction, Fraction]] | None:
+    """Return intervals of a statistic's values that also cover what was cut.
+
+    `units` has the noisy answer of each question. None where outer limits do not say enough.
+    """
+    by_unit, cut = bool(plan.spec.protect.column), plan.spec.cut
+    if cut is None or one.statistic.adds is None or isinstance(one.statistic, CutUnits):
+        return None
+    paid = {
+        key: q for p in plan.statistics for key, q in _asked(p, units=by_unit) if q.name in units
+    }
+    own = list(_asked(one, units=by_unit))
+    level, more = 1 - plan.spec.interval, {"low": Fraction(0), "high": Fraction(0)}
+    for key, question in own:
+        name = str(paid[key].name)
+        (call,) = plan.calls(name).values()
+        most = int(units[name] or 0) + call.half_width(1 - level / len(own))
+        bound = question.at_most(Fraction(most), cut)
+        if bound is None:
+            return None
+        for side in more:
+            if question.bias != side:  # too low a value: what is missing lies above it
+                more[side] += bound
+    calls = {name: call for name, call in plan.calls(one.name).items() if not call.asked.threshold}
+    lines = one.statistic.accuracies(calls, 1 - level / 2)
+    each = [line.get("cells", len(values)) if len(lines) > 1 else len(values) for line in lines]
+    widths = [w for line, n in zip(lines, each, strict=True) for w in [line["half_width"]] * n]
+    found = []
+    for value, width in zip(values, widths, strict=True):
+        middle, off = Fraction(value or 0), Fraction(math.nextafter(width, math.inf))
+        found.append((middle - off - more["low"], middle + off + more["high"]))
+    return found

@@ -1,6 +1,7 @@
 """Shares, rates and changes: made from released numbers alone, so they cost nothing.
 
     - {share: {of: ill, among: visits}}              # in [0, 1]
+    - {share: {of: tables, among: [county]}}         # of cells of margins, among those of one
     - {rate: {events: ill, per: people.csv, times: 1000}}
     - {change: {of: visits, against: out/RELEASE}}   # this release less an earlier one
 
@@ -10,13 +11,16 @@ A cell is put in relation to the cell with the same keys; what it is divided by 
 columns. Intervals are those of `quotients`: they hold for the noise in both numbers, and stay in
 range. A value out of range is brought to its end, as the interval is; the number without bias is
 that of the statistic itself, which stands in the same table.
+
+A part and its whole must be of the same rows. Where a unit may lose rows, they are cells of one
+statistic with margins, or measured in one pass; else the share is refused.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -35,9 +39,12 @@ from discreet.releases.statistics.base import (
     read_statistic,
     register,
 )
+from discreet.releases.statistics.margins import ALL, Margins
 from discreet.words import say
 
 if TYPE_CHECKING:
+    from discreet.releases.planning import Planned
+    from discreet.releases.pricing import Priced
     from discreet.releases.spec import Spec
 
 __all__ = ["Change", "Derived", "Rate", "Released", "Share"]
@@ -60,10 +67,21 @@ Row: TypeAlias = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """The rows of a statistic as they were released, and the law of the noise in them."""
+    """The rows of a statistic as they were released, its calls, and the law of the noise in them.
+
+    There is no such law where each row is made of several noisy numbers.
+    """
 
     result: Result
-    spread: Spread
+    spread: Spread | None
+    calls: Mapping[str, Priced] = field(default_factory=dict)
+
+    @property
+    def noise(self) -> Spread:
+        """The law of the noise in each row."""
+        if self.spread is None:
+            raise AssertionError("refused before the release")
+        return self.spread
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -127,9 +145,10 @@ class Derived(Statistic):
         one = self.sources()[key]
         return one if isinstance(one, str) else one.name or f"{self.name}/{key}"
 
-    def made(self, spec: Spec, known: Mapping[str, Statistic]) -> Made:
+    def made(self, spec: Spec, planned: Mapping[str, Planned]) -> Made:
         """Check it against the statistics that there are; return what makes its rows."""
         names = [self.name_of(key) for key in self.sources()]
+        known = {name: one.statistic for name, one in planned.items()}
         for name in names:
             if name not in known:
                 listed = ", ".join(n for n, one in known.items() if one.adds is not None)
@@ -139,6 +158,8 @@ class Derived(Statistic):
             adds = known[name].adds
             if adds is None or (adds[0] < 0 and not isinstance(self, Change)):
                 raise SpecError("releases.derived.no_numbers", statistic=self.name, name=name)
+            if known[name].mixes and self.needs_law:
+                raise SpecError("releases.derived.mixed", statistic=self.name, name=name)
         if len(set(names)) != len(names):
             raise SpecError("releases.derived.same", statistic=self.name, name=names[0])
         first, *others = (_columns(known[name]) for name in names)
@@ -159,6 +180,11 @@ class Derived(Statistic):
 
         return make
 
+    @property
+    def needs_law(self) -> bool:
+        """Whether its intervals follow from the law of the noise, not from other intervals."""
+        return True
+
     @abstractmethod
     def answer(
         self, spec: Spec, columns: tuple[str, ...]
@@ -170,11 +196,18 @@ def _columns(statistic: Statistic) -> tuple[str, ...]:
     return (*statistic.grouped_by, *statistic.extra)
 
 
+def _whole(value: object) -> object:
+    columns = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
+    return tuple(value) if columns else _referred(value)  # type: ignore[arg-type]
+
+
 class ShareOf(Closed):
     """A part and its whole."""
 
     of: Reference
-    among: Reference
+    among: Annotated[
+        Any, PlainValidator(_whole, json_schema_input_type=str | list[str] | dict[str, Any])
+    ]
 
 
 @register("share")
@@ -184,11 +217,44 @@ class Share(Derived):
     share: ShareOf
 
     def sources(self) -> dict[str, str | Statistic]:
-        """Part and whole."""
-        return {"of": self.share.of, "among": self.share.among}
+        """Part and whole; only the part if they are cells of one statistic."""
+        both = {"of": self.share.of, "among": self.share.among}
+        return {"of": self.share.of} if self._columns is not None else both
+
+    @property
+    def _columns(self) -> tuple[str, ...] | None:
+        """The margin whose cells are the wholes, if it names one."""
+        return self.share.among if isinstance(self.share.among, tuple) else None
+
+    @property
+    def needs_law(self) -> bool:
+        """Cells of margins have one of their own."""
+        return self._columns is None
+
+    def made(self, spec: Spec, planned: Mapping[str, Planned]) -> Made:
+        """Check that part and whole are of the same rows."""
+        make, among = super().made(spec, planned), self._columns
+        if among is None:
+            one, other = (planned[self.name_of(key)] for key in ("of", "among"))
+            if _apart(spec, one, other):
+                names = {"of": one.name, "among": other.name}
+                raise SpecError("releases.derived.apart", statistic=self.name, **names)
+            return make
+        of = planned[self.name_of("of")].statistic
+        if not isinstance(of, Margins) or not of.parts_of(among):
+            raise SpecError("releases.derived.no_parts", statistic=self.name, name=of.name)
+
+        def make_shares(released: Mapping[str, Released], interval: float) -> Result:
+            given = released[str(of.name)]
+            cells, rows = of.shares(given.result.rows, given.calls, interval, among)
+            return Result(str(self.name), cells, (), rows)
+
+        return make_shares
 
     def answer(self, spec: Spec, columns: tuple[str, ...]) -> Any:
         """Divide, by Fieller's way."""
+        if self._columns is not None:
+            return None
         of, among = self.name_of("of"), self.name_of("among")
 
         def answered(released: Mapping[str, Released], interval: float) -> Any:
@@ -198,8 +264,22 @@ class Share(Derived):
 
     def explain(self) -> str:
         """Say what is divided by what."""
-        names = {"of": self.name_of("of"), "among": self.name_of("among")}
-        return say("releases.explain.share", **names)
+        among = self._columns
+        if among is None:
+            values = {"of": self.name_of("of"), "among": self.name_of("among")}
+            return say("releases.explain.share", **values)
+        said = {"of": self.name_of("of"), "among": ", ".join(among) or ALL}
+        return say("releases.explain.share_among", **said)
+
+
+def _apart(spec: Spec, one: Planned, other: Planned) -> bool:
+    """Whether the rows that count are chosen for each statistic by itself, and some may be lost."""
+    passes = [(p.by, p.cells, p.found_by, p.contribution, p.where) for p in (one, other)]
+    if not spec.protect.column or passes[0] == passes[1]:
+        return False
+    most = None if spec.cut is None else spec.cut.rows
+    kept = min(p.contribution.kept(grouped=bool(p.by)) for p in (one, other))
+    return most is None or most > kept
 
 
 def _divided(
@@ -217,7 +297,7 @@ def _divided(
         if whole is None or answer.value is None:
             return None, Fraction(0), most
         found = quotient(
-            Fraction(answer.value), above.spread, whole, below.spread, interval, most=most
+            Fraction(answer.value), above.noise, whole, below.noise, interval, most=most
         )
         value, low, high = (None if end is None else end * times for end in found)
         return value, low, high
@@ -238,6 +318,11 @@ class Rate(Derived):
     """A noisy number per public number, or per another noisy number."""
 
     rate: RateOf
+
+    @property
+    def needs_law(self) -> bool:
+        """A public number only divides the interval."""
+        return "per" in self.sources()
 
     def sources(self) -> dict[str, str | Statistic]:
         """Events; and what they are counted for, if that is released too."""
@@ -321,7 +406,7 @@ class Change(Derived):
             now = released[name]
             if self.change.how == "ratio":
                 return _divided(now, earlier, interval, most=None)
-            width, before = difference(now.spread, earlier.spread, interval), earlier.values()
+            width, before = difference(now.noise, earlier.noise, interval), earlier.values()
 
             def row(keys: Row, answer: Answer) -> Answered:
                 value = before.get(tuple(keys[column] for column in earlier.columns))

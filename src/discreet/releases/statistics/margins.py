@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations, pairwise, product
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import (
@@ -41,6 +41,7 @@ from discreet.releases.adding_up import Design, Errors, Margin, Spread, Tree
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Cells, Counting, KeySet, Measure, Number, Summing
 from discreet.releases.models import Closed, Keys, Names, Pair, as_tuple
+from discreet.releases.quotients import Within, part
 from discreet.releases.statistics.base import (
     Answer,
     Discover,
@@ -54,13 +55,15 @@ from discreet.releases.statistics.base import (
     register,
     rounded,
 )
-from discreet.releases.twin import MOST_CELLS, twin_of
+from discreet.releases.twin import MOST_CELLS, simulated, simulations, twin_of
 from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
 
 __all__ = ["ALL", "Margins"]
+
+T = TypeVar("T")
 
 ALL = "(all)"
 """What stands in the columns that a margin is summed over."""
@@ -115,6 +118,7 @@ class Margins(Grouped):
     """Counts or sums on sets of columns, and in all, that add up."""
 
     refines: ClassVar[tuple[str, ...]] = ("count", "sum")
+    mixes: ClassVar[bool] = True
 
     margins: Annotated[
         Annotated[UpTo, Tag("size")] | Annotated[Sets, Tag("sets")], Discriminator(_form)
@@ -412,12 +416,33 @@ class Margins(Grouped):
 
     def _twins(self, values: Mapping[Margin, Any]) -> Mapping[Margin, list[int]] | None:
         """Return the twin of the estimates, in multiples of the resolution, if it is asked for."""
-        if self.twin is None:
+        return None if self.twin is None else twin_of(self.design, values, **self._public)
+
+    @property
+    def _public(self) -> dict[str, Any]:
+        """What is publicly known of the twin: its total, and empty cells."""
+        total = None if self.twin is None else self.twin.total
+        return {
+            "total": None if total is None else round(total / self._step),
+            "empty": self._empty,
+        }
+
+    def twin_ends(
+        self, published: Sequence[str | None], calls: Mapping[str, Priced], interval: float
+    ) -> list[tuple[Fraction, Fraction]] | None:
+        """Return the intervals of its numbers `published`, simulated from them alone."""
+        if self.twin is None or not simulations(self.design):
             return None
-        total = self.twin.total
-        if total is not None:
-            total = round(total / self._step)
-        return twin_of(self.design, values, total=total, empty=self._empty)
+        step = self._step
+        flat = self._by_margin([int(Fraction(number or 0) / step) for number in published])
+        numbers = {margin: np.array(own, dtype=np.int64) for margin, own in flat.items()}
+        noise = {self._margin(name): Spread.of(call.law) for name, call in calls.items()}
+        widths = simulated(self.design, numbers, noise, interval, **self._public)
+        return [
+            (max(int(n) - int(w), 0) * step, (int(n) + int(w)) * step)
+            for margin in self.design.published
+            for n, w in zip(numbers[margin], widths[margin], strict=True)
+        ]
 
     @cached_property
     def _empty(self) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
@@ -438,6 +463,60 @@ class Margins(Grouped):
             at = [places for _, places in sorted(where)]
             empty[np.ix_(*at)] = True
         return empty.reshape(-1)
+
+    def parts_of(self, among: Sequence[str]) -> list[Margin]:
+        """Return the margins whose cells are parts of the cells of another; refuse a wrong one."""
+        for margin in self.design.published:
+            if set(margin) == set(among):
+                wide = set(self.design.wide(margin))
+                return [m for m in self.design.published if wide < set(self.design.wide(m))]
+        sets = "; ".join(_called(margin) for margin in self.design.published)
+        raise SpecError("releases.derived.no_margin", name=self.name, sets=sets)
+
+    def shares(
+        self,
+        rows: Sequence[Sequence[Answer]],
+        calls: Mapping[str, Priced],
+        interval: float,
+        among: Sequence[str],
+    ) -> tuple[KeySet, list[list[Answer]]]:
+        """Return each cell as a share of the cell of a margin that it lies in, with its interval.
+
+        Where nodes of a tree differ, both errors are within their own intervals, at half of the
+        failure probability each.
+        """
+        design, each = self.design, (1 + interval) / 2
+        known = self._following(tuple((n, call.law) for n, call in calls.items()))
+        values = self._by_margin([Fraction(cell[0].value or 0) / self._step for cell in rows])
+        shown = self.shown(None)
+        keys = self._by_margin(shown.keys)
+        whole = next(m for m in design.published if set(m) == set(among))
+        names, found = [], []
+        for margin in self.parts_of(among):
+            at = design.inside(whole, margin)
+            joint = None
+            if not design.tree.levels:
+                joint = design.part_of(margin, whole, known.noise, interval)
+            own, other = (self._widths(known.errors[m], m, each) for m in (margin, whole))
+            for place, value in enumerate(values[margin]):
+                apart = Within(np.zeros(1), own[place : place + 1], float(other[at[place]]))
+                share = part(value, values[whole][at[place]], joint or apart)
+                names.append(keys[margin][place])
+                found.append([Answer((), *share)])
+        return KeySet(shown.columns, tuple(names)), found
+
+    def _by_margin(self, flat: Sequence[T]) -> dict[Margin, Sequence[T]]:
+        """Return what is given for every cell, margin by margin."""
+        found: dict[Margin, Sequence[T]] = {}
+        for margin in self.design.published:
+            size = self.design.cells(margin)
+            found[margin], flat = flat[:size], flat[size:]
+        return found
+
+    def _widths(self, errors: Errors, margin: Margin, confidence: float) -> Any:
+        """Return the half width of the interval of every cell of a margin."""
+        width = errors.half_width(confidence)
+        return np.repeat(width, self.design.cells(margin) // len(width))
 
     def accuracies(self, calls: Mapping[str, Priced], interval: float) -> list[dict[str, Any]]:
         """Return how far off the cells of each margin may be."""
