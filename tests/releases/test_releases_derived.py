@@ -200,7 +200,7 @@ def rows_of(made: Any, name: str) -> dict[tuple[str, ...], tuple[float | None, .
 def test_a_release_has_shares_rates_and_changes(
     asked: dict[str, Any], visits: pa.Table, account: Callable[..., Ledger], tmp_path: Path
 ) -> None:
-    account()
+    account(unit="record")
     first = release(asked, data=visits, folder=tmp_path)
     (tmp_path / "people.csv").write_text("county,people\nnorth,6000\nsouth,2000\n")
     asked["statistics"] = [
@@ -243,7 +243,7 @@ def test_a_release_has_shares_rates_and_changes(
 def test_a_statistic_in_place_is_released_and_charged(
     asked: dict[str, Any], visits: pa.Table, account: Callable[..., Ledger], tmp_path: Path
 ) -> None:
-    account()
+    account(unit="record")
     inline = {k: v for k, v in VISITS.items() if k != "name"}
     asked["statistics"] = [ILL, {"share": {"of": "ill", "among": inline}, "name": "part"}]
     made = release(asked, data=visits, folder=tmp_path)

@@ -19,7 +19,8 @@ from tests.soaking import examples
 
 from discreet import release
 from discreet.auditing import audit
-from discreet.errors import DiscreetError, PolicyError
+from discreet.charts import error_spec
+from discreet.errors import BudgetExceeded, DiscreetError, PolicyError
 from discreet.ledger import Ledger
 from discreet.noise import add_noise
 from discreet.releases import drawing
@@ -254,7 +255,7 @@ def test_noise_used_for_two_margins_is_caught(
         ({"keys": KEYS | {"sex": ["f", ALL]}}, "rename the key"),
         ({"keys": KEYS | {"region": ["r"]}}, "not in by, nor in margins"),
         ({"keys": {"discover": {"delta": 1e-6}}}, "each column needs public keys"),
-        ({"within": {"error": 5.0}}, "within"),
+        ({"within": {"error": 5.0}}, "give within to the ones that need it"),
     ],
 )
 def test_what_cannot_be_done_is_refused(
@@ -266,9 +267,59 @@ def test_what_cannot_be_done_is_refused(
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.parametrize(
+    "budget", [{"epsilon": 1.0}, {"rho": 0.5}, {"epsilon": 1.0, "delta": 1e-6}]
+)
+def test_chosen_margins_stay_within_what_is_wanted(
+    spec: dict[str, Any], budget: dict[str, float]
+) -> None:
+    """The budget is the same; what the chosen cells gain, the others pay."""
+
+    def planned(*sets: Any) -> dict[str, float]:
+        entry = COUNT | {"margins": [*sets]}
+        plan = plan_of(load(asked(spec, entry, budget=budget)), COLUMNS)
+        spent = [call.rho or call.epsilon or 0 for call in plan.pricing.calls]
+        assert sum(spent) <= max(budget.values()) * (1 + 1e-12)
+        return {line["statistic"]: line["half_width"] for line in plan.accuracy()}
+
+    plain = planned(["county", "age"], ["sex", "age"], ["county", "sex"])
+    wanted = 0.88 * plain["visits: county, age"]
+    one = {"of": ["county", "age"], "within": {"error": wanted, "confidence": 0.95}}
+    found = planned(one, ["sex", "age"], ["county", "sex"])
+    assert 0.9 * wanted < found["visits: county, age"] <= wanted
+    assert found["visits: county, sex"] > plain["visits: county, sex"]
+    two = {"of": ["age", "sex"], "within": {"error": plain["visits: age, sex"], "confidence": 0.95}}
+    both = planned(one, two, ["county", "sex"])
+    assert both["visits: county, age"] <= wanted
+    assert both["visits: age, sex"] <= plain["visits: age, sex"]
+    easy = {"of": ["county", "age"], "within": {"error": 1e6}}
+    assert planned(easy, ["sex", "age"], ["county", "sex"]) == plain
+    impossible = {"of": ["county", "age"], "within": {"error": wanted / 5}}
+    with pytest.raises(BudgetExceeded, match="no split keeps the margin county, age") as caught:
+        planned(impossible, ["sex", "age"])
+    assert caught.value.exit_code == 3
+
+
 def test_keys_have_to_be_public(spec: dict[str, Any]) -> None:
     with pytest.raises(PolicyError, match="'sex'"):
         load(asked(spec, COUNT | {"keys": {k: v for k, v in KEYS.items() if k != "sex"}}))
+
+
+def test_keys_that_were_paid_for_before(
+    spec: dict[str, Any], visits: pa.Table, account: Callable[..., Ledger], tmp_path: Path
+) -> None:
+    """A release that finds keys makes them public; its table is the file of keys of the next."""
+    account(filter="basic", cap=None)
+    find = {"count": "units", "by": ["county"], "keys": {"discover": {"delta": 1e-6}}}
+    first = release(asked(spec, find, budget={"epsilon": 20.0}), data=visits, folder=tmp_path)
+    assert isinstance(first, Release)
+    file = (first.statement.parent / "table.csv").relative_to(tmp_path)
+    entry = COUNT | {"keys": KEYS | {"county": str(file)}}
+    made = release(asked(spec, entry), data=visits, folder=tmp_path)
+    assert isinstance(made, Release)
+    # About fifty people in each county, noise of scale 0.2: each is found but for 1e-20.
+    assert {key[0] for key in cells(made)} == {ALL, *KEYS["county"]}
+    check_sums(cells(made))
 
 
 def test_a_dry_run_tells_the_error_of_every_margin(
@@ -287,6 +338,11 @@ def test_a_dry_run_tells_the_error_of_every_margin(
     ]
     assert lines["visits: county, age"]["cells"] == 12
     assert all(line["half_width"] > 1.9 * line["sd"] > 0 for line in lines.values())
+    html = preview(asked(spec, COUNT), data=visits, folder=tmp_path)._repr_html_()
+    assert all(f"<td>{name}</td>" in html for name in lines)
+    drawn = error_spec(found["accuracy"])["datasets"]["errors"]
+    widths = {name: line["half_width"] for name, line in lines.items()}
+    assert {row["cell"]: row["off"] for row in drawn} == widths
 
 
 def test_keys_from_a_file(spec: dict[str, Any], visits: pa.Table, tmp_path: Path) -> None:

@@ -47,6 +47,8 @@ try:
     from discreet.charts.releases import (
         account_chart,
         belief_spent_spec,
+        error_chart,
+        error_spec,
         noisy_counts,
         noisy_counts_data,
         noisy_counts_spec,
@@ -91,6 +93,8 @@ __all__ = [
     "belief_spent_spec",
     "cost_chart",
     "cost_data",
+    "error_chart",
+    "error_spec",
     "frontier",
     "icon_array",
     "icon_data",

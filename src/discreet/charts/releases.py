@@ -31,11 +31,13 @@ from discreet.laws.geometric import Geometric
 from discreet.words import say
 
 if TYPE_CHECKING:
-    from discreet.releases import Rehearsal
+    from discreet.releases import Preview, Rehearsal
 
 __all__ = [
     "account_chart",
     "belief_spent_spec",
+    "error_chart",
+    "error_spec",
     "noisy_counts",
     "noisy_counts_data",
     "noisy_counts_spec",
@@ -45,7 +47,7 @@ __all__ = [
     "released_spec",
 ]
 
-_SHOWN = 40
+_SHOWN, _MOST_ERRORS = 40, 150
 _LEGEND = alt.Legend(orient="top", columns=2, labelLimit=170)
 
 
@@ -126,6 +128,32 @@ def relative_error_spec(widths: Mapping[str, float]) -> dict[str, Any]:
         for size in sizes
     ]
     return drawn(_error_shape(tuple(widths), low, high), {"errors": rows, "tenth": [{"y": 0.1}]})
+
+
+def error_spec(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return how far off each statistic or margin may be as Vega-Lite; `lines` as in a preview."""
+    rows = [
+        {"cell": line["statistic"], "off": line["half_width"], "cells": line.get("cells", 1)}
+        for line in lines
+        if line.get("half_width")
+    ][:_MOST_ERRORS]
+    x = alt.X("off:Q", title=say("charts.errors.axis"))
+    y = alt.Y("cell:N", title=None, sort=None, axis=alt.Axis(labelLimit=300))
+    base = named("errors").encode(y=y, x=x)
+    bars = base.mark_bar(color=COLOURS[0], height=9)
+    text = base.mark_text(align="left", dx=4, color=INK).encode(
+        text=alt.Text("off:Q", format=".3~s")
+    )
+    shape = bare((bars + text).properties(width="container", height=alt.Step(17)), large=True)
+    return drawn(shape, {"errors": rows})
+
+
+def error_chart(preview: Preview) -> Any:
+    """Draw how far off each statistic or margin of a release may be, before it is made."""
+    said = preview.to_dict()
+    chart = alt.Chart.from_dict(error_spec(said["accuracy"]) | {"width": 420})
+    interval = preview.plan.spec.interval
+    return styled(chart, say("charts.errors.title"), say("charts.errors.note", interval=interval))
 
 
 @lru_cache(maxsize=128)

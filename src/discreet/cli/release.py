@@ -105,6 +105,7 @@ def release(
     keys_from: Path | None = None,
     source: str | None = None,
     set_: Annotated[list[str] | None, typer.Option("--set")] = None,
+    png: Path | None = None,
     as_json: Json = False,
 ) -> None:
     """Make the release that FILE describes: charge it, draw it once, store it."""
@@ -114,6 +115,11 @@ def release(
         raise InputError("cli.plan_without_next")
     if key is not None and plan is None:
         raise InputError("cli.key_without_plan")
+    if png is not None:
+        from discreet.charts import error_chart, save  # missing extras are told now
+
+        if not dry_run:
+            raise InputError("cli.png_without_dry_run")
     if as_opendp is not None:
         _write_script(file, as_opendp, keys_from, as_json)
         return
@@ -131,7 +137,10 @@ def release(
     )
     said = made.to_dict()
     if isinstance(made, Preview):
-        emit(said, _preview_lines(said), as_json)
+        if png is not None:
+            save(error_chart(made), png)
+            said["files"] = [str(png.resolve())]
+        emit(said, [*_preview_lines(said), *said["files"]], as_json)
         if made.refused is not None:
             raise made.refused
     elif isinstance(made, Repeat):

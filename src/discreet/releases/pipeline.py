@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError
-from discreet.frames import Tabular, columns_from
+from discreet.frames import Tabular, columns_from, html_grid
 from discreet.guarantees import parameters
 from discreet.ledger import Account, Ledger, Standing
 from discreet.releases import outputs
@@ -99,6 +99,12 @@ class Preview(Tabular):
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the mechanism calls, with what each costs."""
         return columns_from(call.to_dict() for call in self.plan.pricing.calls)
+
+    def _repr_html_(self) -> str:
+        names = ("statistic", "cells", "half_width", "sd")
+        lines = [[line.get(name, "") for name in names] for line in self.plan.accuracy()]
+        rows = [[f"{c:.6g}" if isinstance(c, float) else str(c) for c in line] for line in lines]
+        return html_grid(repr(self), names, rows)
 
     def __repr__(self) -> str:
         return f"Preview({self.plan.spec.account!r}, {_said(self.spent)})"

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import count, product
 from typing import Any
 
 from discreet.errors import DataError, SpecError
-from discreet.guarantees import Adjacency, PureDP
+from discreet.guarantees import Adjacency, Guarantee, PureDP
 from discreet.ledger import Account
 from discreet.noise.calibration import WIDEST
 from discreet.promises import Promise
@@ -210,10 +210,7 @@ def plan_of(
     statistics, asked = _planned(spec, rows)
     if not asked:
         raise SpecError("releases.derived.nothing_released")
-    if spec.sample is None:
-        pricing = price(asked, budget, spec.mechanism)
-    else:
-        pricing = spec.sample.priced(asked, budget, spec)
+    statistics, pricing = _priced(spec, statistics, asked, budget)
     _check_thresholds(spec, pricing)
     known = {planned.name: planned for planned in statistics}
     derived = {
@@ -230,6 +227,35 @@ def plan_of(
     if any(_prices(one) != _prices(plan) for one in limits.values()):
         raise SpecError("releases.plan.choice_changes_charge")
     return replace(plan, limits=limits)
+
+
+def _priced(
+    spec: Spec, statistics: tuple[Planned, ...], asked: list[Asked], budget: Guarantee
+) -> tuple[tuple[Planned, ...], Pricing]:
+    """Price the calls, again where a statistic splits its share otherwise to be accurate enough."""
+    for tries in count():
+        if spec.sample is None:
+            pricing = price(asked, budget, spec.mechanism)
+        else:
+            pricing = spec.sample.priced(asked, budget, spec)
+        found = {}
+        for one in statistics:
+            calls = {c.asked.part.name: c for c in pricing.of(one.name) if not c.asked.threshold}
+            tighter = one.statistic.tightened(calls, tries)
+            if tighter is not None:
+                found[one.name] = replace(one, statistic=tighter)
+        if not found:
+            break
+        statistics = tuple(found.get(one.name, one) for one in statistics)
+        parts = {
+            (name, part.name): part
+            for name, one in found.items()
+            for part in one.statistic.parts(one.contribution)
+        }
+        first = {a.statistic: a for a in asked if a.statistic in found and not a.threshold}
+        asked = [a for a in asked if a.statistic not in found or a.threshold]
+        asked += [replace(first[name], part=part) for (name, _), part in parts.items()]
+    return statistics, pricing
 
 
 def _prices(plan: Plan) -> list[Any]:

@@ -107,11 +107,13 @@ def _shown(table: Mapping[str, Any], at: int | None) -> str | None:
 
 
 def _interval(table: Mapping[str, Any], at: int | None) -> str | None:
-    """The interval of a row's value, in words."""
-    low, high = (None if at is None else table[f"interval_{end}"][at] for end in ("low", "high"))
-    if low is None or high is None:
-        return None
-    return say("sheets.interval", value=table["value"][at], low=low, high=high)
+    """The interval of a row's number, in words: that of its twin where it has one."""
+    for value, ends in (("published", "published"), ("value", "interval")):
+        columns = [table.get(name) for name in (value, f"{ends}_low", f"{ends}_high")]
+        found = [None if at is None or column is None else column[at] for column in columns]
+        if None not in found:
+            return say("sheets.interval", **dict(zip(("value", "low", "high"), found, strict=True)))
+    return None
 
 
 def release_workbook(said: Mapping[str, Any], across: str | None = None) -> bytes:

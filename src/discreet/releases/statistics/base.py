@@ -374,6 +374,10 @@ class Statistic(Closed):
         """Return the mechanism calls it takes, and how sensitive each is."""
         raise NotImplementedError
 
+    def tightened(self, calls: Mapping[str, Priced], tries: int) -> Statistic | None:
+        """Return it with its budget split otherwise, if its calls do not do; None if they do."""
+        return None
+
     def numbers(self, part: str, measured: Measured) -> list[int]:
         """Return the whole numbers that noise goes on, in cell order."""
         found = measured[self.measure_name(part)]

@@ -86,8 +86,8 @@ class Released:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that tell its rows apart."""
-        cells = self.result.cells
-        return (*(() if cells is None else cells.columns), *self.result.extra)
+        cells = () if self.result.cells is None else self.result.cells.columns
+        return tuple(dict.fromkeys((*cells, *self.result.extra)))
 
     def rows(self) -> Iterator[list[tuple[Row, Answer]]]:
         """Yield the rows of each cell, each with its keys."""

@@ -36,12 +36,13 @@ from pydantic import (
     model_validator,
 )
 
-from discreet.errors import SpecError
+from discreet.errors import BudgetExceeded, SpecError
 from discreet.releases.adding_up import Design, Errors, Margin, Spread, Tree
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Cells, Counting, KeySet, Measure, Number, Summing
 from discreet.releases.models import Closed, Keys, Names, Pair, as_tuple
-from discreet.releases.quotients import Within, part
+from discreet.releases.quotients import Within as Reach
+from discreet.releases.quotients import part
 from discreet.releases.statistics.base import (
     Answer,
     Discover,
@@ -50,6 +51,7 @@ from discreet.releases.statistics.base import (
     Measured,
     Noisy,
     Part,
+    Within,
     multiples,
     ordered,
     register,
@@ -70,6 +72,7 @@ ALL = "(all)"
 
 _MOST_SETS = 2000
 _MOST_ROWS = 1_000_000
+_MOST_TRIES = 40
 
 
 class UpTo(Closed):
@@ -89,10 +92,11 @@ class Twin(Closed):
 
 
 class Weighed(Closed):
-    """One set of columns, whose errors weigh more or less than those of the others."""
+    """One set of columns: errors weigh more or less than those of the others, or stay within."""
 
     of: Names
     weight: float = Field(default=1.0, gt=0)
+    within: Within | None = None
 
 
 def _weighed(margin: object) -> object:
@@ -135,6 +139,7 @@ class Margins(Grouped):
         Field(default=None, description="Add the column `published`: whole numbers, none negative.")
     )
     _parents: Mapping[str, Mapping[str, str]] = PrivateAttr(default_factory=dict)
+    _raised: Mapping[Margin, float] = PrivateAttr(default_factory=dict)
 
     @field_validator("hierarchy")
     @classmethod
@@ -156,6 +161,8 @@ class Margins(Grouped):
             raise SpecError("releases.margins.by")
         if isinstance(self.keys, Discover):
             raise SpecError("releases.margins.discover")
+        if self.within is not None:
+            raise SpecError("releases.margins.within")
         if self.twin is not None and self.bounds is not None and self.bounds[0] < 0:
             raise SpecError("releases.margins.twin_negative", low=self.bounds[0])
         for margin in self._sets:
@@ -274,26 +281,31 @@ class Margins(Grouped):
             parents.append(np.array([above[known[key]] for key in self._lists[level]]))
         return Tree(self._levels, tuple(parents))
 
+    @property
+    def _order(self) -> Margin:
+        levels = self._levels
+        return (*levels, *(column for column in self.grouped_by if column not in levels))
+
+    def _in_order(self, margin: Sequence[str]) -> Margin:
+        """Return a set of columns as the design has it: one level, and the other columns."""
+        finest = [level for level in self._levels if level in margin][-1:]
+        plain = [column for column in margin if column not in self._levels]
+        return tuple(sorted((*finest, *plain), key=self._order.index))
+
     @cached_property
     def design(self) -> Design:
         """The attributes and the margins that are published, the total among them.
 
         Of a margin with a column of the hierarchy, those with the columns above it are as well.
         """
-        levels = self._levels
-        order = (*levels, *(column for column in self.grouped_by if column not in levels))
-
-        def in_order(margin: Sequence[str]) -> Margin:
-            finest = [level for level in levels if level in margin][-1:]
-            plain = [column for column in margin if column not in levels]
-            return tuple(sorted((*finest, *plain), key=order.index))
-
-        sets = {(), *map(in_order, self._sets)}
+        levels, order = self._levels, self._order
+        sets = {(), *map(self._in_order, self._sets)}
         for margin in [one for one in sets if one and one[0] in levels]:
             above = levels[: levels.index(margin[0])]
             sets |= {margin[1:], *((level, *margin[1:]) for level in above)}
         listed = () if isinstance(self.margins, UpTo) else self.margins
-        weights = {in_order(one.of): one.weight for one in listed}
+        weights = {self._in_order(one.of): one.weight for one in listed}
+        weights |= {m: weights.get(m, 1.0) * more for m, more in self._raised.items()}
         sizes = {column: len(self._lists[column]) for column in order if column not in levels}
         published = sorted(sets, key=lambda m: (len(m), [*map(order.index, m)]))
         found = Design(sizes, tuple(published), self._tree, weights)
@@ -363,6 +375,35 @@ class Margins(Grouped):
             for m, part in parts.items()
             if m in pure or m in spread
         )
+
+    def tightened(self, calls: Mapping[str, Priced], tries: int) -> Margins | None:
+        """Return it with more weight for margins that are not within what is wanted; None if all.
+
+        The error of a margin falls about as the fourth root of its weight. Where many tries did not
+        help, no split of this budget will do.
+        """
+        wanted = () if isinstance(self.margins, UpTo) else self.margins
+        limits = {self._in_order(one.of): one.within for one in wanted if one.within is not None}
+        if not limits:
+            return None
+        known = self._following(tuple((n, call.law) for n, call in calls.items()))
+        raised = dict(self._raised)
+        for margin, within in limits.items():
+            reach = float(known.errors[margin].half_width(within.confidence).max() * self._step)
+            if reach <= within.error:
+                continue
+            if tries >= _MOST_TRIES:
+                said = {"statistic": self.name, "margin": _called(margin), "reach": reach}
+                raise BudgetExceeded("releases.margins.not_within", **said, **within.model_dump())
+            aim = 0.98 * within.error
+            raised[margin] = raised.get(margin, 1.0) * (reach / aim) ** 5
+        if raised == self._raised:
+            return None
+        found = self.model_copy()
+        found._raised = raised
+        for made in ("design", "_following"):
+            found.__dict__.pop(made, None)
+        return found
 
     def numbers(self, part: str, measured: Measured) -> list[int]:
         """Return a margin of what was measured."""
@@ -499,7 +540,7 @@ class Margins(Grouped):
                 joint = design.part_of(margin, whole, known.noise, interval)
             own, other = (self._widths(known.errors[m], m, each) for m in (margin, whole))
             for place, value in enumerate(values[margin]):
-                apart = Within(np.zeros(1), own[place : place + 1], float(other[at[place]]))
+                apart = Reach(np.zeros(1), own[place : place + 1], float(other[at[place]]))
                 share = part(value, values[whole][at[place]], joint or apart)
                 names.append(keys[margin][place])
                 found.append([Answer((), *share)])

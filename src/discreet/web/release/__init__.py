@@ -67,6 +67,7 @@ SYNTHETIC = "/synthetic"
 BODY_LIMITS = {f"{screen}/upload": MOST_BYTES + 2**16 for screen in ("/release", SYNTHETIC)}
 LONGEST_LINK = 6_000
 _PREVIEWED = 6  # keys of a public list
+_MOST_LINES = 8  # of errors in one chart
 _PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
 _STATISTIC = re.compile(r"statistics\.(\d{1,3})\.(.+)", re.DOTALL)
 _DRY = "discreet release spec.yaml --dry-run"
@@ -405,13 +406,14 @@ def _as_table(found: Look) -> dict[str, Any]:
 
     The chart has those statistics whose error does not depend on their size.
     """
-    from discreet.charts import relative_error_spec
+    from discreet.charts import error_spec, relative_error_spec
 
     rows = found.said["accuracy"]
     widths = {row["statistic"]: row["half_width"] for row in rows if row.get("half_width")}
+    errors = relative_error_spec(widths) if widths else None
     return {
         "accuracy": accuracy_lines(found.said),
-        "errors": relative_error_spec(widths) if widths else None,
+        "errors": error_spec(rows) if len(widths) > _MOST_LINES else errors,  # margins: bars
         "mechanism": found.said["mechanism"],
         "how_accurate": HOW_ACCURATE,
     }
