@@ -25,10 +25,10 @@ ABOUT = (
     "categories) of the Medical Expenditure Panel Survey as `linearmodels` has it, 10,391 rows, "
     "one a person, ρ = 0.5: planned, counted by DuckDB, noised, made to add up, with an interval "
     "for every cell. The error is the root mean square over all cells of one draw. *Covers* tells "
-    "how often 95 % intervals hold the true number over 200 draws, in the table where that is least "
-    "often and in the one where it is most often. If the errors of its c cells were independent, "
-    "that share would have a standard deviation of 1.5 %/√c, so it is told of tables with 25 cells "
-    "or more. For the numbers `published` it is over twenty releases, and all tables."
+    "how often 95 % intervals hold the true number over 200 draws, in the table where that is "
+    "least often and in the one where it is most often. If the errors of its c cells were "
+    "independent, that share would have a standard deviation of 1.5 %/√c, so it is told of tables with "
+    "25 cells or more. For the numbers `published` it is over twenty releases, and all tables."
 )
 SIZES = (6, 5, 7, 6, 6, 8, 2, 2, 2, 2, 2, 2)
 ROWS = 10_391

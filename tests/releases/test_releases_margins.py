@@ -193,6 +193,67 @@ def test_sensitivities_are_never_passed_and_attained(
             assert (seen**2).sum(axis=1).max() == together.l2_squared()
 
 
+class _Places:
+    """Counties in states, as a file would say."""
+
+    def __init__(self, states: tuple[int, ...]) -> None:
+        self.states = states
+
+    def keys(self, name: str, column: str) -> tuple[str, ...]:
+        return tuple(f"county {i}" for i in range(len(self.states)))
+
+    def parents(self, name: str, child: str, parent: str) -> dict[str, str]:
+        return {f"county {i}": f"state {s}" for i, s in enumerate(self.states)}
+
+
+@settings(derandomize=True, deadline=None, max_examples=examples(40))
+@given(
+    rows=st.integers(1, 3),
+    groups=st.integers(1, 3),
+    deep=st.integers(1, 2),
+    states=st.sampled_from([(0, 0, 1), (0, 1, 1, 1), (0, 0, 0)]),
+    what=st.sampled_from(["rows", "units", (0, 3), (-2, 3), (1, 2)]),
+    replace=st.booleans(),
+)
+def test_every_call_of_a_tree_pays_for_every_neighbour(
+    rows: int, groups: int, deep: int, states: tuple[int, ...], what: Any, replace: bool
+) -> None:
+    """All that one unit can add to counties, states and the whole, against what is charged for."""
+    adjacency = "replace" if replace else "add-remove"
+    bounds = Contribution.of(rows, groups, deep, adjacency=adjacency, grouped=True)
+    said: dict[str, Any] = {"count": what}
+    if isinstance(what, tuple):
+        said = {"sum": "cost", "bounds": what, "resolution": 1}
+    elif what == "units":
+        bounds = bounds.once_per_group()
+    levels = {
+        "margins": [["county"]],
+        "hierarchy": {"county": "state"},
+        "keys": {"county": "p.csv"},
+    }
+    entry = Margins.model_validate(said | levels | {"name": "n"}).resolved(_Places(states))
+    ends = what if isinstance(what, tuple) else (1, 1)
+    units = {
+        tuple(n * end for n, end in zip(unit, chosen, strict=True))
+        for unit in map(np.ravel, _tables(bounds, (len(states),)))
+        for chosen in product(ends, repeat=len(states))
+    }
+    counties = np.array(sorted(units))
+    levels_of = {
+        "county": counties,
+        "state": np.stack(
+            [counties[:, [s == k for s in states]].sum(axis=1) for k in sorted({*states})], axis=1
+        ),
+        ALL: counties.sum(axis=1, keepdims=True),
+    }
+    for part in entry.parts(bounds):
+        seen = np.unique(levels_of[part.name], axis=0)
+        if replace:
+            seen = (seen[:, None, :] - seen[None, :, :]).reshape(-1, seen.shape[1])
+        assert np.abs(seen).sum(axis=1).max() <= part.l1
+        assert (seen**2).sum(axis=1).max() <= part.l2_squared
+
+
 def test_each_call_pays_for_what_a_unit_may_add(spec: dict[str, Any]) -> None:
     protect = {"unit": "person", "column": "person", "rows": 4, "groups": 4, "rows_per_group": 1}
     plan = plan_of(load(asked(spec, COUNT, protect=protect, budget={"rho": 0.5})), COLUMNS)
