@@ -27,8 +27,9 @@ ABOUT = (
     "for every cell. The error is the root mean square over all cells of one draw. *Covers* tells "
     "how often 95 % intervals hold the true number over 200 draws, in the table where that is "
     "least often and in the one where it is most often. If the errors of its c cells were "
-    "independent, that share would have a standard deviation of 1.5 %/√c, so it is told of tables with "
-    "25 cells or more. For the numbers `published` it is over twenty releases, and all tables."
+    "independent, that share would have a standard deviation of 1.5 %/√c, so it is told of "
+    "tables with 25 cells or more. For the numbers `published` it is over ten "
+    "releases, and all tables."
 )
 SIZES = (6, 5, 7, 6, 6, 8, 2, 2, 2, 2, 2, 2)
 ROWS = 10_391
@@ -273,6 +274,6 @@ def contenders(size: Size) -> list[Contender]:
         limit=100,
     )
     own = Contender(
-        twin, "Discreet", partial(_published, file, 1 if size.quick else 20), ours=True, turns=1
+        twin, "Discreet", partial(_published, file, 1 if size.quick else 10), ours=True, turns=1
     )
     return [found[0], peer, *found[1:], own]
