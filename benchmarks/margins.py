@@ -28,7 +28,7 @@ ABOUT = (
     "how often 95 % intervals hold the true number over 200 draws, in the table where that is "
     "least often and in the one where it is most often. If the errors of its c cells were "
     "independent, that share would have a standard deviation of 1.5 %/√c, so it is told of "
-    "tables with 25 cells or more. For the numbers `published` it is over ten "
+    "tables with 25 cells or more. For the numbers `published` it is over five "
     "releases, and all tables."
 )
 SIZES = (6, 5, 7, 6, 6, 8, 2, 2, 2, 2, 2, 2)
@@ -249,7 +249,7 @@ def contenders(size: Size) -> list[Contender]:
     tasks = [
         ("seven-two", 7, 2, 5, 200),
         ("twelve-two", 12, 2, 5, 0),
-        ("twelve-three", 12, 3, 2, 0),
+        ("twelve-three", 12, 3, 3, 0),
     ]
     words = {2: "two", 3: "three", 7: "seven", 12: "twelve"}
     found = [
@@ -258,7 +258,7 @@ def contenders(size: Size) -> list[Contender]:
             "Discreet",
             partial(_release, file, columns, most, 2 if size.quick else draws),
             ours=True,
-            turns=1 if draws else 3,
+            turns=1,
             repeats=1 if size.quick else repeats,
         )
         for key, columns, most, repeats, draws in tasks
@@ -271,9 +271,9 @@ def contenders(size: Size) -> list[Contender]:
         package="opendp",
         environment="meps",
         turns=1,
-        limit=100,
+        limit=60,
     )
     own = Contender(
-        twin, "Discreet", partial(_published, file, 1 if size.quick else 10), ours=True, turns=1
+        twin, "Discreet", partial(_published, file, 1 if size.quick else 5), ours=True, turns=1
     )
     return [found[0], peer, *found[1:], own]
