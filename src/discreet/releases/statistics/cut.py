@@ -200,6 +200,8 @@ def outer_ends(
     own = list(_asked(one, units=by_unit))
     level, more = 1 - plan.spec.interval, {"low": Fraction(0), "high": Fraction(0)}
     for key, question in own:
+        if key not in paid:  # no key was found, and nothing asked
+            return None
         name = str(paid[key].name)
         (call,) = plan.calls(name).values()
         most = int(units[name] or 0) + call.half_width(1 - level / len(own))

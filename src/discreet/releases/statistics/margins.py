@@ -73,6 +73,7 @@ ALL = "(all)"
 _MOST_SETS = 2000
 _MOST_ROWS = 1_000_000
 _MOST_TRIES = 40
+_LARGEST = 2**52
 
 
 class UpTo(Closed):
@@ -475,7 +476,10 @@ class Margins(Grouped):
         if self.twin is None or not simulations(self.design):
             return None
         step = self._step
-        flat = self._by_margin([int(Fraction(number or 0) / step) for number in published])
+        whole = [int(Fraction(number or 0) / step) for number in published]
+        if max(whole, default=0) >= _LARGEST:
+            return None
+        flat = self._by_margin(whole)
         numbers = {margin: np.array(own, dtype=np.int64) for margin, own in flat.items()}
         noise = {self._margin(name): Spread.of(call.law) for name, call in calls.items()}
         widths = simulated(self.design, numbers, noise, interval, **self._public)
