@@ -98,15 +98,16 @@ def simulated(
         truth[margin] = np.bincount(at, published[fine], size).astype(np.int64)
     digits = design.digits(design.errors(noise))
     first = {margin: design.finest(margin) for margin in published}
-    start = _nearest(design, published, first, float(published[()][0]), design.finest_size)
+    values = {margin: table.astype(np.float64) for margin, table in published.items()}
+    start = _nearest(design, values, first, float(published[()][0]), design.finest_size)
     start = start if known.get("empty") is None else start[~known["empty"]]
     off: dict[Margin, list[Any]] = {margin: [] for margin in published}
     for _ in range(draws):
         tables = {
             m: table + _sampled(noise[m].law, len(table), chance) for m, table in truth.items()
         }
-        values = design.combined(tables, noise, digits)
-        near = {m: v / 10.0**digits for m, v in values.items()}
+        combined = design.combined(tables, noise, digits)
+        near = {m: v / 10.0**digits for m, v in combined.items()}
         found = twin_of(design, near, **known, start=start)
         for margin, numbers in found.items():
             off[margin].append(np.abs(np.array(numbers) - published[margin]))
