@@ -152,7 +152,7 @@ def lengthen(url: str, entries: int) -> None:
     """Add valid charges to the account by hand: the chain is computed, the checks are left out."""
     from discreet.ledger import Ledger
     from discreet.ledger.entries import canonical, digest
-    from discreet.ledger.store import _INSERT, FORMAT, REPEATED, Store
+    from discreet.ledger.store import FORMAT, INSERT, REPEATED, Store
 
     said = Ledger.open(url).charge("scale", _each(), purpose="scale", who="bench")
     cost, spent, body, last = said.cost, said.spent, dict(said.said), said.hash
@@ -176,7 +176,7 @@ def lengthen(url: str, entries: int) -> None:
             repeated = {name: body.get(name) for name in REPEATED[FORMAT]}
             yield {"seq": body["seq"], "body": text, "hash": last, **repeated}
 
-    Store(url).write(lambda connection: connection.execute(_INSERT, list(rows())))
+    Store(url).write(lambda connection: connection.execute(INSERT, list(rows())))
 
 
 def long_ledger(entries: int) -> Prepared:

@@ -113,7 +113,7 @@ class _Tried:
     result: Any
 
 
-_INSERT = insert(_entries)
+INSERT = insert(_entries)
 _PARTS = ("newest", "own", "open", "next", "of", "first")
 
 
@@ -303,7 +303,7 @@ class Store:
         """Add one row at the end."""
         said = {name: entry.said.get(name) for name in REPEATED[FORMAT]}
         row = {"seq": entry.seq, "body": body, "hash": entry.hash, **said}
-        connection.execute(_INSERT, row)
+        connection.execute(INSERT, row)
         self._forget(connection)
         connection.info[_HASH] = entry.hash
 
