@@ -108,12 +108,14 @@ def _tumult(folder: Path) -> Prepared:
     weather = weather.withColumn("date", weather["date"].cast("date"))
     weather = weather.withColumn("hour", weather["hour"].cast("long"))
     planes = planes.withColumn("built", planes["built"].cast("double"))
+    flights = session.read.parquet(str(folder / "flights.parquet"))
+    flights = flights.withColumn("left", flights["left"].cast("timestamp"))
 
     def ask(built: Any) -> Any:
         private = Session.from_dataframe(
             privacy_budget=PureDPBudget(1),
             source_id="flights",
-            dataframe=session.read.parquet(str(folder / "flights.parquet")),
+            dataframe=flights,
             protected_change=AddRowsWithID(id_column="tailnum"),
         )
         return private.evaluate(built, PureDPBudget(1)).collect()
