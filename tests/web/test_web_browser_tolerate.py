@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -193,12 +192,8 @@ def test_moving_a_budget_moves_the_draws(page_at: Callable[..., Any]) -> None:
     assert page.locator("#counts svg").count() == 1
 
 
-def test_a_step_of_a_drag_is_answered_at_once(page_at: Callable[..., Any]) -> None:
-    """From the move of the hand to the new number: each step has its own answer.
-
-    How soon it comes is for `benchmarks/page.py` to measure, on a quiet machine (a third of the
-    tenth of a second that is asked for); the bound here is for a machine busy with other tests.
-    """
+def test_every_step_of_a_drag_is_answered(page_at: Callable[..., Any]) -> None:
+    """Each step has its own answer; how soon it comes is measured by `benchmarks/page.py`."""
     page = settled(page_at(ONE))
     handle = page.get_by_role("slider", name="Belief after, at most")
     handle.scroll_into_view_if_needed()
@@ -206,11 +201,9 @@ def test_a_step_of_a_drag_is_answered_at_once(page_at: Callable[..., Any]) -> No
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.evaluate(
         """() => {
-          window.moved = 0; window.took = [];
-          const now = () => performance.now();
-          document.addEventListener("pointermove", () => { window.moved = now(); }, true);
+          window.answers = 0;
           const number = document.getElementById("epsilon");
-          new MutationObserver(() => window.took.push(now() - window.moved))
+          new MutationObserver(() => { window.answers += 1; })
             .observe(number, { childList: true, characterData: true, subtree: true });
         }"""
     )
@@ -218,9 +211,8 @@ def test_a_step_of_a_drag_is_answered_at_once(page_at: Callable[..., Any]) -> No
     page.mouse.down()
     for step in range(1, 16):
         page.mouse.move(x, y - 4 * step)
-        until(page, f"window.took.length >= {step}")
+        until(page, f"window.answers >= {step}")
     page.mouse.up()
-    assert statistics.median(page.evaluate("window.took")) < 2_000
 
 
 def test_a_drag_goes_on_beyond_the_axis(page_at: Callable[..., Any]) -> None:

@@ -75,7 +75,12 @@ def downloads(page: Any) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("width", "scheme", "named"), [(1280, "light", "day"), (375, "dark", "night")]
+    ("width", "scheme", "named"),
+    [
+        (1280, "light", "day"),
+        # On a phone, an example goes the whole way in test_web_thread.py.
+        pytest.param(375, "dark", "night", marks=pytest.mark.soak),
+    ],
 )
 def test_from_a_sentence_to_a_downloaded_statement(
     page_at: Callable[..., Any],

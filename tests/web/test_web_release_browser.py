@@ -5,7 +5,6 @@ The whole way, from a file to the downloads, is in test_web_journeys.py.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -203,18 +202,3 @@ def test_hostile_files(
     expect(page.locator("#upload-problem")).to_contain_text("larger than 64 MB")
     assert not alerts
     assert PERSON not in page.content()
-
-
-def test_a_change_is_answered_soon(page_at: Callable[..., Any], site: Any) -> None:
-    page = page_at(prepared(site.folder, "soon", cap=100.0))
-    charge = page.locator("#look-body .number strong")
-    times = []
-    for place in range(8):
-        epsilon = f"0.{place + 1}"
-        before = time.perf_counter()
-        page.fill("[name='budget.epsilon']", epsilon)
-        expect(charge).to_have_text(f"ε = {epsilon}")
-        times.append(time.perf_counter() - before)
-    # A pause of a quarter of a second is waited for; the rest is the dry run. The bound is for a
-    # machine that is busy with other tests.
-    assert sorted(times)[4] < 15.0, times

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
+from discreet.budgets import choose
 from discreet.cli import loaded
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InputError
 from discreet.web.forms import percentage, share
+from discreet.web.screens import command_of
 from discreet.web.series.form import MECHANISMS, SeriesForm
 from discreet.web.series.view import beliefs, budgets
+from discreet.web.thread import Thread
 
 STATES = [
     SeriesForm(),
@@ -30,6 +34,7 @@ STATES = [
     SeriesForm(mechanism="epsilon", budget=0.05, delta_each=1e-8, delta=1e-6, years=2),
     SeriesForm(mechanism="epsilon", budget=0.1, per_year=1, before=5, limit=12),
     SeriesForm(mechanism="rho", budget=0.01, about="difference", limit=98, confidence=99),
+    SeriesForm(mechanism="geometric", budget=0.05, before=5, limit=12, years=1, confidence=100),
 ]
 
 
@@ -67,7 +72,7 @@ def test_the_command_reads_the_file_and_says_the_same(
 @pytest.mark.parametrize("state", STATES, ids=ids)
 def test_every_strength_is_the_one_of_its_flag(state: SeriesForm) -> None:
     flags = state.horizon_flags()
-    words = [f"--{key.replace('_', '-')}={value}" for key, value in flags.items()]
+    words = shlex.split(command_of("horizon", flags))[2:]
     for one in beliefs(state).readings:
         said = command("horizon", *words, "--strength", one.strength)
         assert said["releases"] == one.releases
@@ -210,3 +215,18 @@ def test_any_state_is_answered_or_refused(state: dict[str, Any]) -> None:
 @settings(max_examples=200, derandomize=True, deadline=None)
 def test_percentages_go_there_and_back(percent: float) -> None:
     assert math.isclose(percentage(share(percent)), percent, rel_tol=1e-15)
+
+
+def test_a_promise_for_every_output_is_planned_as_it_was_chosen() -> None:
+    promise = {"posterior": 0.12, "p": 0.05, "q": 1.0}
+    state = SeriesForm(**SeriesForm.begun(Thread.saying(tolerance=promise)))
+    assert state.releases == 12
+    (each,) = budgets(state).shares
+    assert each.epsilon is not None
+    whole = choose(promise).epsilon
+    assert whole * (1 - 1e-12) <= 12 * each.epsilon <= whole
+    assert beliefs(state).headline == "13 releases"  # the first that passes
+    assert beliefs(state).holds_with == 1
+    assert budgets(state).how.command.endswith("--every-output")
+    with pytest.raises(InputError, match="every output"):
+        beliefs(state.model_copy(update={"mechanism": "gaussian"}))

@@ -82,7 +82,9 @@ def command_of(name: str, flags: Mapping[str, Any]) -> str:
     """
     words = ["discreet", name]
     for key, value in flags.items():
-        words += [f"--{key.replace('_', '-')}", value if isinstance(value, str) else repr(value)]
+        words.append(f"--{key.replace('_', '-')}")
+        if value is not True:
+            words.append(value if isinstance(value, str) else repr(value))
     return shlex.join(words)
 
 

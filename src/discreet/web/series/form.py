@@ -54,7 +54,7 @@ class SeriesForm(Form):
     before: Annotated[float, _PERCENT] = 50.0
     about: Annotated[str, Choice(("posterior", "difference"))] = "posterior"
     limit: Annotated[float, _PERCENT] = 90.0
-    confidence: Annotated[float, _PERCENT] = 99.0
+    confidence: Annotated[float, Number(above=0, high=100, unit="percent")] = 99.0
     sided: Annotated[str, Choice(("two", "one"))] = "two"
     delta: Annotated[float | None, Number(above=0, below=1, optional=True)] = None
 
@@ -70,7 +70,8 @@ class SeriesForm(Form):
         each = shown_down(min(budget["epsilon"], 1e3) / 12) if budget.get("epsilon") else None
         if each is None or budget.get("delta"):
             return said
-        return said | {"mechanism": "geometric", "budget": each, "years": 1}
+        sure = {"confidence": 100} if keys.get("every_output") else {}
+        return said | sure | {"mechanism": "geometric", "budget": each, "years": 1}
 
     @property
     def in_rho(self) -> bool:
@@ -136,9 +137,15 @@ class SeriesForm(Form):
         }
         return _given(asked | self._surely("delta_total"))
 
+    def surely(self) -> dict[str, Any]:
+        """Return how surely it is kept, as keys of a promise: with 100 %, for every output."""
+        if self.confidence == 100:
+            return {"every_output": True}
+        return {"confidence": share(self.confidence)}
+
     def _surely(self, total: str) -> dict[str, Any]:
         sided = None if self.sided == "two" else self.sided
-        return {"confidence": share(self.confidence), "sided": sided, total: self.delta}
+        return self.surely() | {"sided": sided, total: self.delta}
 
 
 def _given(asked: dict[str, Any]) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def _look(state: SeriesForm, strength: str, **how: Any) -> Horizon:
     return horizon(
         state.each(),
         **state.promise_keys(),
-        confidence=share(state.confidence),
+        **state.surely(),
         sided=state.sided,
         strength=strength,  # type: ignore[arg-type]
         delta=state.delta,
@@ -104,7 +104,7 @@ def _strengths(state: SeriesForm) -> tuple[str, ...]:
     """Name the strengths that the releases have; one that falls back on another costs as much."""
     from discreet.composition import loss_of
 
-    if state.noise() is None:
+    if state.noise() is None or "every_output" in state.surely():
         return STRENGTHS[:1]
     return STRENGTHS if loss_of((state.each(), state.releases)).exact_proved else STRENGTHS[:2]
 
@@ -212,7 +212,7 @@ def _notes(state: SeriesForm, shown: int, strengths: tuple[str, ...], slow: bool
         notes.append(say("web.series.promise_only"))
     elif slow:
         notes.append(_takes_longer("horizon", state.horizon_flags()))
-    elif "exact" not in strengths:
+    elif "exact" not in strengths and "every_output" not in state.surely():
         notes.append(say("web.series.exact_unproved"))
     return notes
 
@@ -308,8 +308,8 @@ def _how_horizon(state: SeriesForm, found: Horizon) -> How:
     each = MECHANISMS[state.mechanism].python.format(repr(state.budget))
     if state.mechanism == "epsilon" and state.delta_each:
         each = f"guarantees.ApproxDP({state.budget!r}, {state.delta_each!r})"
-    words = [each, *(f"{key}={value!r}" for key, value in state.promise_keys().items())]
-    words.append(f"confidence={share(state.confidence)!r}")
+    keys = state.promise_keys() | state.surely()
+    words = [each, *(f"{key}={value!r}" for key, value in keys.items())]
     words += [] if state.sided == "two" else ["sided='one'"]
     words += [] if state.delta is None else [f"delta={state.delta!r}"]
     return how(
