@@ -84,6 +84,7 @@ def test_a_sentence_comes_back_as_it_went(condition: Condition) -> None:
         "tolerance: {ratio: [}",
         "tolerance: 3",
         "budget: {epsilon: x}",
+        "budget: {epsilon: -1}",
         "account: {}",
         "x" * 5000,
     ],

@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from pydantic import BaseModel
 
 from discreet.errors import DiscreetError, InputError
+from discreet.guarantees import stated
 from discreet.promises import Promise, promise_in
 from discreet.promises.keys import files_in
 from discreet.reading import yaml_values
@@ -178,6 +179,7 @@ def _words(promise: str) -> tuple[str, str] | None:
         if files_in(values):  # only a spec may name one, and is confined to the folder
             return None
         if "budget" in values:
+            stated(**values["budget"])
             return say("web.thread.budget"), amount_text(values["budget"], "up")
         from discreet.budgets import choose
 
