@@ -60,6 +60,7 @@ def test_months_under_one_promise(
     page.wait_for_selector("[name='statistics.2.what']")
     fill(statistics__2__what="county", statistics__2__bounds="0, 10", statistics__2__resolution="1")
     expect(look).to_contain_text("'county' has no declared type, and is read as numbers")
+    assert "--ledger" not in look.inner_text()  # no flags of the command line
     shoot(page, "months-sum-over-words")
     spec = page.input_value("#spec")
     typed = "source: {path: Zürich.csv, types: {county: text}}"
