@@ -269,7 +269,8 @@ export function live(form, url, render, options = {}) {
 
   function refused(error) {
     const told = whole && mark(form, error.fields);
-    failed(problem, told ? say("see_fields") : error.message, told);
+    if (whole) failed(problem, told ? say("see_fields") : error.message, told);
+    else problem.textContent = error.message;
     stale(results, true, whole);
     held = null;
   }
@@ -287,7 +288,7 @@ export function live(form, url, render, options = {}) {
       problem.textContent = "";
       if (whole) mark(form, {});
       for (const part of results) part.hidden = false;
-      stale(results, false, whole);
+      stale(results, speaking.owed, whole);
       // The second says whether a newer state is already wanted.
       render(answer, waiting !== null, extra);
     } catch (error) {
@@ -324,7 +325,9 @@ export function live(form, url, render, options = {}) {
     event.preventDefault();
     send({});
   });
-  return { send, refused, results };
+  // While the form is owed another shape, an answer to the one before is out of date when it comes.
+  const speaking = { send, refused, results, owed: false };
+  return speaking;
 }
 
 // -- charts

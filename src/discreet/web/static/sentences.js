@@ -22,10 +22,9 @@ async function exchanged(form, address) {
 // one before cannot be used; if they do not come, the next change asks for them again.
 export function reshaping(form, speaking, before = () => {}) {
   const here = form.getAttribute("action");
-  let owed = false;
 
   async function exchange(address) {
-    owed = true;
+    speaking.owed = true;
     stale(speaking.results, true);
     try {
       await exchanged(form, address);
@@ -33,7 +32,7 @@ export function reshaping(form, speaking, before = () => {}) {
       speaking.refused(error);
       return;
     }
-    owed = false;
+    speaking.owed = false;
     before();
     speaking.send({});
   }
@@ -47,7 +46,7 @@ export function reshaping(form, speaking, before = () => {}) {
 
   // Before the form's own listeners: the kind of a sentence changes first, then the numbers.
   form.addEventListener("input", (event) => {
-    if (!owed && !("reshape" in event.target.dataset)) return;
+    if (!speaking.owed && !("reshape" in event.target.dataset)) return;
     event.stopImmediatePropagation();
     reshape();
   }, true);
