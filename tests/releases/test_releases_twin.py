@@ -144,36 +144,6 @@ def test_a_small_table_has_no_negative_people_and_less_error() -> None:
     assert np.mean(np.array(twins)[:, true == true.min()]) > 0
 
 
-@pytest.mark.parametrize("pure", [True, False])
-def test_intervals_around_the_twin_cover(pure: bool) -> None:
-    """A parametric bootstrap: a published table is taken as the truth, and only noise is drawn.
-
-    Half of the cells are empty and most others small. 60 draws of 52 cells; by a fixed seed.
-    """
-    design = up_to(2, (6, 5, 2))
-    shares, _ = design.split(dict.fromkeys(design.measurable, 1.0), 2 if pure else 1)
-    laws = {
-        m: Geometric(s) if pure else DiscreteGaussian(math.sqrt(1 / s)) for m, s in shares.items()
-    }
-    noise = {m: Spread.of(law) for m, law in laws.items()}
-    errors = design.errors(noise)
-    chance = np.random.default_rng(12)
-    size = design.finest_size
-    truth = np.where(chance.random(size) < 0.5, 0, chance.geometric(0.3, size))
-    true = {m: np.bincount(design.finest(m), truth, design.cells(m)) for m in design.measurable}
-    covered = []
-    for _ in range(60):
-        tables = {
-            m: true[m].astype(int) + sampled(law, design.cells(m), chance)
-            for m, law in laws.items()
-        }
-        values = {m: v / 1e6 for m, v in design.combined(tables, noise, 6).items()}
-        for margin, numbers in twin_of(design, values).items():
-            width = errors[margin].half_width(0.95)[0]
-            covered.append((np.abs(np.array(numbers) - true[margin]) <= width).mean())
-    assert np.mean(covered) >= 0.93
-
-
 @pytest.mark.parametrize("pure", [True, pytest.param(False, marks=pytest.mark.soak)])
 def test_its_simulated_intervals_cover_the_truth(pure: bool) -> None:
     """Releases of a table of which half the cells are empty and most others small.
