@@ -267,3 +267,10 @@ def test_a_piece_that_is_hardly_worse_counts():
     found = search(parse("min(2, 2 - 1e-10 + p)"), Box(0, 1, 1, 1))
     with mp.workdps(40):
         assert found.lower <= mp.log(2 - mp.mpf(1e-10))
+
+
+def test_a_comparison_that_changes_at_certainty_is_decided():
+    assert choose("3 if p**2 <= 1 else 1.1").epsilon == pytest.approx(math.log(3) / 2, rel=1e-12)
+    found = choose("3 if p**2 < 1 else 1 + 0.5*max(1-p, 1-q)")
+    assert found.certificate.certified
+    assert found.epsilon == pytest.approx(math.log(1.5) / 2, rel=1e-6)

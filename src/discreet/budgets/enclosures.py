@@ -469,6 +469,11 @@ def _power(low: Array, high: Array, exponent: float) -> Span:
         return low, high
     at_low, at_high = np.power(low, exponent), np.power(high, exponent)
     span = _out(np.minimum(at_low, at_high), np.maximum(at_low, at_high), 2)
+    first, last = (low, high) if exponent > 0 else (high, low)  # 1 to any power is 1
+    span = (
+        np.where((first == 1) & (low >= 0), 1.0, span[0]),
+        np.where((last == 1) & (low >= 0), 1.0, span[1]),
+    )
     even = exponent == int(exponent) and int(exponent) % 2 == 0 if np.isfinite(exponent) else False
     if even and exponent > 0:
         crosses = (low < 0) & (high > 0)

@@ -351,8 +351,11 @@ def _threshold(e: Compare, name: str, fixed: float) -> tuple[float, float, int] 
         return 2.0, 2.0, rises
     # A few steps to either side the answer is proved, and with it on all that lies beyond.
     low, high = low * (1 - _NEAR), min(1.0, high * (1 + _NEAR))
-    proved = surely(before, low) and (high == 1 or surely(beyond, high))
-    return (low, high, rises) if proved else None
+    if not surely(before, low):
+        return None
+    if high == 1 and surely("==", 1.0):
+        return 1.0, 1.0, rises
+    return (low, high, rises) if high == 1 or surely(beyond, high) else None
 
 
 def _rises(e: Expression, name: str, fixed: float) -> int | None:
