@@ -78,33 +78,24 @@ def icon_data(before: int, after: int, of: int = 100) -> list[Row]:
     ]
 
 
-def _figures(chart: alt.Chart, labels: Mapping[str, str], **legend: Any) -> Any:
-    """Return figures in rows of ten, filled and outlined by their kind."""
-    hidden = alt.Axis(labels=False, ticks=False, domain=False, grid=False)
-    domain = list(labels)
-    fills, strokes = (
-        alt.Scale(domain=domain, range=[_KINDS[kind][i] for kind in labels.values()])
-        for i in (0, 1)
-    )
-    key = {"title": None, "sort": domain}
-    keyed = alt.Legend(symbolType="square", symbolSize=120, **legend)
-    return (
-        chart.mark_point(shape=_FIGURE, size=150, strokeWidth=1.4, opacity=1)
-        .encode(
-            x=alt.X("column:O", title=None, axis=hidden),
-            y=alt.Y("row:O", title=None, axis=hidden),
-            fill=alt.Fill("label:N", scale=fills, legend=keyed, **key),
-            stroke=alt.Stroke("label:N", scale=strokes, **key),
-        )
-        .properties(width=230, height=250)
-    )
-
-
 def icon_array(before: int, after: int, of: int = 100, title: str = "") -> Any:
     """Draw a hundred figures: those marked before, and those that may be marked after."""
     rows = icon_data(before, after, of)
-    labels = {row["label"]: row["kind"] for row in rows}
-    chart = _figures(rows_of(rows), labels, orient="right")
+    kinds = {row["label"]: row["kind"] for row in rows}
+    fills, strokes = (
+        alt.Scale(domain=list(kinds), range=[_KINDS[kind][i] for kind in kinds.values()])
+        for i in (0, 1)
+    )
+    hidden = alt.Axis(labels=False, ticks=False, domain=False, grid=False)
+    key = {"title": None, "sort": list(kinds)}
+    keyed = alt.Legend(symbolType="square", symbolSize=120, orient="right")
+    chart = rows_of(rows).mark_point(shape=_FIGURE, size=150, strokeWidth=1.4, opacity=1)
+    chart = chart.properties(width=230, height=250).encode(
+        x=alt.X("column:O", title=None, axis=hidden),
+        y=alt.Y("row:O", title=None, axis=hidden),
+        fill=alt.Fill("label:N", scale=fills, legend=keyed, **key),
+        stroke=alt.Stroke("label:N", scale=strokes, **key),
+    )
     return styled(chart, title or say("charts.icons.title", before=before, after=after, of=of))
 
 
