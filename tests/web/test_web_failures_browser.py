@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from states import PROMISE, pages, spec_link
+from states import PROMISE, STATES, pages, spec_link
 from test_web_words import SCRIPTS
 
 from browsers import accessible as checked
@@ -110,7 +110,7 @@ def changes(page: Any) -> list[Callable[[], None]]:
     return [typed, chosen] if kind.count() else [typed] if field.count() else []
 
 
-READY = {"/release": spec_link()}
+READY = {"/release": spec_link(), "/synthetic": STATES["synthetic-ready"]}
 
 
 def test_every_request_may_fail(

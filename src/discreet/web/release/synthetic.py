@@ -89,7 +89,7 @@ def _expected(found: Look) -> dict[str, Any] | None:
     made: Any = found.preview
     if made.n is None:
         return None
-    rows = expected_risk(found.spec, [made.synthesizer.epsilon], priors=_PRIORS).rows
+    rows = expected_risk(found.spec, [made.synthesizer.epsilon], priors=_PRIORS).expected
     cells: dict[float, list[str]] = {}
     for row in rows:
         cells.setdefault(row["share"], []).append(_points(row["increase"]))
