@@ -148,7 +148,7 @@ def _priors(
 
         for axis in (0, 1):
             for x, (low, high) in product(lines[axis], pairwise(lines[1 - axis])):
-                if at(x, low, axis) * at(x, high, axis) > 0:
+                if not at(x, low, axis) * at(x, high, axis) < 0:
                     continue
                 for _ in range(60):
                     middle = (low + high) / 2
