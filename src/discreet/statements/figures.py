@@ -7,9 +7,11 @@ what was proved. A prior is shown as it was given.
 from __future__ import annotations
 
 import math
-from typing import Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
 
-from discreet.rounding import decimal_down, decimal_up, percent
+from discreet.guarantees import amount
+from discreet.rounding import decimal_down, decimal_up, number, percent
 from discreet.words import catalogue
 
 __all__ = [
@@ -18,10 +20,12 @@ __all__ = [
     "counted",
     "crowd_for",
     "decimals",
+    "figures_apart",
     "frequency",
     "level",
     "plain",
     "share",
+    "side_by_side",
     "times",
     "whole_up",
 ]
@@ -117,3 +121,29 @@ def whole_up(x: float) -> str:
 def decimals(x: float, side: Side, digits: int = 4) -> str:
     """Return a number with fixed decimals, rounded outward."""
     return f"{(decimal_up if side == 'up' else decimal_down)(x, digits):.{digits}f}"
+
+
+def side_by_side(spent: Mapping[str, Any], limit: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what is spent and what limits it, with figures enough that they do not contradict.
+
+    >>> side_by_side({"epsilon": 1.2992831}, {"epsilon": 1.2992832})
+    ('ε = 1.2992831', 'ε = 1.2992832')
+    """
+    figures = figures_apart(spent, limit)
+    return amount(spent, "up", "", figures), amount(limit, "down", "", figures)
+
+
+def figures_apart(spent: Mapping[str, Any], limit: Mapping[str, Any], least: int = 6) -> int:
+    """Return how many figures it takes until nothing that is within its limit seems to pass it.
+
+    What is spent is rounded up and its limit down, so that one that is spent to the last digit
+    would seem to be passed.
+    """
+    names = [n for n in ("epsilon", "delta", "rho") if None not in (spent.get(n), limit.get(n))]
+    within = [(spent[n], limit[n]) for n in names if spent[n] <= limit[n]]
+
+    def fits(figures: int) -> bool:
+        texts = ((number(x, "up", figures), number(y, "down", figures)) for x, y in within)
+        return all(float(x.replace(",", "")) <= float(y.replace(",", "")) for x, y in texts)
+
+    return next(filter(fits, range(least, 17)), 17)

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.guarantees import amount
-from discreet.rounding import decimal_down, decimal_up, number, percent
+from discreet.rounding import decimal_down, decimal_up, percent
+from discreet.statements.figures import side_by_side
 from discreet.statements.tables import learned_table, probability_text
 from discreet.words import say
 
@@ -67,32 +68,6 @@ def spent_and_cap(spent: Amount, cap: Amount | None) -> tuple[str, str]:
         for name, x in spent.to_dict("up").items()
     }
     return side_by_side(used, most)
-
-
-def side_by_side(spent: Mapping[str, Any], limit: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what is spent and what limits it, with as many figures as it takes not to contradict.
-
-    Spent is rounded up and the limit down, so that one that is spent to the last digit would seem
-    to be passed.
-
-    >>> side_by_side({"epsilon": 1.2992831}, {"epsilon": 1.2992832})
-    ('ε = 1.2992831', 'ε = 1.2992832')
-    """
-    both = [n for n in ("epsilon", "delta", "rho") if None not in (spent.get(n), limit.get(n))]
-    within = [name for name in both if spent[name] <= limit[name]]
-
-    def shown(name: str, figures: int) -> tuple[float, float]:
-        texts = number(spent[name], "up", figures), number(limit[name], "down", figures)
-        used, most = (float(text.replace(",", "")) for text in texts)
-        return used, most
-
-    enough = (
-        figures
-        for figures in range(6, 17)
-        if all(used <= most for used, most in (shown(name, figures) for name in within))
-    )
-    figures = next(enough, 17)
-    return amount_text(spent, "up", figures), amount_text(limit, "down", figures)
 
 
 def spent_text(amount: Amount) -> str:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from discreet.guarantees import amount
 from discreet.rounding import number, percent
-from discreet.statements.figures import frequency, level, plain, share, whole_up
+from discreet.statements.figures import figures_apart, frequency, level, plain, share, whole_up
 from discreet.words import say
 
 __all__ = [
@@ -47,6 +47,7 @@ _FIGURES = {
     "joined",
     "without",
 }
+_FEWEST = 5  # figures of an amount
 _CROWD = 100  # odds in 100, as people were asked about them
 
 
@@ -150,30 +151,31 @@ def probability_text(facts: Facts) -> str:
 # -- every fact that is said in one line
 
 
-def amount_text(said: Facts) -> str:
+def amount_text(said: Facts, figures: int = _FEWEST) -> str:
     """Return what was spent; rounded up."""
-    return amount(said, "up", say("statements.nothing"))
+    return amount(said, "up", say("statements.nothing"), figures)
 
 
-def limit_text(said: Facts) -> str:
+def limit_text(said: Facts, figures: int = _FEWEST) -> str:
     """Return a cap, or what is left of it; rounded down."""
     if said.get("unbounded"):
         return say("statements.no_cap")
-    return amount(said, "down", say("statements.nothing"))
+    return amount(said, "down", say("statements.nothing"), figures)
 
 
 def lines_of(facts: Facts) -> dict[str, str]:
     """Return every fact that is said in one line, by the name of its label."""
     spending, unit, model = facts["spending"], facts["unit"], facts["model"]
     composition, risk = facts["composition"], facts["risk"]
+    figures = figures_apart(spending["account_now"], spending["cap"], _FEWEST)
     lines = {
         "account": facts["identity"]["account"],
         "variant": facts["guarantee"]["variant"],
         "unit": _unit(unit),
         "neighbours": unit["neighbours"],
         "model": f"{model['name']}. {model['trust']}",
-        "now": amount_text(spending["account_now"]),
-        "cap": limit_text(spending["cap"]),
+        "now": amount_text(spending["account_now"], figures),
+        "cap": limit_text(spending["cap"], figures),
         "remaining": limit_text(spending["remaining"]),
         "composition": f"{composition['rule']} {composition.get('within', '')}".strip(),
         "head": f"`{spending['head']}`",
@@ -182,10 +184,10 @@ def lines_of(facts: Facts) -> dict[str, str]:
         sure = all(row["holds_with"] == 1 for row in risk["beliefs"])
         lines["adversary"] = say(f"statement.limits.adversary_{'weak' if sure else 'strong'}")
         lines["beyond"] = _beyond(risk["beyond"])
-    return lines if "history" in facts else lines | _release_lines(facts)
+    return lines if "history" in facts else lines | _release_lines(facts, figures)
 
 
-def _release_lines(facts: Facts) -> dict[str, str]:
+def _release_lines(facts: Facts, figures: int) -> dict[str, str]:
     """The lines that are about one release."""
     identity, spending, missing = facts["identity"], facts["spending"], say("statements.not_stated")
     return {
@@ -195,12 +197,12 @@ def _release_lines(facts: Facts) -> dict[str, str]:
         "curators": ", ".join(identity["curators"]) or missing,
         "region": identity["region"] or missing,
         "product": identity["product"],
-        "parameters": amount_text(facts["guarantee"]),
+        "parameters": amount_text(facts["guarantee"], figures),
         "bounds": _bounds(facts["contribution_bounds"]),
         "domain": facts["data_domain"],
         "invariants": facts["invariants"],
-        "this": amount_text(spending["this"]),
-        "then": amount_text(spending["account_then"]),
+        "this": amount_text(spending["this"], figures),
+        "then": amount_text(spending["account_then"], figures),
         "entry": f"{spending['entry']['seq']}, `{spending['entry']['hash']}`",
         "before": facts["processing"]["before"],
         "after": facts["processing"]["after"],
