@@ -19,10 +19,12 @@ from hypothesis import HealthCheck, settings
 pytest_plugins = ["servers", "browsers"]
 collect_ignore_glob = ["extending/toy_*.py"]  # they register themselves when they are imported
 
-# On a busy machine, or with more code to take constants from, a strategy may be slow or filter
-# much; neither is a fault of what is tested.
+# On a busy machine, or with more code to take constants from, an example may be slow or a strategy
+# filter much; neither is a fault of what is tested.
 settings.register_profile(
-    "steady", suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+    "steady",
+    deadline=None,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 settings.register_profile("soak", settings.get_profile("steady"))  # `make soak`: soaking.py
 settings.load_profile("steady")
