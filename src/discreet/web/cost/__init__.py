@@ -179,12 +179,14 @@ def _shown(form: CostForm) -> str:
 def _how(first: Cost, form: CostForm) -> dict[str, How]:
     epsilon = first.epsilon
     number = budget_text(epsilon) if math.isfinite(epsilon) else "float('inf')"
-    python = f"cost_of_a = discreet.cost(discreet.PureDP({number}), sensitivity={form.rows}"
+    python = f"discreet.cost(discreet.PureDP({number}), sensitivity={form.rows}"
+    crossing = f"{python})[0].law.prob_crosses(1)"
     if form.compared_with is not None:
-        python += f", target={form.compared_with}, away={list(first.asked.away)}"
+        compared = f"target={form.compared_with}, away={list(first.asked.away)}"
+        crossing = f"{python}, {compared})[0].switch[-1].chance"
     return {
-        "noise": how("noise", python=f"{python})[0]; cost_of_a.errors"),
-        "crossing": how("crossing", python=f"{python})[0]; cost_of_a.switch"),
+        "noise": how("noise", python=f"{python})[0].errors['count']['within_95']  # A"),
+        "crossing": how("crossing", python=f"{crossing}  # A"),
     }
 
 
