@@ -296,7 +296,7 @@ ASKED: dict[str, Any] = {
         {"count": "rows", "margins": {"of": ["county"], "up_to": 1}, "keys": KEYS, "name": "rows"},
         {"count": "units", "by": ["band"], "name": "people", "where": "cost is not null"},
         {"count": "units", "name": "whole"},
-        {"share": {"of": "people", "among": "whole"}},
+        {"share": {"of": {"count": "units", "where": "cost > 3"}, "among": "whole"}},
         {"rate": {"events": "rows", "per": 1000, "times": 2}},
         {"quantiles": {"of": "cost", "at": [0.5, 0.9], "bounds": [0, 20], "resolution": 1}},
         {"median": "twice", "bounds": [0, 40], "resolution": 1},

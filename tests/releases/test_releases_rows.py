@@ -99,13 +99,17 @@ def test_a_condition_on_the_whole_spec_and_on_a_statistic(tmp_path: Path) -> Non
 
 
 def test_statistics_inside_another_have_conditions_of_their_own(tmp_path: Path) -> None:
-    inside = {"of": {"count": "rows", "where": "age >= 45"}, "among": {"count": "rows"}}
+    inside = {"of": {"count": "units", "where": "age >= 45"}, "among": {"count": "units"}}
     spec = _spec({"share": inside, "name": "s"})
     found = _released(tmp_path, spec)
     share = sum(1 for i in range(300) if i % 90 >= 45) / 300
     assert abs(next(v for k, v in found.items() if k[0] == "s") - share) < 0.01
     assert load(spec).conditions == ("age >= 45",)
     assert load(spec).as_shaped().conditions == ()
+    # Of rows, each count keeps its own; of units there is nothing to choose.
+    rows = {"of": {"count": "rows", "where": "age >= 45"}, "among": {"count": "rows"}}
+    with pytest.raises(SpecError, match="each by itself"):
+        release(_spec({"share": rows}), data=VISITS, folder=tmp_path, dry_run=True)
     spec["statistics"][0]["where"] = "age > 1"
     with pytest.raises(SpecError, match="made from other statistics"):
         release(spec, data=VISITS, folder=tmp_path, dry_run=True)
@@ -494,8 +498,10 @@ BOUNDS = (st.sampled_from([1, 2, 3]), st.booleans())
     st.lists(st.lists(ROW, max_size=6), min_size=1, max_size=1),
     *BOUNDS,
 )
-def test_no_unit_passes_its_sensitivity(*drawn: Any) -> None:
-    assert _compare(*drawn) in (0, 6)
+def test_no_unit_passes_its_sensitivity(
+    shape: dict[str, Any], base: list[Any], added: list[Any], rows: int, grouped: bool
+) -> None:
+    assert _compare(shape, base, added, rows, grouped) in (0, 6)
 
 
 @pytest.mark.soak

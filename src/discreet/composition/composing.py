@@ -76,6 +76,7 @@ def compose(
     Without `delta` the δ of the parts add up, and for pure DP it is 0. `adjacency` restates
     mechanisms, whose sensitivity is then the one under it; promises carry their own.
 
+    >>> from discreet.guarantees import PureDP
     >>> compose([(PureDP(0.1), 100)], delta=1e-6).method
     'optimal'
     """

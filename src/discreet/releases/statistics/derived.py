@@ -277,6 +277,8 @@ def _apart(spec: Spec, one: Planned, other: Planned) -> bool:
     passes = [(p.by, p.cells, p.found_by, p.contribution, p.where) for p in (one, other)]
     if not spec.protect.column or passes[0] == passes[1]:
         return False
+    if all(p.statistic.counts_units and not p.by for p in (one, other)):
+        return False  # a unit counts once or not at all, whichever of its rows is kept
     most = None if spec.cut is None else spec.cut.rows
     kept = min(p.contribution.kept(grouped=bool(p.by)) for p in (one, other))
     return most is None or most > kept
