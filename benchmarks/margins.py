@@ -228,13 +228,13 @@ def _opendp(file: Path, columns: int) -> Prepared:
             keys=keys,
             algorithm=Fixed(queries=[Count(pair) for pair in pairs]),
         )
-        made[:] = [measurement(pl.LazyFrame(data)).release()]
+        made[:] = [measurement(pl.LazyFrame(data))]
 
     def accuracy() -> str:
         squares = []
         for pair in pairs:
             exact = Counter(zip(*(data[name] for name in pair), strict=True))
-            cells = made[0].project(pair)
+            cells = made[0].project(list(pair))
             for i, a in enumerate(keys[pair[0]]):
                 for j, b in enumerate(keys[pair[1]]):
                     squares.append((float(cells[i][j]) - exact[a, b]) ** 2)
