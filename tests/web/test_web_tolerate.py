@@ -16,8 +16,8 @@ from discreet.budgets import choose
 from discreet.errors import DiscreetError
 from discreet.promises import PRESETS, tolerance_in
 from discreet.web.forms import Filled
-from discreet.web.screens import link
 from discreet.web.sentences import KINDS, WORRIES, Asked, Condition, preset_links
+from discreet.web.thread import link
 from discreet.web.tolerate import TolerateForm
 from discreet.web.tolerate.handles import axis, edges, handles, map_handles, moved
 from discreet.web.tolerate.view import answer

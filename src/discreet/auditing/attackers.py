@@ -23,8 +23,6 @@ from typing import Any, TypeAlias
 
 from discreet.laws.mechanism import Noise
 
-__all__ = ["ATTACKERS", "Answers", "Asked", "Likelihood", "Scene", "Seen", "likelihood_of"]
-
 Answers: TypeAlias = Sequence[int]
 Likelihood: TypeAlias = Callable[[int], float]
 """ℓ: the logarithm of the probability of each noise."""

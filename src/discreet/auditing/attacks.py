@@ -36,8 +36,6 @@ from discreet.releases.spec import Spec, load
 from discreet.statements.presenter import amount_text, belief_text, bound_text
 from discreet.words import say
 
-__all__ = ["Attack", "Exposure", "Step", "attack", "exposures"]
-
 _BUDGETS = {"epsilon": 0.5, "rho": 0.05}
 _MOST_TIMES = 10_000
 _ROUNDING = 1e-9

@@ -49,8 +49,6 @@ from discreet.releases.pricing import Priced
 from discreet.releases.spec import Spec, load
 from discreet.words import say
 
-__all__ = ["Audit", "audit"]
-
 _WORST = 3
 _COLUMNS = ("neighbours", "of", "at_least", "promised", "promise")
 

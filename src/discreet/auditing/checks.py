@@ -37,8 +37,6 @@ from discreet.releases.source import Source
 from discreet.releases.statistics.base import DRAWN, Noisy
 from discreet.words import say
 
-__all__ = ["Check", "cells", "charge", "fresh", "sensitivity", "support"]
-
 _WIDE = 2.0**52
 _DRAWN = 3200
 

@@ -40,21 +40,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "BeliefCheck",
-    "Bin",
-    "Event",
-    "Name",
-    "Sample",
-    "Score",
-    "Tested",
-    "beliefs",
-    "best_event",
-    "collected",
-    "edges_of",
-    "judged",
-]
-
 _COORDINATES = 24
 _PARTNERS = 3
 _THRESHOLDS = 25

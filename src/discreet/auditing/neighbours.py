@@ -31,8 +31,6 @@ from discreet.auditing.path import key_calls
 from discreet.releases.engines.base import TEXTS, Column, fields
 from discreet.releases.planning import Plan
 
-__all__ = ["Neighbours", "Pair", "neighbours"]
-
 Row = dict[str, Any]
 # It stands first in the file and in the order of names: sums made in order would show it.
 TARGET = "0-target"

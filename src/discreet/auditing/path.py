@@ -35,19 +35,6 @@ from discreet.releases.spec import Budget, Spec
 from discreet.releases.tables import VALUES, Table
 from discreet.words import say
 
-__all__ = [
-    "PRIORITY",
-    "Progress",
-    "Releases",
-    "Replay",
-    "Seen",
-    "columns_of",
-    "key_calls",
-    "opened",
-    "raised",
-    "trial",
-]
-
 PRIORITY = "_audit_priority"
 
 

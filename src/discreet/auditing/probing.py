@@ -28,8 +28,6 @@ from discreet.errors import InputError
 from discreet.guarantees import Guarantee
 from discreet.words import say
 
-__all__ = ["Probe", "check_settings", "probe", "training_size"]
-
 
 def training_size(trials: int) -> int:
     """How many trials go into choosing an event: a quarter of those that test it."""

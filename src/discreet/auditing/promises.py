@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Promise", "Shown", "at_least", "at_most"]
-
 _POINTS = 160
 _FARTHEST = 12.0
 _FAILURE = 0.01

@@ -15,19 +15,6 @@ from discreet.frames import JsonReady, Results, html_table
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.words import say
 
-__all__ = [
-    "Assumptions",
-    "AtConfidence",
-    "Belief",
-    "Beliefs",
-    "Beyond",
-    "Bounds",
-    "Sided",
-    "Strength",
-    "Worst",
-    "assumptions_for",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Bounds(JsonReady):

@@ -55,30 +55,6 @@ from discreet.composition.curves import best_point, check_failure, check_sided
 from discreet.guarantees import Adjacency
 from discreet.rounding import down, up
 
-__all__ = [
-    "Choose",
-    "Learned",
-    "Point",
-    "along",
-    "best_split",
-    "counterfactual_upper",
-    "decomposed",
-    "differences",
-    "posterior",
-    "ratio",
-    "ratio_bounds",
-    "ratios",
-    "two_steps",
-    "under_loss",
-    "under_pure",
-    "under_steps",
-    "worst_difference",
-    "worst_difference_not_in",
-    "worst_priors",
-    "worst_ratio",
-    "worst_ratio_not_in",
-]
-
 Point: TypeAlias = tuple[float, float]  # (ε, δ)
 Choose: TypeAlias = Callable[[float], Point]  # for a failure probability η, the point to use
 

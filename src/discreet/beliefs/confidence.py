@@ -13,8 +13,6 @@ import math
 
 from discreet.errors import InputError
 
-__all__ = ["failure_of"]
-
 
 def failure_of(confidence: float) -> float:
     """Return δ' = 1 − confidence, for a confidence strictly between 0 and 1."""

@@ -13,19 +13,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from discreet.beliefs import bounds
-from discreet.beliefs.belief import (
-    AtConfidence,
-    Belief,
-    Beliefs,
-    Beyond,
-    Sided,
-    Strength,
-    assumptions_for,
-)
+from discreet.beliefs.belief import AtConfidence, Belief, Beliefs, Beyond, assumptions_for
 from discreet.beliefs.bounds import Choose, Learned, Point
 from discreet.beliefs.confidence import failure_of
 from discreet.beliefs.prior import Prior, Priors, listed
-from discreet.composition.curves import check_sided
+from discreet.composition.curves import Sided, Strength, check_sided
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import (
     ZCDP,
@@ -41,8 +33,6 @@ from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.composition import LossBound, PrivacyLoss
-
-__all__ = ["Explained", "decomposition_of", "explain", "posterior_of", "subject_of"]
 
 #: What can be explained: a guarantee, a mechanism, the privacy loss of a plan, a `DpEvent`.
 Explained: TypeAlias = Any

@@ -26,8 +26,6 @@ from discreet.guarantees import Adjacency, Guarantee
 from discreet.rounding import decimal_up, up
 from discreet.words import say
 
-__all__ = ["SHOWN", "Joining", "join"]
-
 SHOWN = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
 
 

@@ -25,19 +25,6 @@ from typing import NamedTuple
 from discreet.errors import ToleranceError
 from discreet.rounding import down, up
 
-__all__ = [
-    "CANCELLED",
-    "EVERYTHING",
-    "TINY",
-    "ULP",
-    "Range",
-    "epsilon_at",
-    "epsilon_for_ratio",
-    "epsilon_range",
-    "range_for_posterior",
-    "range_for_ratio",
-]
-
 ULP = 2.0**-52
 CANCELLED = 2 * ULP  # the error of a difference of products that are 1 or less
 _CLOSE = 8 * ULP  # the error of a product of three numbers near 1

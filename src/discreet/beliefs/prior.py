@@ -16,8 +16,6 @@ from typing import TypeAlias
 
 from discreet.errors import InputError
 
-__all__ = ["Prior", "Priors", "check_probability", "listed"]
-
 
 def check_probability(name: str, value: float, *, zero: bool = False) -> float:
     """Return a probability in (0, 1], or in [0, 1] where zero is allowed; refuse anything else."""

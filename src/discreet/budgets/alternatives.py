@@ -27,8 +27,6 @@ from discreet.guarantees import Adjacency
 from discreet.promises.tolerance import check_ratio
 from discreet.rounding import down, up
 
-__all__ = ["LeeClifton", "lee_clifton", "lee_clifton_rule", "naive", "reached"]
-
 
 def naive(ratio: float, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> float:
     """Return ½ log r, rounded down; log r under replace and local.

@@ -31,8 +31,6 @@ from discreet.promises.tolerance import Groups, Tolerance
 from discreet.rounding import percent, up
 from discreet.words import say
 
-__all__ = ["Binding", "Certificate", "Choice", "Reading", "choose"]
-
 _SHOWN = (0.01, 0.1, 0.3, 0.5)
 _PAST_ROUNDING = 512  # ulps
 

@@ -28,8 +28,6 @@ from discreet.promises.tolerance import Tolerance
 from discreet.rounding import decimal_up, up
 from discreet.words import say
 
-__all__ = ["Converse", "proved_by"]
-
 _FAR = 28.0  # |logit| of the most extreme prior that is tried
 _PIECES = 400
 _ROUNDING = 1e-14  # beyond what doubles lose in a difference of two probabilities

@@ -28,8 +28,6 @@ from discreet.laws.mechanism import distance_across
 from discreet.promises.promise import PromiseLike
 from discreet.words import say
 
-__all__ = ["Asked", "Cost", "Costs", "Switch", "cost"]
-
 _SURE = 0.95
 
 

@@ -39,8 +39,6 @@ from discreet.promises.formula import (
     Variable,
 )
 
-__all__ = ["Boxes", "Enclosure", "at_points", "enclose", "tested", "truth"]
-
 Array: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 Span: TypeAlias = tuple[Array, Array]

@@ -34,8 +34,6 @@ from discreet.promises.promise import Promise, Sided
 from discreet.rounding import up
 from discreet.words import say
 
-__all__ = ["Kept", "OneLoss", "kept", "largest", "one_loss"]
-
 
 @dataclass(frozen=True, slots=True)
 class Kept:

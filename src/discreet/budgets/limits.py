@@ -31,9 +31,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.budgets.search import Search
 
-__all__ = ["GAP", "Limits", "limits_of", "sought"]
-
-
 GAP = 1e-6  # between what is proved and the best prior, absolute below 1 and relative above
 
 

@@ -25,8 +25,6 @@ from discreet.errors import PolicyError, ToleranceError
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.promises.promise import Promise
 
-__all__ = ["BoundsNothing", "holds", "on_account", "rectangle"]
-
 
 class BoundsNothing(ToleranceError):
     """A promise that any budget keeps; none of them is the largest."""

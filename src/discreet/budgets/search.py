@@ -53,8 +53,6 @@ from discreet.promises.shapes.ratio import constant_ratio
 from discreet.promises.tolerance import Tolerance
 from discreet.words import say
 
-__all__ = ["Search", "look", "search", "search_monotone"]
-
 _RELATIVE = {1: 2e-10, 2: 2e-8}  # of ε, by the dimension of the piece
 _FLOOR = 4e-14  # what rounding of 1/r* leaves of a very small ε
 _SLACK = 1 - 2e-15  # the few ulps of the vector formula for ε_i

@@ -42,8 +42,6 @@ from discreet.promises.formula import (
     walk,
 )
 
-__all__ = ["Within", "branches", "in_product_only", "on_rays", "pieces", "reciprocal"]
-
 Within: TypeAlias = tuple[Compare, ...]
 _NEAR = 8 * 2.0**-52  # how far from a threshold its comparison is surely decided, relative
 _EQUATIONS = ("==", "!=")

@@ -23,8 +23,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.auditing import Attack
 
-__all__ = ["attack_chart", "attack_data", "attack_spec"]
-
 
 def attack_data(attack: Attack) -> list[Row]:
     """Return the beliefs, a row for each line and step."""

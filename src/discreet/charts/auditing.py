@@ -17,8 +17,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.auditing import Audit, BeliefCheck
 
-__all__ = ["promised_against_seen"]
-
 _WIDTH = 420
 
 

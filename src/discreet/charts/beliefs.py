@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import altair as alt
 
 from discreet.beliefs import Bounds, Prior, explain
-from discreet.beliefs.belief import Belief, Sided
+from discreet.beliefs.belief import Belief
 from discreet.beliefs.bounds import posterior
 from discreet.charts.style import (
     COLOURS,
@@ -30,6 +30,7 @@ from discreet.charts.style import (
     share,
     styled,
 )
+from discreet.composition.curves import Sided
 from discreet.errors import InputError
 from discreet.guarantees import PureDP
 from discreet.laws import Gaussian, Laplace, Mechanism
@@ -37,19 +38,6 @@ from discreet.laws.mechanism import Noise
 from discreet.rounding import decimal_down, decimal_up, percent
 from discreet.series import horizon
 from discreet.words import say
-
-__all__ = [
-    "before_after",
-    "before_after_data",
-    "before_after_spec",
-    "belief_over_time",
-    "belief_over_time_spec",
-    "icon_array",
-    "icon_data",
-    "implied_posterior",
-    "series_chart",
-    "series_data",
-]
 
 _PRIORS = tuple(i / 100 for i in range(1, 100))
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from discreet.budgets import Costs
 
-__all__ = ["cost_chart", "cost_data"]
-
 _SHAPES = {"above": "triangle-up", "below": "triangle-down", "rank": "circle"}
 
 

@@ -33,20 +33,6 @@ from discreet.promises import Box, Counterfactual
 from discreet.rounding import decimal_down
 from discreet.words import say
 
-__all__ = [
-    "adversaries",
-    "adversaries_data",
-    "adversaries_spec",
-    "profile",
-    "profile_data",
-    "profile_line",
-    "profile_line_data",
-    "profile_line_spec",
-    "tolerated",
-    "tolerated_data",
-    "tolerated_spec",
-]
-
 Path = tuple[str, float]
 _POINTS = 80
 _TOP_RATIO, _TOP_EPSILON = 100.0, 4.0

@@ -33,20 +33,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases import Preview, Rehearsal
 
-__all__ = [
-    "account_chart",
-    "belief_spent_spec",
-    "error_chart",
-    "error_spec",
-    "noisy_counts",
-    "noisy_counts_data",
-    "noisy_counts_spec",
-    "rehearsal_chart",
-    "relative_error_spec",
-    "released_chart",
-    "released_spec",
-]
-
 _SHOWN, _MOST_ERRORS = 40, 150
 _LEGEND = alt.Legend(orient="top", columns=2, labelLimit=170)
 

@@ -13,25 +13,6 @@ import altair as alt
 
 from discreet.errors import InputError
 
-__all__ = [
-    "COLOURS",
-    "FAINT",
-    "GRID",
-    "INK",
-    "MUTED",
-    "Row",
-    "bare",
-    "drawn",
-    "limit_rule",
-    "lines",
-    "named",
-    "rows_of",
-    "save",
-    "share",
-    "styled",
-    "whole",
-]
-
 Row: TypeAlias = dict[str, Any]
 
 INK = "#24292f"

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from discreet.synthetic import Assessment, Search
     from discreet.synthetic.region import Point, Region
 
-__all__ = ["frontier", "region_spec", "risk_map"]
-
 _WIDTH, _HEIGHT = 420, 300
 
 

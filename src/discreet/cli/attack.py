@@ -12,8 +12,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.auditing import Attack
 
-__all__ = ["attack"]
-
 _WIDE = 16
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 

@@ -12,8 +12,6 @@ from discreet.cli.flags import Json, described
 from discreet.cli.output import emit, progress, table
 from discreet.words import say
 
-__all__ = ["audit"]
-
 
 @described("audit")
 def audit(

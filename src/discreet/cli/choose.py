@@ -17,8 +17,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.budgets import Choice
 
-__all__ = ["choose"]
-
 
 @described("choose")
 def choose(

@@ -14,8 +14,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.composition import Composition
 
-__all__ = ["compose"]
-
 _WORDS = ("epsilon", "delta", "rho", "sigma", "scale", "times", "mechanism", "sensitivity")
 
 

@@ -16,8 +16,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.budgets import Costs
 
-__all__ = ["cost"]
-
 
 @described("cost")
 def cost(

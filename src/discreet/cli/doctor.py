@@ -18,8 +18,6 @@ from discreet.cli.output import emit, table
 from discreet.errors import DiscreetError
 from discreet.words import say
 
-__all__ = ["doctor"]
-
 
 @described("doctor")
 def doctor(

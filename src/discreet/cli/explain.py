@@ -17,8 +17,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.beliefs import Joining
 
-__all__ = ["explain"]
-
 
 @described("explain")
 def explain(

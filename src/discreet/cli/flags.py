@@ -31,17 +31,6 @@ if TYPE_CHECKING:
     from discreet.ledger import Amount
     from discreet.promises import Promise
 
-__all__ = [
-    "Amounts",
-    "FlagsFile",
-    "FlagsFiles",
-    "Json",
-    "OneRelease",
-    "PromiseFlags",
-    "as_flag",
-    "described",
-]
-
 Json: TypeAlias = Annotated[bool, typer.Option("--json")]
 FlagsFile: TypeAlias = Annotated[Path | None, "flags-file"]
 FlagsFiles: TypeAlias = Annotated[list[Path] | None, "flags-file"]  # one promise each, or more

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
         Upgraded,
     )
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help=catalogue().entry("help.ledger.about"),
     add_completion=False,

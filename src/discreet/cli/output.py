@@ -7,8 +7,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["emit", "emitted", "progress", "table"]
-
 _objects = 0
 
 

@@ -12,8 +12,6 @@ from discreet.errors import InputError
 from discreet.rounding import number
 from discreet.words import say
 
-__all__ = ["randomize"]
-
 
 @described("randomize")
 def randomize(

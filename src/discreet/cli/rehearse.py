@@ -11,8 +11,6 @@ from discreet.cli.flags import Json, described
 from discreet.cli.output import emit, table
 from discreet.words import say
 
-__all__ = ["rehearse"]
-
 
 @described("rehearse")
 def rehearse(

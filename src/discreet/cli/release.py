@@ -11,10 +11,9 @@ import typer
 from discreet.cli.flags import Json, described
 from discreet.cli.output import emit, progress, table
 from discreet.errors import InputError
-from discreet.statements.presenter import accuracy_lines, amount_text, cut_lines, side_by_side
+from discreet.statements.figures import side_by_side
+from discreet.statements.presenter import accuracy_lines, amount_text, cut_lines
 from discreet.words import catalogue, say
-
-__all__ = ["TEMPLATE", "check", "init", "release"]
 
 TEMPLATE = (catalogue().folder / "release.yaml").read_text(encoding="utf-8")
 

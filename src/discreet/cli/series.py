@@ -11,8 +11,6 @@ from discreet.cli.output import emit, table
 from discreet.rounding import decimal_up
 from discreet.words import say
 
-__all__ = ["horizon", "plan"]
-
 
 @described("plan")
 def plan(

@@ -13,8 +13,6 @@ from discreet.cli.output import emit
 from discreet.lazily import missing
 from discreet.words import say
 
-__all__ = ["serve"]
-
 
 @described("serve")
 def serve(

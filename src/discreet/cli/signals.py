@@ -15,8 +15,6 @@ from types import FrameType
 
 from discreet.words import say
 
-__all__ = ["Stopped", "unwinding"]
-
 _KINDS = tuple(getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM"))
 
 

@@ -13,8 +13,6 @@ from discreet.errors import InputError
 from discreet.statements.presenter import amount_text
 from discreet.words import say
 
-__all__ = ["summarize"]
-
 
 @described("summarize")
 def summarize(

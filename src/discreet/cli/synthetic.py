@@ -16,8 +16,6 @@ from discreet.rounding import number, percent
 from discreet.statements.presenter import amount_text
 from discreet.words import say
 
-__all__ = ["assess", "synthesize"]
-
 
 @described("synthesize")
 def synthesize(

@@ -11,8 +11,6 @@ from discreet.cli.output import table as aligned
 from discreet.errors import DiscreetError, InputError
 from discreet.words import say
 
-__all__ = ["table"]
-
 
 @described("table")
 def table(

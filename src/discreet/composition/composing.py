@@ -28,8 +28,6 @@ from discreet.frames import Tabular
 from discreet.guarantees import ZCDP, Guarantee, finite_or_null, parameters, stated
 from discreet.words import say
 
-__all__ = ["Composition", "compose"]
-
 
 @dataclass(frozen=True, slots=True)
 class Composition(Tabular):

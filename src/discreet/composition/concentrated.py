@@ -44,17 +44,6 @@ from discreet.numerics import lowest, newton
 from discreet.rounding import down, up
 from discreet.words import say
 
-__all__ = [
-    "ConcentratedLoss",
-    "ZCDPLoss",
-    "on_the_loss",
-    "papers_route",
-    "zcdp_curve",
-    "zcdp_delta",
-    "zcdp_epsilon",
-    "zcdp_paper_epsilon",
-]
-
 _TINY = 5e-324
 _LEAST = 1e-300  # a smaller ρ is taken for this one, which promises less: no square of t overflows
 

@@ -48,22 +48,6 @@ from discreet.errors import InputError
 from discreet.numerics import double_above, lowest, lowest_between
 from discreet.rounding import up
 
-__all__ = [
-    "Bound",
-    "CurvePoint",
-    "Sided",
-    "Strength",
-    "best_point",
-    "best_rung",
-    "check_failure",
-    "check_sided",
-    "epsilon_prime",
-    "fall_at",
-    "least_along",
-    "rise_at",
-    "rung",
-]
-
 Sided: TypeAlias = Literal["one", "two"]
 Strength: TypeAlias = Literal["generic", "curve", "exact"]
 #: How often a limit x is passed, from ε, δ and x.

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["curve_of_distribution", "distribution_values", "read_distribution"]
-
 RELATIVE, ABSOLUTE = 1e-6, 1e-12
 _SLACK, _MOST = 1e-6, 1.1
 _LARGEST_FILE = 256 * 2**20

@@ -35,8 +35,6 @@ from discreet.reading import json_values, text_of
 from discreet.rounding import up
 from discreet.words import say
 
-__all__ = ["curve_of_event", "event_of", "event_values", "read_event"]
-
 _DEPTH = 50
 
 

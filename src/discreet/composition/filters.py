@@ -26,8 +26,6 @@ from discreet.guarantees import ZCDP, ApproxDP, Guarantee, ProbabilisticDP, Pure
 from discreet.laws.mechanism import Mechanism
 from discreet.numerics import exact
 
-__all__ = ["Cost", "Rule", "cost"]
-
 Rule: TypeAlias = Literal["pure", "basic", "zcdp"]
 #: (ε or ρ, δ), exact.
 Cost: TypeAlias = tuple[Fraction, Fraction]

@@ -32,8 +32,6 @@ from discreet.numerics import (
 )
 from discreet.rounding import up
 
-__all__ = ["GaussianLoss"]
-
 _U = 2.0**-53
 _TINY = 5e-324
 

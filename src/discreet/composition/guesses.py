@@ -35,8 +35,6 @@ from discreet.composition.curves import rung
 from discreet.numerics import lowest_between, normal_tail, upper_normal
 from discreet.rounding import up
 
-__all__ = ["from_curve", "from_normal", "from_point", "from_rho"]
-
 _U = 2.0**-53
 _TINY = 5e-324
 _FAR = 700.0  # e^s of anything larger would overflow

@@ -52,14 +52,6 @@ from discreet.numerics import bracket
 from discreet.rounding import up
 from discreet.words import say
 
-__all__ = [
-    "LeastLoss",
-    "LossBound",
-    "PrivacyLoss",
-    "certain",
-    "check_delta",
-]
-
 
 def _number(name: str, value: float) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):

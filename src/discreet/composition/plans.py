@@ -63,8 +63,6 @@ from discreet.numerics import double_above
 from discreet.rounding import up
 from discreet.words import say
 
-__all__ = ["Part", "PlannedLoss", "Releases", "guarantee_of", "loss_of"]
-
 Part: TypeAlias = Guarantee | Mechanism
 #: The theorem that an account comes from, None for laws and for ρ; and the account.
 Account: TypeAlias = tuple[str | None, PrivacyLoss]

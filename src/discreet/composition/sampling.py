@@ -29,8 +29,6 @@ from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import Adjacency, ApproxDP, ProbabilisticDP, PureDP
 from discreet.rounding import down, up
 
-__all__ = ["SampledLoss", "amplified", "before_sampling", "check_rate"]
-
 
 def check_rate(rate: float) -> float:
     """Return the chance of being drawn, or say that it lies above 0 and up to 1."""

@@ -22,8 +22,6 @@ from discreet.guarantees import (
 from discreet.numerics import bracket
 from discreet.words import say
 
-__all__ = ["CurveLoss", "PointLoss", "loss_of_promise"]
-
 
 @dataclass(frozen=True, slots=True)
 class PointLoss(PrivacyLoss):

@@ -37,23 +37,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.composition.plans import Releases
 
-__all__ = [
-    "IN_SERIES",
-    "METHODS",
-    "THEOREMS",
-    "Promise",
-    "Theorem",
-    "advanced",
-    "advanced_delta",
-    "basic",
-    "described",
-    "given_away",
-    "optimal",
-    "paper",
-    "tanh_form",
-    "worst_case",
-]
-
 #: ε, δ, and how often.
 Promise: TypeAlias = tuple[float, float, int]
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["WalkLoss"]
-
 _U = 2.0**-53
 _TINY = 5e-324
 _DEPTH = 80.0  # up to 10^7 terms that are each e^-80 of the largest do not show

@@ -7,8 +7,6 @@ from numbers import Real
 
 from discreet.errors import InputError
 
-__all__ = ["positive", "probability", "whole"]
-
 
 def positive(name: str, value: float) -> float:
     """Return the value if it is a positive finite number, or say that it must be."""

@@ -24,8 +24,6 @@ from discreet.laws.registry import Kind, register
 from discreet.numerics import last_whole, normal_tail
 from discreet.words import say
 
-__all__ = ["DiscreteGaussian"]
-
 _REACH = 10.1  # e^{-10.1²/2} < 1e-22
 _MOST = 2_000.0
 

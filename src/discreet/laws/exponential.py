@@ -22,8 +22,6 @@ from discreet.laws.mechanism import Mechanism
 from discreet.laws.registry import Kind, register
 from discreet.words import say
 
-__all__ = ["Exponential"]
-
 
 @dataclass(frozen=True, slots=True)
 class Exponential(Mechanism):

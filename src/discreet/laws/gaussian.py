@@ -25,8 +25,6 @@ from discreet.numerics import normal_tail, upper_normal
 from discreet.rounding import up
 from discreet.words import say
 
-__all__ = ["Gaussian", "OfSigma"]
-
 
 @dataclass(frozen=True, slots=True)
 class OfSigma(Noise):

@@ -21,8 +21,6 @@ from discreet.laws.mechanism import Noise, StepsLoss, TwoPoint
 from discreet.laws.registry import Kind, register
 from discreet.words import say
 
-__all__ = ["Geometric"]
-
 
 @dataclass(frozen=True, slots=True)
 class Geometric(Noise):

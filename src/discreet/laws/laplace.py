@@ -21,8 +21,6 @@ from discreet.laws.mechanism import LaplaceLoss, Noise
 from discreet.laws.registry import Kind, register
 from discreet.words import say
 
-__all__ = ["Laplace"]
-
 
 @dataclass(frozen=True, slots=True)
 class Laplace(Noise):

@@ -27,19 +27,6 @@ from discreet.guarantees import ZCDP, PureDP
 from discreet.laws.checks import positive, whole
 from discreet.rounding import up
 
-__all__ = [
-    "CategoriesLoss",
-    "DiscreteNormalLoss",
-    "LaplaceLoss",
-    "Loss",
-    "Mechanism",
-    "Noise",
-    "NormalLoss",
-    "StepsLoss",
-    "TwoPoint",
-    "distance_across",
-]
-
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 

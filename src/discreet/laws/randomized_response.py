@@ -19,8 +19,6 @@ from discreet.laws.mechanism import CategoriesLoss, Mechanism, TwoPoint
 from discreet.laws.registry import Kind, register
 from discreet.words import say
 
-__all__ = ["RandomizedResponse"]
-
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse(Mechanism):

@@ -18,17 +18,6 @@ from discreet.laws.mechanism import Mechanism
 from discreet.outside import load_from_outside
 from discreet.words import has, say
 
-__all__ = [
-    "KINDS",
-    "Budget",
-    "Kind",
-    "by_budget",
-    "kind_of",
-    "names",
-    "register",
-    "usual",
-]
-
 Budget: TypeAlias = Literal["epsilon", "rho"]
 
 

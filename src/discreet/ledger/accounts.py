@@ -25,8 +25,6 @@ from discreet.ledger.filters import Charge, Chargeable, Filter, charges, said_to
 from discreet.promises.unit import Unit
 from discreet.words import say
 
-__all__ = ["Account", "OverBudget", "Period", "remaining_dict"]
-
 
 class OverBudget(BudgetExceeded):
     """An account does not cover a charge; the amounts are attributes as well as words."""

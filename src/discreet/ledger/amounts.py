@@ -25,8 +25,6 @@ from discreet.errors import InputError
 from discreet.guarantees import amount, parameters
 from discreet.numerics import exact, float_down, float_up
 
-__all__ = ["Amount", "exact", "exact_ratio", "float_down", "float_up"]
-
 # From 1e616 (the square of the largest double) to 1e-648 (of the smallest) there are 1,300 digits.
 EXACT = Context(
     prec=4_000,

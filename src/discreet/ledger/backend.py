@@ -9,8 +9,6 @@ from sqlalchemy.exc import DBAPIError
 
 from discreet.errors import DiscreetError, InputError
 
-__all__ = ["Backend", "Damaged"]
-
 
 class Damaged(InputError):
     """The database itself cannot be read: it is damaged, or it is not a ledger."""

@@ -44,8 +44,6 @@ from discreet.promises import Promise, promised
 from discreet.promises.promise import PromiseLike
 from discreet.words import say
 
-__all__ = ["Ledger"]
-
 _T = TypeVar("_T")
 
 

@@ -45,8 +45,6 @@ from discreet.ledger.verification import RECENT, refuse_altered
 from discreet.promises import Promise
 from discreet.words import say
 
-__all__ = ["Chain", "Clock", "refuse_unknown_account", "refuse_unknown_plan"]
-
 Clock: TypeAlias = Callable[[], datetime]
 
 # Clocks of several machines differ a little. Within this, an entry takes the time of the one before

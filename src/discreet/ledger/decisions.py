@@ -22,20 +22,6 @@ from discreet.ledger.plans import Plan, Slot
 from discreet.ledger.promises import Registered, Standing, register, widened
 from discreet.promises import Promise
 
-__all__ = [
-    "Foreseen",
-    "Wanted",
-    "charged",
-    "foreseen",
-    "granted",
-    "opened",
-    "refuse_unreserved",
-    "registered_before",
-    "stored",
-    "taken",
-    "withdrawn",
-]
-
 Which: TypeAlias = Literal["lifetime", "period"]
 
 

@@ -27,8 +27,6 @@ from discreet.promises import CONFIDENCE, EVERY_OUTPUT, Promise, Surety, delta_i
 from discreet.reading import json_values, text_of
 from discreet.words import say
 
-__all__ = ["Earlier", "Upgraded", "bound", "stored_below"]
-
 _LARGEST = 2**30
 _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
 

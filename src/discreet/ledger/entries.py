@@ -31,17 +31,6 @@ from discreet.errors import InputError, PolicyError
 from discreet.ledger.accounts import remaining_dict
 from discreet.ledger.amounts import Amount
 
-__all__ = [
-    "BEFORE_THE_FIRST",
-    "Entry",
-    "canonical",
-    "checked_id",
-    "digest",
-    "new_id",
-    "read_moment",
-    "say_moment",
-]
-
 BEFORE_THE_FIRST = "0" * 64
 # What an altered text may raise while it is read.
 UNREADABLE = (

@@ -34,8 +34,6 @@ from discreet.ledger.text_checks import line
 from discreet.numerics import float_down, root_down
 from discreet.words import say
 
-__all__ = ["Charge", "Chargeable", "Filter", "charges", "said_to_fit"]
-
 EXPONENTIAL = "exponential"
 
 

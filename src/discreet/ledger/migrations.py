@@ -25,8 +25,6 @@ from sqlalchemy import Connection, text
 
 from discreet.ledger.backend import Backend
 
-__all__ = ["FIRST", "FORMAT", "REPEATED", "migrate"]
-
 FIRST, FORMAT = 1, 4
 
 # Columns that repeat what the body says, for looking up, in each format.

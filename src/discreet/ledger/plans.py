@@ -30,8 +30,6 @@ from discreet.ledger.filters import Charge, Chargeable, Filter, charges
 from discreet.ledger.text_checks import line
 from discreet.words import say
 
-__all__ = ["LostSlot", "Part", "Plan", "PlanPart", "Slot", "check_total", "composed", "parts_of"]
-
 PlanPart: TypeAlias = "Part | Guarantee | Charge | tuple[Guarantee | Charge, int]"
 
 

@@ -51,8 +51,6 @@ from discreet.errors import DiscreetError, InputError, InternalError, PolicyErro
 from discreet.ledger.backend import Damaged
 from discreet.words import say
 
-__all__ = ["PostgreSQL"]
-
 # Waiting is in turn, so it is worth waiting long.
 LOCK_SECONDS = 55.0
 # A server that restarts is back after seconds; that one is not there is told after half a minute.

@@ -17,26 +17,14 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import BudgetExceeded, DiscreetError, InputError, PolicyError
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.ledger.accounts import Account
-from discreet.ledger.amounts import EXACT, ZERO, Amount, exact, float_down, float_up
+from discreet.ledger.amounts import EXACT, ZERO, Amount
 from discreet.ledger.filters import Filter
+from discreet.numerics import exact, float_down, float_up
 from discreet.promises import Promise, promise_in
 from discreet.promises.promise import name_of
 
 if TYPE_CHECKING:
     from discreet.ledger.entries import Entry
-
-__all__ = [
-    "BrokenPromise",
-    "Made",
-    "Registered",
-    "Standing",
-    "derived_cap",
-    "made_promises",
-    "named",
-    "reached",
-    "register",
-    "widened",
-]
 
 
 class BrokenPromise(BudgetExceeded):

@@ -25,8 +25,6 @@ from discreet.ledger.book import Ledger
 from discreet.ledger.verification import Verification
 from discreet.words import say
 
-__all__ = ["NAMESPACE", "SignedHead", "sign", "verify"]
-
 NAMESPACE = "discreet-ledger"
 """What a signature is for: one that was made for e-mail or Git does not pass for a head's."""
 

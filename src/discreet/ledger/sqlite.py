@@ -28,8 +28,6 @@ from discreet.errors import DiscreetError, InputError, InternalError
 from discreet.ledger.backend import Damaged
 from discreet.words import say as text_of
 
-__all__ = ["SQLite"]
-
 # One attempt waits this long for the lock before the store draws a new pause and tries again.
 BUSY_SECONDS = 2.0
 PATIENCE = 60.0

@@ -60,8 +60,6 @@ from discreet.ledger.postgresql import PostgreSQL
 from discreet.ledger.sqlite import SQLite
 from discreet.words import say
 
-__all__ = ["Row", "Store"]
-
 _T = TypeVar("_T")
 _PRODUCTS: dict[str, Callable[[URL], Backend]] = {"sqlite": SQLite, "postgresql": PostgreSQL}
 # Kept with a connection: the hash that its transaction wrote, and what it knows of the entries.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from discreet.errors import InputError
 
-__all__ = ["line"]
-
 
 def line(name: str, value: str, longest: int = 1000) -> str:
     """Return a text that can stand in an entry, or say what is wrong with it."""

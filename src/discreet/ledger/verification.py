@@ -36,16 +36,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = [
-    "Sheet",
-    "Verification",
-    "following",
-    "recomputed",
-    "refuse_altered",
-    "verified",
-    "verify",
-]
-
 # What an altered entry may raise while it is read; whichever it is, the entry does not follow.
 _UNREADABLE = (
     ArithmeticError,

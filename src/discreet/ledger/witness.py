@@ -24,8 +24,6 @@ from pathlib import Path
 
 from discreet.errors import PolicyError
 
-__all__ = ["heads_in_releases", "leave", "private_folder", "seen"]
-
 LATEST = 5
 """So many of the newest stored releases of an output folder are looked at."""
 

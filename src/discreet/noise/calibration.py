@@ -26,8 +26,6 @@ from fractions import Fraction
 from discreet.errors import InputError
 from discreet.numerics import double_above
 
-__all__ = ["WIDEST", "gaussian_scale", "keep_probability", "laplace_scale", "selection_scale"]
-
 WIDEST = 2.0**52
 """The widest noise on whole numbers that is drawn: any wider, it might not fit a machine word."""
 

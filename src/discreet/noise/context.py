@@ -32,8 +32,6 @@ from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP
 from discreet.laws.checks import whole
 from discreet.series import Plan
 
-__all__ = ["to_opendp"]
-
 Promise: TypeAlias = PureDP | ApproxDP | ZCDP
 Loss: TypeAlias = float | tuple[float, float]
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["bernoulli", "hypergeometric", "multinomial", "randomize", "uniform", "uniforms"]
-
 T = TypeVar("T")
 
 _WORD = 2**63

@@ -37,20 +37,6 @@ from discreet.laws.discrete_gaussian import DiscreteGaussian
 from discreet.laws.geometric import Geometric
 from discreet.noise.calibration import WIDEST
 
-__all__ = [
-    "CHUNK",
-    "Progress",
-    "Sampler",
-    "SelectionLaw",
-    "add_noise",
-    "discrete_gaussian",
-    "discrete_laplace",
-    "noisy_max",
-    "register_sampler",
-    "sampler_of",
-    "self_test",
-]
-
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (done, total) after every chunk."""
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from discreet.errors import InputError
 
-__all__ = ["EVERY_PRIOR", "Box", "priors"]
-
 
 @dataclass(frozen=True, slots=True)
 class Box:

@@ -33,8 +33,6 @@ from typing import Any
 from discreet.errors import InputError
 from discreet.words import say
 
-__all__ = ["Dependence"]
-
 _LONGEST = 10_000
 _DOWN, _UP = 1 - 1e-12, 1 + 1e-12
 

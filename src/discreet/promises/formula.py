@@ -22,24 +22,6 @@ from typing import TypeAlias
 
 from discreet.errors import FormulaError
 
-__all__ = [
-    "Binary",
-    "Call",
-    "Compare",
-    "Conditional",
-    "Expression",
-    "Inverse",
-    "Logical",
-    "Number",
-    "Power",
-    "Variable",
-    "children",
-    "evaluate",
-    "is_constant",
-    "parse",
-    "walk",
-]
-
 _LONGEST = 2_000
 _DEEPEST = 60
 FUNCTIONS = ("min", "max", "log", "exp", "sqrt")

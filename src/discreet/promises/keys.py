@@ -40,25 +40,6 @@ from discreet.promises.tolerance import SHAPES, Tolerance
 from discreet.promises.unit import PERSON, Unit
 from discreet.reading import text_of, yaml_values
 
-__all__ = [
-    "DEPENDENCE",
-    "OF_WHOM",
-    "PRIORS",
-    "SURETY",
-    "delta_in",
-    "dependence_in",
-    "files_in",
-    "list_of",
-    "load_yaml",
-    "promise_from",
-    "promise_in",
-    "promise_keys",
-    "read_text",
-    "shape_keys",
-    "tolerance_in",
-    "written_keys",
-]
-
 Kind: TypeAlias = "type | tuple[str, ...]"
 PRIORS = frozenset({"about", "p", "q", "box", "values_known"})
 SURETY: dict[str, Kind] = {

@@ -34,8 +34,6 @@ from discreet.promises.shapes import Formula, Function
 from discreet.promises.tolerance import Tolerance
 from discreet.promises.unit import PERSON, Unit
 
-__all__ = ["CONFIDENCE", "EVERY_OUTPUT", "Promise", "PromiseLike", "Surety", "name_of", "promised"]
-
 CONFIDENCE = 0.99
 """How surely a promise holds that cannot hold for every output, where nothing is said."""
 

@@ -32,8 +32,6 @@ from discreet.errors import ToleranceError
 from discreet.reading import text_of
 from discreet.words import say
 
-__all__ = ["KEYS", "priors_in"]
-
 KEYS = frozenset({"sensitive", "sampled", "basis"})
 _SENSITIVE = {"values", "ranges", "within", "shares", "source"}
 _SAMPLED = {"units", "of", "source"}

@@ -19,8 +19,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.promises.promise import Promise
 
-__all__ = ["AUDIENCES", "sentence"]
-
 AUDIENCES = ("public", "technical", "regulator")
 
 

@@ -33,21 +33,6 @@ from discreet.promises.box import EVERY_PRIOR, Box
 from discreet.promises.formula import Expression, evaluate
 from discreet.words import has, say
 
-__all__ = [
-    "SHAPES",
-    "AllOf",
-    "Groups",
-    "Key",
-    "Monotone",
-    "Solved",
-    "Tolerance",
-    "Wording",
-    "check_ratio",
-    "number",
-    "shape",
-    "share",
-]
-
 Monotone: TypeAlias = Literal["increasing", "decreasing"]
 Shape = TypeVar("Shape", bound="type[Tolerance]")
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from discreet.errors import InputError
 from discreet.words import catalogue
 
-__all__ = ["KINDS", "PERSON", "Unit"]
-
 KINDS = ("person", "household", "record", "partition")
 _LONGEST = 80
 

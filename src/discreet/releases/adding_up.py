@@ -46,8 +46,6 @@ from numpy.typing import NDArray
 from discreet.releases.quotients import Within
 from discreet.releases.sums import Sum
 
-__all__ = ["Design", "Errors", "Margin", "Spread", "Tree", "subsets"]
-
 Margin: TypeAlias = tuple[str, ...]
 """A set of attributes in the order of the design; of a tree it has one level at most."""
 

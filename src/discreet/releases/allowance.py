@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import SpecError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP, stated
-from discreet.ledger.amounts import Amount, float_down
+from discreet.ledger.amounts import Amount
 from discreet.ledger.promises import register
+from discreet.numerics import float_down
 from discreet.promises import Promise, delta_in
 from discreet.rounding import down
 
 if TYPE_CHECKING:
     from discreet.ledger import Account
     from discreet.releases.spec import InFolder
-
-__all__ = ["Allowance", "allowance", "as_pure"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,6 @@ from discreet.words import say as text
 if TYPE_CHECKING:
     from discreet.releases.spec import InFolder
 
-__all__ = ["Charging", "Confirm", "Outlook", "Paid", "Repeat", "Say"]
-
 Say: TypeAlias = Callable[[str], None]
 Confirm: TypeAlias = "Callable[[str], bool] | bool"
 

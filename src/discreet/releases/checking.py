@@ -17,8 +17,6 @@ from discreet.releases.rows import columns_shaped
 from discreet.releases.source import Declared, Source, options_of
 from discreet.releases.spec import Spec, load
 
-__all__ = ["Checked", "check", "columns_in", "elsewhere"]
-
 _KINDS: dict[Declared, Column] = {
     "text": "text",
     "number": "number",

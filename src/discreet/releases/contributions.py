@@ -19,8 +19,6 @@ from typing import Any
 
 from discreet.guarantees import Adjacency
 
-__all__ = ["Contribution"]
-
 
 @dataclass(frozen=True, slots=True)
 class Contribution:

@@ -26,8 +26,6 @@ from discreet.releases.statistics.derived import Released
 from discreet.releases.tables import BESIDE, STATISTIC, Table, table_of, uncollected
 from discreet.words import say
 
-__all__ = ["Drawn", "Observe", "Progress", "completed", "draw", "passes", "query_of", "with_noise"]
-
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with (what, done, total) while something long is on its way."""
 

@@ -29,19 +29,6 @@ from discreet.errors import SpecError
 from discreet.releases.engines.base import Column
 from discreet.words import say
 
-__all__ = [
-    "FUNCTIONS",
-    "KINDS",
-    "PARTS",
-    "Formula",
-    "Term",
-    "Type",
-    "columns_in",
-    "domain",
-    "parse",
-    "resolve",
-]
-
 Type: TypeAlias = Literal["integer", "number", "text", "date", "moment", "boolean", "untyped"]
 """What a part of a formula is; a moment is a date with a time of day."""
 

@@ -35,9 +35,6 @@ from discreet.releases.rows import Join
 from discreet.releases.source import path_in
 from discreet.releases.spec import Spec
 
-__all__ = ["Looked", "joined"]
-
-
 Rows: TypeAlias = tuple[list[tuple[str, ...]], dict[str, list[Any]]]
 """The keys of a table's rows as texts, and the values of its columns."""
 

@@ -27,16 +27,6 @@ from discreet.releases.engines.base import Cells, Grid, KeySet
 from discreet.releases.source import path_in
 from discreet.releases.spec import InFolder, Spec
 
-__all__ = [
-    "MOST_CELLS",
-    "PublicFiles",
-    "cells_of",
-    "is_source",
-    "public_keys",
-    "public_numbers",
-    "refuse_unit_column",
-]
-
 MOST_CELLS = 5_000_000
 MOST_GRID = 2**60
 

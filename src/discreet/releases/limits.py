@@ -33,8 +33,6 @@ from discreet.releases.statistics.base import Part
 if TYPE_CHECKING:
     from discreet.releases.planning import Plan
 
-__all__ = ["LIMIT", "chosen_limit", "limit_part", "lost_rows", "noise_in_rows"]
-
 LIMIT = "protect.rows"
 """The name of the call in a plan."""
 

@@ -16,20 +16,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from discreet.errors import DiscreetError, SpecError
 from discreet.words import has, say
 
-__all__ = [
-    "Closed",
-    "Keys",
-    "Names",
-    "NamesOrOne",
-    "Pair",
-    "Whole",
-    "as_tuple",
-    "distinct_keys",
-    "key_text",
-    "only_drop",
-    "refusal",
-]
-
 
 class Closed(BaseModel):
     """A mapping whose every key is known; frozen once read."""

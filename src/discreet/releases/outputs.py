@@ -32,20 +32,6 @@ from discreet.words import say as text
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
 
-__all__ = [
-    "FILES",
-    "RELEASE",
-    "STATEMENT",
-    "Work",
-    "hash_of",
-    "hash_together",
-    "prepare",
-    "recover",
-    "synchronise",
-    "work",
-    "written",
-]
-
 RELEASE = "release.json"
 STATEMENT = "statement.md"
 FILES = ("table.csv", "table.parquet", RELEASE, STATEMENT)

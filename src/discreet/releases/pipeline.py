@@ -30,8 +30,6 @@ from discreet.rounding import up
 if TYPE_CHECKING:
     from discreet import Report
 
-__all__ = ["Preview", "Release", "charge_dict", "preview", "release"]
-
 
 @dataclass(frozen=True, slots=True)
 class Preview(Tabular):

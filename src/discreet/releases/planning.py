@@ -33,8 +33,6 @@ from discreet.releases.statistics.derived import Derived, Made
 from discreet.releases.tables import RESERVED, Table
 from discreet.words import say
 
-__all__ = ["KEYS", "Plan", "Planned", "plan_of"]
-
 KEYS = "keys"
 
 

@@ -33,8 +33,6 @@ from discreet.releases.statistics.base import Part, Within
 from discreet.rounding import down
 from discreet.words import say
 
-__all__ = ["Asked", "Priced", "Pricing", "Threshold", "price", "share"]
-
 Mechanism: TypeAlias = Literal["geometric", "gaussian", "permute-and-flip", "exponential"]
 Currency: TypeAlias = Literal["epsilon", "rho"]
 

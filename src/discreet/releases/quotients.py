@@ -40,8 +40,6 @@ from numpy.typing import NDArray
 
 from discreet.numerics import bracket, normal_tail, upper_normal
 
-__all__ = ["Spread", "Within", "difference", "part", "quotient"]
-
 _FARTHEST = 1e300  # an upper end beyond it is none
 
 Range: TypeAlias = tuple[Fraction | None, Fraction, Fraction | None]

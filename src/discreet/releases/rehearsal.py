@@ -37,8 +37,6 @@ from discreet.releases.source import path_in
 from discreet.releases.spec import Spec, load
 from discreet.releases.tables import RESERVED
 
-__all__ = ["LIMITS", "Rehearsal", "rehearse"]
-
 LIMITS = (1, 2, 5, 10, 20, 50)
 """The limits that are tried where none are named."""
 

@@ -32,19 +32,6 @@ if TYPE_CHECKING:
     from discreet.releases.engines.base import Engine
     from discreet.releases.spec import Spec
 
-__all__ = [
-    "Condition",
-    "Feature",
-    "Features",
-    "Gathered",
-    "Join",
-    "Joins",
-    "columns_shaped",
-    "condition",
-    "keys_known",
-    "shaped",
-]
-
 
 def _readable(text: str) -> str:
     parse(text)

@@ -37,8 +37,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases.spec import Spec
 
-__all__ = ["Sample", "drawn", "told"]
-
 
 class Sample(Closed):
     """Make the release from a secret sample of the units."""

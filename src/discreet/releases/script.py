@@ -28,8 +28,6 @@ from discreet.releases.pricing import Priced
 from discreet.releases.spec import Spec
 from discreet.releases.statistics.base import ScriptLines
 
-__all__ = ["opendp_script", "script_of", "write_script"]
-
 _COPIED = "# -- copied from here on\n"
 
 

@@ -26,8 +26,6 @@ from discreet.releases.tables import FIGURES, STATISTIC, csv_text
 from discreet.statements.presenter import cut_lines
 from discreet.words import say
 
-__all__ = ["Sheet", "notes", "release_workbook", "spreadsheet_csv", "tidy", "wide", "workbook"]
-
 _MOST_ROWS, _DIGITS = 2**20 - 1, 15
 
 

@@ -19,8 +19,6 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from discreet.errors import SpecError
 from discreet.releases.models import Closed, NamesOrOne
 
-__all__ = ["Declared", "GivenSource", "Source", "Sourced", "options_of", "path_in"]
-
 Declared: TypeAlias = Literal["text", "number", "integer", "date", "boolean"]
 """What the values of a column may be declared to be."""
 

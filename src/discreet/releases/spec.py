@@ -45,19 +45,6 @@ from discreet.releases.statistics.base import Registered, default_name
 from discreet.releases.statistics.cut import Cut
 from discreet.words import say
 
-__all__ = [
-    "Budget",
-    "InFolder",
-    "Protect",
-    "Publication",
-    "Series",
-    "Spec",
-    "json_schema",
-    "load",
-    "without_password",
-    "written",
-]
-
 _TAGS = frozenset(
     {"discover", "public", "size", "sets", "path", "mapping", "str", "tuple[str, ...]"}
 )

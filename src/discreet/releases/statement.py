@@ -13,8 +13,6 @@ from discreet.statements.presenter import cut_lines
 from discreet.statements.tables import flat
 from discreet.words import say
 
-__all__ = ["statement"]
-
 
 def _say(name: str, **values: Any) -> str:
     return say(f"release_statement.{name}", **values)

@@ -23,8 +23,6 @@ from discreet.releases.pipeline import Preview, Release, release
 from discreet.releases.spec import Spec, load
 from discreet.releases.statistics.base import decimal
 
-__all__ = ["SHARES", "Summary", "summarize", "summary_spec"]
-
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """The quantiles of a number."""
 

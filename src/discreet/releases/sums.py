@@ -33,8 +33,6 @@ from discreet.laws.discrete_gaussian import DiscreteGaussian
 from discreet.laws.geometric import Geometric
 from discreet.numerics import bracket
 
-__all__ = ["Sum"]
-
 Array = NDArray[Any]
 
 _FINE = 0.01

@@ -29,22 +29,6 @@ from discreet.frames import Tabular
 if TYPE_CHECKING:
     from discreet.releases.statistics.base import Answer, Result
 
-__all__ = [
-    "BESIDE",
-    "FIGURES",
-    "NUMBERS",
-    "RESERVED",
-    "STATISTIC",
-    "VALUES",
-    "Table",
-    "csv_of",
-    "csv_text",
-    "decimal_text",
-    "harmless",
-    "table_of",
-    "uncollected",
-]
-
 _DIGITS = 6
 _MOST_DIGITS = 30
 

@@ -32,8 +32,6 @@ from numpy.typing import NDArray
 from discreet.laws.geometric import Geometric
 from discreet.releases.adding_up import Design, Margin, Spread
 
-__all__ = ["MOST_CELLS", "simulated", "simulations", "twin_of"]
-
 MOST_CELLS = 100_000
 """The most cells of the finest table for which a twin is made."""
 

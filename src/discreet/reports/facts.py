@@ -44,16 +44,6 @@ from discreet.statements.presenter import cut_line
 from discreet.statements.tables import amount_text, limit_text
 from discreet.words import say
 
-__all__ = [
-    "FORMAT",
-    "Statement",
-    "account_statement",
-    "purpose_of",
-    "release_text",
-    "statement",
-    "statement_schema",
-]
-
 FORMAT = 2
 
 

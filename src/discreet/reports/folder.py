@@ -28,8 +28,6 @@ from discreet.reports.sentences import series_text
 from discreet.reports.stored import Books, Stored, books_of, find, ledger_folder
 from discreet.reports.written import markdown, registry_yaml, slug
 
-__all__ = ["FOLDER", "Report", "report"]
-
 FOLDER = "report"
 
 

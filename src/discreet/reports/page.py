@@ -22,8 +22,6 @@ from discreet.statements import learned_table, probability_text, promise_lines
 from discreet.statements.tables import Table, joining_table, limit_text, lines_of, tables_of
 from discreet.words import catalogue, say
 
-__all__ = ["page"]
-
 _MOST_ROWS = 500  # of the released table; the files have all of it
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 

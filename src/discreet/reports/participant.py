@@ -25,8 +25,6 @@ from discreet.statements import promise_lines
 from discreet.statements.figures import counted, crowd_for, frequency, plain
 from discreet.words import catalogue, say
 
-__all__ = ["PLACES", "participant_page", "participant_table"]
-
 PLACES = (1, 2, 3, 5, 7, *range(10, 95, 5), 95, 97, 98, 99)
 """The percentages that a slider has."""
 

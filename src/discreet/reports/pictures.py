@@ -19,8 +19,6 @@ from discreet.statements.figures import counted, frequency, plain
 from discreet.statements.tables import Table
 from discreet.words import say
 
-__all__ = ["Picture", "pictures"]
-
 _MOST = 24
 _USUAL = 0.3  # neither rare nor even
 _ROWS = 200

@@ -31,8 +31,6 @@ from discreet.reports.stored import Stored, find
 from discreet.statements.figures import crowd_for, frequency, level, plain
 from discreet.words import say
 
-__all__ = ["Deployment", "Deployments", "deployments"]
-
 
 @dataclass(frozen=True, slots=True)
 class Deployment:

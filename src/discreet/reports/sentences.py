@@ -35,19 +35,6 @@ from discreet.statements.figures import (
 )
 from discreet.words import catalogue, say
 
-__all__ = [
-    "AUDIENCES",
-    "Audience",
-    "check_audience",
-    "event_of",
-    "guarantee_text",
-    "neighbours",
-    "not_protected",
-    "pure_against_approximate",
-    "sentence",
-    "series_text",
-]
-
 Audience: TypeAlias = Literal["public", "technical", "regulator"]
 AUDIENCES: tuple[Audience, ...] = ("public", "technical", "regulator")
 

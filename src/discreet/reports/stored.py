@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     from discreet.guarantees import Guarantee
     from discreet.ledger import Account, Entry, Ledger
 
-__all__ = [
-    "Books",
-    "Stored",
-    "books_of",
-    "find",
-    "ledger_folder",
-    "ledger_rows",
-    "read_release",
-    "stored_release",
-]
-
 _PREFIX = "sqlite:///"
 _CHARGES = ("reserve", "charge", "plan")
 

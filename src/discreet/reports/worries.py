@@ -20,8 +20,6 @@ from discreet.reports.sentences import event_of
 from discreet.statements.figures import chance, counted, crowd_for, frequency, plain
 from discreet.words import say
 
-__all__ = ["Icons", "Knows", "Worry", "answer", "worry"]
-
 Knows: TypeAlias = Literal["everyone else", "a hunch"]
 _FIGURES = 100
 

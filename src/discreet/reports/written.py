@@ -16,8 +16,6 @@ from discreet.statements import gaussian_lines, learned_lines, promise_lines
 from discreet.statements.tables import flat, joining_table, lines_of, tables_of
 from discreet.words import say
 
-__all__ = ["markdown", "registry_record", "registry_yaml", "slug"]
-
 # The sections of the statement that are lines, with the labels of these.
 _LINES = {
     "identity": ("release", "made", "account", "name", "curators", "region", "product"),

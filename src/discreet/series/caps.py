@@ -25,8 +25,6 @@ from discreet.laws.checks import whole
 from discreet.rounding import decimal_up
 from discreet.words import catalogue, say
 
-__all__ = ["DeltaAdvice", "advice_on_delta", "releases_left"]
-
 _SAFE = 1e-2  # of one person, in expectation, over everything
 
 

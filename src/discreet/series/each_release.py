@@ -24,8 +24,6 @@ from discreet.laws.registry import by_budget
 from discreet.promises.unit import Unit
 from discreet.words import say
 
-__all__ = ["Accumulation", "Accuracy", "Split", "accumulation", "accuracy_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Split:

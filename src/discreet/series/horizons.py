@@ -22,12 +22,13 @@ from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
 from discreet.beliefs import bounds
-from discreet.beliefs.belief import Assumptions, Sided, Strength, assumptions_for
+from discreet.beliefs.belief import Assumptions, assumptions_for
 from discreet.beliefs.confidence import failure_of
 from discreet.beliefs.prior import Prior
 from discreet.budgets.keeping import Kept, OneLoss, kept, one_loss
 from discreet.budgets.limits import Limits, limits_of
 from discreet.composition import LossBound, Part, Releases, guarantee_of
+from discreet.composition.curves import Sided, Strength
 from discreet.errors import GuaranteeError, InputError
 from discreet.frames import JsonReady, Tabular, columns_from, html_table
 from discreet.guarantees import Adjacency, PureDP
@@ -38,8 +39,6 @@ from discreet.promises.promise import Promise, PromiseLike
 from discreet.rounding import decimal_up, up
 from discreet.series.planning import adjacency_of
 from discreet.words import say
-
-__all__ = ["Horizon", "Step", "horizon"]
 
 _CEILING = 1_000_000
 _SHOWN = 1_000

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from discreet.beliefs.belief import Assumptions, Strength, assumptions_for
+from discreet.beliefs.belief import Assumptions, assumptions_for
 from discreet.budgets.keeping import Kept, kept, largest
 from discreet.budgets.limits import Limits, limits_of
 from discreet.composition import Part, Releases, guarantee_of
+from discreet.composition.curves import Strength
 from discreet.composition.theorems import described
 from discreet.errors import GuaranteeError, InputError, ToleranceError
 from discreet.frames import JsonReady, Tabular, html_table
@@ -38,8 +39,6 @@ from discreet.series.each_release import (
     accuracy_of,
 )
 from discreet.words import say
-
-__all__ = ["Plan", "plan", "shown_down"]
 
 
 @dataclass(frozen=True, slots=True)

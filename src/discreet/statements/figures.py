@@ -14,22 +14,6 @@ from discreet.guarantees import amount
 from discreet.rounding import decimal_down, decimal_up, number, percent
 from discreet.words import catalogue
 
-__all__ = [
-    "Side",
-    "chance",
-    "counted",
-    "crowd_for",
-    "decimals",
-    "figures_apart",
-    "frequency",
-    "level",
-    "plain",
-    "share",
-    "side_by_side",
-    "times",
-    "whole_up",
-]
-
 Side: TypeAlias = Literal["up", "down"]
 
 

@@ -21,8 +21,6 @@ from discreet.errors import GuaranteeError
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.promises import CONFIDENCE, Promise, Unit
 
-__all__ = ["PRIORS", "Learned", "Row", "learned"]
-
 PRIORS = (0.01, 0.1, 0.3, 0.5)
 _LOWER = (0.95, 0.9, 0.5)
 

@@ -20,27 +20,6 @@ if TYPE_CHECKING:
     from discreet.errors import DiscreetError
     from discreet.ledger import Account, Amount, Standing
 
-__all__ = [
-    "accuracy_lines",
-    "amount_text",
-    "assumption_rows",
-    "belief_text",
-    "bound_text",
-    "budget_text",
-    "chance_text",
-    "cut_line",
-    "cut_lines",
-    "learned_facts",
-    "limit_text",
-    "promise_line",
-    "refusal_facts",
-    "side_by_side",
-    "spent_and_cap",
-    "spent_text",
-    "standing_facts",
-    "time_text",
-]
-
 Facts = list[tuple[str, str]]
 
 

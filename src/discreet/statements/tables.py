@@ -17,21 +17,6 @@ from discreet.rounding import number, percent
 from discreet.statements.figures import figures_apart, frequency, level, plain, share, whole_up
 from discreet.words import say
 
-__all__ = [
-    "Table",
-    "amount_text",
-    "flat",
-    "gaussian_lines",
-    "joining_table",
-    "learned_lines",
-    "learned_table",
-    "limit_text",
-    "lines_of",
-    "probability_text",
-    "promise_lines",
-    "tables_of",
-]
-
 Facts: TypeAlias = Mapping[str, Any]
 _ABOUT = ("membership", "value", "both", "guess")
 _FIGURES = {

@@ -20,8 +20,6 @@ from discreet.frames import Tabular
 from discreet.numerics import bracket, incomplete_beta
 from discreet.surveys.survey import Survey
 
-__all__ = ["Estimate", "estimate"]
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate(Tabular):

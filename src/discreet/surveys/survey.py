@@ -38,16 +38,6 @@ from discreet.reading import text_of, yaml_values
 from discreet.rounding import number, up
 from discreet.words import catalogue, say
 
-__all__ = [
-    "LARGEST_EPSILON",
-    "SIZES",
-    "Encoding",
-    "Survey",
-    "questionnaire",
-    "randomize",
-    "survey_in",
-]
-
 Encoding: TypeAlias = Literal["response", "unary"]
 LARGEST_EPSILON = 14.0
 """Beyond it fewer than one answer in a million is replaced."""

@@ -59,17 +59,6 @@ if TYPE_CHECKING:
     from discreet.synthetic.pipeline import Synthesis
     from discreet.synthetic.spec import SyntheticSpec
 
-__all__ = [
-    "Assessment",
-    "ExpectedRisk",
-    "Outside",
-    "Search",
-    "assess",
-    "assess_counts",
-    "expected_risk",
-    "search",
-]
-
 _SHARES = (0.01, 0.1, 0.3, 0.5)
 _SHOWN = (0.01, 0.1, 0.5, 0.9)
 _BLOCK = 2_000_000

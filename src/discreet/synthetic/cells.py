@@ -20,8 +20,6 @@ from discreet.errors import DataError, InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Cells", "Distances", "distances"]
-
 _MOST_CELLS = 5_000_000
 _MOST_WEIGHT = 1_000_000
 

@@ -37,16 +37,6 @@ if TYPE_CHECKING:
     from discreet.releases.engines.base import Engine
     from discreet.synthetic.spec import SyntheticSpec
 
-__all__ = [
-    "SyntheticFile",
-    "candidate_counts",
-    "check_columns",
-    "original_counts",
-    "read",
-    "read_description",
-    "written",
-]
-
 _COPY = "copy"
 _CHUNK = 500_000
 

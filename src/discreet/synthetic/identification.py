@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from discreet.releases.engines.base import Engine
     from discreet.synthetic.spec import SyntheticSpec
 
-__all__ = ["Confidential", "Intruder", "Linkage", "linkage", "one_in_population", "seen_by"]
-
 _CLOSE = 1e-12
 _COPY = "copy"
 

@@ -40,8 +40,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Posterior", "posterior", "utility"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Posterior:

@@ -42,16 +42,6 @@ from discreet.rounding import down, up
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "CUT",
-    "Synthesizer",
-    "beta_binomial",
-    "binomial",
-    "draw_copies",
-    "prior_weight",
-    "whole",
-]
-
 # α is kept to 32 binary digits after the point or 32 significant ones, whichever is coarser, so
 # that the integer weights of ten million records in ten million cells still fit a machine word.
 _BITS = 32

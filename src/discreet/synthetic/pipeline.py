@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 _SHARES = (0.01, 0.1, 0.3, 0.5)
 
-__all__ = ["Synthesis", "charging", "law_for", "loaded", "published", "synthesize"]
-
 NO_GUARANTEE = say("synthetic.no_guarantee")
 
 

@@ -59,21 +59,6 @@ from discreet.synthetic.law import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Alternatives",
-    "LogLikelihood",
-    "RecordRisk",
-    "as_counts",
-    "check_prior",
-    "evidence",
-    "expected_risk_increase",
-    "groups_of",
-    "law_of",
-    "risk",
-    "top_two",
-    "worst_case",
-]
-
 Alternatives: TypeAlias = Literal["all", "observed", "worst"]
 LogLikelihood: TypeAlias = "Callable[[NDArray[np.int64]], float]"
 

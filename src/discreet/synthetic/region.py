@@ -32,8 +32,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Point", "Region", "reachable"]
-
 Point: TypeAlias = tuple[float, float]
 _SLACK = 1e-12
 _MOST_EPSILON = 700.0

@@ -35,8 +35,6 @@ from discreet.releases.spec import Budget, InFolder, Protect, Publication, writt
 from discreet.synthetic.cells import Cells
 from discreet.words import say
 
-__all__ = ["SyntheticSpec", "json_schema", "load"]
-
 
 def _levels(value: object) -> object:
     """An impossible combination names a level or a list of levels a column."""

@@ -20,8 +20,6 @@ from discreet.web.guards import Guard
 from discreet.web.screens import SCREENS, Problem, page
 from discreet.words import say
 
-__all__ = ["create_app"]
-
 _STATIC = Path(__file__).parent / "static"
 _SHARED = Path(reports.__file__).parent  # the figures of the participant's page
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}

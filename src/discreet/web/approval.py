@@ -21,8 +21,6 @@ from discreet.web.thread import Thread
 from discreet.web.workfolder import folder_of
 from discreet.words import say
 
-__all__ = ["router"]
-
 router = APIRouter()
 
 

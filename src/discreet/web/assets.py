@@ -15,8 +15,6 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-__all__ = ["vega", "vega_packed", "vega_version", "warm"]
-
 _MAKING = threading.Lock()
 
 

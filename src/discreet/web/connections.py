@@ -13,8 +13,6 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["MOST", "PATIENCE", "Connection"]
-
 MOST = 128
 PATIENCE = 20.0
 

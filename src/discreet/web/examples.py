@@ -18,8 +18,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.web.workfolder import Workfolder
 
-__all__ = ["SITUATIONS", "Situation", "begin", "situations"]
-
 Rows = Callable[[Random], Iterator[tuple[object, ...]]]
 _COUNTIES = ("Ashford", "Brook", "Carrow", "Dale")
 _AGES = ("0-17", "18-64", "65+")

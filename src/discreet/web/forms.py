@@ -30,29 +30,6 @@ from discreet.web.screens import page
 from discreet.web.thread import Thread
 from discreet.words import has, say
 
-__all__ = [
-    "Answered",
-    "Choice",
-    "Filled",
-    "Form",
-    "Number",
-    "Rule",
-    "Text",
-    "Ticked",
-    "Value",
-    "as_typed",
-    "columns_of",
-    "filled",
-    "in_one_line",
-    "in_yaml",
-    "percentage",
-    "problems_of",
-    "raw",
-    "reading",
-    "refused",
-    "share",
-]
-
 _NUMBER = re.compile(r"[+-]?(\d{1,320}(\.\d{0,320})?|\.\d{1,320})([eE][+-]?\d{1,5})?", re.ASCII)
 _SAID = "said"  # the type of a problem whose words are ours already
 

@@ -34,8 +34,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.words import say
 
-__all__ = ["ADDRESS_LIMIT", "BODY_LIMIT", "Guard"]
-
 BODY_LIMIT = 1_000_000
 ADDRESS_LIMIT = 64_000
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")

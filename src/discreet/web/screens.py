@@ -18,25 +18,9 @@ from starlette.templating import Jinja2Templates
 
 from discreet import __version__
 from discreet.web.assets import vega_version
-from discreet.web.thread import STEPS, Thread, link, shown_to
+from discreet.web.thread import STEPS, Thread, shown_to
 from discreet.web.workfolder import folder_of
 from discreet.words import catalogue, say
-
-__all__ = [
-    "REFUSED",
-    "SCREENS",
-    "How",
-    "Problem",
-    "Screen",
-    "as_yaml",
-    "command_of",
-    "how",
-    "link",
-    "page",
-    "templates",
-    "unbroken",
-    "yaml_file",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,21 +51,6 @@ from discreet.web.forms import (
 from discreet.web.thread import Thread
 from discreet.words import catalogue, say
 
-__all__ = [
-    "KINDS",
-    "MORE",
-    "MOST",
-    "WORRIES",
-    "Asked",
-    "Blank",
-    "Condition",
-    "Sentences",
-    "asked_of",
-    "preset_links",
-    "sentences_page",
-    "with_sentences",
-]
-
 MOST = 4
 #: The kinds of sentence, with their blanks in order.
 KINDS: dict[str, tuple[str, ...]] = {

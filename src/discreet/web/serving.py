@@ -23,8 +23,6 @@ from pathlib import Path
 from discreet.errors import InputError
 from discreet.words import say
 
-__all__ = ["serve"]
-
 
 def serve(
     folder: Path | str = ".",

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from discreet.ledger import Account, Ledger, Standing
     from discreet.web.workfolder import Workfolder
 
-__all__ = ["STEPS", "Thread", "Told", "link", "promise_of", "shown_to", "standing_of"]
-
 STEPS = ("promise", "data", "account", "charge", "released")
 """The way to a first release."""
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from discreet.releases.spec import Spec
     from discreet.synthetic.spec import SyntheticSpec
 
-__all__ = ["MOST_BYTES", "DataFile", "Workfolder", "folder_of"]
-
 MOST_BYTES = 64 * 2**20
 """The largest upload. A larger file is put into the folder by hand, and named."""
 

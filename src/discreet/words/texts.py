@@ -22,17 +22,6 @@ from typing import Any
 
 from discreet.outside import load_from_outside
 
-__all__ = [
-    "REGISTERED",
-    "Catalogue",
-    "catalogue",
-    "fill",
-    "has",
-    "languages",
-    "register_language",
-    "say",
-]
-
 _TEXTS = Path(__file__).parent
 
 REGISTERED: dict[str, Path] = {}

@@ -28,20 +28,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Atoms",
-    "Categories",
-    "Complex",
-    "DiscreteNormal",
-    "Ingredient",
-    "LaplaceLosses",
-    "Normal",
-    "Reals",
-    "Steps",
-    "TwoPoints",
-    "raised",
-]
-
 Reals: TypeAlias = NDArray[np.float64]
 Complex: TypeAlias = NDArray[np.complex128]
 Frequencies: TypeAlias = "slice[int, int, None] | NDArray[np.int64]"

@@ -41,8 +41,6 @@ from discreet.numerics import (
     settle,
 )
 
-__all__ = ["EqualNormals"]
-
 _U = 2.0**-53
 _SMOOTH = 2.0  # from this σ on, sums of discrete Gaussian noise are discrete Gaussian
 _FINE = 2000.0  # from this s on, sums are integrals

@@ -57,8 +57,6 @@ from discreet.numerics import bracket, last_whole, newton
 if TYPE_CHECKING:
     from discreet.composition.grid.loss import GridLoss
 
-__all__ = ["quantile", "tail"]
-
 _U = 2.0**-53
 _TINY = 5e-324
 _ENDS = 23.0  # what comes round weighs about e^-23 of T

@@ -43,8 +43,6 @@ from discreet.guarantees import Adjacency
 from discreet.numerics import last_whole, newton, settle
 from discreet.rounding import down, up
 
-__all__ = ["CategoryLoss", "GridLoss", "Window", "masses"]
-
 _U = 2.0**-53
 _TINY = 5e-324
 _CHUNK = 8192  # frequencies at a time: what is worked on stays in the cache

@@ -42,8 +42,6 @@ from discreet.composition.grid.ingredients import (
     raised,
 )
 
-__all__ = ["Transform", "cumulants", "fast_size", "transform"]
-
 _NEAR = range(-4, 5)  # the terms left out are below e^-90
 _SMALL = 0.125
 _NOTHING = 1e-40

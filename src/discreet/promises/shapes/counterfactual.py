@@ -17,8 +17,6 @@ from discreet.promises.tolerance import Key, Solved, Tolerance, Wording, check_r
 from discreet.rounding import down, up
 from discreet.words import say
 
-__all__ = ["Counterfactual"]
-
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual(Tolerance):

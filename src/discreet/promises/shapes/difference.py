@@ -24,8 +24,6 @@ from discreet.promises.tolerance import Key, Solved, Tolerance, Wording, share
 from discreet.rounding import down, up
 from discreet.words import say
 
-__all__ = ["Difference", "difference_falls"]
-
 
 @dataclass(frozen=True, slots=True)
 class Difference(Tolerance):

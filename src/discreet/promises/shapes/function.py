@@ -12,8 +12,6 @@ from discreet.promises.box import EVERY_PRIOR, Box
 from discreet.promises.tolerance import Monotone, Tolerance, Wording
 from discreet.words import say
 
-__all__ = ["Function"]
-
 
 @dataclass(frozen=True, slots=True)
 class Function(Tolerance):

@@ -29,8 +29,6 @@ from discreet.promises.shapes.ratio import constant_ratio
 from discreet.promises.tolerance import Key, Solved, Tolerance, Wording, check_ratio, share
 from discreet.words import say
 
-__all__ = ["PRODUCT", "Posterior", "PosteriorUnlessRatio", "per_product", "percent"]
-
 PRODUCT = Binary("*", Variable("p"), Variable("q"))
 _NORMAL, _LARGEST = sys.float_info.min, sys.float_info.max
 

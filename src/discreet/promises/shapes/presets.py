@@ -18,8 +18,6 @@ from discreet.promises.shapes.ratio import Ratio
 from discreet.promises.tolerance import Key, Tolerance
 from discreet.words import say
 
-__all__ = ["PRESETS", "Preset", "preset"]
-
 
 @dataclass(frozen=True, slots=True)
 class Preset(Tolerance):

@@ -12,8 +12,6 @@ from discreet.promises.formula import Expression, parse
 from discreet.promises.tolerance import Key, Tolerance, Wording
 from discreet.words import say
 
-__all__ = ["Formula"]
-
 
 @dataclass(frozen=True, slots=True)
 class Formula(Tolerance):

@@ -20,8 +20,6 @@ from discreet.promises.tolerance import Key, Solved, Tolerance, Wording, check_r
 from discreet.rounding import down, up
 from discreet.words import say
 
-__all__ = ["Ratio", "constant_ratio", "ratio_falls"]
-
 _PLENTY = 1e100  # a fall so deep is no limit to anybody: that of this one is safe all the same
 
 

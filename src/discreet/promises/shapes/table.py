@@ -22,8 +22,6 @@ from discreet.promises.shapes.ratio import constant_ratio
 from discreet.promises.tolerance import Key, Solved, Tolerance, Wording, check_ratio
 from discreet.words import say
 
-__all__ = ["Table"]
-
 Row = tuple[float, float, float]
 
 

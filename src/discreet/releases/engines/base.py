@@ -25,28 +25,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from discreet.releases.contributions import Contribution
 
-__all__ = [
-    "TEXTS",
-    "Bins",
-    "Cells",
-    "Column",
-    "Counting",
-    "Cutting",
-    "Engine",
-    "Field",
-    "Found",
-    "Grid",
-    "KeySet",
-    "Labels",
-    "Measure",
-    "Number",
-    "Query",
-    "Steps",
-    "Summing",
-    "Tally",
-    "fields",
-]
-
 Column: TypeAlias = Literal["integer", "number", "text", "untyped", "moment", "truth", "other"]
 """What an engine says of a column's type: enough to check a spec against, without data.
 

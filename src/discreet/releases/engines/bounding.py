@@ -33,8 +33,6 @@ import ibis
 
 from discreet.releases.contributions import Contribution
 
-__all__ = ["GROUP", "PRIORITY", "Materialize", "bounded"]
-
 GROUP = "_group"
 PRIORITY = "_priority"
 _KEPT = "_kept"

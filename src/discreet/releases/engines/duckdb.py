@@ -35,8 +35,6 @@ from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
 from discreet.releases.source import Source
 from discreet.words import say
 
-__all__ = ["DuckDB"]
-
 # From so many rows on, a sample of the units says whether few rows have to be bounded at all.
 LARGE, ONE_UNIT_IN, MOST_SHARE = 1_000_000, 128, 0.3
 # Units that are whole numbers in a range of at most so many bits are counted in an array, with no

@@ -53,34 +53,6 @@ from discreet.releases.engines.base import (
 )
 from discreet.releases.engines.bounding import GROUP, PRIORITY, Materialize, bounded
 
-__all__ = [
-    "BLANKS",
-    "CODE",
-    "DAY",
-    "INFINITE",
-    "LONGEST",
-    "NUMERAL",
-    "Dialect",
-    "Reading",
-    "columns_of",
-    "comparable",
-    "cut_units",
-    "fields_of",
-    "grouped_first",
-    "joinable",
-    "kept_rows",
-    "key_column",
-    "measured",
-    "multiple",
-    "present",
-    "sampled_share",
-    "spelled",
-    "tallied",
-    "unit_interval",
-    "units_above",
-    "with_unit",
-]
-
 CODE = "_code"
 _WIDEST = 31
 

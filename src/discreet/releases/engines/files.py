@@ -31,8 +31,6 @@ from discreet.releases.engines.in_memory import occurs
 from discreet.releases.source import Source
 from discreet.words import say
 
-__all__ = ["PARQUET", "Relation", "quoted", "relation"]
-
 PARQUET = (".parquet", ".pq")
 _LONGEST_HEADER = 2**20
 _OTHER_SIGNS = {";": "semicolon", "\t": "tab", "|": "bar"}

@@ -23,8 +23,6 @@ from discreet.releases.formula import Term
 from discreet.releases.rows import Gathered
 from discreet.releases.source import Declared
 
-__all__ = ["GIVEN", "KINDS", "compiled", "declared", "gathered", "given", "lowered", "taken"]
-
 Table: TypeAlias = Any
 Value: TypeAlias = Any
 

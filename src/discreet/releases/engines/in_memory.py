@@ -24,8 +24,6 @@ import pyarrow.compute as pc
 
 from discreet.errors import DataError, SpecError
 
-__all__ = ["UNTYPED", "arrow_table", "occurs"]
-
 UNTYPED = {b"discreet": b"untyped"}
 """What marks a column whose values have no type in common."""
 

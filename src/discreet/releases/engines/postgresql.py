@@ -49,8 +49,6 @@ try:
 except ImportError:  # pragma: no cover - depends on what is installed
     raise InputError("engines.postgresql.not_installed") from None
 
-__all__ = ["PostgreSQL"]
-
 _OLDEST = 140000
 _MEMORY = "256MB"
 

@@ -67,8 +67,6 @@ try:
 except ImportError:  # pragma: no cover - depends on what is installed
     raise InputError("engines.spark.not_installed") from None
 
-__all__ = ["Spark"]
-
 _log = logging.getLogger("discreet")
 
 # Spark's workers have nothing of this package: functions are sent to them whole, not by name.

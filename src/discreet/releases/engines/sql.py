@@ -50,8 +50,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases.joining import Looked
 
-__all__ = ["SOURCE", "Answer", "SQLEngine"]
-
 SOURCE = "_source"
 
 Table: TypeAlias = Any

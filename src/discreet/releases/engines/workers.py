@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-__all__ = ["BLOCKS", "least", "looking_back", "parted"]
-
 BLOCKS = "place int, units binary, ranks binary"
 """The columns of the blocks, for Spark."""
 

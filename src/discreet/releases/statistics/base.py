@@ -62,38 +62,6 @@ from discreet.words import has, say
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
 
-__all__ = [
-    "KINDS",
-    "SIZES",
-    "Answer",
-    "Bounded",
-    "ColumnName",
-    "Discover",
-    "Files",
-    "FormField",
-    "Grouped",
-    "Measured",
-    "Noisy",
-    "Part",
-    "Proportion",
-    "Registered",
-    "Result",
-    "ScriptLines",
-    "Statistic",
-    "Threshold",
-    "Within",
-    "decimal",
-    "default_name",
-    "kind_of",
-    "labelled",
-    "multiples",
-    "ordered",
-    "plain_rows",
-    "read_statistic",
-    "register",
-    "rounded",
-]
-
 SIZES = (10, 100, 1000)
 """Sizes of a group that accuracy is told for, where it depends on the size."""
 

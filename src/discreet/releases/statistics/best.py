@@ -38,8 +38,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
 
-__all__ = ["Best", "Grid"]
-
 
 class Grid(Closed):
     """Candidates from … to … in steps."""

@@ -19,8 +19,6 @@ from discreet.releases.statistics.base import (
 )
 from discreet.words import say
 
-__all__ = ["Count"]
-
 
 @register("count")
 class Count(Grouped):

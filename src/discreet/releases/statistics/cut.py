@@ -38,9 +38,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases.planning import Plan, Planned
 
-__all__ = ["Cut", "CutUnits", "outer_ends", "questions"]
-
-
 P = TypeVar("P", bound="Planned")
 
 

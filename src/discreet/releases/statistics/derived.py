@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
     from discreet.releases.spec import Spec
 
-__all__ = ["Change", "Derived", "Rate", "Released", "Share"]
-
 
 def _referred(value: object) -> object:
     if isinstance(value, (str, Statistic)):

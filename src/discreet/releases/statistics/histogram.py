@@ -29,8 +29,6 @@ from discreet.releases.statistics.base import (
 )
 from discreet.words import say
 
-__all__ = ["Histogram", "Tallied"]
-
 
 class Tallied(Grouped):
     """Counts of the values of one field: a row a value, named in a column of the table."""

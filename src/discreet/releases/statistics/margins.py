@@ -63,8 +63,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
 
-__all__ = ["ALL", "Margins"]
-
 T = TypeVar("T")
 
 ALL = "(all)"

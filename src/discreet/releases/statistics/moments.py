@@ -32,8 +32,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
 
-__all__ = ["Mean", "Variance"]
-
 
 class _Moment(Bounded):
     """What mean and variance share."""

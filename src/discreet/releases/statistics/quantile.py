@@ -50,8 +50,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
 
-__all__ = ["MOST_CANDIDATES", "Quantile", "Share"]
-
 MOST_CANDIDATES = 10_001
 """The most values that one is chosen among."""
 

@@ -72,8 +72,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
 
-__all__ = ["MOST_LEAVES", "Median", "Node", "Quantiles", "levels_of"]
-
 MOST_LEAVES = 2**16
 """The most multiples of the resolution."""
 

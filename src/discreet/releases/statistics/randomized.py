@@ -35,8 +35,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
 
-__all__ = ["Randomized"]
-
 
 @register("randomized")
 class Randomized(Tallied):

@@ -19,8 +19,6 @@ from discreet.releases.statistics.base import (
 )
 from discreet.words import say
 
-__all__ = ["Sum"]
-
 
 @register("sum")
 class Sum(Bounded):

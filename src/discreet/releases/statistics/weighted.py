@@ -47,8 +47,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
 
-__all__ = ["Weighted", "Weights"]
-
 _LARGEST = 2**52
 
 

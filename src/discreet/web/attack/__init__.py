@@ -16,8 +16,8 @@ from starlette.responses import HTMLResponse
 from discreet.auditing.attackers import ATTACKERS
 from discreet.statements.presenter import belief_text, bound_text
 from discreet.web.forms import Choice, Form, Number, filled, share
-from discreet.web.screens import REFUSED, How, command_of, how, link
-from discreet.web.thread import Thread
+from discreet.web.screens import REFUSED, How, command_of, how
+from discreet.web.thread import Thread, link
 from discreet.words import say
 
 __all__ = ["AttackForm", "Attacked", "router"]

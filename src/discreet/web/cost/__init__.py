@@ -22,9 +22,9 @@ from discreet.guarantees import PureDP
 from discreet.laws.geometric import Geometric
 from discreet.statements.presenter import budget_text, chance_text
 from discreet.web.forms import Number, filled
-from discreet.web.screens import REFUSED, How, as_yaml, how, link, yaml_file
+from discreet.web.screens import REFUSED, How, as_yaml, how, yaml_file
 from discreet.web.sentences import Asked, Condition, Sentences, sentences_page, with_sentences
-from discreet.web.thread import Thread
+from discreet.web.thread import Thread, link
 from discreet.words import say
 
 __all__ = ["CostForm", "Priced", "answer", "router"]

@@ -15,8 +15,6 @@ from discreet.statements.presenter import budget_text
 from discreet.web.forms import Choice, Form, Number, Text, percentage, refused, share
 from discreet.web.thread import Thread
 
-__all__ = ["KINDS", "ExplainForm", "KindOfPromise", "PromiseForm"]
-
 
 @dataclass(frozen=True, slots=True)
 class KindOfPromise:

@@ -36,19 +36,9 @@ from discreet.statements.figures import (
 from discreet.statements.presenter import amount_text, assumption_rows, bound_text
 from discreet.web.explain.form import KINDS, ExplainForm, PromiseForm
 from discreet.web.forms import share
-from discreet.web.screens import How, command_of, how, link
+from discreet.web.screens import How, command_of, how
+from discreet.web.thread import link
 from discreet.words import say
-
-__all__ = [
-    "Explained",
-    "Published",
-    "Told",
-    "explained",
-    "how_belief",
-    "icons_of",
-    "published",
-    "told",
-]
 
 
 class Told(BaseModel):

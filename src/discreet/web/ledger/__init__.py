@@ -22,8 +22,8 @@ from discreet.web.forms import Filled, Form, Text, reading
 from discreet.web.ledger.raise_cap import router as grants
 from discreet.web.release.dry_run import named_ledger
 from discreet.web.release.stored import packed
-from discreet.web.screens import REFUSED, how, link, page
-from discreet.web.thread import Thread, standing_of
+from discreet.web.screens import REFUSED, how, page
+from discreet.web.thread import Thread, link, standing_of
 from discreet.web.workfolder import folder_of
 from discreet.words import has, say
 

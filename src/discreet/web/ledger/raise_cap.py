@@ -21,14 +21,13 @@ from discreet.errors import DiscreetError, InputError
 from discreet.statements.presenter import learned_facts, limit_text, spent_text, standing_facts
 from discreet.web.forms import Filled, Form, Number, Text, reading
 from discreet.web.release.dry_run import HOW_LEARNED, named_ledger
-from discreet.web.screens import link, page
+from discreet.web.screens import page
+from discreet.web.thread import link
 from discreet.web.workfolder import Workfolder, folder_of
 from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.ledger import Account, Amount, Ledger
-
-__all__ = ["router"]
 
 router = APIRouter()
 _WRITING = threading.Lock()

@@ -17,7 +17,8 @@ from discreet.statements.figures import crowd_for, frequency, plain
 from discreet.web.explain.form import KINDS, PromiseForm
 from discreet.web.explain.view import how_belief, icons_of, told
 from discreet.web.forms import Choice, Number, filled, share
-from discreet.web.screens import REFUSED, How, how, link
+from discreet.web.screens import REFUSED, How, how
+from discreet.web.thread import link
 from discreet.words import say
 
 __all__ = ["MeForm", "Mine", "mine", "router"]

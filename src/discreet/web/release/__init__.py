@@ -33,13 +33,12 @@ from discreet.statements.presenter import (
     standing_facts,
 )
 from discreet.web.examples import begin, situations
-from discreet.web.forms import Filled, Form, Number, Text, reading
+from discreet.web.forms import Filled, Form, Number, Text, columns_of, reading
 from discreet.web.release.api import for_programs
 from discreet.web.release.confirming import Confirmations, Pending
 from discreet.web.release.drafts import missing, start
 from discreet.web.release.dry_run import HOW_LEARNED, Look, is_synthetic, look, read
 from discreet.web.release.spec_form import (
-    columns_of,
     draft_of,
     form_of,
     grouped,
@@ -50,8 +49,8 @@ from discreet.web.release.spec_form import (
 )
 from discreet.web.release.stored import DOWNLOADS, SHOWN, Section, download, find_made
 from discreet.web.release.synthetic import as_file
-from discreet.web.screens import how, link, page, yaml_file
-from discreet.web.thread import Thread, promise_of
+from discreet.web.screens import how, page, yaml_file
+from discreet.web.thread import Thread, link, promise_of
 from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
 from discreet.words import say
 

@@ -16,8 +16,6 @@ from discreet.web.release.synthetic import accuracy_of_file
 from discreet.web.screens import REFUSED
 from discreet.web.workfolder import folder_of
 
-__all__ = ["for_programs"]
-
 for_programs = APIRouter()
 
 

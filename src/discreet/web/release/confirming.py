@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from discreet.releases.spec import Spec
     from discreet.synthetic.spec import SyntheticSpec
 
-__all__ = ["Confirmations", "Pending", "spec_name"]
-
 MOST = 200
 
 

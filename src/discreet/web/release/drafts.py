@@ -10,8 +10,6 @@ from discreet.web.release.dry_run import is_synthetic
 from discreet.web.release.spec_form import own_fields
 from discreet.words import say
 
-__all__ = ["missing", "proposed_unit", "start"]
-
 _FIRST = {
     "tolerance": {
         "posterior": 0.25,

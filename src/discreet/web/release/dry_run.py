@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from discreet.synthetic import Synthesis
     from discreet.synthetic.spec import SyntheticSpec
 
-__all__ = ["HOW_LEARNED", "Look", "Refusal", "is_synthetic", "look", "named_ledger", "read"]
-
 HOW_LEARNED = how(
     "learned",
     python="discreet.explain(account.total, prior).posterior.upper",

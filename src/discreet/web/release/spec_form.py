@@ -45,19 +45,6 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases.statistics.base import FormField, Statistic
 
-__all__ = [
-    "Draft",
-    "columns_of",
-    "draft_of",
-    "form_of",
-    "grouped",
-    "kinds",
-    "mapping_of",
-    "own_fields",
-    "readable",
-    "written",
-]
-
 Fields = dict[str, str]
 Values = dict[str, Any]
 

@@ -28,8 +28,6 @@ from discreet.web.release.spec_form import written
 from discreet.web.workfolder import Workfolder
 from discreet.words import has, say
 
-__all__ = ["DOWNLOADS", "Made", "download", "find_made", "packed"]
-
 SHOWN = 200
 _SPREADSHEETS = ("table.xlsx", "table-for-spreadsheets.csv")
 _STORED = ("table.csv", "table.parquet", "statement.md", "release.json")

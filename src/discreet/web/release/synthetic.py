@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from discreet.synthetic import Synthesis
     from discreet.web.release.dry_run import Look
 
-__all__ = ["accuracy_of_file", "as_file"]
-
 _PRIORS = (0.1, 0.5, 0.9)
 _PERCENT = Number(low=0, high=100, unit="percent", optional=True)
 

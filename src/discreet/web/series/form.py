@@ -12,8 +12,6 @@ from discreet.web.forms import Choice, Form, Number, percentage, share
 from discreet.web.thread import Thread
 from discreet.words import say
 
-__all__ = ["MECHANISMS", "Noise", "SeriesForm"]
-
 
 @dataclass(frozen=True, slots=True)
 class Noise:

@@ -17,11 +17,10 @@ from discreet.series import Horizon, Plan, horizon, plan
 from discreet.series.planning import shown_down
 from discreet.statements.presenter import bound_text, time_text
 from discreet.web.forms import share
-from discreet.web.screens import How, command_of, how, link
+from discreet.web.screens import How, command_of, how
 from discreet.web.series.form import MECHANISMS, SeriesForm
+from discreet.web.thread import link
 from discreet.words import say
-
-__all__ = ["Budgets", "SeriesAnswer", "beliefs", "budgets"]
 
 STRENGTHS = ("generic", "curve", "exact")
 _SHOWN_MOST = 5_000  # releases in the picture

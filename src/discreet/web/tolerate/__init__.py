@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from discreet.web.examples import situations
 from discreet.web.forms import Number, Text, filled
-from discreet.web.screens import REFUSED, as_yaml, link, yaml_file
+from discreet.web.screens import REFUSED, as_yaml, yaml_file
 from discreet.web.sentences import (
     KINDS,
     Asked,
@@ -19,7 +19,7 @@ from discreet.web.sentences import (
     sentences_page,
     with_sentences,
 )
-from discreet.web.thread import Thread
+from discreet.web.thread import Thread, link
 from discreet.web.tolerate.handles import farther, moved
 from discreet.web.tolerate.view import FILE, HOME, Answer, answer
 

@@ -27,8 +27,6 @@ from discreet.errors import InputError
 from discreet.web.sentences import Asked, Condition
 from discreet.words import say
 
-__all__ = ["Handle", "axis", "edges", "farther", "handles", "map_handles", "moved"]
-
 # How far the axis of belief before may reach; that of belief after reaches further.
 _REACHES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _FARTHEST_FOLD = 100.0

@@ -13,16 +13,14 @@ from pydantic import BaseModel
 
 from discreet.rounding import decimal_down, percent
 from discreet.statements.presenter import assumption_rows, budget_text
-from discreet.web.screens import How, command_of, how, link, unbroken
+from discreet.web.screens import How, command_of, how, unbroken
 from discreet.web.sentences import Asked
-from discreet.web.thread import Thread, Told, shown_to
+from discreet.web.thread import Thread, Told, link, shown_to
 from discreet.web.tolerate.handles import Handle, axis, edges, handles, map_handles
 from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.budgets import Choice
-
-__all__ = ["FILE", "HOME", "Answer", "answer"]
 
 HOME = "/tolerate"
 FILE = "tolerance.yaml"
