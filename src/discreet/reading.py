@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 from discreet.errors import InputError
 from discreet.words import say
 
-__all__ = ["DEPTH", "LARGEST", "MOST", "json_values", "text_of", "yaml_values"]
+__all__ = ["DEPTH", "LARGEST", "MOST", "json_values", "share_of", "text_of", "yaml_values"]
 
 LARGEST = 2**19
 """The most characters of a YAML file; lists that are longer belong into a CSV file beside it."""
@@ -28,6 +29,7 @@ _DIGITS = 400
 _UNCLOSED = 1_000
 # YAML 1.1 wants a point and a sign, 1.0e-6; people, JSON and YAML 1.2 do without.
 _EXPONENT = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+\Z")
+_PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%\s*")
 _PLAIN = frozenset(
     f"tag:yaml.org,2002:{name}"
     for name in ("bool", "float", "int", "map", "merge", "null", "seq", "str", "timestamp")
@@ -48,6 +50,16 @@ def text_of(
     if len(text) > most:
         raise error("reading.too_long", what=what, path=path, most=most)
     return text
+
+
+def share_of(value: Any) -> Any:
+    """Return the share that a percentage in a text is; anything else is returned as it is.
+
+    >>> share_of("12.3 %"), share_of(0.12), share_of("a few")
+    (0.123, 0.12, 'a few')
+    """
+    found = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    return value if found is None else float(Decimal(found[1]) / 100)
 
 
 def yaml_values(text: str, what: str, error: type[InputError] = InputError) -> Any:

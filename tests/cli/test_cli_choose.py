@@ -184,6 +184,33 @@ def test_bad_input_is_one_sentence_and_exit_2(capsys, tmp_path, monkeypatch, arg
     assert list(tmp_path.iterdir()) == []
 
 
+def test_shares_may_be_written_as_percentages(capsys, tmp_path):
+    plain = choose(capsys, "--posterior", "0.12", "--prior", "0.05")
+    assert choose(capsys, "--posterior", "12%", "--prior", "5 %") == plain
+    (tmp_path / "t.yaml").write_text("promise: {posterior: 12%, p: 5%, q: 100%}")
+    assert choose(capsys, "--file", str(tmp_path / "t.yaml"))["epsilon"] == plain["epsilon"]
+    (tmp_path / "t.yaml").write_text("{ratio: 3, box: [1%, 5%, 0, 1]}")
+    boxed = choose(capsys, "--ratio", "3", "--box", "0.01", "0.05", "0", "1")["epsilon"]
+    assert choose(capsys, "--file", str(tmp_path / "t.yaml"))["epsilon"] == boxed
+
+
+@pytest.mark.parametrize("given", ["x", "12%%", "%", "1,2%", "-5%"])
+def test_what_is_no_share_is_said(capsys, given):
+    code, _, err = run(capsys, f"--posterior={given}", "--prior", "0.05")
+    assert code == 2
+    assert "Write 0.12 or 12%" in err
+
+
+def test_a_percentage_without_its_sign_is_told_how_to_be_written(capsys):
+    assert "0.05 for 5 %" in run(capsys, "--posterior", "12", "--prior", "5")[2]
+
+
+def test_the_adversary_who_decides_is_said_in_words_with_the_unit(capsys):
+    out = run(capsys, "--posterior", "12%", "--prior", "5%", "--unit-name", "one aircraft")[1]
+    assert "puts the chance that one aircraft is in the data at 5 %" in out
+    assert "they may become 12.0 % sure" in out
+
+
 def test_unknown_flag_is_exit_2(capsys):
     assert run(capsys, "--epsilonn", "3")[0] == 2
 
@@ -217,12 +244,13 @@ def test_asks_on_a_terminal_and_prints_the_command():
         stderr=screen,
         text=True,
     )
-    os.write(keyboard, b"1\n5\n3\n12\n")  # 3 % after 5 % is asked again
+    os.write(keyboard, b"?\n1\n5\n3\n12\n")  # asked again: what is no choice, 3 % after 5 %
     out, _ = process.communicate(timeout=120)
     os.close(screen)
     said = os.read(keyboard, 65536).decode()
     os.close(keyboard)
     assert process.returncode == 0
     assert "discreet choose --posterior 0.12 --about membership --p 0.05" in said
+    assert "Give 1, 2 or 3" in said
     assert "Give more than before" in said
     assert "0.9520" in out

@@ -106,15 +106,20 @@ def _ask() -> dict[str, Any]:
             typer.echo(say("cli.asked.percentage"), err=True)
 
     typer.echo(say("cli.asked.what"), err=True)
-    worry = typer.prompt(say("cli.asked.which"), default="1", err=True)
+    kinds = {"1": "membership", "2": "value", "3": "both"}
+    about = None
+    while about is None:
+        about = kinds.get(str(typer.prompt(say("cli.asked.which"), default="1", err=True)).strip())
+        if about is None:
+            typer.echo(say("cli.asked.worry"), err=True)
     before = percentage(say("cli.asked.before"))
     after = None
     while after is None or (before is not None and after <= before):
-        after = percentage(say("cli.asked.after"), "25")
+        proposed = "25" if before is None or before < 0.25 else ""
+        after = percentage(say("cli.asked.after"), proposed)
         if after is not None and before is not None and after <= before:
             typer.echo(say("cli.asked.more"), err=True)
     asked: dict[str, Any] = {"posterior": after}
-    about = {"1": "membership", "2": "value"}.get(str(worry).strip(), "both")
     asked["about"] = about
     if before is not None:
         asked["q" if about == "value" else "p"] = before
@@ -137,14 +142,13 @@ def _lines(choice: Choice, alternatives: dict[str, Any]) -> list[str]:
 
     from discreet.guarantees import Adjacency
     from discreet.rounding import decimal_down, percent
+    from discreet.statements.presenter import decided_by
 
     def number(x: float) -> str:
         return "unbounded" if math.isinf(x) else f"{decimal_down(x, 4):.4f}"
 
     guarantee, binding, proof = choice.guarantee, choice.binding, choice.certificate
-    who = f"p = {binding.p:.4g}, q = {binding.q:.4g}"
-    if binding.name:
-        who = f"{binding.name}: {who}"
+    at = f"p = {binding.p:.4g}, q = {binding.q:.4g}"
     noise = choice.noise
     rounded = "" if math.isinf(choice.epsilon) else "  (rounded down)"
     rows = [
@@ -155,11 +159,12 @@ def _lines(choice: Choice, alternatives: dict[str, Any]) -> list[str]:
         rows.append(["delta", f"{getattr(guarantee, 'delta', 0.0):g}"])
     rows += [
         ["adjacency", guarantee.adjacency.value],
-        ["binds", who if binding.attained else f"{who} (in the limit)"],
+        [say("cli.choose.decided_by"), f"{decided_by(choice)} ({at})"],
         ["proof", proof.method + ("" if proof.certified else " — NOT CERTIFIED")],
     ]
-    local = guarantee.adjacency is Adjacency.LOCAL
-    rows.append(["noise", say("cli.choose.noise_local" if local else "cli.choose.noise", **noise)])
+    kind = "noise_local" if guarantee.adjacency is Adjacency.LOCAL else "noise"
+    exact = percent(noise["prob_exact"], "down")
+    rows.append(["noise", say(f"cli.choose.{kind}", exact=exact, **noise)])
     for name, value in alternatives.items():
         if value is not None:
             central = guarantee.adjacency is Adjacency.ADD_REMOVE

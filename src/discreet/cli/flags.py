@@ -264,6 +264,7 @@ def _annotated(one: inspect.Parameter, text: str | None, command: str) -> Any:
         info = typer.Argument()
     else:
         info = typer.Option(as_flag(one.name))  # a switch has no --no-… beside it
+    info.parser = info.parser or _parser(one.name, kind)
     info.help = text if text is None or "{" not in text else text.format_map(_Lists())
     return Annotated[kind, info]
 
@@ -300,9 +301,28 @@ def _flag(
     key: str, kind: Any, metavar: str | None, text: str, spellings: tuple[str, ...] = ()
 ) -> inspect.Parameter:
     info = typer.Option(*(spellings or (as_flag(key),)), help=text, metavar=metavar)
+    info.parser = _parser(key, kind)
     if kind is bool:
         return _parameter(key, Annotated[bool, info], False)
     return _parameter(key, Annotated[kind | None, info], None)
+
+
+def _parser(key: str, kind: Any) -> Callable[[str], float] | None:
+    """Return what reads a share, which may be written as a percentage; None for other flags."""
+    if kind is not float and float not in get_args(kind):
+        return None
+    from discreet.promises.keys import SHARES
+
+    return _share if key in SHARES else None
+
+
+def _share(text: str) -> float:
+    from discreet.reading import share_of
+
+    try:
+        return float(share_of(text))
+    except ValueError:
+        raise typer.BadParameter(say("cli.flag.no_share", given=text[:40])) from None
 
 
 def as_flag(key: str) -> str:

@@ -189,7 +189,7 @@ def _horizon_lines(found: Any) -> list[str]:
     return [
         head,
         "",
-        *table(rows, ["releases", "posterior ≤", "difference ≤"]),
+        *table(rows, ["releases", "posterior ≤", say("cli.horizon.difference")]),
         "",
         *table(
             [

@@ -38,10 +38,12 @@ from discreet.promises.promise import Promise, PromiseLike, Surety, promised
 from discreet.promises.shapes import AllOf
 from discreet.promises.tolerance import SHAPES, Tolerance
 from discreet.promises.unit import PERSON, Unit
-from discreet.reading import text_of, yaml_values
+from discreet.reading import share_of, text_of, yaml_values
 
 Kind: TypeAlias = "type | tuple[str, ...]"
 PRIORS = frozenset({"about", "p", "q", "box", "values_known"})
+SHARES = frozenset({"p", "q", "prior", "value_prior", "posterior", "difference", "confidence"})
+"""Numbers between 0 and 1, which may be written as percentages: `posterior: 12%`."""
 SURETY: dict[str, Kind] = {
     "every_output": bool,
     "confidence": float,
@@ -79,7 +81,7 @@ def promise_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Promis
     Posterior(posterior=0.12, box=Box(p0=0.05, p1=0.05, q0=1.0, q1=1.0))
     """
     _refuse_unknown(mapping, lambda: written_keys() | {"delta"})
-    given = {key: value for key, value in mapping.items() if value is not None}
+    given = _given(mapping)
     given, basis = public_shares.priors_in(given, folder)
     adjacency = Adjacency.of(given.get("adjacency", "add-remove"))
     _refuse_membership(given, adjacency)
@@ -109,7 +111,7 @@ def promise_from(
     >>> promise_from(None, {"posterior": 0.12, "prior": 0.05}).own_prior
     (0.05, 1.0)
     """
-    given = {key: value for key, value in keys.items() if value is not None}
+    given = _given(keys)
     if "prior" in given:
         given = _with_prior(given)
     if thing is None:
@@ -128,6 +130,16 @@ def promise_from(
         dependence=dependence_in(given)[1],
         unit=_unit(given),
     )
+
+
+def _given(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys that hold something, with percentages as shares."""
+    given = {key: value for key, value in keys.items() if value is not None}
+    for key in SHARES & given.keys():
+        given[key] = share_of(given[key])
+    if isinstance(given.get("box"), (list, tuple)):
+        given["box"] = [share_of(end) for end in given["box"]]
+    return given
 
 
 def _unit(given: Mapping[str, Any]) -> Unit | None:
@@ -167,7 +179,7 @@ def tolerance_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Tole
     PosteriorUnlessRatio(posterior=0.25, ratio=3.0, box=Box(p0=0.0, p1=1.0, q0=1.0, q1=1.0))
     """
     _refuse_unknown(mapping, lambda: shape_keys() | PRIORS)
-    given = {key: value for key, value in mapping.items() if value is not None}
+    given = _given(mapping)
     parts = _parts(given, _box(given), folder)
     if not parts:
         raise ToleranceError("promises.nothing_promised")

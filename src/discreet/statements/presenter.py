@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from discreet.beliefs import Prior
 from discreet.guarantees import amount
 from discreet.rounding import decimal_down, decimal_up, percent
 from discreet.statements.figures import side_by_side
@@ -17,6 +18,7 @@ from discreet.statements.tables import learned_table, probability_text
 from discreet.words import say
 
 if TYPE_CHECKING:
+    from discreet.budgets import Choice
     from discreet.errors import DiscreetError
     from discreet.ledger import Account, Amount, Standing
 
@@ -34,6 +36,27 @@ def amount_text(
     if not said or said.get("unbounded"):
         return say("presenter.no_cap")
     return amount(said, side, "", figures)
+
+
+def decided_by(choice: Choice) -> str:
+    """Say in words which adversary decides a budget, and how sure they may become."""
+    if math.isinf(choice.epsilon):
+        return say("presenter.decided.nobody")
+    p, q = choice.binding.p, choice.binding.q
+    which = "vanishing_in" if p == 0 else "known_in" if p == 1 else "chance_in"
+    unit = choice.promise.unit.name
+    who = say(f"presenter.decided.{which}", unit=unit, chance=f"{100 * p:.3g} %")
+    if q < 1:
+        which = "vanishing_value" if q == 0 else "chance_value"
+        value = say(f"presenter.decided.{which}", chance=f"{100 * q:.3g} %")
+        who = say("presenter.decided.and_value", who=who, value=value)
+    if choice.binding.name:
+        who += f" ({choice.binding.name})"
+    if not choice.binding.attained:
+        return say("presenter.decided.limit", who=who)
+    after = percent(choice.posterior_at(Prior(p, q)), "up", 1)
+    said = say("presenter.decided.attained", who=who, after=after)
+    return said[0].upper() + said[1:]
 
 
 def spent_and_cap(spent: Amount, cap: Amount | None) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from discreet.rounding import decimal_down, percent
-from discreet.statements.presenter import assumption_rows, budget_text
+from discreet.statements.presenter import assumption_rows, budget_text, decided_by
 from discreet.web.screens import How, command_of, how, unbroken
 from discreet.web.sentences import Asked
 from discreet.web.thread import Thread, Told, link, shown_to
@@ -89,7 +89,7 @@ def answer(
             "web.tolerate.rounded" if math.isfinite(choice.epsilon) else "web.tolerate.unlimited"
         ),
         holds=choice.assumptions.probability,
-        binding=_binding(choice),
+        binding=unbroken(decided_by(choice)),
         certificate=_proof(choice),
         certified=choice.certificate.certified,
         implied_header=[say(f"web.tolerate.{name}") for name in names],
@@ -180,34 +180,6 @@ def _charts(
         "epsilon": lambda: profile_line_spec(choice, "epsilon", top),
     }
     return {name: specs[name]() for name in names}
-
-
-def _binding(choice: Choice) -> str:
-    """Say in words which adversary binds the budget."""
-    if math.isinf(choice.epsilon):
-        return say("web.binding.nobody")
-    p, q = choice.binding.p, choice.binding.q
-    which = "vanishing_in" if p == 0 else "known_in" if p == 1 else "chance_in"
-    who = say(f"web.binding.{which}", chance=_chance(p))
-    if q < 1:
-        value = say(
-            "web.binding.vanishing_value" if q == 0 else "web.binding.chance_value",
-            chance=_chance(q),
-        )
-        who = say("web.binding.and_value", who=who, value=value)
-    if choice.binding.name:
-        who += f" ({choice.binding.name})"
-    if not choice.binding.attained:
-        return unbroken(say("web.binding.limit", who=who))
-    from discreet.beliefs import Prior
-
-    after = percent(choice.posterior_at(Prior(p, q)), "up", 1)
-    said = say("web.binding.attained", who=who, after=after)
-    return unbroken(said[0].upper() + said[1:])
-
-
-def _chance(share: float) -> str:
-    return f"{100 * share:.3g} %"
 
 
 def _proof(choice: Choice) -> str:
