@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.beliefs.confidence import failure_of
@@ -136,6 +136,12 @@ def _scaled(part, factor: float) -> tuple[float, ...]:  # type: ignore[no-untype
     st.lists(st.floats(0.1, 5), min_size=1, max_size=8),
     st.sampled_from(["epsilon", "rho"]),
     st.floats(0.05, 0.6),
+)
+@example([3.385982141370901, 0.1879447047866819, *[1.0] * 6], "epsilon", 0.05)
+@example(
+    [1.0, 1.0, 1.0962538426804083, 1.0, 4.099841264858505, 3.1547882805429315, 1.0, 0.4225401],
+    "epsilon",
+    0.29624959678037655,
 )
 def test_weighted_splits_keep_it_too(weights: list[float], budget: str, difference: float) -> None:
     found = plan(

@@ -40,6 +40,8 @@ from discreet.series.each_release import (
 )
 from discreet.words import say
 
+_LAST_DIGIT = 1e-15
+
 
 @dataclass(frozen=True, slots=True)
 class Plan(JsonReady, Tabular):
@@ -281,16 +283,24 @@ def _largest(
         return _pure(limits, drawn)
     last: list[float] = []
 
-    def at(x: float) -> Kept:
-        # The best point of the curve moves with the budget: the last one points to the next.
-        hint = last[1] * x / last[0] if last else None
+    def at(x: float, hint: float | None = None) -> Kept:
         plan = drawn.parts(x, method, strength, delta, nonnegative)
         asked = plan.strength if plan.by_law else None
-        found = kept(promise, limits, plan.loss(), strength=asked, hint=hint)
+        return kept(promise, limits, plan.loss(), strength=asked, hint=hint)
+
+    def near_the_last(x: float) -> Kept:
+        # The best point of the curve moves with the budget: the last one points to the next.
+        found = at(x, last[1] * x / last[0] if last else None)
         last[:] = [] if found.point is None else [x, found.point[0]]
         return found
 
-    return largest(at, min(1.0, bound))
+    x, found = largest(near_the_last, min(1.0, bound))
+    # Whoever checks the plan has no hint, and may find a point of the curve that is worse in its
+    # last digits. What is planned is kept by that one too.
+    less = _LAST_DIGIT
+    while found.point is not None and not (checked := at(x)).kept:
+        x, less, found = x * (1 - less), 2 * less, checked
+    return x, found if found.kept else checked
 
 
 def _pure(limits: Limits, drawn: _Drawn) -> tuple[float, Kept]:
