@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 
 from discreet import choose
-from discreet.budgets import search as module
-from discreet.budgets.search import look, search, search_monotone
+from discreet.budgets import finding
+from discreet.budgets import search as searching
+from discreet.budgets.finding import look
+from discreet.budgets.search import search, search_monotone
 from discreet.budgets.structure import reciprocal
 from discreet.promises import Box, Formula, Function
 from discreet.promises.formula import parse, walk
@@ -217,7 +219,7 @@ def test_each_look_spans_four_steps_of_the_last_to_either_side() -> None:
 
 
 def test_an_open_line_has_magnitudes_up_to_its_end() -> None:
-    line = module._and_magnitudes(np.linspace(0, 0.5, 5), 4)
+    line = finding._and_magnitudes(np.linspace(0, 0.5, 5), 4)
     assert line[:5].tolist() == [0, 0.125, 0.25, 0.375, 0.5]
     assert np.allclose(np.log(line[5:]), np.linspace(math.log(1e-12), math.log(0.5), 4))
 
@@ -238,7 +240,7 @@ class TestGivingUp:
         widths = []
         for most in (5_000, 50_000):
             parts = sum(1 for _ in walk(reciprocal(parse(text))))
-            monkeypatch.setattr(module, "_MOST_WORK", most * parts)
+            monkeypatch.setattr(finding, "MOST_WORK", most * parts)
             found = search(parse(text), Box(0.2, 0.8, 0.2, 0.8))
             assert found.boxes <= most
             assert found.lower <= 1.0 + 1e-15
@@ -247,7 +249,7 @@ class TestGivingUp:
         assert 1e-7 < widths[1] < widths[0] < 0.7
 
     def test_the_warning_says_how_far(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(module, "_MOST_WORK", 60_000)
+        monkeypatch.setattr(finding, "MOST_WORK", 60_000)
         choice = choose(Formula(self.flat, Box(0.2, 0.8, 0.2, 0.8)))
         width = choice.certificate.upper - choice.certificate.lower
         (said,) = (warning for warning in choice.warnings if "stopped" in warning)
@@ -257,11 +259,11 @@ class TestGivingUp:
     def test_patience_gives_up_digits_before_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A curved ridge needs many boxes: after some, six digits will do."""
         text = f"(1 + 10*(p*q - 0.1)**2)/{THEOREM_1}"
-        monkeypatch.setattr(module, "_PATIENCE", 2_000)
+        monkeypatch.setattr(searching, "_PATIENCE", 2_000)
         soon = search(parse(text), Box())
         assert 0 < soon.upper - soon.lower <= 1e-6 * soon.upper
         assert soon.lower <= 1.0
-        monkeypatch.setattr(module, "_PATIENCE", 10**9)
+        monkeypatch.setattr(searching, "_PATIENCE", 10**9)
         late = search(parse(text), Box(0.3, 1, 0.3, 1))
         assert late.upper - late.lower <= 2.1e-8 * late.upper
         assert late.lower <= 1.0

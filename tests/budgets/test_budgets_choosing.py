@@ -14,8 +14,8 @@ import pytest
 from discreet import Prior, choose
 from discreet.beliefs.one_prior import range_for_posterior
 from discreet.budgets.alternatives import lee_clifton_rule
+from discreet.budgets.finding import Search
 from discreet.budgets.limits import sought
-from discreet.budgets.search import Search
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency, ApproxDP, PureDP
 from discreet.promises import (

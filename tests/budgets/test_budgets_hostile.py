@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 
 from discreet import choose
 from discreet.beliefs.one_prior import range_for_posterior, range_for_ratio
-from discreet.budgets import search as steps
+from discreet.budgets import reciprocals
 from discreet.budgets.enclosures import Boxes, enclose
-from discreet.budgets.search import look, search, search_monotone
+from discreet.budgets.finding import look
+from discreet.budgets.search import search, search_monotone
 from discreet.budgets.structure import pieces, reciprocal
 from discreet.errors import DiscreetError, FormulaError, InputError, ToleranceError
 from discreet.promises import (
@@ -409,7 +410,7 @@ class TestDeclarations:
 
     def test_a_lie_between_the_lines_is_seen_where_the_search_comes_by(self) -> None:
         """Two corners of a box tell, if the grid did not."""
-        W = steps._OfFunction(
+        W = reciprocals.OfFunction(
             Function(
                 lambda p, q: 3.0 if p < 0.123456 else 3.5,
                 monotone_p="decreasing",

@@ -17,9 +17,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.beliefs.one_prior import epsilon_at
-from discreet.budgets import search as steps
+from discreet.budgets import certainty, cutting, finding, proving, reciprocals
 from discreet.budgets.enclosures import Boxes, Enclosure
-from discreet.budgets.search import Search
+from discreet.budgets.finding import Search
 from discreet.budgets.structure import reciprocal
 from discreet.errors import FormulaError, ToleranceError
 from discreet.promises import Box, Function
@@ -73,8 +73,8 @@ class Fixed:
             np.array([some[min(i, len(some) - 1)] for i in range(len(boxes))])
             for some in (self.low, self.high, self.undefined)
         )
-        half = (np.full(len(boxes), 0.5), np.full(len(boxes), 0.5))
-        return Enclosure(low, high, half, half, sign=1), undefined
+        half = np.full((2, len(boxes)), 0.5)
+        return Enclosure(np.array([low, high]), half, half, sign=1), undefined
 
     def at(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
         return np.full(len(p), 1.0)
@@ -84,7 +84,7 @@ class TestOnePrior:
     @STEADY
     @given(ends, ends, st.floats(0.001, 0.999))
     def test_the_vector_formula_is_the_scalar_one(self, p: float, q: float, w: float) -> None:
-        many = steps._epsilon(np.array([w]), np.array([p]), np.array([q]))
+        many = finding.epsilon_of(np.array([w]), np.array([p]), np.array([q]))
         assert float(many[0]) == pytest.approx(epsilon_at(p, q, w), rel=1e-14)
         if abs(w - p * q) > 1e-3:
             assert float(many[0]) == pytest.approx(float(truth(p, q, w)), rel=1e-12)
@@ -93,18 +93,18 @@ class TestOnePrior:
     @given(st.floats(0.001, 0.9), ends, st.floats(-14, -4))
     def test_small_budgets_keep_their_digits(self, p: float, q: float, x: float) -> None:
         w = 1 - 10**x
-        many = steps._epsilon(np.array([w]), np.array([p]), np.array([q]))
+        many = finding.epsilon_of(np.array([w]), np.array([p]), np.array([q]))
         assert float(many[0]) == pytest.approx(float(truth(p, q, w)), rel=1e-13, abs=0)
 
     def test_a_step_down_is_not_made_from_a_ratio_of_one_or_less(self) -> None:
-        below = steps._just_below(np.array([0.5, 1.0, 1.5]))
+        below = reciprocals.just_below(np.array([0.5, 1.0, 1.5]))
         assert below.tolist() == [math.nextafter(0.5, 0), 1.0, 1.5]
 
     def test_what_has_no_value_is_not_offered(self) -> None:
         state = Search()
         one = np.array([0.5, 0.6])
         fixed = Fixed(low=[0.9, 0.5], high=[0.9, 0.5], undefined=[False, True])
-        epsilon = steps._offer(fixed, one, one, state)[1]
+        epsilon = finding.offer(fixed, one, one, state)[1]
         assert math.isinf(epsilon[1])
         assert (state.p, state.q) == (0.5, 0.5)
         assert state.upper == pytest.approx(epsilon_at(0.5, 0.5, 0.9), rel=1e-13)
@@ -112,14 +112,14 @@ class TestOnePrior:
     def test_no_room_is_zero_and_no_bound_is_infinite(self) -> None:
         p, q = np.array([0.5, 0.5, 0.5, 1.0]), np.array([0.5, 0.5, 1.0, 1.0])
         w = np.array([1.0, 1.5, 0.5, 1.0])
-        assert steps._epsilon(w, p, q).tolist() == [0.0, 0.0, math.inf, math.inf]
+        assert finding.epsilon_of(w, p, q).tolist() == [0.0, 0.0, math.inf, math.inf]
 
 
 class TestCornerBound:
     @STEADY
     @given(one_box(), st.floats(0.01, 0.9999))
     def test_it_lies_below_every_prior_and_meets_a_corner(self, box, w: float) -> None:
-        bound = float(steps._corner_bound(np.array([w]), boxes(box))[0])
+        bound = float(proving.corner_bound(np.array([w]), boxes(box))[0])
         p, q = inside(box, 4)
         least = min(truth(a, b, w) for a, b in zip(p, q, strict=True))
         assert bound <= least
@@ -132,7 +132,7 @@ class TestCornerBound:
         """1/r − pq has few digits left here, and one that is too small makes ε too large."""
         q = 1 - 10**x
         w = p if tight else p * q * (1 + 2 * 2.0**-52)
-        bound = float(steps._corner_bound(np.array([w]), boxes((p, p, q, q)))[0])
+        bound = float(proving.corner_bound(np.array([w]), boxes((p, p, q, q)))[0])
         assert bound <= truth(p, q, w)
 
     @STEADY
@@ -142,7 +142,7 @@ class TestCornerBound:
         function = Function(
             lambda p, q: a / (p * q), monotone_p="decreasing", monotone_q="decreasing"
         )
-        at, _ = steps._OfFunction(function).over(boxes((p, p, q, q)), "")
+        at, _ = reciprocals.OfFunction(function).over(boxes((p, p, q, q)), "")
         with mp.workdps(50):
             exact = 1 / mp.mpf(a / (p * q))
             assert mp.mpf(float(at.low[0])) <= exact <= mp.mpf(float(at.high[0]))
@@ -150,16 +150,17 @@ class TestCornerBound:
             assert float(at.low[0]) >= float(exact) * (1 - 1e-15)
 
     def test_a_ratio_of_nothing_leaves_nothing_and_warns_of_nothing(self) -> None:
-        assert steps._corner_bound(np.array([math.inf]), boxes((0, 1, 0, 1))).tolist() == [0.0]
+        assert proving.corner_bound(np.array([math.inf]), boxes((0, 1, 0, 1))).tolist() == [0.0]
 
     def test_a_ratio_below_one_leaves_nothing(self) -> None:
-        assert steps._corner_bound(np.array([1.7]), boxes((0.2, 0.4, 0.1, 0.3))).tolist() == [0.0]
+        assert proving.corner_bound(np.array([1.7]), boxes((0.2, 0.4, 0.1, 0.3))).tolist() == [0.0]
 
 
 def flat(*slopes: float, high: float = 0.4) -> Enclosure:
     """W with these bounds of its slopes: p low, p high, q low, q high."""
-    a, b, c, d = (np.array([x]) for x in slopes)
-    return Enclosure(np.array([0.0]), np.array([high]), (a, b), (c, d), sign=1)
+    a, b, c, d = ([x] for x in slopes)
+    spans = ([[0.0], [high]], [a, b], [c, d])
+    return Enclosure(*(np.array(span, dtype=float) for span in spans), sign=1)
 
 
 class TestSlopes:
@@ -168,7 +169,7 @@ class TestSlopes:
     @example((0.2, 0.4, 0.05, 0.1), 0.5, 1.0, 0.0, 0.0)  # steepest at the larger u
     def test_they_hold_and_are_met(self, box, x: float, y: float, a: float, b: float) -> None:
         u0, u1 = sorted((x, y))
-        along_p, along_q = steps._slopes(
+        along_p, along_q = proving.slopes(
             boxes(box), flat(a, a, b, b), np.array([u0]), np.array([u1])
         )
         p, q = inside(box, 21)
@@ -192,11 +193,11 @@ class TestSlopes:
 
     def test_slopes_left_out_are_zero(self) -> None:
         some = boxes((0.2, 0.4, 0.1, 0.3))
-        without = Enclosure(np.zeros(1), np.ones(1), None, None, sign=1)
+        without = Enclosure(np.array([[0.0], [1.0]]), None, None, sign=1)
         u = np.array([0.6])
         for ours, theirs in zip(
-            steps._slopes(some, without, u, u),
-            steps._slopes(some, flat(0, 0, 0, 0), u, u),
+            proving.slopes(some, without, u, u),
+            proving.slopes(some, flat(0, 0, 0, 0), u, u),
             strict=True,
         ):
             assert [float(x[0]) for x in ours] == [float(x[0]) for x in theirs]
@@ -209,7 +210,7 @@ class TestSlopeBound:
         """W = w + a (p − centre) + b (q − centre), whose slopes are known exactly."""
         p0, p1, q0, q1 = box
         u = math.exp(-target)
-        proved = bool(steps._slope_bound(np.array([w]), boxes(box), flat(a, a, b, b), target)[0])
+        proved = bool(proving.slope_bound(np.array([w]), boxes(box), flat(a, a, b, b), target)[0])
         middle_p, middle_q = (p0 + p1) / 2, (q0 + q1) / 2
         p, q = inside(box, 15)
         G = least_share(p, q, u) - (w + a * (p - middle_p) + b * (q - middle_q))
@@ -235,7 +236,7 @@ class TestSlopeBound:
         last = least_share((p0 + p1) / 2, (q0 + q1) / 2, u) - along_p - along_q
 
         def proved(w: float) -> bool:
-            return bool(steps._slope_bound(np.array([w]), boxes(box), flat(a, a, b, b), target)[0])
+            return bool(proving.slope_bound(np.array([w]), boxes(box), flat(a, a, b, b), target)[0])
 
         assert proved(last - 1e-12)
         assert not proved(last + 1e-12)
@@ -257,12 +258,12 @@ class TestSlopeBound:
         w = math.nextafter(float(last), math.inf)
         w = w if w > last else math.nextafter(w, math.inf)
         some = boxes((p0, p1, q0, q1))
-        assert not steps._slope_bound(np.array([w]), some, flat(a, a, b, b), target)[0]
+        assert not proving.slope_bound(np.array([w]), some, flat(a, a, b, b), target)[0]
 
     def test_an_unknown_slope_proves_nothing(self) -> None:
         point = boxes((0.5, 0.5, 0.5, 0.5))
         unknown = flat(-math.inf, math.inf, -math.inf, math.inf)
-        assert not steps._slope_bound(np.array([0.1]), point, unknown, 0.1)[0]
+        assert not proving.slope_bound(np.array([0.1]), point, unknown, 0.1)[0]
 
 
 class TestCollapse:
@@ -275,14 +276,14 @@ class TestCollapse:
             return
         p, q = inside(box)
         values = w + a * (p - (p0 + p1) / 2) + b * (q - (q0 + q1) / 2)
-        epsilon = steps._epsilon(values, p, q)
+        epsilon = finding.epsilon_of(values, p, q)
         upper = float(epsilon.min())
         if math.isinf(upper):
             return
         enclosed = flat(a, a, b, b, high=w + width)
-        bound = steps._corner_bound(enclosed.high, boxes(box))
+        bound = proving.corner_bound(enclosed.high, boxes(box))
         known = np.array([False])
-        left = steps._collapse(boxes(box), enclosed, bound, known, upper)
+        left = proving.collapse(boxes(box), enclosed, bound, known, upper)
         (l0, l1, m0, m1) = (float(x[0]) for x in (left.p0, left.p1, left.q0, left.q1))
         assert p0 <= l0 <= l1 <= p1
         assert q0 <= m0 <= m1 <= q1
@@ -300,18 +301,18 @@ class TestCollapse:
             seen.append((float(u0[0]), float(u1[0])))
             return slopes(boxes, enclosed, u0, u1)
 
-        slopes, bound = steps._slopes, upper * share
+        slopes, bound = proving.slopes, upper * share
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(steps, "_slopes", listen)
+            patch.setattr(proving, "slopes", listen)
             box = boxes((0.2, 0.4, 0.1, 0.3))
-            steps._collapse(box, flat(0, 0, 0, 0), np.array([bound]), np.array([False]), upper)
+            proving.collapse(box, flat(0, 0, 0, 0), np.array([bound]), np.array([False]), upper)
         with mp.workdps(40):
             (u0, u1) = seen[0]
             assert u0 <= mp.exp(-mp.mpf(upper)) <= u0 * (1 + 1e-11)
             assert u1 * (1 - 1e-11) <= mp.exp(-mp.mpf(bound)) <= u1 <= 1
 
     def test_at_a_slope_of_zero_one_face_is_as_good_as_the_other(self) -> None:
-        at = steps._collapse(
+        at = proving.collapse(
             boxes((0.2, 0.4, 0.1, 0.3)),
             flat(-9, -9, 9, 9),
             np.array([0.5]),
@@ -327,7 +328,7 @@ class TestCollapse:
         bound = np.array([0.1])
 
         def left(*slopes: float, undefined: bool = False) -> tuple[float, ...]:
-            at = steps._collapse(boxes(box), flat(*slopes), bound, none | undefined, upper)
+            at = proving.collapse(boxes(box), flat(*slopes), bound, none | undefined, upper)
             return tuple(float(x[0]) for x in (at.p0, at.p1, at.q0, at.q1))
 
         assert left(5, 5, 5, 5) == (0.4, 0.4, 0.3, 0.3)
@@ -346,7 +347,7 @@ class TestNearCertainty:
 
     def found(self, **W: list[Any]) -> Any:
         given = {"low": [1.0, 0.5], "high": [1.0], "undefined": [False]} | W
-        return steps._near_certainty(Fixed(**given), self.EVERYWHERE, "pq", Search())
+        return certainty.near_certainty(Fixed(**given), self.EVERYWHERE, "pq", Search())
 
     @pytest.mark.parametrize(
         "W",
@@ -389,7 +390,7 @@ class TestCutting:
         x = np.sort(rng.uniform(0, 1, (2, many)), axis=0)
         y = np.sort(rng.uniform(0, 1, (2, many)), axis=0)
         parents = Boxes(x[0], x[1], y[0], y[1])
-        children = steps._cut(parents)
+        children = cutting.cut(parents)
         assert area(children) == pytest.approx(area(parents), rel=1e-12)
         assert len(children) % many == 0
         each = len(children) // many
@@ -411,7 +412,7 @@ class TestCutting:
         mixed = boxes(
             (0.1, 0.2, 0.5, 0.5), (0.3, 0.3, 0.1, 0.9), (0.4, 0.4, 0.6, 0.6), (0, 1, 0, 1)
         )
-        children = steps._cut(mixed)
+        children = cutting.cut(mixed)
         share = 256 // 4
         along_p = (children.p0 < children.p1) & (children.q0 == children.q1)
         along_q = (children.p0 == children.p1) & (children.q0 < children.q1)
@@ -429,25 +430,25 @@ class TestCutting:
 
     def test_nothing_is_cut_from_nothing(self) -> None:
         empty = boxes((0, 1, 0, 1))[np.array([False])]
-        assert len(steps._cut(empty)) == 0
+        assert len(cutting.cut(empty)) == 0
 
     def test_the_last_line_is_the_end_itself(self) -> None:
         low, high = np.array([0.1, 0.7]), np.array([0.7, 0.9])
-        lines = steps._grid(low, high, 3)
+        lines = cutting.grid(low, high, 3)
         assert lines.shape == (2, 4)
         assert (lines[:, 0] == low).all()
         assert (lines[:, -1] == high).all()
         assert np.allclose(np.diff(lines), ((high - low) / 3)[:, None])
-        assert np.allclose(steps._ends(0.2, 0.8, 3), [0.2, 0.4, 0.6, 0.8])
-        assert steps._ends(0.2, 0.8, 1).tolist() == [0.8]
-        assert np.allclose(steps._ends(0.2, 0.8, 2), [0.2, 0.5, 0.8])
+        assert np.allclose(cutting.ends(0.2, 0.8, 3), [0.2, 0.4, 0.6, 0.8])
+        assert cutting.ends(0.2, 0.8, 1).tolist() == [0.8]
+        assert np.allclose(cutting.ends(0.2, 0.8, 2), [0.2, 0.5, 0.8])
 
     @STEADY
     @given(one_box(), st.floats(0, 1), st.floats(0, 1))
     def test_around_the_best_prior_all_is_covered(self, box, x: float, y: float) -> None:
         piece = Box(*box)
         p, q = box[0] + x * (box[1] - box[0]), box[2] + y * (box[3] - box[2])
-        some = steps._around_best(piece, p, q)
+        some = cutting.around_best(piece, p, q)
         assert area(some) == pytest.approx((box[1] - box[0]) * (box[3] - box[2]), abs=1e-12)
         assert (some.p0.min(), some.p1.max()) == box[:2]
         assert (some.q0.min(), some.q1.max()) == box[2:]
@@ -460,13 +461,13 @@ class TestCutting:
             assert smallest <= min(2.01e-6, wide)
 
     def test_a_piece_smaller_than_the_first_step_is_one_box(self) -> None:
-        some = steps._around_best(Box(0.5, 0.5000001, 0.25, 0.2500001), 0.50000005, 0.25000005)
+        some = cutting.around_best(Box(0.5, 0.500000001, 0.25, 0.250000001), 0.5, 0.25)
         assert [float(x) for x in (*some.p0, *some.p1, *some.q0, *some.q1)] == [
-            0.5, 0.5000001, 0.25, 0.2500001
+            0.5, 0.500000001, 0.25, 0.250000001
         ]  # fmt: skip
 
     def test_the_middle_of_boxes(self) -> None:
-        at = steps._centres(boxes((0.2, 0.4, 0.1, 0.5)))
+        at = cutting.centres_of(boxes((0.2, 0.4, 0.1, 0.5)))
         assert [float(x[0]) for x in (at.p0, at.p1, at.q0, at.q1)] == pytest.approx(
             [0.3, 0.3, 0.3, 0.3]
         )
@@ -474,9 +475,9 @@ class TestCutting:
     def test_taking_some(self) -> None:
         keep = np.array([True, False, True])
         whole = Enclosure(
-            np.array([1.0, 2, 3]), np.array([4.0, 5, 6]), (np.zeros(1), np.ones(1)), None, sign=2
+            np.array([[1.0, 2, 3], [4, 5, 6]]), np.array([[0.0, 0, 0], [1, 1, 1]]), None, sign=2
         )
-        some = steps._take(whole, keep)
+        some = whole[keep]
         assert some.low.tolist() == [1, 3]
         assert some.high.tolist() == [4, 6]
         assert some.slope_p is not None
@@ -504,10 +505,10 @@ class TestBest:
         Search().offer(np.array([4e-14]), np.array([0.25]), np.array([0.75]))
 
     def test_offered_priors_bound_w_and_epsilon(self) -> None:
-        W = steps._OfFormula(reciprocal(parse("2 + p + 1/(q - 0.5)")))
+        W = reciprocals.OfFormula(reciprocal(parse("2 + p + 1/(q - 0.5)")))
         p, q = np.array([0.1, 0.1]), np.array([0.9, 0.5])
         state = Search()
-        high, epsilon = steps._offer(W, p, q, state)
+        high, epsilon = finding.offer(W, p, q, state)
         w = 1 / (2.1 + 1 / 0.4)
         assert high[0] == pytest.approx(w)
         assert high[0] >= w
@@ -517,7 +518,7 @@ class TestBest:
         assert (state.upper, state.p, state.q) == (epsilon[0], 0.1, 0.9)
 
     def test_the_centres_and_the_corners_of_the_least_are_tried(self) -> None:
-        W = steps._OfFormula(reciprocal(parse("2 + p + q")))
+        W = reciprocals.OfFormula(reciprocal(parse("2 + p + q")))
         some = boxes((0.1, 0.3, 0.2, 0.4), (0.5, 0.7, 0.6, 0.8))
         tried: list[tuple[float, float]] = []
 
@@ -527,7 +528,7 @@ class TestBest:
                 assert slopes == ""
                 return W.over(boxes, slopes)
 
-        w = steps._offer_points(Listening(), some, 1, Search())
+        w = finding.offer_points(Listening(), some, 1, Search())
         assert np.allclose(w, [1 / 2.5, 1 / 3.3])
         corners = [(0.5, 0.6), (0.5, 0.8), (0.7, 0.6), (0.7, 0.8)]
         assert np.allclose(sorted(tried), sorted([(0.2, 0.3), (0.6, 0.7), *corners]))
@@ -535,11 +536,11 @@ class TestBest:
 
 class TestSettling:
     def settled(self, text: str, some: Boxes, upper: float, relative: float = 1e-8) -> float:
-        W = steps._OfFormula(reciprocal(parse(text)))
+        W = reciprocals.OfFormula(reciprocal(parse(text)))
         enclosed, _ = W.over(some, "pq")
-        bound = steps._corner_bound(enclosed.high, some)
+        bound = proving.corner_bound(enclosed.high, some)
         state = Search(upper=upper, p=0.5, q=0.5)
-        return steps._settle(W, some, enclosed, bound, state, relative)
+        return proving.settle(W, some, enclosed, bound, state, relative)
 
     def test_it_proves_more_than_the_corners_do_and_stays_below(self) -> None:
         lines = np.linspace(0.4, 0.6, 201)
@@ -552,8 +553,8 @@ class TestSettling:
         least = min(truth(p, q, 1 / (3 - p + q)) for p in (0.4, 0.5, 0.6) for q in (0.4, 0.5, 0.6))
         found = self.settled("3 - p + q", some, float(least))
         corners = float(
-            steps._corner_bound(
-                steps._OfFormula(reciprocal(parse("3 - p + q"))).over(some, "")[0].high, some
+            proving.corner_bound(
+                reciprocals.OfFormula(reciprocal(parse("3 - p + q"))).over(some, "")[0].high, some
             ).min()
         )
         assert corners < found <= least
@@ -562,14 +563,14 @@ class TestSettling:
 
     def test_where_the_corners_are_all_it_has_they_are_the_answer(self) -> None:
         wide = boxes((0.1, 0.9, 0.1, 0.9))
-        W = steps._OfFormula(reciprocal(parse("3 - p + q")))
-        corner = float(steps._corner_bound(W.over(wide, "")[0].high, wide)[0])
+        W = reciprocals.OfFormula(reciprocal(parse("3 - p + q")))
+        corner = float(proving.corner_bound(W.over(wide, "")[0].high, wide)[0])
         assert self.settled("3 - p + q", wide, corner + 0.3) == corner
 
 
 class TestUndefined:
     def refuse(self, text: str, *some) -> None:
-        steps._refuse_undefined(steps._OfFormula(reciprocal(parse(text))), boxes(*some))
+        proving.refuse_undefined(reciprocals.OfFormula(reciprocal(parse(text))), boxes(*some))
 
     def test_a_true_singularity_is_named(self) -> None:
         with pytest.raises(FormulaError) as refused:
@@ -584,9 +585,9 @@ class TestUndefined:
         """x − x may be 0 by interval arithmetic on a wide box, and is far from it on small ones."""
         text = "2 + 1/(1.2 + p - p)"
         wide = boxes((0.0, 1.0, 1.0, 1.0))
-        W = steps._OfFormula(reciprocal(parse("2 + 1/(0.5 + p - p)")))
+        W = reciprocals.OfFormula(reciprocal(parse("2 + 1/(0.5 + p - p)")))
         assert W.over(wide, "")[1].any()
-        steps._refuse_undefined(W, wide)
+        proving.refuse_undefined(W, wide)
         self.refuse(text, (0.0, 1.0, 0.5, 0.5))
 
 
@@ -599,7 +600,7 @@ class TestReciprocals:
         def ratio(p: float, q: float) -> float:
             return 5 + a * p + 2 * b * q
 
-        W = steps._OfFunction(Function(ratio, monotone_p=in_p, monotone_q=in_q))
+        W = reciprocals.OfFunction(Function(ratio, monotone_p=in_p, monotone_q=in_q))
         some = boxes((0.1, 0.3, 0.2, 0.6), (0.5, 0.5, 0.7, 0.9))
         at, undefined = W.over(some, "pq")
         assert not undefined.any()
@@ -621,10 +622,10 @@ class TestReciprocals:
             seen.append((p, q))
             return 4.0 if p > 0.5 else -2.0 if q > 0.5 else 0.0
 
-        W = steps._OfFunction(Function(ratio))
+        W = reciprocals.OfFunction(Function(ratio))
         p, q = np.array([0.75, 0.25, 0.25, 0.0]), np.array([0.25, 0.75, 0.25, 0.0])
         assert W.at(p, q).tolist() == [0.25, math.inf, math.inf, math.inf]
         assert seen[-1] == (1e-100, 1e-100)
-        formula = steps._OfFormula(reciprocal(parse("2 + 1/(p - q)")))
+        formula = reciprocals.OfFormula(reciprocal(parse("2 + 1/(p - q)")))
         assert formula.at(p[:1], q[:1])[0] == pytest.approx(1 / 4)
-        assert np.isnan(steps._OfFormula(parse("sqrt(p - q)")).at(p[1:2], q[1:2])[0])
+        assert np.isnan(reciprocals.OfFormula(parse("sqrt(p - q)")).at(p[1:2], q[1:2])[0])

@@ -19,7 +19,7 @@ import pytest
 from discreet import choose
 from discreet.beliefs.one_prior import range_for_ratio
 from discreet.budgets.alternatives import lee_clifton_rule
-from discreet.budgets.search import Search
+from discreet.budgets.finding import Search
 from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
 from discreet.promises import Box, Counterfactual, Formula, Function, Groups, Posterior, Ratio

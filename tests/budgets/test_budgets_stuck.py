@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from discreet import choose
 from discreet.beliefs.one_prior import epsilon_for_ratio
-from discreet.budgets import search as steps
-from discreet.budgets.enclosures import _multiply, at_points, enclose
+from discreet.budgets import certainty, cutting, finding, proving, reciprocals
+from discreet.budgets.enclosures import Boxes, _multiply, at_points, enclose
 from discreet.budgets.search import search
 from discreet.budgets.structure import branches, on_rays, pieces, reciprocal
 from discreet.errors import ToleranceError
@@ -76,7 +76,7 @@ def test_a_true_refusal_is_soon(text):
 
 
 def test_a_search_that_meets_its_limit_says_so(monkeypatch):
-    monkeypatch.setattr(steps, "_MOST_WORK", 20_000)
+    monkeypatch.setattr(finding, "MOST_WORK", 20_000)
     choice = choose("min(3, 1.52 + ((p**2+q**2-.83)/5e-6)**2)")
     assert choice.certificate.certified is False
     assert "met its limit" in choice.certificate.reason
@@ -136,7 +136,7 @@ def test_rays_do_not_prove_too_much():
     W = reciprocal(parse("1 + 0.4*(1-p*q)/(p*q)"))
     limit = -math.log1p(-0.4) / 2
     for target, holds in ((limit * (1 - 1e-7), True), (limit * (1 + 1e-7), False)):
-        assert steps._rises(W, "q", 0.02, True, target, [1e9]) is holds
+        assert certainty._rises(W, "q", 0.02, True, target, [1e9]) is holds
 
 
 def test_the_formula_for_each_answer_to_its_comparisons():
@@ -162,7 +162,7 @@ spans = st.tuples(
 @STEADY
 @given(spans, spans)
 def test_products_of_spans_hold_every_product(x, y):
-    low, high = _multiply(tuple(np.array([end]) for end in x), tuple(np.array([end]) for end in y))
+    low, high = _multiply(np.array([x]).T, np.array([y]).T)
     exact = [Fraction(a) * Fraction(b) for a in x for b in y]
     assert Fraction(float(low[0])) <= min(exact)
     assert Fraction(float(high[0])) >= max(exact)
@@ -171,8 +171,7 @@ def test_products_of_spans_hold_every_product(x, y):
 @STEADY
 @given(spans, st.one_of(st.sampled_from([0.0, 1.0, -1.0]), st.floats(-1e3, 1e3)))
 def test_products_with_a_number_hold_every_product(x, factor):
-    number = np.array([factor])
-    low, high = _multiply(tuple(np.array([end]) for end in x), (number, number))
+    low, high = _multiply(np.array([x]).T, np.full((2, 1), factor))
     exact = [Fraction(a) * Fraction(factor) for a in x]
     assert Fraction(float(low[0])) <= min(exact)
     assert Fraction(float(high[0])) >= max(exact)
@@ -183,7 +182,7 @@ def test_products_with_a_number_hold_every_product(x, factor):
 @STEADY
 @given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3))
 def test_sums_are_exact_or_rounded_outward(a, b):
-    at = steps.Boxes(*(np.array([1.0]) for _ in range(4)))
+    at = Boxes(*(np.array([1.0]) for _ in range(4)))
     found, _ = enclose(parse(f"({a!r}) + ({b!r})*p"), at)
     exact = Fraction(a) + Fraction(b)
     assert Fraction(float(found.low[0])) <= exact <= Fraction(float(found.high[0]))
@@ -227,11 +226,11 @@ def test_what_a_multiplier_proves_holds_within_the_comparison(given_text, at, wi
     """Boxes across the line of a comparison: G ≥ 0 wherever it holds, at fifty digits."""
     text, condition = given_text
     test = parse(f"1 if {condition} else 2").test
-    W = steps._OfFormula(reciprocal(parse(text)), (test,))
-    box = steps.Boxes(*(np.array([x]) for x in (at[0], at[0] + width, at[1], at[1] + width)))
+    W = reciprocals.OfFormula(reciprocal(parse(text)), (test,))
+    box = Boxes(*(np.array([x]) for x in (at[0], at[0] + width, at[1], at[1] + width)))
     enclosed, _ = enclose(W.expression, box)
-    w = W.over(steps._centres(box), "")[0].high
-    if not steps._slope_bound(w, box, enclosed, target, steps._beside(test, box, "pq"))[0]:
+    w = W.over(cutting.centres_of(box), "")[0].high
+    if not proving.slope_bound(w, box, enclosed, target, proving.line_of(test, box, "pq"))[0]:
         return
     rng = random.Random(3)  # noqa: S311
     with mp.workdps(50):
@@ -251,15 +250,15 @@ def test_what_a_multiplier_proves_holds_within_the_comparison(given_text, at, wi
 def test_a_multiplier_proves_what_boxes_alone_do_not():
     """The least value where p + q <= 1 lies on the line, and no box across it sees that."""
     text, test = "2 + 20*(1 - p - q)", parse("1 if p + q <= 1 else 2").test
-    W = steps._OfFormula(reciprocal(parse(text)), (test,))
-    box = steps.Boxes(*(np.array([x]) for x in (0.499, 0.501, 0.499, 0.501)))
+    W = reciprocals.OfFormula(reciprocal(parse(text)), (test,))
+    box = Boxes(*(np.array([x]) for x in (0.499, 0.501, 0.499, 0.501)))
     enclosed, _ = enclose(W.expression, box)
-    w = W.over(steps._centres(box), "")[0].high
+    w = W.over(cutting.centres_of(box), "")[0].high
     best = min(epsilon_for_ratio(0.499 + 1e-4 * i, 0.501 - 1e-4 * i, 2.0) for i in range(21))
-    across = steps._beside(test, box, "pq")
+    across = proving.line_of(test, box, "pq")
     for share, alone, with_it in ((0.9, True, True), (0.99, False, True), (1.01, False, False)):
-        assert steps._slope_bound(w, box, enclosed, share * best)[0] == alone
-        assert steps._slope_bound(w, box, enclosed, share * best, across)[0] == with_it
+        assert proving.slope_bound(w, box, enclosed, share * best)[0] == alone
+        assert proving.slope_bound(w, box, enclosed, share * best, across)[0] == with_it
 
 
 def test_a_piece_that_is_hardly_worse_counts():

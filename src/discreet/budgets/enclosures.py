@@ -41,9 +41,13 @@ from discreet.promises.formula import (
 
 Array: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
-Span: TypeAlias = tuple[Array, Array]
+Span: TypeAlias = Array  # two rows: lower ends, upper ends
 _INF = np.float64(np.inf)
-_ZERO: Span = (np.zeros(1), np.zeros(1))
+_ZERO: Span = np.zeros((2, 1))
+_ONE: Span = np.ones((2, 1))
+_SIDES: Span = np.array([[-_INF], [_INF]])
+_UPWARD: Span = np.array([[0.0], [_INF]])
+_AT_LEAST_0: Span = np.array([[0.0], [-_INF]])
 _THIN = 1e-3
 ENDS = ("p0", "p1", "q0", "q1")
 _BINARY: dict[str, Callable[..., Array]] = {
@@ -83,11 +87,34 @@ class Boxes:
 class Enclosure:
     """Bounds of values and slopes over boxes; a slope of None is zero."""
 
-    low: Array
-    high: Array
+    span: Span
     slope_p: Span | None
     slope_q: Span | None
     sign: int  # by its form: 2 positive but on the faces p = 0, q = 0; 1 never negative; 0 unknown
+
+    @property
+    def low(self) -> Array:
+        """Lower bounds of the values."""
+        return np.asarray(self.span[0])
+
+    @property
+    def high(self) -> Array:
+        """Upper bounds of the values."""
+        return np.asarray(self.span[1])
+
+    @property
+    def slopes(self) -> tuple[Span, Span]:
+        """Bounds of the slopes in p and in q."""
+        p, q = (_ZERO if slope is None else slope for slope in (self.slope_p, self.slope_q))
+        return p, q
+
+    def each(self, change: Callable[[Span], Span]) -> Enclosure:
+        """Return the same with other columns."""
+        p, q = (None if x is None else change(x) for x in (self.slope_p, self.slope_q))
+        return Enclosure(change(self.span), p, q, self.sign)
+
+    def __getitem__(self, keep: Mask) -> Enclosure:
+        return self.each(lambda x: x[:, keep])
 
 
 def enclose(expression: Expression, boxes: Boxes, *, slopes: str = "pq") -> tuple[Enclosure, Mask]:
@@ -98,11 +125,8 @@ def enclose(expression: Expression, boxes: Boxes, *, slopes: str = "pq") -> tupl
     evaluator = _Evaluator(boxes, slopes)
     with np.errstate(all="ignore"):
         out = evaluator.value(expression)
-    if len(out.low) != len(boxes):  # a constant on some branch
-        shape = len(boxes)
-        out = replace(
-            out, low=np.broadcast_to(out.low, shape), high=np.broadcast_to(out.high, shape)
-        )
+    many = len(boxes)  # a constant has one column for all
+    out = out.each(lambda x: x if x.shape[1] == many else np.repeat(x, many, axis=1))
     return out, evaluator.undefined
 
 
@@ -124,7 +148,7 @@ def at_points(e: Expression, p: Array, q: Array) -> Array:
     """Return values at priors, to rounding and not beyond; NaN where there is none."""
     match e:
         case Number(value):
-            return np.full(1, value)
+            return np.float64(value)  # type: ignore[return-value]
         case Variable(name):
             return p if name == "p" else q
         case Binary(op, left, right):
@@ -149,76 +173,64 @@ def at_points(e: Expression, p: Array, q: Array) -> Array:
             return functools.reduce(pick, (at_points(part, p, q) for part in arguments))
 
 
-def _out(low: Array, high: Array, steps: int = 1) -> Span:
+def _out(x: Span, steps: int = 1) -> Span:
     for _ in range(steps):
-        low, high = np.nextafter(low, -_INF), np.nextafter(high, _INF)
-    return low, high
+        x = np.nextafter(x, _SIDES)
+    return x
 
 
 def _sum(x: Span, y: Span) -> Span:
-    low, high = _sum_end(x[0], y[0], -_INF), _sum_end(x[1], y[1], _INF)
-    # ∞ − ∞ says nothing
-    return np.where(np.isnan(low), -_INF, low), np.where(np.isnan(high), _INF, high)
-
-
-def _sum_end(a: Array, b: Array, side: np.float64) -> Array:
-    """Return a + b, a step to the side where rounding has changed it."""
-    total = a + b
+    """Return x + y, a step to the side where rounding has changed an end."""
+    total = x + y
     # of the larger of the two the difference is exact (Dekker's fast two-sum)
-    exact = (total - a == b) & (total - b == a)
-    return np.where(exact, total, np.nextafter(total, side))
+    exact = (total - x == y) & (total - y == x)
+    out = np.where(exact, total, np.nextafter(total, _SIDES))
+    return np.where(np.isnan(out), _SIDES, out)  # ∞ − ∞ says nothing
 
 
 def _add(x: Span | None, y: Span | None) -> Span | None:
-    if x is None:
-        return y
-    if y is None:
-        return x
-    return _sum(x, y)
+    """Add slopes, of which None is 0."""
+    if x is None or y is None:
+        return y if x is None else x
+    out = _out(x + y)
+    return np.where(np.isnan(out), _SIDES, out)
 
 
-def _negate(x: Span | None) -> Span | None:
-    return None if x is None else (-x[1], -x[0])
+def _minus(x: Span) -> Span:
+    return -x[::-1]
 
 
-def _multiply(x: Span, y: Span, positive: bool = False) -> Span:
-    if positive:  # ends times ends, and rounding never passes 0; 0·∞ may be anything
-        low, high = np.fmax(x[0] * y[0], 0.0), x[1] * y[1]
-        above = np.nextafter(np.where(np.isnan(high), _INF, high), _INF)
-        return np.nextafter(low, 0.0), np.where(_kept(x[1], y[1]), high, above)
-    for a, b in ((x, y), (y, x)):
-        if b[0] is b[1] and len(b[0]) == 1:
-            return _scaled(a, float(b[0][0]))
-    (a0, a1), (b0, b1) = x, y
-    ends = (a0 * b0, a0 * b1, a1 * b0, a1 * b1)
-    # 0·∞ at an end is NaN: the other ends bound it, or there is nothing but 0
-    low = np.fmin(np.fmin(ends[0], ends[1]), np.fmin(ends[2], ends[3]))
-    high = np.fmax(np.fmax(ends[0], ends[1]), np.fmax(ends[2], ends[3]))
-    below, above = _out(low, high)
-    up_a, down_a, up_b, down_b = a0 >= 0, a1 <= 0, b0 >= 0, b1 <= 0
-    zero = (up_a & down_a) | (up_b & down_b)
-    no_less, no_more = (up_a & up_b) | (down_a & down_b), (up_a & down_b) | (down_a & up_b)
-    return (
-        np.where(no_less | zero, np.fmax(below, 0.0), below),
-        np.where(no_more | zero, np.fmin(above, 0.0), above),
-    )
+def _multiply(x: Span, y: Span) -> Span:
+    if x.size == 2 and x[0, 0] == x[1, 0]:
+        return _scaled(y, float(x[0, 0]))
+    if y.size == 2 and y[0, 0] == y[1, 0]:
+        return _scaled(x, float(y[0, 0]))
+    ends = x[:, None] * y  # 0·∞ is NaN: the other ends bound it, or there is nothing but 0
+    ends = ends.reshape(4, -1)
+    signs = (np.sign(x)[:, None] * np.sign(y)).reshape(4, -1)
+    low, high = np.fmin.reduce(ends), np.fmax.reduce(ends)
+    below, above = np.nextafter(low, -_INF), np.nextafter(high, _INF)
+    # rounding never passes 0
+    low = np.where(signs.min(axis=0) >= 0, np.fmax(below, 0.0), below)
+    return np.array([low, np.where(signs.max(axis=0) <= 0, np.fmin(above, 0.0), above)])
+
+
+def _multiply_positive(x: Span, y: Span) -> Span:
+    """Ends times ends, and rounding never passes 0; 0·∞ may be anything."""
+    ends = x * y
+    plain = (x == 1) | (y == 1) | (((x == 0) | (y == 0)) & (ends == 0))
+    out = np.where(plain, ends, np.nextafter(ends, _UPWARD))
+    return np.where(np.isnan(out), _UPWARD, out)
 
 
 def _scaled(x: Span, factor: float) -> Span:
     """The span times a number; a factor 0 or 1, and an end at 0, leave no rounding."""
     if factor == 0:
         return _ZERO
-    low, high = x if factor > 0 else (x[1], x[0])
+    x = x if factor > 0 else x[::-1]
     if abs(factor) == 1:
-        return low * factor, high * factor
-    below, above = _out(low * factor, high * factor)
-    return np.where(low == 0, 0.0, below), np.where(high == 0, 0.0, above)
-
-
-def _kept(a: Array, b: Array) -> Mask:
-    """Say where a product is exact because of a factor 0 or 1 (the other one finite)."""
-    plain = (a == 1) | (b == 1) | (((a == 0) | (b == 0)) & np.isfinite(a) & np.isfinite(b))
-    return np.asarray(plain)
+        return x * factor
+    return np.where(x == 0, 0.0, _out(x * factor))
 
 
 def _times(x: Span, y: Span | None) -> Span | None:
@@ -227,27 +239,24 @@ def _times(x: Span, y: Span | None) -> Span | None:
 
 def _reciprocal(x: Span, positive: bool = False) -> Span:
     """1/x where x does not change sign; an end at 0 gives ∞, a change of sign everything."""
-    low, high = x
+    out = 1 / x[::-1]
     if positive:
-        return np.nextafter(1 / high, 0.0), np.nextafter(1 / low, _INF)
-    crosses = (low < 0) & (high > 0)
-    above = np.where(low == 0, _INF, 1 / low)
-    below = np.where(high == 0, -_INF, 1 / high)
-    return _out(np.where(crosses, -_INF, below), np.where(crosses, _INF, above))
+        return np.nextafter(out, _UPWARD)
+    out = np.where(x[::-1] == 0, _SIDES, out)
+    return _out(np.where((x[0] < 0) & (x[1] > 0), _SIDES, out))
 
 
 def _hull(x: Span | None, y: Span | None) -> Span | None:
     if x is None and y is None:
         return None
-    a, b = x or _ZERO, y or _ZERO
-    return np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
+    a, b = _ZERO if x is None else x, _ZERO if y is None else y
+    return np.array([np.minimum(a[0], b[0]), np.maximum(a[1], b[1])])
 
 
 def _select(mask: Mask, x: Span | None, y: Span | None) -> Span | None:
     if x is None and y is None:
         return None
-    a, b = x or _ZERO, y or _ZERO
-    return np.where(mask, a[0], b[0]), np.where(mask, a[1], b[1])
+    return np.where(mask, _ZERO if x is None else x, _ZERO if y is None else y)
 
 
 class _Evaluator:
@@ -261,21 +270,18 @@ class _Evaluator:
             (boxes.q0 == 0) & (boxes.q1 <= _THIN)
         )
         self.possible: Mask = np.ones(len(boxes), dtype=bool)
-        one = np.ones(1)
-        self.along_p: Span | None = (one, one) if "p" in slopes else None
-        self.along_q: Span | None = (one, one) if "q" in slopes else None
+        self.along_p = _ONE if "p" in slopes else None
+        self.along_q = _ONE if "q" in slopes else None
 
     def value(self, e: Expression) -> Enclosure:
         match e:
             case Number(value):
-                constant = np.full(1, value)
-                return Enclosure(
-                    constant, constant, None, None, 2 if value > 0 else int(value == 0)
-                )
+                sign = 2 if value > 0 else int(value == 0)
+                return Enclosure(np.full((2, 1), value), None, None, sign)
             case Variable("p"):
-                return Enclosure(self.boxes.p0, self.boxes.p1, self.along_p, None, 2)
+                return Enclosure(np.array([self.boxes.p0, self.boxes.p1]), self.along_p, None, 2)
             case Variable(_):
-                return Enclosure(self.boxes.q0, self.boxes.q1, None, self.along_q, 2)
+                return Enclosure(np.array([self.boxes.q0, self.boxes.q1]), None, self.along_q, 2)
             case Binary(op, left, right):
                 return self.binary(op, self.value(left), self.value(right))
             case Power(base, exponent):
@@ -295,35 +301,32 @@ class _Evaluator:
                 raise AssertionError("the parser lets no truth value stand for a number")
 
     def binary(self, op: str, x: Enclosure, y: Enclosure) -> Enclosure:
-        span_x, span_y = (x.low, x.high), (y.low, y.high)
         positive = x.sign > 0 and y.sign > 0
-        if op in "+-":
-            if op == "-":
-                span_y, positive = (-y.high, -y.low), False
-                y = Enclosure(*span_y, _negate(y.slope_p), _negate(y.slope_q), 0)
-            low, high = _sum(span_x, span_y)
+        if op == "-":
+            y, op, positive = replace(y.each(_minus), sign=0), "+", False
+        if op == "+":
+            span = _sum(x.span, y.span)
             if positive:
-                low = np.maximum(low, 0.0)
+                span = np.maximum(span, 0.0)
             slope_p, slope_q = _add(x.slope_p, y.slope_p), _add(x.slope_q, y.slope_q)
-            return Enclosure(low, high, slope_p, slope_q, max(x.sign, y.sign) if positive else 0)
+            return Enclosure(span, slope_p, slope_q, max(x.sign, y.sign) if positive else 0)
+        multiply = _multiply_positive if positive else _multiply
         if op == "*":
-            low, high = _multiply(span_x, span_y, positive)
             return Enclosure(
-                low,
-                high,
-                _add(_times(span_y, x.slope_p), _times(span_x, y.slope_p)),
-                _add(_times(span_y, x.slope_q), _times(span_x, y.slope_q)),
+                multiply(x.span, y.span),
+                _add(_times(y.span, x.slope_p), _times(x.span, y.slope_p)),
+                _add(_times(y.span, x.slope_q), _times(x.span, y.slope_q)),
                 min(x.sign, y.sign),
             )
         if y.sign < 2:
-            self.refuse_zero(span_y)
-        inverse = _reciprocal(span_y, y.sign > 0)
-        ratio = _multiply(span_x, inverse, positive)
-        minus = (-ratio[1], -ratio[0])
+            self.refuse_zero(y.span)
+        inverse = _reciprocal(y.span, y.sign > 0)
+        ratio = multiply(x.span, inverse)
+        less = _minus(ratio)
         return Enclosure(
-            *ratio,
-            _times(inverse, _add(x.slope_p, _times(minus, y.slope_p))),
-            _times(inverse, _add(x.slope_q, _times(minus, y.slope_q))),
+            ratio,
+            _times(inverse, _add(x.slope_p, _times(less, y.slope_p))),
+            _times(inverse, _add(x.slope_q, _times(less, y.slope_q))),
             x.sign if positive else 0,
         )
 
@@ -341,42 +344,40 @@ class _Evaluator:
     def power(self, x: Enclosure, exponent: float) -> Enclosure:
         if exponent == 0:
             return self.value(Number(1.0))
-        low, high = x.low, x.high
+        base = x.span
         whole = exponent == int(exponent) if np.isfinite(exponent) else False
         if not whole:
             if x.sign < 2:
-                self.refuse_negative((low, high), zero=exponent > 0)
-            low = np.maximum(low, 0.0)
+                self.refuse_negative(base, zero=exponent > 0)
+            base = np.maximum(base, _AT_LEAST_0)
         elif exponent < 0 and x.sign < 2:
-            self.refuse_zero((low, high))
-        span = _power(low, high, exponent)
-        if whole and exponent < 0:
-            crosses = (low < 0) & (high > 0)
-            span = (np.where(crosses, -_INF, span[0]), np.where(crosses, _INF, span[1]))
-        steep = _power(low, high, exponent - 1)
-        factor = _scaled(steep, exponent)
+            self.refuse_zero(base)
+        span = _power(base, exponent)
+        if whole and exponent < 0 and x.sign < 1:
+            span = np.where((base[0] < 0) & (base[1] > 0), _SIDES, span)
         if x.sign > 0:
-            span = (np.maximum(span[0], 0.0), span[1])
-        return Enclosure(*span, _times(factor, x.slope_p), _times(factor, x.slope_q), x.sign)
+            span = np.maximum(span, 0.0)
+        if x.slope_p is None and x.slope_q is None:
+            return Enclosure(span, None, None, x.sign)
+        factor = _scaled(_power(base, exponent - 1), exponent)
+        return Enclosure(span, _times(factor, x.slope_p), _times(factor, x.slope_q), x.sign)
 
     def apply(self, function: str, x: Enclosure) -> Enclosure:
+        above = x.span if x.sign > 0 else np.maximum(x.span, _AT_LEAST_0)
         if function == "exp":
-            span = _out(np.exp(x.low), np.exp(x.high), 2)
-            span, sign = (np.maximum(span[0], 0.0), span[1]), 2
+            span, sign = np.maximum(_out(np.exp(x.span), 2), 0.0), 2
             factor = span
         elif function == "log":
             if x.sign < 2:
-                self.refuse_negative((x.low, x.high), zero=False)
-            low = np.maximum(x.low, 0.0)
-            span, sign = _out(np.log(low), np.log(x.high), 2), 0
-            factor = _reciprocal((low, x.high), positive=True)
+                self.refuse_negative(x.span, zero=False)
+            span, sign = _out(np.log(above), 2), 0
+            factor = _reciprocal(above, positive=True)
         else:
             if x.sign < 1:
-                self.refuse_negative((x.low, x.high), zero=True)
-            span = _out(np.sqrt(np.maximum(x.low, 0.0)), np.sqrt(x.high))
-            span, sign = (np.maximum(span[0], 0.0), span[1]), max(x.sign, 1)
-            factor = _reciprocal((2 * span[0], 2 * span[1]), positive=True)
-        return Enclosure(*span, _times(factor, x.slope_p), _times(factor, x.slope_q), sign)
+                self.refuse_negative(x.span, zero=True)
+            span, sign = np.maximum(_out(np.sqrt(above)), _AT_LEAST_0), max(x.sign, 1)
+            factor = _reciprocal(2 * span, positive=True)
+        return Enclosure(span, _times(factor, x.slope_p), _times(factor, x.slope_q), sign)
 
     def conditional(self, test: Expression, then: Expression, otherwise: Expression) -> Enclosure:
         may_hold, may_fail = self.truth(test)
@@ -387,15 +388,14 @@ class _Evaluator:
         y = self.value(otherwise)
         self.possible = possible
         both = may_hold & may_fail
-        low = np.where(both, np.minimum(x.low, y.low), np.where(may_hold, x.low, y.low))
-        high = np.where(both, np.maximum(x.high, y.high), np.where(may_hold, x.high, y.high))
-        nothing: Span = (np.full(1, -_INF), np.full(1, _INF))  # a jump may lie in the box
-        slope_p = slope_q = None
+        known = np.where(may_hold, x.span, y.span)
+        span = np.where(both, _hull(x.span, y.span), known)  # type: ignore[arg-type]
+        slope_p = slope_q = None  # a jump may lie in the box
         if self.along_p is not None:
-            slope_p = _select(both, nothing, _select(may_hold, x.slope_p, y.slope_p))
+            slope_p = _select(both, _SIDES, _select(may_hold, x.slope_p, y.slope_p))
         if self.along_q is not None:
-            slope_q = _select(both, nothing, _select(may_hold, x.slope_q, y.slope_q))
-        return Enclosure(low, high, slope_p, slope_q, min(x.sign, y.sign))
+            slope_q = _select(both, _SIDES, _select(may_hold, x.slope_q, y.slope_q))
+        return Enclosure(span, slope_p, slope_q, min(x.sign, y.sign))
 
     def truth(self, e: Expression) -> tuple[Mask, Mask]:
         """Return where the test may hold, and where it may fail."""
@@ -433,47 +433,41 @@ def _compare(op: str, x: Enclosure, y: Enclosure) -> tuple[Mask, Mask]:
 
 def _inverse(x: Enclosure) -> Enclosure:
     """1/x where x is above 0, ∞ elsewhere: falling everywhere, with a jump where x passes 0."""
-    above = x.low > 0
-    low = np.where(x.high > 0, np.fmax(np.nextafter(1 / x.high, -_INF), 0.0), _INF)
-    high = np.where(above, np.nextafter(1 / x.low, _INF), _INF)
-    minus = _negate(_multiply((low, high), (low, high), positive=True)) or _ZERO
-    nothing: Span = (np.full(1, -_INF), np.full(1, _INF))
+    above = x.span[::-1] > 0
+    span = np.where(above, np.maximum(_out(1 / x.span[::-1]), 0.0), _INF)
+    minus = _minus(_multiply_positive(span, span))
 
-    def slope(span: Span | None) -> Span | None:
-        return None if span is None else _select(above, _multiply(minus, span), nothing)
+    def slope(steep: Span | None) -> Span | None:
+        return None if steep is None else np.where(above[1], _multiply(minus, steep), _SIDES)
 
-    return Enclosure(low, high, slope(x.slope_p), slope(x.slope_q), 1)
+    return Enclosure(span, slope(x.slope_p), slope(x.slope_q), 1)
 
 
 def _extreme(function: str, x: Enclosure, y: Enclosure) -> Enclosure:
     if function == "max":
-        low, high = np.maximum(x.low, y.low), np.maximum(x.high, y.high)
+        span, sign = np.maximum(x.span, y.span), max(x.sign, y.sign)
         first, second = x.low >= y.high, y.low >= x.high
     else:
-        low, high = np.minimum(x.low, y.low), np.minimum(x.high, y.high)
+        span, sign = np.minimum(x.span, y.span), min(x.sign, y.sign)
         first, second = x.high <= y.low, y.high <= x.low
+    # At one prior that is on the kink, either side's slope may be the one that counts.
+    first, second = first & ~second, second & ~first
 
     def slope(a: Span | None, b: Span | None) -> Span | None:
         return _select(first, a, _select(second, b, _hull(a, b)))
 
-    # At one prior that is on the kink, either side's slope may be the one that counts.
-    first, second = first & ~second, second & ~first
-    sign = max(x.sign, y.sign) if function == "max" else min(x.sign, y.sign)
-    return Enclosure(low, high, slope(x.slope_p, y.slope_p), slope(x.slope_q, y.slope_q), sign)
+    return Enclosure(span, slope(x.slope_p, y.slope_p), slope(x.slope_q, y.slope_q), sign)
 
 
-def _power(low: Array, high: Array, exponent: float) -> Span:
+def _power(base: Span, exponent: float) -> Span:
+    """Powers of ends that a whole exponent may take to either side of 0."""
     if exponent == 1:
-        return low, high
-    at_low, at_high = np.power(low, exponent), np.power(high, exponent)
-    span = _out(np.minimum(at_low, at_high), np.maximum(at_low, at_high), 2)
-    first, last = (low, high) if exponent > 0 else (high, low)  # 1 to any power is 1
-    span = (
-        np.where((first == 1) & (low >= 0), 1.0, span[0]),
-        np.where((last == 1) & (low >= 0), 1.0, span[1]),
-    )
+        return base
+    at = base * base if exponent == 2 else np.power(base, exponent)
+    span = _out(np.array([np.minimum(at[0], at[1]), np.maximum(at[0], at[1])]), 2)
+    ends = base if exponent > 0 else base[::-1]  # 1 to any power is 1
+    span = np.where((ends == 1) & (base[0] >= 0), 1.0, span)
     even = exponent == int(exponent) and int(exponent) % 2 == 0 if np.isfinite(exponent) else False
     if even and exponent > 0:
-        crosses = (low < 0) & (high > 0)
-        return np.where(crosses, 0.0, span[0]), span[1]
+        return np.array([np.where((base[0] < 0) & (base[1] > 0), 0.0, span[0]), span[1]])
     return span

@@ -29,7 +29,7 @@ from discreet.promises.tolerance import Solved, Tolerance
 from discreet.words import say
 
 if TYPE_CHECKING:
-    from discreet.budgets.search import Search
+    from discreet.budgets.finding import Search
 
 GAP = 1e-6  # between what is proved and the best prior, absolute below 1 and relative above
 
@@ -119,7 +119,8 @@ def _rises(part: Tolerance) -> Solved:
     known = part.closed_form()
     if known is not None:
         return known
-    from discreet.budgets.search import look, search, search_monotone
+    from discreet.budgets.finding import look
+    from discreet.budgets.search import search, search_monotone
 
     formula = part.expression()
     if formula is not None:

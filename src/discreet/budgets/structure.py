@@ -48,13 +48,13 @@ _EQUATIONS = ("==", "!=")
 _LEAST = 1e-150  # thresholds below are not looked for
 _PRODUCT = (Binary("*", Variable("p"), Variable("q")), Binary("*", Variable("q"), Variable("p")))
 _MOST = 12  # formulas that a minimum inside another one is spread out to
-_OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 _TRUE = Logical("and", ())
 _FALSE = Logical("or", ())
 _T = Variable("p")  # the length of a ray
 
 
-def _positive(e: Expression) -> bool:
+def positive(e: Expression) -> bool:
     """Say whether the form alone shows that e has a value above 0 at every prior."""
     match e:
         case Number(value):
@@ -62,13 +62,13 @@ def _positive(e: Expression) -> bool:
         case Variable(_) | Call("exp", _):
             return True
         case Binary("+" | "*" | "/", left, right):
-            return _positive(left) and _positive(right)
+            return positive(left) and positive(right)
         case Power(base, _):
-            return _positive(base)
+            return positive(base)
         case Call("min" | "max" | "sqrt", arguments):
-            return all(map(_positive, arguments))
+            return all(map(positive, arguments))
         case Conditional(_, then, otherwise):
-            return _positive(then) and _positive(otherwise)
+            return positive(then) and positive(otherwise)
         case _:
             return False
 
@@ -84,7 +84,7 @@ def _adds_to_nothing(e: Expression) -> bool:
     match e:
         case Binary("+", left, right):
             both = ((left, right), (right, left))
-            return any(reciprocal(a) == Number(0.0) and _positive(b) for a, b in both)
+            return any(reciprocal(a) == Number(0.0) and positive(b) for a, b in both)
         case _:
             return False
 
@@ -106,9 +106,9 @@ def _inverted(e: Expression) -> Expression:
             return Number(1 / value if value > 0 else math.inf)
         case Binary("/", Number(0.0), _):
             return Number(math.inf)
-        case Binary("/", left, right) if _positive(left) and _positive(right):
+        case Binary("/", left, right) if positive(left) and positive(right):
             return Binary("/", right, left)
-        case Power(base, exponent) if exponent < 0 and _positive(base):
+        case Power(base, exponent) if exponent < 0 and positive(base):
             return Power(base, -exponent)
         case Call("max" | "min" as function, arguments):
             other = "min" if function == "max" else "max"
@@ -119,7 +119,7 @@ def _inverted(e: Expression) -> Expression:
             return Inverse(e)
 
 
-def _rebuilt(e: Expression, part: Callable[[Expression], Expression]) -> Expression:
+def rebuilt(e: Expression, part: Callable[[Expression], Expression]) -> Expression:
     """Return the formula with something else in the place of each of its parts."""
     match e:
         case Binary(op, left, right):
@@ -148,7 +148,7 @@ def on_rays(e: Expression, first: str) -> Expression:
     """
     parts = _from_corner(e, first)
     if parts is None:
-        return _rebuilt(e, lambda part: on_rays(part, first))
+        return rebuilt(e, lambda part: on_rays(part, first))
     return _plus(Number(parts[0]), _by(_T, parts[1]))
 
 
@@ -242,6 +242,8 @@ def pieces(e: Expression, box: Box) -> list[tuple[Expression, Box]]:
     A piece is closed: its formula is continued to the ends that belong to a neighbour, so the
     least value over the piece is the infimum over the part of the box that it stands for.
     """
+    if not any(isinstance(part, Compare) for part in walk(e)):
+        return [piece for part in _least_of(e) for piece in _edges(part, box)]
     out = []
     for p0, p1 in _cuts(e, "p", box):
         at_p = _decide(e, "p", p0, p1)
@@ -285,6 +287,8 @@ def _edges(e: Expression, box: Box) -> list[tuple[Expression, Box]]:
         if box.q0 > 0:
             edges.append(Box(box.p0, box.p1, box.q0, box.q0))
         return [piece for edge in edges for piece in _edges(e, edge)]
+    if not any(isinstance(part, Compare) for part in walk(e)):
+        return [(e, box)]
     name, fixed = ("q", box.p1) if box.p_fixed else ("p", box.q1)
     out = []
     for low, high in _cuts(e, name, box, fixed):
@@ -320,7 +324,7 @@ def _threshold(e: Compare, name: str, fixed: float) -> tuple[float, float, int] 
     if not is_constant(number):
         return None
     value = evaluate(number, 1.0, 1.0)
-    if value <= 0 and _positive(side):
+    if value <= 0 and positive(side):
         return -1.0, -1.0, 1
     if side == Variable(name) or (fixed == 1 and side in _PRODUCT):
         return value, value, 1
@@ -366,10 +370,10 @@ def _rises(e: Expression, name: str, fixed: float) -> int | None:
         case Binary("+" | "-" as op, left, right):
             a, b = _rises(left, name, fixed), _rises(right, name, fixed)
             return _agreed([a, b if op == "+" or b is None else -b])
-        case Binary("*" | "/" as op, left, right) if _positive(left) and _positive(right):
+        case Binary("*" | "/" as op, left, right) if positive(left) and positive(right):
             a, b = _rises(left, name, fixed), _rises(right, name, fixed)
             return _agreed([a, b if op == "*" or b is None else -b])
-        case Power(base, exponent) if _positive(base):
+        case Power(base, exponent) if positive(base):
             inner = _rises(base, name, fixed)
             return None if inner is None else inner * ((exponent > 0) - (exponent < 0))
         case Call(_, arguments):
@@ -436,7 +440,7 @@ def _answered(e: Expression, answer: Callable[[Compare], bool | None]) -> Expres
                 return inside(then if decided == _TRUE else otherwise)
             return Conditional(decided, inside(then), inside(otherwise))
         case _:
-            return _rebuilt(e, inside)
+            return rebuilt(e, inside)
 
 
 def branches(e: Expression, box: Box, most: int = 32) -> list[tuple[Within, Expression]]:
@@ -456,7 +460,7 @@ def branches(e: Expression, box: Box, most: int = 32) -> list[tuple[Within, Expr
         known = test.op in ("<=", ">=", "==")
     for holds in (True, False) if known is None else (known,):
         part = _answered(e, lambda c, holds=holds: holds if c == test else None)  # type: ignore[misc]
-        where = Compare(test.op if holds else _OPPOSITE[test.op], test.left, test.right)
+        where = Compare(test.op if holds else OPPOSITE[test.op], test.left, test.right)
         free = known is not None or where.op == "!="
         out += [
             (within if free else (where, *within), rest)
