@@ -36,11 +36,14 @@ def missing(what: str, fault: ModuleNotFoundError) -> Exception:
     return InputError("extra.missing", what=what, library=library, extra=_EXTRAS[library])
 
 
-def found_in(package: str, what: str, home: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a module's `__getattr__`: `home` says in which module of the package a name lives.
+def found_in(
+    package: str, what: str, files: Mapping[str, tuple[str, ...]]
+) -> tuple[Callable[[str], Any], list[str]]:
+    """Return `__getattr__` and `__all__` of a package: `files` says which names a file has.
 
     `what` begins the sentence that says which library is missing: "A release" needs duckdb, …
     """
+    home = {name: file for file, names in files.items() for name in names}
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in home:
@@ -50,4 +53,4 @@ def found_in(package: str, what: str, home: Mapping[str, str]) -> Callable[[str]
         except ModuleNotFoundError as fault:
             raise missing(what, fault) from None
 
-    return __getattr__
+    return __getattr__, sorted(home)

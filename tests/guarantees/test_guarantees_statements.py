@@ -160,7 +160,9 @@ class TestExtras:
         assert missing("A chart", nameless) is nameless
 
     def test_names_are_found_where_they_live(self) -> None:
-        find = found_in("discreet", "It", {"PureDP": "guarantees", "Nothing": "no_such_module"})
+        files = {"guarantees": ("PureDP",), "no_such_module": ("Nothing",)}
+        find, names = found_in("discreet", "It", files)
+        assert names == ["Nothing", "PureDP"]
         assert find("PureDP") is PureDP
         with pytest.raises(AttributeError, match="'discreet' has no attribute 'other'"):
             find("other")

@@ -23,18 +23,12 @@ if TYPE_CHECKING:
     from discreet.auditing.events import BeliefCheck
     from discreet.auditing.probing import Probe, probe
 
-__all__ = ["ATTACKERS", "Attack", "Audit", "BeliefCheck", "Probe", "attack", "audit", "probe"]
-
-_HOME = {
-    "ATTACKERS": "attackers",
-    "Attack": "attacks",
-    "Audit": "auditing",
-    "BeliefCheck": "events",
-    "Probe": "probing",
-    "attack": "attacks",
-    "audit": "auditing",
-    "probe": "probing",
+_FILES = {
+    "attackers": ("ATTACKERS",),
+    "attacks": ("Attack", "attack"),
+    "auditing": ("Audit", "audit"),
+    "events": ("BeliefCheck",),
+    "probing": ("Probe", "probe"),
 }
 
-
-__getattr__ = found_in(__name__, "An audit", _HOME)
+__getattr__, __all__ = found_in(__name__, "An audit", _FILES)

@@ -12,8 +12,9 @@ the ledger all use it. Modules are loaded on first use: Gaussian plans need no N
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from discreet.lazily import found_in
 
 if TYPE_CHECKING:
     from discreet.composition.composing import Composition, compose
@@ -28,24 +29,6 @@ if TYPE_CHECKING:
     from discreet.composition.plans import Part, Releases, guarantee_of, loss_of
     from discreet.composition.theorems import METHODS
 
-__all__ = [
-    "METHODS",
-    "Composition",
-    "LossBound",
-    "Part",
-    "PrivacyLoss",
-    "Releases",
-    "Sided",
-    "Strength",
-    "compose",
-    "guarantee_of",
-    "loss_of",
-    "zcdp_curve",
-    "zcdp_delta",
-    "zcdp_epsilon",
-    "zcdp_paper_epsilon",
-]
-
 _FILES = {
     "composing": ("Composition", "compose"),
     "concentrated": ("zcdp_curve", "zcdp_delta", "zcdp_epsilon", "zcdp_paper_epsilon"),
@@ -54,10 +37,5 @@ _FILES = {
     "plans": ("Part", "Releases", "guarantee_of", "loss_of"),
     "theorems": ("METHODS",),
 }
-_HOME = {name: file for file, names in _FILES.items() for name in names}
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__, __all__ = found_in(__name__, "A composition", _FILES)

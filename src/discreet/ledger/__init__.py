@@ -33,50 +33,18 @@ if TYPE_CHECKING:
     from discreet.ledger.promises import BrokenPromise, Registered, Standing
     from discreet.ledger.verification import Sheet, Verification
 
-# Loaded on first use: what an account is can be read without the database's libraries.
-_HOME = {
-    "Account": "accounts",
-    "Amount": "amounts",
-    "Charge": "filters",
-    "Earlier": "earlier",
-    "Entry": "entries",
-    "Filter": "filters",
-    "Foreseen": "decisions",
-    "Ledger": "book",
-    "OverBudget": "accounts",
-    "Part": "plans",
-    "Period": "accounts",
-    "Plan": "plans",
-    "BrokenPromise": "promises",
-    "Registered": "promises",
-    "Standing": "promises",
-    "Sheet": "verification",
-    "Slot": "plans",
-    "Upgraded": "earlier",
-    "Verification": "verification",
+# Loaded on first use: what an account is can be read without the libraries of databases.
+_FILES = {
+    "accounts": ("Account", "OverBudget", "Period"),
+    "amounts": ("Amount",),
+    "book": ("Ledger",),
+    "decisions": ("Foreseen",),
+    "earlier": ("Earlier", "Upgraded"),
+    "entries": ("Entry",),
+    "filters": ("Charge", "Filter"),
+    "plans": ("Part", "Plan", "Slot"),
+    "promises": ("BrokenPromise", "Registered", "Standing"),
+    "verification": ("Sheet", "Verification"),
 }
 
-__all__ = [
-    "Account",
-    "Amount",
-    "BrokenPromise",
-    "Charge",
-    "Earlier",
-    "Entry",
-    "Filter",
-    "Foreseen",
-    "Ledger",
-    "OverBudget",
-    "Part",
-    "Period",
-    "Plan",
-    "Registered",
-    "Sheet",
-    "Slot",
-    "Standing",
-    "Upgraded",
-    "Verification",
-]
-
-
-__getattr__ = found_in(__name__, "A ledger", _HOME)
+__getattr__, __all__ = found_in(__name__, "A ledger", _FILES)

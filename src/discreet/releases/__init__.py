@@ -25,37 +25,13 @@ if TYPE_CHECKING:
     from discreet.releases.rehearsal import Rehearsal, rehearse
     from discreet.releases.spec import Spec, json_schema, load
 
-_HOME = {
-    "Contribution": "contributions",
-    "Checked": "checking",
-    "Preview": "pipeline",
-    "Rehearsal": "rehearsal",
-    "rehearse": "rehearsal",
-    "check": "checking",
-    "Release": "pipeline",
-    "Repeat": "charge",
-    "Spec": "spec",
-    "json_schema": "spec",
-    "load": "spec",
-    "preview": "pipeline",
-    "release": "pipeline",
+_FILES = {
+    "charge": ("Repeat",),
+    "checking": ("Checked", "check"),
+    "contributions": ("Contribution",),
+    "pipeline": ("Preview", "Release", "preview", "release"),
+    "rehearsal": ("Rehearsal", "rehearse"),
+    "spec": ("Spec", "json_schema", "load"),
 }
 
-__all__ = [
-    "Checked",
-    "Contribution",
-    "Preview",
-    "Rehearsal",
-    "Release",
-    "Repeat",
-    "Spec",
-    "check",
-    "json_schema",
-    "load",
-    "preview",
-    "rehearse",
-    "release",
-]
-
-
-__getattr__ = found_in(__name__, "A release", _HOME)
+__getattr__, __all__ = found_in(__name__, "A release", _FILES)

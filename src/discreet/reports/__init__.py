@@ -13,32 +13,30 @@ from typing import TYPE_CHECKING
 from discreet.lazily import found_in
 
 if TYPE_CHECKING:
-    from discreet.reports.facts import Statement as Statement
-    from discreet.reports.folder import Report as Report
-    from discreet.reports.folder import report as report
-    from discreet.reports.published import Deployment as Deployment
-    from discreet.reports.published import Deployments as Deployments
-    from discreet.reports.published import deployments as deployments
-    from discreet.reports.worries import Worry as Worry
-    from discreet.reports.worries import worry as worry
+    from discreet.reports.facts import Statement, statement
+    from discreet.reports.folder import Report, report
+    from discreet.reports.published import Deployments, deployments
+    from discreet.reports.sentences import (
+        guarantee_text,
+        not_protected,
+        pure_against_approximate,
+        sentence,
+        series_text,
+    )
+    from discreet.reports.worries import Worry, worry
 
-_HOME = {
-    "Deployments": "published",
-    "Report": "folder",
-    "Statement": "facts",
-    "Worry": "worries",
-    "deployments": "published",
-    "guarantee_text": "sentences",
-    "not_protected": "sentences",
-    "pure_against_approximate": "sentences",
-    "report": "folder",
-    "sentence": "sentences",
-    "series_text": "sentences",
-    "statement": "facts",
-    "worry": "worries",
+_FILES = {
+    "facts": ("Statement", "statement"),
+    "folder": ("Report", "report"),
+    "published": ("Deployments", "deployments"),
+    "sentences": (
+        "guarantee_text",
+        "not_protected",
+        "pure_against_approximate",
+        "sentence",
+        "series_text",
+    ),
+    "worries": ("Worry", "worry"),
 }
 
-__all__ = sorted(_HOME)
-
-
-__getattr__ = found_in(__name__, "A report", _HOME)
+__getattr__, __all__ = found_in(__name__, "A report", _FILES)

@@ -19,47 +19,42 @@ from typing import TYPE_CHECKING
 from discreet.lazily import found_in
 
 if TYPE_CHECKING:
-    from discreet.synthetic.assessment import Assessment as Assessment
-    from discreet.synthetic.assessment import Search as Search
-    from discreet.synthetic.assessment import assess as assess
-    from discreet.synthetic.pipeline import Synthesis as Synthesis
-    from discreet.synthetic.pipeline import synthesize as synthesize
+    from discreet.synthetic.assessment import (
+        Assessment,
+        ExpectedRisk,
+        Search,
+        assess,
+        assess_counts,
+        expected_risk,
+        search,
+    )
+    from discreet.synthetic.cells import Cells, Distances, distances
+    from discreet.synthetic.files import SyntheticFile, read
+    from discreet.synthetic.identification import Intruder, Linkage, linkage
+    from discreet.synthetic.inference import Posterior, posterior, utility
+    from discreet.synthetic.law import Synthesizer, prior_weight
+    from discreet.synthetic.pipeline import Synthesis, synthesize
+    from discreet.synthetic.records import RecordRisk, expected_risk_increase, risk, worst_case
+    from discreet.synthetic.region import Region
 
-_HOME = {
-    "Assessment": "assessment",
-    "Cells": "cells",
-    "Distances": "cells",
-    "ExpectedRisk": "assessment",
-    "Intruder": "identification",
-    "Linkage": "identification",
-    "Posterior": "inference",
-    "RecordRisk": "records",
-    "Region": "region",
-    "Search": "assessment",
-    "Synthesis": "pipeline",
-    "SyntheticFile": "files",
-    "Synthesizer": "law",
-    "assess": "assessment",
-    "assess_counts": "assessment",
-    "distances": "cells",
-    "expected_risk": "assessment",
-    "expected_risk_increase": "records",
-    "linkage": "identification",
-    "posterior": "inference",
-    "prior_weight": "law",
-    "read": "files",
-    "risk": "records",
-    "search": "assessment",
-    "synthesize": "pipeline",
-    "utility": "inference",
-    "worst_case": "records",
+_FILES = {
+    "assessment": (
+        "Assessment",
+        "ExpectedRisk",
+        "Search",
+        "assess",
+        "assess_counts",
+        "expected_risk",
+        "search",
+    ),
+    "cells": ("Cells", "Distances", "distances"),
+    "files": ("SyntheticFile", "read"),
+    "identification": ("Intruder", "Linkage", "linkage"),
+    "inference": ("Posterior", "posterior", "utility"),
+    "law": ("Synthesizer", "prior_weight"),
+    "pipeline": ("Synthesis", "synthesize"),
+    "records": ("RecordRisk", "expected_risk_increase", "risk", "worst_case"),
+    "region": ("Region",),
 }
 
-__all__ = sorted(_HOME)
-
-
-__getattr__ = found_in(__name__, "This", _HOME)
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__getattr__, __all__ = found_in(__name__, "A synthetic file", _FILES)

@@ -87,7 +87,8 @@ def _expected(found: Look) -> dict[str, Any] | None:
     made: Any = found.preview
     if made.n is None:
         return None
-    rows = expected_risk(found.spec, [made.synthesizer.epsilon], priors=_PRIORS).expected
+    spec: Any = found.spec  # of a synthetic file
+    rows = expected_risk(spec, [made.synthesizer.epsilon], priors=_PRIORS).expected
     cells: dict[float, list[str]] = {}
     for row in rows:
         cells.setdefault(row["share"], []).append(_points(row["increase"]))
