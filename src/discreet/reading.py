@@ -1,4 +1,4 @@
-"""Files that a person wrote, read as plain values in bounded time: text, YAML, JSON.
+"""What people wrote, read as plain values in bounded time: text, YAML, JSON; and single lines.
 
 What comes out is made of mappings, lists, texts, numbers, truth values, dates and None. Refused, in
 one sentence: what is not UTF-8 or too large, tags (`!!python/…`, `!!binary`, …), a key written
@@ -18,7 +18,7 @@ from typing import Any
 from discreet.errors import InputError
 from discreet.words import say
 
-__all__ = ["DEPTH", "LARGEST", "MOST", "json_values", "share_of", "text_of", "yaml_values"]
+__all__ = ["DEPTH", "LARGEST", "MOST", "json_values", "line", "share_of", "text_of", "yaml_values"]
 
 LARGEST = 2**19
 """The most characters of a YAML file; lists that are longer belong into a CSV file beside it."""
@@ -188,3 +188,14 @@ def json_values(text: str, what: str, error: type[InputError] = InputError) -> A
         if isinstance(fault, error):
             raise
         raise error("reading.long_number", what=what) from None
+
+
+def line(name: str, value: str, longest: int = 1000) -> str:
+    """Return a text that people gave (a name, a purpose, a reason) if it is one printable line."""
+    if not isinstance(value, str) or not value.strip():
+        raise InputError("ledger.text_empty", name=name)
+    if len(value) > longest:
+        raise InputError("ledger.text_long", name=name, length=len(value), longest=longest)
+    if not value.isprintable():
+        raise InputError("ledger.text_unprintable", name=name)
+    return value

@@ -32,7 +32,7 @@ from discreet.auditing.neighbours import TARGET, neighbours
 from discreet.auditing.path import Replay, columns_of, opened, raised, trial
 from discreet.auditing.promises import Promise
 from discreet.charts import promised_against_seen, save
-from discreet.cli.audit import audit as command
+from discreet.cli.auditing import audit as command
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
 from discreet.releases.engines.duckdb import DuckDB

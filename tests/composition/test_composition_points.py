@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.beliefs.confidence import failure_of
+from discreet.beliefs.prior import failure_of
 from discreet.composition.curves import epsilon_prime
 from discreet.errors import InputError
 

@@ -31,7 +31,7 @@ from discreet.promises import (
     promised,
 )
 from discreet.promises.keys import load_yaml, promise_from, promise_keys
-from discreet.promises.sentences import AUDIENCES
+from discreet.promises.promise import AUDIENCES
 
 stable = settings(derandomize=True, deadline=None, max_examples=200)
 

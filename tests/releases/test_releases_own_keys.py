@@ -13,7 +13,7 @@ import yaml
 from typer.testing import CliRunner
 
 from discreet.cli import release as release_command
-from discreet.cli.audit import audit
+from discreet.cli.auditing import audit
 from discreet.errors import PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger

@@ -19,13 +19,14 @@ from discreet.laws import Gaussian
 from discreet.promises import Unit
 from discreet.reports.sentences import (
     AUDIENCES,
+    answer,
     guarantee_text,
     not_protected,
     pure_against_approximate,
     sentence,
     series_text,
+    worry,
 )
-from discreet.reports.worries import answer, worry
 from discreet.rounding import number
 from losses import right_guess
 from soaking import examples

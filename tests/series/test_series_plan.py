@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from discreet.beliefs.confidence import failure_of
+from discreet.beliefs.prior import failure_of
 from discreet.budgets.limits import limits_of
 from discreet.composition.walk import WalkLoss
 from discreet.errors import GuaranteeError, InputError, ToleranceError

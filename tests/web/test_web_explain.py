@@ -19,7 +19,7 @@ from discreet.cli import loaded
 from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
 from discreet.reports.published import deployments
-from discreet.reports.worries import worry
+from discreet.reports.sentences import worry
 from discreet.web.explain.form import KINDS, ExplainForm
 from discreet.web.explain.view import explained
 from discreet.web.me import MeForm, mine

@@ -20,15 +20,13 @@ if TYPE_CHECKING:
     from discreet.auditing.attackers import ATTACKERS
     from discreet.auditing.attacks import Attack, attack
     from discreet.auditing.auditing import Audit, audit
-    from discreet.auditing.events import BeliefCheck
-    from discreet.auditing.probing import Probe, probe
+    from discreet.auditing.events import BeliefCheck, Probe, probe
 
 _FILES = {
     "attackers": ("ATTACKERS",),
     "attacks": ("Attack", "attack"),
     "auditing": ("Audit", "audit"),
-    "events": ("BeliefCheck",),
-    "probing": ("Probe", "probe"),
+    "events": ("BeliefCheck", "Probe", "probe"),
 }
 
 __getattr__, __all__ = found_in(__name__, "An audit", _FILES)

@@ -34,12 +34,13 @@ from discreet.auditing.events import (
     Tested,
     beliefs,
     best_event,
+    check_settings,
     edges_of,
     judged,
+    training_size,
 )
 from discreet.auditing.neighbours import Pair, neighbours
 from discreet.auditing.path import Progress, Releases, columns_of, raised
-from discreet.auditing.probing import check_settings, training_size
 from discreet.auditing.promises import Promise, Shown
 from discreet.errors import InputError
 from discreet.frames import JsonReady, Tabular, columns_from, html_grid

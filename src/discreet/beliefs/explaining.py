@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 from discreet.beliefs import bounds
 from discreet.beliefs.belief import AtConfidence, Belief, Beliefs, Beyond, assumptions_for
 from discreet.beliefs.bounds import Choose, Learned, Point
-from discreet.beliefs.confidence import failure_of
-from discreet.beliefs.prior import Prior, Priors, listed
+from discreet.beliefs.prior import Prior, Priors, failure_of, listed
 from discreet.composition.curves import Sided, Strength, check_sided
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import (

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.beliefs.bounds import counterfactual_upper
-from discreet.beliefs.confidence import failure_of
 from discreet.beliefs.explaining import Explained, subject_of
+from discreet.beliefs.prior import failure_of
 from discreet.errors import InputError
 from discreet.frames import Tabular, json_ready
 from discreet.guarantees import Adjacency, Guarantee

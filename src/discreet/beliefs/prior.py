@@ -1,4 +1,4 @@
-"""What an adversary believes before the release.
+"""What an adversary believes before the release, and how surely a bound on it holds.
 
 Notation (K&R §2.2): p is the probability that the person is in the data, q the probability that
 their value is sensitive given that they are in. The event of interest, "in, and sensitive", has
@@ -68,3 +68,24 @@ def listed(prior: Prior | float | Priors | None) -> list[Prior] | None:
     if not isinstance(prior, Iterable) or isinstance(prior, str):
         return None
     return [Prior.of(one) for one in prior]
+
+
+# -- how surely
+
+
+def failure_of(confidence: float) -> float:
+    """Return δ' = 1 − confidence, for a confidence strictly between 0 and 1.
+
+    It is taken from the decimal that the caller wrote: 1 − 0.99 is 0.010000000000000009 in doubles,
+    which is above the 0.01 that was meant and so on the unsafe side.
+
+    >>> failure_of(0.99), failure_of(0.999999)
+    (0.01, 1e-06)
+    """
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
+        raise InputError("beliefs.confidence_not_a_number", confidence=confidence)
+    if math.isnan(confidence) or not 0 < confidence < 1:
+        raise InputError("beliefs.confidence_out_of_range", confidence=confidence)
+    from decimal import Decimal
+
+    return float(1 - Decimal(repr(float(confidence))))

@@ -16,8 +16,7 @@ from typing import Any, ClassVar
 
 from discreet.beliefs import bounds
 from discreet.beliefs.belief import Assumptions, assumptions_for
-from discreet.beliefs.confidence import failure_of
-from discreet.beliefs.prior import Prior
+from discreet.beliefs.prior import Prior, failure_of
 from discreet.budgets.alternatives import naive
 from discreet.budgets.limits import GAP, Limits, limits_of
 from discreet.errors import DiscreetError, InputError, ToleranceError

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.beliefs.confidence import failure_of
+from discreet.beliefs.prior import failure_of
 from discreet.budgets.limits import Limits
 from discreet.composition.curves import Strength
 from discreet.composition.loss import LossBound, PrivacyLoss

@@ -1,11 +1,10 @@
 """Charts, one function each, from the numbers of other packages; saved as PNG, SVG, JSON or HTML.
 
 - `beliefs`: a hundred figures, belief before and after, belief over many releases.
-- `promises`: what is tolerated at each prior, and what the budget allows there.
-- `costs`: what promises cost.
+- `promises`: what is tolerated at each prior, what the budget allows there, what promises cost.
 - `releases`: what noise does to a count, released values, what an account has spent.
-- `attacks`: what an attacker believes, step by step.
-- `auditing`, `synthetic`: what was promised against what was seen; the risk of every record.
+- `auditing`: what an attacker believes, step by step; what was promised against what was seen.
+- `synthetic`: the risk of every record.
 
 A function `…_data` returns the rows that a chart draws. A function `…_spec` returns Vega-Lite for a
 page: its shape is made once, so that only its rows change while a handle moves.
@@ -14,8 +13,12 @@ page: its shape is made once, so that only its rows change while a handle moves.
 from discreet.lazily import missing
 
 try:
-    from discreet.charts.attacks import attack_chart, attack_data, attack_spec
-    from discreet.charts.auditing import promised_against_seen
+    from discreet.charts.auditing import (
+        attack_chart,
+        attack_data,
+        attack_spec,
+        promised_against_seen,
+    )
     from discreet.charts.beliefs import (
         before_after,
         before_after_data,
@@ -30,11 +33,12 @@ try:
         series_chart,
         series_data,
     )
-    from discreet.charts.costs import cost_chart, cost_data
     from discreet.charts.promises import (
         adversaries,
         adversaries_data,
         adversaries_spec,
+        cost_chart,
+        cost_data,
         profile,
         profile_data,
         profile_line,

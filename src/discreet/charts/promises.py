@@ -1,4 +1,4 @@
-"""Charts of a promise: what is tolerated, and what the budget allows, at every prior.
+"""Charts of promises: what is tolerated and allowed at every prior; what several of them cost.
 
 Notation. Across is belief before, pq; up is belief after: r*(p, q)·pq is tolerated, and under the
 budget the posterior stays below K&R Theorem 1's bound. The two curves touch at the adversary that
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
@@ -32,6 +32,12 @@ from discreet.charts.style import (
 from discreet.promises import Box, Counterfactual
 from discreet.rounding import decimal_down
 from discreet.words import say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.budgets import Costs
+
 
 Path = tuple[str, float]
 _POINTS = 80
@@ -334,3 +340,47 @@ def adversaries(choice: Choice, key: str = "epsilon", points: int = 48) -> Any:
     """Draw r* or the largest ε at every adversary (p, q), and the one that binds."""
     spec = adversaries_spec(choice, key, points) | {"width": 340, "height": 340}
     return alt.Chart.from_dict(spec)
+
+
+# -- what promises cost
+
+
+_SHAPES = {"above": "triangle-up", "below": "triangle-down", "rank": "circle"}
+
+
+def cost_data(costs: Costs, names: Sequence[str] | None = None) -> dict[str, list[Row]]:
+    """Return the bars, and the chances of a wrong decision, for each promise."""
+    called = names or [one.name for one in costs]
+    bars, chances = [], []
+    for name, one in zip(called, costs, strict=True):
+        bars.append({"name": name, "epsilon": one.epsilon, "rmse": one.errors["count"]["rmse"]})
+        for switch in one.switch:
+            row = {"name": name, "truth": switch.truth, "decision": switch.decision}
+            chances.append({**row, "chance": switch.chance})
+    return {"bars": bars, "chances": chances}
+
+
+def cost_chart(costs: Costs, names: Sequence[str] | None = None, title: str = "") -> Any:
+    """Draw ε, the error of a count and the chances of a wrong decision, a line for each promise."""
+    data = cost_data(costs, names)
+    y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=320))
+    panels = []
+    for key, label in (("epsilon", "ε"), ("rmse", say("charts.cost.rmse"))):
+        base = rows_of(data["bars"]).encode(y=y, x=alt.X(f"{key}:Q", title=label))
+        text = base.mark_text(align="left", dx=4, color=INK)
+        number = text.encode(text=alt.Text(f"{key}:Q", format=".2f"))
+        panels.append((base.mark_bar(color=COLOURS[0], height=12) + number).properties(width=200))
+    if data["chances"]:
+        x = alt.X("chance:Q", title=say("charts.cost.chance"), axis=alt.Axis(format="%"))
+        kinds = {row["truth"]: row["decision"] for row in data["chances"]}
+        seen: dict[str, int] = {}
+        for decision in kinds.values():
+            seen[decision] = seen.get(decision, 0) + 1
+        colours = [COLOURS[i % len(COLOURS)] for count in seen.values() for i in range(count)]
+        shapes = [_SHAPES[decision] for decision in kinds.values()]
+        told: dict[str, Any] = {"title": say("charts.cost.truth"), "sort": None}
+        colour = alt.Color("truth:N", scale=alt.Scale(domain=list(kinds), range=colours), **told)
+        shape = alt.Shape("truth:N", scale=alt.Scale(domain=list(kinds), range=shapes), **told)
+        points = rows_of(data["chances"]).properties(width=200).mark_point(filled=True, size=60)
+        panels.append(points.encode(y=y, x=x, color=colour, shape=shape))
+    return styled(alt.hconcat(*panels), title or say("charts.cost.title"))

@@ -2,7 +2,7 @@
 
 Commands are loaded by name when they are asked for, so that `discreet choose` and `--help` start
 without NumPy, engines or plotting. A command is the function of its name in the file of that name,
-or in the one that `_FILES` gives; a group of them is a Typer `app`.
+or in the one that `_FILES` names it for; a group of them is a Typer `app`.
 
 Exit codes: 0 done; 1 a check did not pass; 2 bad usage or input; 3 over budget; 4 refused by
 policy; 5 an internal error; 128 + n stopped by signal n.
@@ -34,21 +34,19 @@ _WrongUsage: Any = typer.BadParameter.__mro__[2]  # ClickException, which Typer 
 _TEXTS = catalogue().entry("commands")
 _COMMANDS: dict[str, str] = _TEXTS["does"]  # with the line that `discreet --help` shows
 _FILES = {
-    "assess": "synthetic",
-    "check": "release",
-    "deployments": "reports",
-    "horizon": "series",
-    "init": "release",
-    "plan": "series",
-    "report": "reports",
-    "synthesize": "synthetic",
-    "verify": "reports",
+    "auditing": ("attack", "audit"),
+    "choose": ("choose", "cost"),
+    "release": ("check", "init", "rehearse", "release", "summarize"),
+    "reports": ("deployments", "report", "table", "verify"),
+    "series": ("horizon", "plan"),
+    "synthetic": ("assess", "synthesize"),
 }
+_HOME = {name: file for file, names in _FILES.items() for name in names}
 
 
 def loaded(name: str) -> Any:
     """Return the function of a command, or the `app` of a group of them."""
-    module = import_module(f"discreet.cli.{_FILES.get(name, name)}")
+    module = import_module(f"discreet.cli.{_HOME.get(name, name)}")
     return getattr(module, "app", None) or getattr(module, name)
 
 
@@ -146,8 +144,8 @@ def _run(arguments: list[str]) -> Any:
     except _WrongUsage as wrong:
         if not hasattr(wrong, "option_name") or not load_from_outside("shapes"):
             raise
-    for name in _COMMANDS:
-        sys.modules.pop(f"discreet.cli.{name}", None)  # to be loaded again, with the new flags
+    for name in _COMMANDS:  # to be loaded again, with the new flags
+        sys.modules.pop(f"discreet.cli.{_HOME.get(name, name)}", None)
     return _app(args=arguments, prog_name="discreet", standalone_mode=False)
 
 

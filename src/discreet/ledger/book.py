@@ -38,10 +38,10 @@ from discreet.ledger.migrations import FORMAT
 from discreet.ledger.plans import Plan, PlanPart, Slot, check_total, parts_of
 from discreet.ledger.promises import Made, Standing, derived_cap, made_promises
 from discreet.ledger.store import Store
-from discreet.ledger.text_checks import line
 from discreet.ledger.verification import Sheet, Verification, verified, verify
 from discreet.promises import Promise, promised
 from discreet.promises.promise import PromiseLike
+from discreet.reading import line
 from discreet.words import say
 
 _T = TypeVar("_T")

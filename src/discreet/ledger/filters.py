@@ -30,8 +30,8 @@ from discreet.guarantees import (
 )
 from discreet.laws import Exponential
 from discreet.ledger.amounts import ZERO, Amount, exact_ratio
-from discreet.ledger.text_checks import line
 from discreet.numerics import float_down, root_down
+from discreet.reading import line
 from discreet.words import say
 
 EXPONENTIAL = "exponential"

@@ -27,7 +27,7 @@ from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.entries import Entry, read_moment
 from discreet.ledger.filters import Charge, Chargeable, Filter, charges
-from discreet.ledger.text_checks import line
+from discreet.reading import line
 from discreet.words import say
 
 PlanPart: TypeAlias = "Part | Guarantee | Charge | tuple[Guarantee | Charge, int]"

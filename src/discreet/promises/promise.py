@@ -29,14 +29,18 @@ from typing import Any, Literal, TypeAlias
 
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency
+from discreet.promises.box import Box
 from discreet.promises.dependence import Dependence
 from discreet.promises.shapes import Formula, Function
-from discreet.promises.tolerance import Tolerance
+from discreet.promises.shapes.posterior import percent
+from discreet.promises.tolerance import Tolerance, Wording
 from discreet.promises.unit import PERSON, Unit
+from discreet.words import say
 
 CONFIDENCE = 0.99
 """How surely a promise holds that cannot hold for every output, where nothing is said."""
 
+AUDIENCES = ("public", "technical", "regulator")
 Reading: TypeAlias = Literal["every_output", "confidence", "on_average"]
 Sided: TypeAlias = Literal["one", "two"]
 #: Whatever a promise can be made from: a promise, a tolerance, keys, a formula, a function, or a
@@ -222,10 +226,32 @@ at most 3-fold, up or down.'
         return name_of(self.to_mapping(of_whom=False))
 
     def sentence(self, audience: str = "public") -> str:
-        """Return it in words for an audience: public, technical or regulator."""
-        from discreet.promises.sentences import sentence
+        """Return what is promised, in words for the audience.
 
-        return sentence(self, audience)
+        - public: one or two short sentences;
+        - technical: the same with p and q, the profile, the adjacency;
+        - regulator: the public sentence, the unit, and against whom it holds.
+        """
+        if audience not in AUDIENCES:
+            raise InputError("promises.audience", audience=audience, audiences=", ".join(AUDIENCES))
+        said = [f"{self.tolerance.told(lambda box: _words(self, box))}."]
+        surety = self.surety
+        if surety is not None:
+            confidence = percent(surety.confidence or 0.0)
+            said.append(say(f"promises.surely.{surety.reading}", confidence=confidence))
+        if self.related > 1:
+            said.append(say("promises.related", units=self.related))
+        if self.dependence is not None:
+            said.append(self.dependence.sentence())
+        said += self.basis
+        if audience == "technical":
+            boxes = "; ".join(dict.fromkeys(str(part.box) for _, part in self.parts))
+            adjacency = self.adjacency.value
+            said.append(say("promises.technical", adjacency=adjacency, priors=boxes))
+        if audience == "regulator":
+            against = say(f"statement.limits.adversary_{'weak' if self.every_output else 'strong'}")
+            said.append(say("promises.regulator", unit=str(self.unit), adversary=against))
+        return " ".join(said)
 
     def __str__(self) -> str:
         return self.sentence()
@@ -272,3 +298,39 @@ def promised(thing: PromiseLike, folder: Path | None = None, **changes: Any) -> 
         raise InputError("promises.not_a_promise", thing=thing)
     given = {name: value for name, value in changes.items() if value is not None}
     return replace(found, **given) if given else found
+
+
+# -- in words
+
+
+def _words(promise: Promise, box: Box) -> Wording:
+    """What the sentence of one tolerance speaks of: what is guessed, and by whom."""
+    unit = str(promise.unit)
+    value = promise.adjacency is not Adjacency.ADD_REMOVE or box.p0 == 1
+    event = "sensitive" if value else "in_data" if box.q0 == 1 else "in_and_sensitive"
+    who, priors = _who(value, box)
+    return Wording(
+        event=say(f"event.{event}", unit=unit),
+        nobody=say(f"promises.Nobody.{who}", **priors),
+        anyone=say(f"promises.anyone.{who}", **priors),
+        unit=unit,
+        both_ways=promise.sided == "two",
+    )
+
+
+def _who(value: bool, box: Box) -> tuple[str, dict[str, str]]:
+    """Which adversaries: everybody, those at one prior, or those in a range of priors."""
+    if value or box.q0 == 1:
+        low, high = (box.q0, box.q1) if value else (box.p0, box.p1)
+        if low == high:
+            return "at", {"before": percent(low)}
+        if (low, high) == (0, 1):
+            return "everybody", {}
+        return "between", {"low": percent(low), "high": percent(high)}
+    if (box.p0, box.p1, box.q0, box.q1) == (0, 1, 0, 1):
+        return "everybody", {}
+    if box.p_fixed and (box.q0, box.q1) == (0, 1):
+        return "at_p", {"p": percent(box.p1)}
+    if box.p_fixed and box.q_fixed:
+        return "at_both", {"p": percent(box.p1), "q": percent(box.q1)}
+    return "in_box", {"box": str(box)}

@@ -1,6 +1,6 @@
 """The report of a release, and sentences about what may be learned. No new mathematics.
 
-`sentences` says what may be learned and what else people ask, `worries` answers one person;
+`sentences` says what may be learned and what else people ask, and answers one person's worry;
 `stored` is a release with what the ledger says of it, `facts` its statement, which `written` and
 `page` render (with the charts of `pictures`); `folder` is the report that anyone can open and send,
 with `verifier` to check it; `published` reads known deployments in the same words.
@@ -17,26 +17,23 @@ if TYPE_CHECKING:
     from discreet.reports.folder import Report, report
     from discreet.reports.published import Deployments, deployments
     from discreet.reports.sentences import (
+        Worry,
         guarantee_text,
         not_protected,
         pure_against_approximate,
         sentence,
         series_text,
+        worry,
     )
-    from discreet.reports.worries import Worry, worry
 
 _FILES = {
     "facts": ("Statement", "statement"),
     "folder": ("Report", "report"),
     "published": ("Deployments", "deployments"),
     "sentences": (
-        "guarantee_text",
-        "not_protected",
-        "pure_against_approximate",
-        "sentence",
-        "series_text",
+        *("guarantee_text", "not_protected", "pure_against_approximate", "sentence"),
+        *("series_text", "Worry", "worry"),
     ),
-    "worries": ("Worry", "worry"),
 }
 
 __getattr__, __all__ = found_in(__name__, "A report", _FILES)

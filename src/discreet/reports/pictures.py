@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.lazily import missing
 from discreet.reports.facts import Statement
-from discreet.reports.worries import Icons
+from discreet.reports.sentences import Icons
 from discreet.rounding import number
 from discreet.statements.figures import counted, frequency, plain
 from discreet.statements.tables import Table

@@ -23,8 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from discreet.beliefs import bounds
 from discreet.beliefs.belief import Assumptions, assumptions_for
-from discreet.beliefs.confidence import failure_of
-from discreet.beliefs.prior import Prior
+from discreet.beliefs.prior import Prior, failure_of
 from discreet.budgets.keeping import Kept, OneLoss, kept, one_loss
 from discreet.budgets.limits import Limits, limits_of
 from discreet.composition import LossBound, Part, Releases, guarantee_of

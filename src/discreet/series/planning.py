@@ -364,7 +364,7 @@ def _check_deltas(each: float, total: float | None, promise: Promise, releases: 
             raise InputError("series.delta_total_zero", each=each)
     if promise.confidence is None:
         return
-    from discreet.beliefs.confidence import failure_of
+    from discreet.beliefs.prior import failure_of
 
     failure = failure_of(promise.confidence)
     if total is not None and total >= failure:

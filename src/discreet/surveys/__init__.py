@@ -5,7 +5,6 @@ answer is randomized by `randomize`, or on their own phone by the page that `que
 `estimate` finds the true shares in what was collected.
 """
 
-from discreet.surveys.estimate import Estimate, estimate
-from discreet.surveys.survey import Survey, questionnaire, randomize, survey_in
+from discreet.surveys.survey import Estimate, Survey, estimate, questionnaire, randomize, survey_in
 
 __all__ = ["Estimate", "Survey", "estimate", "questionnaire", "randomize", "survey_in"]

@@ -17,13 +17,13 @@ from discreet.guarantees import Adjacency, Guarantee, PureDP
 from discreet.reports.published import Deployment, deployments
 from discreet.reports.sentences import (
     AUDIENCES,
+    Icons,
     event_of,
     guarantee_text,
     not_protected,
     pure_against_approximate,
     sentence,
 )
-from discreet.reports.worries import Icons
 from discreet.statements.figures import (
     counted,
     crowd_for,

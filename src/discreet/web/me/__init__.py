@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse
 from discreet.beliefs import Prior, explain, join
 from discreet.composition import loss_of
 from discreet.guarantees import Adjacency, amount
-from discreet.reports.worries import answer
+from discreet.reports.sentences import answer
 from discreet.statements.figures import crowd_for, frequency, plain
 from discreet.web.explain.form import KINDS, PromiseForm
 from discreet.web.explain.view import how_belief, icons_of, told
