@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.releases.engines.bounding import PRIORITY
-from discreet.releases.engines.workers import least, looking_back, parted
+from discreet.releases.engines.workers import first_of_units, least, looking_back, parted
 from soaking import examples
 
 WHOLE = np.iinfo(np.int64)
@@ -70,6 +70,44 @@ def test_many_rows_of_units_near_and_far_apart(spread: int, finest: int) -> None
     of, sorted_ = units[order], ranks[order]
     before = np.r_[np.ones(most, bool), of[most:] != of[:-most]]
     assert sorted(least(units, ranks, most).tolist()) == sorted(sorted_[before].tolist())
+
+
+keyed = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(0, 7), st.integers(0, 3)), min_size=1, max_size=60
+)
+
+
+@settings(derandomize=True, deadline=None, max_examples=examples(300))
+@given(keyed, st.integers(1, 8), st.integers(1, 9))
+@example([(1, 0, n % 4) for n in range(40)], 3, 7)  # one unit goes on over many batches
+@example([(n, 0, 0) for n in range(6)], 1, 1)
+def test_the_first_of_sorted_keys_are_kept(
+    rows: list[tuple[int, int, int]], most: int, batch: int
+) -> None:
+    """Unit, priority and payload in one key. Rows of one priority at the limit may stand for each
+    other; all that is better than them is kept, and nothing that is worse."""
+    keys = np.sort(np.array([unit << 5 | rank << 2 | rest for unit, rank, rest in rows], np.int64))
+    batches = [keys[at : at + batch] for at in range(0, len(keys), batch)]
+    kept = np.concatenate([*first_of_units(batches, most, 5, 2)]).tolist()
+    assert not Counter(kept) - Counter(keys.tolist())
+    found = [(key >> 5, key >> 2 & 7) for key in kept]
+    for unit in {row[0] for row in rows}:
+        ranks = sorted(rank for who, rank, _ in rows if who == unit)
+        assert sorted(rank for who, rank in found if who == unit) == ranks[:most]
+
+
+def test_lots_are_drawn_among_all_rows_of_one_priority() -> None:
+    """3,000 units with 7 rows, of which 2 are kept: the first for sure, and one of five that tie.
+
+    Each of the five is kept Bin(3000, 1/5) times, sd 21.9; five beyond 150 (6.8 sd): below 1e-10.
+    """
+    ranks = [0, 1, 1, 1, 1, 1, 2]
+    keys = np.array([u << 8 | r << 3 | i for u in range(3_000) for i, r in enumerate(ranks)])
+    kept = np.concatenate([*first_of_units([keys], 2, 8, 3)])
+    counts = np.bincount(kept & 7, minlength=7)
+    assert counts[0] == 3_000
+    assert counts[6] == 0
+    assert (abs(counts[1:6] - 600) < 150).all()
 
 
 def _batch(units: list[int], ranks: list[int], dtype: pa.DataType) -> pa.RecordBatch:

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines import duckdb
+from discreet.releases.engines import duckdb, workers
 from discreet.releases.engines.base import (
     Bins,
     Counting,
@@ -64,14 +64,23 @@ bounds_of = st.builds(
 
 
 def _measured(
-    worlds: list[list[Row]], bounds: Contribution, measures: tuple[Measure, ...]
+    worlds: list[list[Row]],
+    bounds: Contribution,
+    measures: tuple[Measure, ...],
+    *,
+    apart: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Measure several data sets in one query: each world has units and cells of its own."""
+    """Measure several data sets in one query: each world has units and cells of its own.
+
+    Units are texts, or whole numbers that are so far apart.
+    """
     rows = [(w, *row) for w, world in enumerate(worlds) for row in world]
+    texts = pa.array([f"{r[0]}/{r[1]}" for r in rows], pa.string())
+    whole = pa.array([(8 * r[0] + r[1] - 9) * (apart or 0) for r in rows], pa.int64())
     table = pa.table(
         {
             "world": pa.array([str(r[0]) for r in rows], pa.string()),
-            "unit": pa.array([f"{r[0]}/{r[1]}" for r in rows], pa.string()),
+            "unit": texts if apart is None else whole,
             "group": pa.array([r[2] for r in rows], pa.string()),
             "cost": pa.array([r[3] for r in rows], pa.int64()),
             "priority": pa.array([r[4] for r in rows], pa.int64()),
@@ -93,10 +102,16 @@ def _measured(
     ]
 
 
-def _kept(worlds: list[list[Row]], bounds: Contribution) -> list[set[int]]:
+def _kept(
+    worlds: list[list[Row]],
+    bounds: Contribution,
+    bit: Number = BIT,
+    *,
+    apart: int | None = None,
+) -> list[set[int]]:
     return [
         {i for total in found["bits"] for i in range(40) if total >> i & 1}
-        for found in _measured(worlds, bounds, (Summing("bits", BIT),))
+        for found in _measured(worlds, bounds, (Summing("bits", bit),), apart=apart)
     ]
 
 
@@ -144,9 +159,39 @@ def test_the_other_way_keeps_the_same_rows(G: int, worlds: list[list[Row]], R: i
     assert rows == _measured(worlds, bounds, (Counting("rows"), Summing("sum", COST)))
 
 
-def _counted(taken: list[bool]) -> Any:
+@pytest.mark.slow
+@pytest.mark.parametrize("apart", [1, 2**20])
+@settings(derandomize=True, deadline=None, max_examples=15)
+@given(st.lists(tables(), min_size=5, max_size=5), st.integers(1, 6))
+def test_sorted_keys_keep_the_same_rows(apart: int, worlds: list[list[Row]], R: int) -> None:
+    """Where units are whole numbers: one sort of unit, priority and payload in one integer."""
+    bounds = Contribution.of(R, R, R, adjacency="add-remove", grouped=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duckdb, "LARGE", 0)
+        patch.setattr(duckdb, "MOST_SHARE", -1.0)
+        taken: list[bool] = []
+        patch.setattr(workers, "first_of_units", _counted(taken, workers.first_of_units))
+        small = Number("bit", 0, 2**20, Fraction(1))
+        assert _kept(worlds, bounds, small, apart=apart) == [_rule(w, R, R, R) for w in worlds]
+        rows = _measured(worlds, bounds, (Counting("rows"), Summing("sum", COST)), apart=apart)
+    assert len(taken) == 2
+    assert rows == _measured(worlds, bounds, (Counting("rows"), Summing("sum", COST)))
+
+
+def test_units_too_far_apart_are_sorted_beside_their_keys() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duckdb, "LARGE", 0)
+        patch.setattr(duckdb, "MOST_SHARE", -1.0)
+        taken: list[bool] = []
+        patch.setattr(workers, "first_of_units", _counted(taken, workers.first_of_units))
+        bounds = Contribution.of(2, 2, 2, adjacency="add-remove", grouped=True)
+        worlds = [[(1 + i % 2, "a", 0, i) for i in range(9)]]
+        assert _kept(worlds, bounds, apart=2**60) == [{0, 1, 2, 3}]
+    assert not taken
+
+
+def _counted(taken: list[bool], way: Any = DuckDB._without_the_rest) -> Any:
     """The way itself, noting that it was taken."""
-    way = DuckDB._without_the_rest
 
     def noted(*arguments: Any) -> Any:
         taken.append(True)
@@ -294,6 +339,33 @@ def test_equal_priorities_are_decided_by_a_coin_and_not_by_the_value() -> None:
     engine.close()
     assert tally[3] + tally[8] == 4_000
     assert abs(tally[3] - 2_000) < 200
+
+
+def test_each_row_is_as_likely_to_be_kept_of_sorted_keys() -> None:
+    """As above, with few bits of priority, so that lots are drawn for most units.
+
+    Six places of Bin(3000, 1/3), each off by 168 or more with probability below 1e-10.
+    """
+    units = [u for u in range(3_000) for _ in range(6)]
+    table = pa.table(
+        {"unit": units, "group": ["a"] * len(units), "cost": [i % 6 for i in range(len(units))]}
+    )
+    bounds = Contribution.of(2, 2, 2, adjacency="add-remove", grouped=True)
+    tall = Number("cost", 0, 2**28, Fraction(1))
+    for room in (62, 12, 1):
+        engine = DuckDB.of(table)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(duckdb, "LARGE", 0)
+            patch.setattr(duckdb, "MOST_PRIORITY", room)
+            patch.setattr(duckdb, "LEAST_PRIORITY", 1)
+            kept = engine._kept_rows(
+                Query(("unit",), CELLS, bounds, (Summing("s", tall),)),
+                [engine._key_table(CELLS)],
+            )
+            counts = engine._answer(kept.group_by("_field_0").agg(n=kept.count()), "")
+        engine.close()
+        assert sum(counts["n"]) == 6_000
+        assert all(abs(n - 1_000) < 168 for n in counts["n"])
 
 
 @pytest.mark.parametrize("unit", [("unit",), ("unit", "day")])

@@ -26,8 +26,9 @@ try:
 except ImportError:  # pragma: no cover - depends on what is installed
     raise InputError("engines.duckdb.not_installed") from None
 
-from discreet.releases.engines import expressions, file_of
+from discreet.releases.engines import expressions, file_of, workers
 from discreet.releases.engines.base import Column, Query
+from discreet.releases.engines.bounding import PRIORITY
 from discreet.releases.engines.expressions import Dialect, Value
 from discreet.releases.engines.files import Relation, named, quoted, relation
 from discreet.releases.engines.in_memory import UNTYPED, arrow_table
@@ -40,6 +41,8 @@ LARGE, ONE_UNIT_IN, MOST_SHARE = 1_000_000, 128, 0.3
 # Units that are whole numbers in a range of at most so many bits are counted in an array, with no
 # hashing: 2^23 places take about 80 MB a thread, and the count a third of the time.
 _ARRAY_BITS = 23
+# Keys are sorted with at least and at most so many bits of priority, and looked at in batches.
+LEAST_PRIORITY, MOST_PRIORITY, _BATCH = 8, 62, 1 << 17
 
 
 @contextmanager
@@ -211,13 +214,41 @@ class DuckDB(SQLEngine):
             return self._without_the_rest(query, keys, sums, cells)
         return None
 
+    def _best(self, rows: Any, unit: str, most: int, bits: Mapping[str, int]) -> Any | None:
+        """Sort keys of one integer each, unit and priority above the rest, and look back.
+
+        Units are whole numbers that leave room for a few bits of priority at least.
+        """
+        units = self._source[unit]
+        if not units.type().is_integer() or not self._large():
+            return None
+        ends = self._source.agg(_low=units.min(), _high=units.max())
+        found = self._answer(ends, say("engines.doing.count_rows"))
+        low, high = (int(found[name][0] or 0) for name in ("_low", "_high"))
+        width = sum(bits.values())
+        room = min(MOST_PRIORITY, 63 - width - (high - low).bit_length())
+        if room < LEAST_PRIORITY:
+            return None
+        above = rows.mutate(**{PRIORITY: expressions.of_unit(rows, low, room)})
+        keys = above.select(**{PRIORITY: expressions.packed(above, bits)}).order_by(PRIORITY)
+        sql, name = self._sql(keys), self._name("_best")
+        with self._in_our_words(say("engines.doing.bound")):
+            batches = self._connection.sql(sql).to_arrow_reader(_BATCH)
+            sorted_ = (batch.column(0).to_numpy() for batch in batches)
+            kept = [*workers.first_of_units(sorted_, most, width + room, width)]
+            self._connection.register(name, pa.table({PRIORITY: pa.chunked_array(kept)}))
+        return ibis.table({PRIORITY: "int64"}, name=name)
+
+    def _large(self) -> bool:
+        rows = self._source.agg(_n=self._source.count())
+        return bool(self._answer(rows, say("engines.doing.count_rows"))["_n"][0] >= LARGE)
+
     def _few_bind(self, query: Query) -> bool:
         """Say whether few rows belong to units that bounding can touch, judged by a sample.
 
         The answer decides the way and not the result, which is the same by both.
         """
-        rows = self._source.agg(_n=self._source.count())
-        if self._answer(rows, say("engines.doing.count_rows"))["_n"][0] < LARGE:
+        if not self._large():
             return False
         most = query.contribution.untouched
         sample = expressions.sampled_share(
@@ -255,9 +286,11 @@ class DuckDB(SQLEngine):
     def _give(self, name: str, schema: ibis.Schema, columns: Sequence[Sequence[Any]]) -> None:
         types = schema.to_pyarrow()
         arrays = [pa.array(values, t) for values, t in zip(columns, types.types, strict=True)]
-        # Rows may be looked up in it wherever they are counted.
-        for connection in (self._connection, self._counting):
-            connection.register(name, pa.Table.from_arrays(arrays, schema=types))
+        given = pa.Table.from_arrays(arrays, schema=types)
+        # A table of its own has statistics: keys in a narrow range are looked up in an array.
+        self._connection.register(f"{name}_arrow", given)
+        self._connection.execute(f"create table {name} as from {name}_arrow")
+        self._connection.unregister(f"{name}_arrow")
 
     def _keep(self, name: str, sql: str) -> None:
         self._connection.execute(f"create temp table {name} as {sql}")

@@ -4,7 +4,7 @@
 
 `rows` has the unit's columns, the cell's number, one whole number a field (null for nothing) and a
 priority. A sort moves every column that it carries, so before the sort of the bounding the fields,
-and the cell where it plays no part, are packed below the priority into one integer; `_packed` says
+and the cell where it plays no part, are packed below the priority into one integer; `packed` says
 why that is exact and leaves no tie to the data. What needs more than 31 bits is not packed.
 
 Dialects. Where Ibis or SQL leaves a choice open that would change a number (numbers in texts,
@@ -57,7 +57,7 @@ CODE = "_code"
 _WIDEST = 31
 
 Table: TypeAlias = Any
-Best: TypeAlias = Callable[[Table, str, int], Table | None]
+Best: TypeAlias = Callable[[Table, str, int, Mapping[str, int]], Table | None]
 Value: TypeAlias = Any
 
 # ---------------------------------------------------------------------- dialects
@@ -218,6 +218,10 @@ def _unit_column(place: int) -> str:
     return f"_unit_{place}"
 
 
+UNIT = _unit_column(0)
+"""The column of units in `rows`, where there is one."""
+
+
 def _field_column(place: int) -> str:
     return f"_field_{place}"
 
@@ -362,8 +366,8 @@ def kept_rows(
     """Return the rows that count: cell and fields, after bounding.
 
     `best` is an engine's own way to keep the best rows of each unit, for the plainest case: one
-    column of units, everything else in one integer beside it, and only the rows limited. It may
-    return None.
+    column of units, everything else in one integer beside it (the bits of each column are told),
+    and only the rows limited. It returns such integers, or None.
     """
     if not query.unit:
         return _rows(source, query, reading, keys, unit=False)
@@ -388,14 +392,26 @@ def kept_rows(
     if sum(bits.values()) > _WIDEST:
         return kept_of(rows).select(GROUP, *fields)
     beside = [] if GROUP in bits else [GROUP]
-    packed = rows.select(*units, *beside, **{PRIORITY: _packed(rows, bits)})
     kept = None
     if best is not None and not beside and len(units) == 1:
-        kept = best(packed, units[0], contribution.rows)
-    return _unpacked(kept_of(packed) if kept is None else kept, bits, beside)
+        kept = best(rows, query.unit[0], contribution.rows, bits)
+    if kept is None:
+        kept = kept_of(rows.select(*units, *beside, **{PRIORITY: packed(rows, bits)}))
+    return _unpacked(kept, bits, beside)
 
 
-def _packed(rows: Table, bits: Mapping[str, int]) -> Value:
+def of_unit(rows: Table, least: int, room: int) -> Value:
+    """Return a whole-numbered unit, from zero on, and below it so many bits of priority."""
+    return ((rows[UNIT].cast("int64") - least) << room) | _bits(rows[PRIORITY], room)
+
+
+def _bits(priority: Value, room: int) -> Value:
+    if priority.type().is_floating():
+        priority = ibis.least(2**room - 1, (priority * float(2**room)).floor())
+    return priority.cast("int64")
+
+
+def packed(rows: Table, bits: Mapping[str, int]) -> Value:
     """Return priority and payload in one integer: the priority above, the payload below it.
 
     The payload is the fields (0 for nothing, else plus one) and perhaps the cell, bit beside bit,
@@ -412,11 +428,7 @@ def _packed(rows: Table, bits: Mapping[str, int]) -> Value:
         whole = rows[name].cast("int64")
         payload = payload | ((whole if name == GROUP else ibis.coalesce(whole + 1, 0)) << shift)
         shift += size
-    priority = rows[PRIORITY]
-    if priority.type().is_floating():
-        steps = 2 ** (63 - width)
-        priority = ibis.least(steps - 1, (priority * float(steps)).floor())
-    priority = priority.cast("int64")
+    priority = _bits(rows[PRIORITY], 63 - width)
     return (priority << width) | (payload ^ (priority & ((1 << width) - 1)))
 
 

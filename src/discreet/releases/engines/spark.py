@@ -34,7 +34,7 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -52,8 +52,10 @@ from discreet.releases.engines.expressions import (
     INFINITE,
     LONGEST,
     NUMERAL,
+    UNIT,
     Dialect,
     Value,
+    packed,
     unit_interval,
 )
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
@@ -236,13 +238,14 @@ class Spark(SQLEngine):
         self._kept.append(frame)
         self._shown(frame, name)
 
-    def _best(self, rows: Any, unit: str, most: int) -> Any | None:
-        if not rows[unit].type().is_integer() or not self._workers_sort():
+    def _best(self, rows: Any, unit: str, most: int, bits: Mapping[str, int]) -> Any | None:
+        if not rows[UNIT].type().is_integer() or not self._workers_sort():
             return None
         places = int(self._session.conf.get("spark.sql.shuffle.partitions", "200"))
         name = self._name("_best")
         with self._in_our_words(say("engines.doing.bound")):
-            frame = self._session.sql(self._sql(rows)).select(unit, PRIORITY)
+            whole = rows.select(UNIT, **{PRIORITY: packed(rows, bits)})
+            frame = self._session.sql(self._sql(whole))
             self._shown(_bounded(frame, places, most), name)
         return ibis.table({PRIORITY: "int64"}, name=name)
 

@@ -222,10 +222,11 @@ class SQLEngine(ABC):
         """Return the sums by a way that is quicker for these data, if the engine has one."""
         return None
 
-    def _best(self, rows: Table, unit: str, most: int) -> Table | None:
+    def _best(self, rows: Table, unit: str, most: int, bits: Mapping[str, int]) -> Table | None:
         """Return the `most` best rows of each unit by a way of the engine's own, if it has one.
 
-        `rows` has the unit and one integer, the least of which are the best.
+        `unit` is its column in the source. All columns of `rows` but unit and priority are told
+        with their bits; what is returned has them packed below the priority.
         """
         return None
 

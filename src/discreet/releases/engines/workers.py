@@ -1,21 +1,26 @@
-"""What Spark's Python workers do to bound: divide rows by unit, and keep each unit's best.
+"""What NumPy does to bound: over keys that DuckDB has sorted, and in Spark's Python workers.
 
-Rows come as two columns, the unit and its rank: one integer, the least of which are the best (its
-lowest bits carry the cell and the values). They are exchanged by unit in blocks of bytes:
+DuckDB. A key is one integer: the unit, below it the priority, below that what a row carries. They
+come sorted, and `first_of_units` keeps the first of each unit. Where the bits of a priority do not
+tell the last row that is kept from the next, lots are drawn among all rows that share them: they
+stand for the bits that had no room.
+
+Spark. Rows come as two columns, the unit and its rank: one integer, the least of which are the best
+(its lowest bits carry the cell and the values). They are exchanged by unit in blocks of bytes:
 
     parted            batches of (unit, rank)  →  (place, units, ranks), a row a place and batch
     looking_back      all rows of one place    →  the ranks that are kept
 
 so that Spark writes, sends and reads a few blocks for each batch in place of every row.
 
-These functions are sent to the workers as they stand here: those need NumPy and PyArrow, and
+Functions are sent to the workers as they stand here: those need NumPy and PyArrow, and
 nothing of this package. Both are imported inside, since the driver may have no use for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.releases.engines.bounding import PRIORITY
 
@@ -23,11 +28,48 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+    Keys: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+
 BLOCKS = "place int, units binary, ranks binary"
 """The columns of the blocks, for Spark."""
 
 # Twelve bits are left to the rank: of a unit's rows one pair in 4,096 has to be sorted again.
 _WIDEST = 52
+
+
+def first_of_units(sorted_: Iterable[Keys], most: int, below: int, width: int) -> Iterator[Keys]:
+    """Yield, of batches of sorted keys, the first `most` of each unit.
+
+    A key has its unit above the lowest `below` bits, and its priority above the lowest `width`.
+    """
+    import numpy as np
+
+    begun = np.empty(0, np.int64)
+    for batch in sorted_:
+        keys = np.concatenate((begun, batch))
+        # The last unit of a batch may go on in the next.
+        end = int(np.searchsorted(keys, keys[-1] >> below << below)) if len(keys) else 0
+        begun = keys[end:]
+        yield _first(keys[:end], most, below, width)
+    yield _first(begun, most, below, width)
+
+
+def _first(keys: Keys, most: int, below: int, width: int) -> Keys:
+    import numpy as np
+
+    kept = np.ones(len(keys), bool)
+    np.not_equal((keys[most:] ^ keys[:-most]) >> below, 0, out=kept[most:])
+    (last,) = np.nonzero(kept[:-1] & ~kept[1:])
+    tied = last[(keys[last] ^ keys[last + 1]) >> width == 0]
+    if len(tied):
+        start, end = (np.searchsorted(keys, (keys[tied] >> width) + up << width) for up in (0, 1))
+        sizes, wanted = end - start, tied + 1 - start
+        offsets = np.cumsum(sizes) - sizes
+        place = np.arange(sizes.sum()) - np.repeat(offsets, sizes)
+        of = np.repeat(np.arange(len(tied)), sizes)
+        lots = np.lexsort((np.random.default_rng().random(len(of)), of))
+        kept[(start[of] + place)[lots]] = place < wanted[of]
+    return keys[kept]
 
 
 def parted(places: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -72,11 +114,7 @@ def looking_back(most: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.
     return kept
 
 
-def least(
-    units: np.ndarray[Any, np.dtype[np.int64]],
-    ranks: np.ndarray[Any, np.dtype[np.int64]],
-    most: int,
-) -> np.ndarray[Any, np.dtype[np.int64]]:
+def least(units: Keys, ranks: Keys, most: int) -> Keys:
     """Return the `most` least ranks of each unit.
 
     Unit, the upper bits of the rank, and the row's place are put into one 64-bit number, since
