@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from discreet.cli.flags import Json, described
-from discreet.cli.output import emit, progress, table
+from discreet.cli.flags import Group, Json, described
+from discreet.cli.output import charted, emit, grid, progress, table
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -20,41 +21,29 @@ _WIDE = 16
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
+@dataclass(frozen=True, slots=True)
+class _Attacked(Group):
+    """What is attacked, and how often."""
+
+    epsilon: float | None = None
+    rho: float | None = None
+    mechanism: str | None = None
+    prior: float = 0.1
+    times: int | None = None
+    cap: float | None = None
+    confidence: float = 0.99
+    repeats: int = 100
+    spec: Path | None = None
+
+
 @described("attack")
-def attack(
-    name: str,
-    epsilon: float | None = None,
-    rho: float | None = None,
-    mechanism: str | None = None,
-    prior: float = 0.1,
-    times: int | None = None,
-    cap: float | None = None,
-    confidence: float = 0.99,
-    repeats: int = 100,
-    spec: Path | None = None,
-    png: Path | None = None,
-    as_json: Json = False,
-) -> None:
+def attack(name: str, how: _Attacked, png: Path | None = None, as_json: Json = False) -> None:
     """Show what an attacker comes to believe, with noise and without, on invented data."""
     from discreet.auditing import attack
 
-    if png is not None:
-        from discreet.charts import attack_chart, save  # missing extras are told now
-
-    shown = attack(
-        name,
-        epsilon=epsilon,
-        rho=rho,
-        mechanism=mechanism,
-        prior=prior,
-        times=times,
-        cap=cap,
-        confidence=confidence,
-        repeats=repeats,
-        spec=spec,
-    )
-    if png is not None:
-        save(attack_chart(shown), png)
+    draw = charted(png, "attack_chart")
+    shown = attack(name, **how.given)
+    draw(shown)
     emit(shown.to_dict(), _lines(shown), as_json)
 
 
@@ -64,42 +53,21 @@ def _lines(shown: Attack) -> list[str]:
     def number(x: float | None) -> str:
         return "–" if x is None else f"{x:.4g}"
 
+    def belief(x: float) -> str:
+        return f"{_bar(x)} {belief_text(x)}"
+
     rows = []
     for exact, noisy in zip(shown.exact, shown.noisy, strict=True):
-        rows.append(
-            [
-                str(exact.k),
-                number(noisy.truth),
-                number(exact.estimate),
-                f"{_bar(exact.belief)} {belief_text(exact.belief)}",
-                number(noisy.estimate),
-                f"{_bar(noisy.belief)} {belief_text(noisy.belief)}",
-                bound_text(noisy.bound or 0.0),
-            ]
-        )
-    noiseless, with_noise = say("auditing.attack.noiseless"), say("auditing.attack.with_noise")
-    header = [
-        shown.label("k"),
-        shown.label("truth"),
-        noiseless,
-        say("auditing.attack.belief"),
-        with_noise,
-        say("auditing.attack.belief"),
-        say("auditing.attack.bound"),
-    ]
+        row = [str(exact.k), number(noisy.truth), number(exact.estimate), belief(exact.belief)]
+        row += [number(noisy.estimate), belief(noisy.belief), bound_text(noisy.bound or 0.0)]
+        rows.append(row)
+    names = ("noiseless", "belief", "with_noise", "belief", "bound")
+    header = [shown.label("k"), shown.label("truth")]
+    header += [say(f"auditing.attack.{name}") for name in names]
     scene, *rest = shown.sentences
     columns = say("auditing.attack.columns", estimate=shown.label("estimate"))
-    return [
-        shown.title,
-        "",
-        scene,
-        "",
-        *table(rows, header),
-        columns,
-        "",
-        *rest,
-        say("auditing.attack.invented"),
-    ]
+    lines = [shown.title, "", scene, "", *table(rows, header), columns, "", *rest]
+    return [*lines, say("auditing.attack.invented")]
 
 
 def _bar(share: float) -> str:
@@ -128,9 +96,7 @@ def audit(
     """
     from discreet.auditing import audit
 
-    if chart is not None:
-        from discreet.charts import promised_against_seen, save  # missing extras are told now
-
+    draw = charted(chart, "promised_against_seen")
     found = audit(
         file,
         epsilon=epsilon,
@@ -141,8 +107,7 @@ def audit(
     )
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
-    if chart is not None:
-        save(promised_against_seen(found), chart)
+    draw(found)
     said = found.to_dict()
     emit(said, _audit_lines(said), as_json)
     if not found.passed:
@@ -151,16 +116,8 @@ def audit(
 
 def _audit_lines(said: dict[str, Any]) -> list[str]:
     verdict = say("cli.audit.passed") if said["passed"] else say("cli.audit.broken")
-    tests = [
-        [
-            test["pair"],
-            test["of"],
-            f"{test['epsilon_lower']:.3f}",
-            f"{test['epsilon_promised']:.3f}",
-            "BROKEN" if test["broken"] else "kept",
-        ]
-        for test in said["tests"]
-    ]
+    tests = [one | {"kept": "BROKEN" if one["broken"] else "kept"} for one in said["tests"]]
+    shown = ("{pair}", "{of}", "{epsilon_lower:.3f}", "{epsilon_promised:.3f}", "{kept}")
     checks = [
         [check["name"], "passed" if check["passed"] else "FAILED", check["found"]]
         for check in said["checks"]
@@ -169,7 +126,7 @@ def _audit_lines(said: dict[str, Any]) -> list[str]:
         verdict,
         say("cli.audit.reached", reached=_reached(said), failure=said["failure_probability"]),
         say("cli.audit.trials", **said),
-        *table(tests, ["neighbours", "of", "ε at least", "promised", "promise"]),
+        *grid(tests, shown, ["neighbours", "of", "ε at least", "promised", "promise"]),
         say("cli.audit.beliefs"),
         *table(*_belief_rows(said["beliefs"])),
         "Checks:",

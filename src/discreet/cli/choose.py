@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.flags import FlagsFile, FlagsFiles, Json, PromiseFlags, as_flag, described
-from discreet.cli.output import emit, table
+from discreet.cli.output import charted, emit, table
 from discreet.errors import InputError
 from discreet.words import say
 
@@ -211,9 +211,7 @@ def cost(
     """What promises cost: budget, errors, and how often a decision would turn out wrong."""
     from discreet.budgets import cost
 
-    if png is not None:
-        from discreet.charts import cost_chart, save  # missing extras are told now
-
+    draw = charted(png, "cost_chart")
     if not (file or promise.says_what):
         raise InputError("cli.nothing_promised")
     found = cost(
@@ -227,8 +225,7 @@ def cost(
         gaps=gap or (),
         cells=cells or (10, 1000),
     )
-    if png is not None:
-        save(cost_chart(found), png)
+    draw(found)
     emit(found.to_dict(), _cost_lines(found), as_json)
 
 
@@ -249,15 +246,11 @@ def _cost_lines(found: Costs) -> list[str]:
         row += [chance_text(count["prob_exact"])]
         row += [f"{errors['rate']['within_95']:.3g}"] if rated else []
         rows.append(row + [f"{one['all_within_95']:,}" for one in errors["tables"]])
-    sentences = [one.sentence or one.name for one in found]
     lines = [
-        *(
-            say("cli.cost.promise", name=name, sentence=sentence)
-            for name, sentence in zip(names, sentences, strict=True)
-        ),
-        "",
-        *table(rows, header),
+        say("cli.cost.promise", name=name, sentence=one.sentence or one.name)
+        for name, one in zip(names, found, strict=True)
     ]
+    lines += ["", *table(rows, header)]
     if not found[0].switch:
         return lines
     chances = []
@@ -266,12 +259,5 @@ def _cost_lines(found: Costs) -> list[str]:
     target = []
     if asked.target is not None:
         target = [say("cli.cost.target", target=asked.target, limit=asked.limit)]
-    return [
-        *lines,
-        "",
-        *target,
-        say("cli.cost.switches"),
-        *table(chances, ["", *names]),
-        "",
-        say("cli.cost.hypothetical"),
-    ]
+    lines += ["", *target, say("cli.cost.switches"), *table(chances, ["", *names])]
+    return [*lines, "", say("cli.cost.hypothetical")]

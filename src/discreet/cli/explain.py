@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.flags import FlagsFile, Json, OneRelease, described
-from discreet.cli.output import emit, table
+from discreet.cli.output import charted, emit, table
 from discreet.errors import InputError
 from discreet.rounding import number
 from discreet.words import say
@@ -52,9 +52,7 @@ def explain(
 
     if prior is None and value_prior != 1.0:
         raise InputError("cli.value_prior_alone")
-    if png is not None:
-        from discreet.charts import likelihood_ratios, save  # missing extras are told now
-
+    draw = charted(png, "likelihood_ratios")
     has_curve = release.epsilon is None or release.mechanism is not None
     subject = release.read(
         None if has_curve else delta, adjacency, times=times, probabilistic=probabilistic
@@ -91,8 +89,7 @@ def explain(
     if score:
         payload["choice"], told = _choice(subject, score)
         lines += ["", *told]
-    if png is not None:
-        save(likelihood_ratios(subject), png)
+    draw(subject)
     if join:
         joining = _joining(subject, prior, confidence, counts_sensitive_only, unit)
         payload["joining"] = joining.to_dict()

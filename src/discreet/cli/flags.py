@@ -3,8 +3,9 @@
 A command is a plain function with typed parameters; `described` gives each of them its flag and the
 help of the catalogue (`words/en/help.toml`: under the command's name, or under `shared`). A
 parameter whose type is a `Group` stands for a flag for each of its fields: the numbers of a budget
-(`Amounts`), or one release (`OneRelease`). A parameter `promise: PromiseFlags` stands for all flags
-of a promise, which are its keys with dashes for underscores.
+(`Amounts`), one release (`OneRelease`), an account (`OnAccount`), or what a function is given. A
+parameter `promise: PromiseFlags` stands for all flags of a promise, which are its keys with dashes
+for underscores.
 
 A parameter `file: FlagsFile` reads flags from a YAML file: a question that was asked once can be
 kept, shared and asked again. Its keys are the flags with underscores; a file may hold the questions
@@ -17,7 +18,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
 
@@ -28,7 +29,7 @@ from discreet.outside import load_from_outside
 from discreet.words import catalogue, say
 
 if TYPE_CHECKING:
-    from discreet.ledger import Amount
+    from discreet.ledger import Amount, Ledger
     from discreet.promises import Promise
 
 Json: TypeAlias = Annotated[bool, typer.Option("--json")]
@@ -109,11 +110,18 @@ class Group:
     @classmethod
     def flags(cls) -> dict[str, inspect.Parameter]:
         """Return a parameter for each field."""
-        kinds = get_type_hints(cls)
+        kinds, empty = get_type_hints(cls, include_extras=True), inspect.Parameter.empty
+        defaults = {one.name: one.default for one in fields(cls)}  # type: ignore[arg-type]
         return {
-            one.name: _parameter(one.name, kinds[one.name], one.default)
-            for one in fields(cls)  # type: ignore[arg-type]
+            name: _parameter(name, kinds[name], empty if default is MISSING else default)
+            for name, default in defaults.items()
         }
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What was given, by name; None for an empty list."""
+        found = {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+        return {name: None if value == [] else value for name, value in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +136,35 @@ class Amounts(Group):
         """Return them as an amount; None if none is given."""
         from discreet.ledger import Amount
 
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
-        return Amount.of(**given) if set(given.values()) != {None} else None
+        return Amount.of(**self.given) if set(self.given.values()) != {None} else None
+
+
+@dataclass(frozen=True, slots=True)
+class Approval(Group):
+    """Who approved something, and why."""
+
+    approver: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OnLedger(Group):
+    """A ledger."""
+
+    ledger: Annotated[str, typer.Option("--ledger")]
+
+    def book(self) -> Ledger:
+        """Open it."""
+        from discreet.ledger import Ledger
+
+        return Ledger.open(self.ledger)
+
+
+@dataclass(frozen=True, slots=True)
+class OnAccount(OnLedger):
+    """An account of a ledger."""
+
+    account: Annotated[str, typer.Option("--account")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from discreet.cli.flags import Amounts, FlagsFile, Json, PromiseFlags, described
+from discreet.cli.flags import (
+    Amounts,
+    Approval,
+    FlagsFile,
+    Json,
+    OnAccount,
+    OnLedger,
+    PromiseFlags,
+    described,
+)
 from discreet.cli.output import emit, table
 from discreet.errors import InputError
 from discreet.words import catalogue, say
@@ -32,8 +40,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Url = Annotated[str, typer.Option("--ledger")]
-Name = Annotated[str, typer.Option("--account")]
 To = Annotated[str, typer.Option("--to")]
 
 
@@ -41,17 +47,15 @@ To = Annotated[str, typer.Option("--to")]
 @described("ledger_open")
 def open_(
     promise: PromiseFlags,
-    ledger: Url,
-    account: Name,
+    at: OnAccount,
     numbers: Amounts,
+    approval: Approval,
     filter_: Annotated[str | None, typer.Option("--filter")] = None,
     no_cap: bool = False,
     period: str | None = None,
     period_epsilon: float | None = None,
     period_delta: float | None = None,
     period_rho: float | None = None,
-    approver: str | None = None,
-    reason: str | None = None,
     file: FlagsFile = None,
     as_json: Json = False,
 ) -> None:
@@ -60,7 +64,6 @@ def open_(
     Its unit, adjacency and filter never change; its cap only by grant; a promise ends only by
     withdraw. A cap in numbers (--epsilon, --rho) works too, alone or beside a promise.
     """
-    from discreet.ledger import Ledger
     from discreet.promises.keys import promise_from
 
     keys = promise.all_keys
@@ -76,9 +79,9 @@ def open_(
     rule = filter_ or ("zcdp" if numbers.rho is not None else "pure" if not delta else "basic")
     if rule == "basic" and delta is None and not no_cap:
         raise InputError("cli.ledger.no_delta")
-    book = Ledger.open(ledger)
+    book = at.book()
     book.open_account(
-        account,
+        at.account,
         unit=unit,
         unit_name=unit_name,
         adjacency=adjacency,
@@ -88,55 +91,49 @@ def open_(
         delta=delta if promised is not None and rule != "pure" else None,
         period=period,
         period_cap=Amounts(period_epsilon, period_delta, period_rho).amount(),
-        approver=approver or "",
-        reason=reason or "",
+        **approval.given,
     )
-    said = say("cli.ledger.opened", account=account)
+    said = say("cli.ledger.opened", account=at.account)
     more: dict[str, Any] = {}
     if promised is not None and cap is not None:
         more["cap_given"] = cap.to_dict("down")
         said += " " + say("cli.ledger.smaller_cap", cap=cap.limit_text())
-    _say(book, account, said, as_json, more)
+    _say(book, at.account, said, as_json, more)
 
 
 @app.command()
 @described("ledger_withdraw")
 def withdraw(
-    ledger: Url,
-    account: Name,
+    at: OnAccount,
     promise: Annotated[str, typer.Option("--promise")],
-    approver: str | None = None,
-    reason: str | None = None,
+    approval: Approval,
     as_json: Json = False,
 ) -> None:
     """End a promise; every later report of what was released under it says so."""
-    from discreet.ledger import Ledger
-
-    book = Ledger.open(ledger)
-    book.withdraw(account, promise, approver=approver or "", reason=reason or "")
-    _say(book, account, say("cli.ledger.withdrew", promise=promise, account=account), as_json)
+    book = at.book()
+    book.withdraw(at.account, promise, **approval.given)
+    said = say("cli.ledger.withdrew", promise=promise, account=at.account)
+    _say(book, at.account, said, as_json)
 
 
 @app.command()
 @described("ledger_backup")
-def backup(ledger: Url, to: To, as_json: Json = False) -> None:
+def backup(at: OnLedger, to: To, as_json: Json = False) -> None:
     """Copy a ledger into a file or a database that has none, and verify the copy."""
-    _copy(ledger, to, as_json, move=False)
+    _copy(at, to, as_json, move=False)
 
 
 @app.command()
 @described("ledger_move")
-def move(ledger: Url, to: To, as_json: Json = False) -> None:
+def move(at: OnLedger, to: To, as_json: Json = False) -> None:
     """Move a ledger to another database; the old one refuses everything from then on."""
-    _copy(ledger, to, as_json, move=True)
+    _copy(at, to, as_json, move=True)
 
 
-def _copy(ledger: str, to: str, as_json: bool, *, move: bool) -> None:
-    from discreet.ledger import Ledger
-
+def _copy(at: OnLedger, to: str, as_json: bool, *, move: bool) -> None:
     url = to if "://" in to else f"sqlite:///{Path(to).resolve()}"
-    found = Ledger.open(ledger).copy(url, move=move)
-    where = Ledger.open(url).url
+    found = at.book().copy(url, move=move)
+    where = OnLedger(url).book().url
     said = say(f"cli.ledger.{'moved' if move else 'copied'}", url=where)
     payload = {"spent": None, "remaining": None, "copy": where} | found.to_dict()
     emit(payload, [said, *_chain_lines(found.head, found.problems)], as_json)
@@ -145,17 +142,14 @@ def _copy(ledger: str, to: str, as_json: bool, *, move: bool) -> None:
 @app.command()
 @described("ledger_restore")
 def restore(
-    ledger: Url,
+    at: OnLedger,
+    approval: Approval,
     output: Path | None = None,
-    approver: str | None = None,
-    reason: str | None = None,
     as_json: Json = False,
 ) -> None:
     """Answer for a ledger that was restored from an older copy, so that it is charged again."""
-    from discreet.ledger import Ledger
-
-    book = Ledger.open(ledger)
-    lost = book.restore(approver=approver or "", reason=reason or "", output=output)
+    book = at.book()
+    lost = book.restore(**approval.given, output=output)
     lines = [say("cli.ledger.restored", lost=len(lost)), *(f"  {head}" for head in lost)]
     found = book.verify()
     payload = {"spent": None, "remaining": None, "lost": lost} | found.to_dict()
@@ -165,39 +159,29 @@ def restore(
 @app.command()
 @described("ledger_grant")
 def grant(
-    ledger: Url,
-    account: Name,
+    at: OnAccount,
     numbers: Amounts,
+    approval: Approval,
     period: bool = False,
-    approver: str | None = None,
-    reason: str | None = None,
     as_json: Json = False,
 ) -> None:
     """Raise a cap by so much; the approver and the reason stand in the chain."""
-    from discreet.ledger import Ledger
-
     add = numbers.amount()
     if add is None:
         raise InputError("cli.ledger.grant_nothing")
-    book = Ledger.open(ledger)
-    book.grant(
-        account,
-        add=add,
-        approver=approver or "",
-        reason=reason or "",
-        which="period" if period else "lifetime",
-    )
-    words = say("cli.ledger.raised", account=account, amount=add)
-    if book.account(account).promises:
+    book = at.book()
+    which: Literal["lifetime", "period"] = "period" if period else "lifetime"
+    after = book.grant(at.account, add=add, which=which, **approval.given)
+    words = say("cli.ledger.raised", account=at.account, amount=add)
+    if after.promises:
         words += " " + say("cli.ledger.promises_bind")
-    _say(book, account, words, as_json)
+    _say(book, at.account, words, as_json)
 
 
 @app.command()
 @described("ledger_charge")
 def charge(
-    ledger: Url,
-    account: Name,
+    at: OnAccount,
     numbers: Amounts,
     adjacency: str = "add-remove",
     unit: str = "person",
@@ -210,27 +194,27 @@ def charge(
 ) -> None:
     """Charge a release that was made elsewhere."""
     from discreet.guarantees import stated
-    from discreet.ledger import Charge, Ledger
+    from discreet.ledger import Charge
 
-    book = Ledger.open(ledger)
+    book = at.book()
     entry = book.charge(
-        account,
-        Charge(stated(**asdict(numbers), adjacency=adjacency), mechanism),
+        at.account,
+        Charge(stated(**numbers.given, adjacency=adjacency), mechanism),
         unit=unit,
         purpose=purpose,
         who=_who(who),
         release_id=release_id,
         output_hash=output_hash,
     )
-    said = say("cli.ledger.charged", cost=entry.cost, account=account, release_id=entry.release_id)
-    _say(book, account, said, as_json, {"release_id": entry.release_id})
+    name = entry.release_id
+    said = say("cli.ledger.charged", cost=entry.cost, account=at.account, release_id=name)
+    _say(book, at.account, said, as_json, {"release_id": name})
 
 
 @app.command()
 @described("ledger_plan")
 def plan(
-    ledger: Url,
-    account: Name,
+    at: OnAccount,
     releases: Annotated[int, typer.Option("--releases", "--times")],
     epsilon: float | None = None,
     delta_each: float | None = None,
@@ -246,10 +230,10 @@ def plan(
 ) -> None:
     """Register a series and charge all of it now; its releases then cost nothing more."""
     from discreet.guarantees import stated
-    from discreet.ledger import Charge, Ledger
-    from discreet.ledger.plans import Part, composed
+    from discreet.ledger import Charge, Part
+    from discreet.ledger.plans import composed
 
-    book = Ledger.open(ledger)
+    book, account = at.book(), at.account
     each = stated(epsilon, delta_each, rho, adjacency=adjacency)
     part = Part(Charge(each, mechanism), releases)
     total, by = composed(book.account(account), [part], delta, method)
@@ -263,11 +247,9 @@ def plan(
 
 @app.command()
 @described("ledger_show")
-def show(ledger: Url, account: str | None = None, as_json: Json = False) -> None:
+def show(at: OnLedger, account: str | None = None, as_json: Json = False) -> None:
     """Show what was spent, what is left, every entry, and the head of the chain."""
-    from discreet.ledger import Ledger
-
-    book = Ledger.open(ledger)
+    book = at.book()
     if account is not None:
         sheet = book.show(account)
         found = book.verify()
@@ -301,17 +283,15 @@ def show(ledger: Url, account: str | None = None, as_json: Json = False) -> None
 @app.command()
 @described("ledger_sign")
 def sign(
-    ledger: Url,
+    at: OnLedger,
     key: Annotated[Path, typer.Option("--key")],
     output: Path = Path("head.json"),
     as_json: Json = False,
 ) -> None:
     """Verify the ledger, and sign its head with an SSH key."""
-    from discreet.ledger import Ledger
     from discreet.ledger.signing import sign
 
-    book = Ledger.open(ledger)
-    found, file, signature = sign(book, key, output)
+    found, file, signature = sign(at.book(), key, output)
     payload = {"spent": None, "remaining": None} | found.to_dict()
     payload |= {"files": [str(file.resolve()), str(signature.resolve())]}
     said = say("cli.ledger.signed", file=file, signature=signature)
@@ -321,7 +301,7 @@ def sign(
 @app.command()
 @described("ledger_verify")
 def verify(
-    ledger: Url,
+    at: OnLedger,
     account: str | None = None,
     head: str | None = None,
     signature: Path | None = None,
@@ -331,9 +311,8 @@ def verify(
 ) -> None:
     """Recompute the whole chain; exit 1 if anything in it is not as it was written."""
     from discreet.errors import DiscreetError
-    from discreet.ledger import Ledger
 
-    book = Ledger.open(ledger)
+    book = at.book()
     more: dict[str, Any] = {}
     if signature is None:
         found = book.verify(head)
@@ -369,15 +348,13 @@ def verify(
 
 @app.command()
 @described("ledger_upgrade")
-def upgrade(ledger: Url, output: Path | None = None, as_json: Json = False) -> None:
+def upgrade(at: OnLedger, output: Path | None = None, as_json: Json = False) -> None:
     """Bring a ledger of an older format to the newest; older Discreets refuse it from then on.
 
     What earlier releases promised becomes a promise of their accounts. Where one is not kept,
     nothing more is charged to its account until it is withdrawn.
     """
-    from discreet.ledger import Ledger
-
-    book = Ledger.open(ledger)
+    book = at.book()
     done = book.upgrade(output)
     found = book.verify()
     payload = {"spent": None, "remaining": None, "from": done.before, "to": done.after}
@@ -440,8 +417,6 @@ def _say(
 
 
 def _account_lines(account: Account) -> list[str]:
-    from discreet.words import say
-
     rows = [
         ["account", account.name],
         ["unit", f"{account.subject} ({account.unit}), {account.adjacency.value}"],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 _objects = 0
@@ -41,6 +42,29 @@ def table(rows: Sequence[Sequence[str]], header: Sequence[str] | None = None) ->
         + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in everything
     ]
+
+
+def grid(
+    rows: Iterable[Mapping[str, Any]], cells: Sequence[str], header: Sequence[str] | None = None
+) -> list[str]:
+    """Return rows of JSON as aligned lines; each cell is a format of the row.
+
+    >>> grid([{"k": 1, "risk": 0.25}], ["{k}", "{risk:.1%}"], ["", "risk"])
+    ['     risk', '  1  25.0%']
+    """
+    return table([[cell.format(**row) for cell in cells] for row in rows], header)
+
+
+def charted(path: Path | None, name: str) -> Callable[[Any], Any]:
+    """Return what draws a chart of a result into a file; nothing is drawn without a file.
+
+    What is missing for charts is told now, before the result is computed.
+    """
+    if path is None:
+        return lambda result: None
+    from discreet import charts
+
+    return lambda result: charts.save(getattr(charts, name)(result), path)
 
 
 def progress(what: str, done: int, total: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.flags import Json, described
-from discreet.cli.output import emit, table
+from discreet.cli.output import emit, grid, table
 from discreet.errors import InputError
 from discreet.rounding import number
 from discreet.words import say
@@ -83,20 +83,16 @@ def _design_lines(design: dict[str, Any]) -> list[str]:
         ["epsilon", number(design["epsilon"], "up", 4)],
         [say("cli.randomize.encoding"), say(f"cli.randomize.{design['encoding']}")],
     ]
-    errors = [
-        [say("cli.randomize.respondents"), say("cli.randomize.off"), say("cli.randomize.exact")]
-    ]
-    errors += [
-        [f"{row['respondents']:,}", f"± {row['points']:.3g}", f"± {row['points_if_exact']:.3g}"]
-        for row in design["errors"]
-    ]
-    return [*table(rows), "", *design["statement"], "", say("cli.randomize.errors"), *table(errors)]
+    header = [say(f"cli.randomize.{name}") for name in ("respondents", "off", "exact")]
+    cells = ("{respondents:,}", "± {points:.3g}", "± {points_if_exact:.3g}")
+    lines = [*table(rows), "", *design["statement"], "", say("cli.randomize.errors")]
+    return lines + grid(design["errors"], cells, header)
 
 
 def _estimate_lines(found: dict[str, Any]) -> list[str]:
     said = {"respondents": found["respondents"], "unreadable": found["unreadable"]}
-    rows = [[say("cli.randomize.answer"), say("cli.randomize.share"), say("cli.randomize.between")]]
-    rows += [
+    header = [say(f"cli.randomize.{name}") for name in ("answer", "share", "between")]
+    rows = [
         [
             row["answer"],
             f"{100 * row['value']:.1f} %",
@@ -104,4 +100,4 @@ def _estimate_lines(found: dict[str, Any]) -> list[str]:
         ]
         for row in found["shares"]
     ]
-    return [say("cli.randomize.estimated", **said), *table(rows)]
+    return [say("cli.randomize.estimated", **said), *table(rows, header)]

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.flags import Json, PromiseFlags, described
-from discreet.cli.output import emit, progress, table
+from discreet.cli.flags import Amounts, Json, OnAccount, PromiseFlags, described
+from discreet.cli.output import charted, emit, grid, progress, table
 from discreet.errors import InputError
 from discreet.statements.figures import side_by_side
 from discreet.statements.presenter import accuracy_lines, amount_text, cut_lines
@@ -114,11 +114,9 @@ def release(
         raise InputError("cli.plan_without_next")
     if key is not None and plan is None:
         raise InputError("cli.key_without_plan")
-    if png is not None:
-        from discreet.charts import error_chart, save  # missing extras are told now
-
-        if not dry_run:
-            raise InputError("cli.png_without_dry_run")
+    draw = charted(png, "error_chart")
+    if png is not None and not dry_run:
+        raise InputError("cli.png_without_dry_run")
     if as_opendp is not None:
         _write_script(file, as_opendp, keys_from, as_json)
         return
@@ -137,7 +135,7 @@ def release(
     said = made.to_dict()
     if isinstance(made, Preview):
         if png is not None:
-            save(error_chart(made), png)
+            draw(made)
             said["files"] = [str(png.resolve())]
         emit(said, [*_preview_lines(said), *said["files"]], as_json)
         if made.refused is not None:
@@ -177,19 +175,10 @@ def _left(said: dict[str, Any] | None) -> str:
 
 
 def _call_lines(said: dict[str, Any]) -> list[str]:
-    rows = [
-        [
-            call["statistic"],
-            call["part"],
-            call["mechanism"],
-            f"{call['l1']:.6g}",
-            f"{call['l2']:.6g}",
-            f"{call['scale']:.6g}",
-            _price(call),
-        ]
-        for call in said["calls"]
-    ]
-    return table(rows, ["statistic", "part", "mechanism", "L1", "L2", "scale", "price"])
+    rows = [call | {"price": _price(call)} for call in said["calls"]]
+    sizes = [f"{{{name}:.6g}}" for name in ("l1", "l2", "scale")]
+    cells = ["{statistic}", "{part}", "{mechanism}", *sizes, "{price}"]
+    return grid(rows, cells, ["statistic", "part", "mechanism", "L1", "L2", "scale", "price"])
 
 
 def _price(call: dict[str, Any]) -> str:
@@ -254,21 +243,11 @@ def rehearse(
     """Try the spec on a public or invented twin of the data, with different limits of rows."""
     from discreet.releases.rehearsal import rehearse
 
-    if png is not None:
-        from discreet.charts import rehearsal_chart, save  # missing extras are told now
-
+    draw = charted(png, "rehearsal_chart")
     found = rehearse(file, twin, limits=limit, repeats=repeats, keys_from=keys_from)
-    if png is not None:
-        save(rehearsal_chart(found), png)
-    rows = [
-        [
-            str(row["limit"]),
-            row["statistic"],
-            *(f"{row[n]:.4g}" for n in ("bias", "noise", "error")),
-        ]
-        for row in found.rows
-    ]
-    lines = table(rows, ["rows", "statistic", "bias", "noise", "error"])
+    draw(found)
+    cells = ("{limit}", "{statistic}", "{bias:.4g}", "{noise:.4g}", "{error:.4g}")
+    lines = grid(found.rows, cells, ["rows", "statistic", "bias", "noise", "error"])
     lines.append(say("cli.rehearse.recommended", limit=found.recommended, now=found.limit))
     emit(found.to_dict(), lines, as_json)
 
@@ -281,13 +260,10 @@ def summarize(
     source: str,
     promise: PromiseFlags,
     columns: Annotated[Path, typer.Option("--columns")],
-    account: Annotated[str, typer.Option("--account")],
-    ledger: Annotated[str, typer.Option("--ledger")],
+    at: OnAccount,
+    numbers: Amounts,
     unit_column: list[str] | None = None,
     rows: int | None = None,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
     output: Path = Path("out"),
     write: Path = Path("summary.yaml"),
     dry_run: bool = False,
@@ -302,20 +278,20 @@ def summarize(
         raise InputError("cli.summarize.no_columns", file=columns)
     keys = promise.all_keys
     whom = {"unit": keys.pop("unit", "person"), "adjacency": keys.pop("adjacency", "add-remove")}
-    name = keys.pop("unit_name", None)
-    own = {"name": name, "column": unit_column, "rows": rows}
-    budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
-    numbers = {key: value for key, value in budget.items() if value is not None}
+    own = {"name": keys.pop("unit_name", None), "column": unit_column, "rows": rows}
+    budget = {key: value for key, value in numbers.given.items() if value is not None}
+    allowed: dict[str, Any] = {"budget": budget}
+    if promise.says_what:
+        allowed = {"tolerance": keys | {k: v for k, v in budget.items() if k == "delta"}}
     made = summarize(
         source,
         known,
-        account=account,
         protect=whom | {key: value for key, value in own.items() if value is not None},
-        ledger=ledger,
+        **at.given,
         output=output,
         write=None if dry_run else write,
         dry_run=dry_run,
-        **({"tolerance": keys | _delta(delta)} if promise.says_what else {"budget": numbers}),
+        **allowed,
     )
     said = made.to_dict() | {"spec": None if dry_run else str(write.resolve())}
     spent = amount_text(said["spent"], "up")
@@ -332,10 +308,6 @@ def summarize(
     lines = table(cells, ["column", "what", "", "value", "from", "to"])
     lines.append(say("cli.summarize.made", release_id=said["release_id"], spec=write, spent=spent))
     emit(said, lines, as_json)
-
-
-def _delta(delta: float | None) -> dict[str, float]:
-    return {} if delta is None else {"delta": delta}
 
 
 def _numbers(row: dict[str, Any]) -> list[str]:

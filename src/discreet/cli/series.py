@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.flags import FlagsFile, Json, OneRelease, PromiseFlags, described
+from discreet.cli.flags import FlagsFile, Group, Json, OneRelease, PromiseFlags, described
 from discreet.cli.output import emit, table
 from discreet.rounding import decimal_up
 from discreet.words import say
 
 
+@dataclass(frozen=True, slots=True)
+class _Planned(Group):
+    """What is planned beside the promise."""
+
+    releases: int | None = None
+    delta_total: Annotated[float | None, typer.Option("--delta-total", "--delta")] = None
+    delta_each: float | None = None
+    mechanism: str | None = None
+    budget: str | None = None
+    sensitivity: float = 1.0
+    strength: str | None = None
+    method: str | None = None
+    weights: Annotated[list[float] | None, typer.Option("--weight")] = None
+    growth: float | None = None
+    nonnegative: bool = False
+    period: str = "period"
+
+
 @described("plan")
 def plan(
     promise: PromiseFlags,
-    releases: int | None = None,
-    delta_total: Annotated[float | None, typer.Option("--delta-total", "--delta")] = None,
-    delta_each: float | None = None,
-    mechanism: str | None = None,
-    budget: str | None = None,
-    sensitivity: float = 1.0,
-    strength: str | None = None,
-    method: str | None = None,
-    weight: list[float] | None = None,
-    growth: float | None = None,
-    nonnegative: bool = False,
-    period: str = "period",
+    how: _Planned,
     people: int | None = None,
     file: FlagsFile = None,
     as_json: Json = False,
@@ -34,26 +42,10 @@ def plan(
     """The largest budget for each of several releases that keeps a promise over all of them."""
     from discreet.series import advice_on_delta, plan
 
-    found = plan(
-        None,
-        releases,
-        delta_total=delta_total,
-        delta_each=delta_each,
-        mechanism=mechanism,
-        budget=budget,  # type: ignore[arg-type]
-        sensitivity=sensitivity,
-        strength=strength,  # type: ignore[arg-type]
-        method=method,
-        weights=weight or None,
-        growth=growth,
-        nonnegative=nonnegative,
-        period=period,
-        **promise.all_keys,
-    )
-    payload = found.to_dict()
-    lines = _plan_lines(found)
+    found = plan(None, **how.given, **promise.all_keys)
+    payload, lines = found.to_dict(), _plan_lines(found)
     if people is not None:
-        promised = delta_total or (delta_each or 0.0) * found.releases
+        promised = how.delta_total or (how.delta_each or 0.0) * found.releases
         advice = advice_on_delta(people, promised)
         payload["delta_advice"] = advice.to_dict()
         lines += ["", *advice.sentences]
@@ -77,31 +69,21 @@ def _plan_lines(found: Any) -> list[str]:
         for key, value in found.total.items()
         if value and key in ("epsilon", "delta", "rho")
     ]
+    average = found.promise.on_average
+    rests = [
+        *total,
+        ["method", found.method],
+        ["by", found.how],
+        ["strength", found.strength],
+        ["holds", "on average" if average else f"with probability {found.holds_with:g}"],
+        ["accuracy", found.accuracy.words],
+        ["post-processing", found.assumptions.post_processing],
+        ["adversary", found.assumptions.adversary],
+    ]
+    lines = [found.promise.sentence(), "", say("cli.plan.may_spend", releases=found.releases)]
+    lines += [*table(head), "", *table(rests), "", found.accumulation.accumulates]
     return [
-        found.promise.sentence(),
-        "",
-        say("cli.plan.may_spend", releases=found.releases),
-        *table(head),
-        "",
-        *table(
-            [
-                *total,
-                ["method", found.method],
-                ["by", found.how],
-                ["strength", found.strength],
-                [
-                    "holds",
-                    "on average"
-                    if found.promise.on_average
-                    else f"with probability {found.holds_with:g}",
-                ],
-                ["accuracy", found.accuracy.words],
-                ["post-processing", found.assumptions.post_processing],
-                ["adversary", found.assumptions.adversary],
-            ]
-        ),
-        "",
-        found.accumulation.accumulates,
+        *lines,
         found.accumulation.does_not_accumulate,
         *([f"Note: {found.note}"] if found.note else []),
     ]
@@ -134,7 +116,7 @@ def horizon(
         upto = left
     found = horizon(
         each,
-        spent=_spent(each, spent),
+        spent=_in_words_of(each, spent) if spent else None,
         strength=strength,  # type: ignore[arg-type]
         delta=delta,
         method=method,
@@ -148,11 +130,6 @@ def horizon(
         fit = "any" if left is None else "some"
         lines += ["", say(f"cli.horizon.fit_{fit}", releases=left)]
     emit(payload, lines, as_json)
-
-
-def _spent(each: Any, spent: float) -> Any:
-    """What was spent before, in the words of the releases; None for nothing."""
-    return _in_words_of(each, spent) if spent else None
 
 
 def _in_words_of(each: Any, amount: float, delta: float = 0.0) -> Any:
@@ -184,24 +161,17 @@ def _horizon_lines(found: Any) -> list[str]:
         head = say("cli.horizon.passed", releases=found.releases)
     if found.promise is not None:
         head = f"{found.promise.sentence()}\n{head}"
-    chosen = _some(len(found.series))
-    rows = [_row(found.series[i]) for i in chosen]
-    return [
-        head,
-        "",
-        *table(rows, ["releases", "posterior ≤", say("cli.horizon.difference")]),
-        "",
-        *table(
-            [
-                ["holds with", f"{found.holds_with:g}, for each k"],
-                ["strength", found.strength],
-                ["by", found.method],
-                ["adversary", found.assumptions.adversary],
-                ["post-processing", found.assumptions.post_processing],
-            ]
-        ),
-        *([f"  note: {found.note}"] if found.note else []),
+    rows = [_row(found.series[i]) for i in _some(len(found.series))]
+    rests = [
+        ["holds with", f"{found.holds_with:g}, for each k"],
+        ["strength", found.strength],
+        ["by", found.method],
+        ["adversary", found.assumptions.adversary],
+        ["post-processing", found.assumptions.post_processing],
     ]
+    header = ["releases", "posterior ≤", say("cli.horizon.difference")]
+    lines = [head, "", *table(rows, header), "", *table(rests)]
+    return lines + ([f"  note: {found.note}"] if found.note else [])
 
 
 def _some(count: int, most: int = 12) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from discreet.cli.flags import Json, described
-from discreet.cli.output import emit, table
+from discreet.cli.output import charted, emit, grid, table
 from discreet.errors import InputError
 from discreet.reading import text_of, yaml_values
 from discreet.rounding import number, percent
@@ -145,10 +145,8 @@ def assess(
     payload = found.to_dict(most) if isinstance(found, Assessment) else found.to_dict()
     if isinstance(found, Synthesis) and found.judged is not None:
         payload["risk"] = found.judged.to_dict()["risk"]
-    if png is not None and isinstance(found, (Assessment, Search)):
-        from discreet.charts import frontier, risk_map, save
-
-        save(risk_map(found) if isinstance(found, Assessment) else frontier(found), png)
+    if isinstance(found, (Assessment, Search)):
+        charted(png, "risk_map" if isinstance(found, Assessment) else "frontier")(found)
     emit(payload, _risk_lines(payload), as_json)
     if payload["acceptable"] is False:
         raise typer.Exit(1)
@@ -180,29 +178,12 @@ def _risk_lines(found: dict[str, Any]) -> list[str]:
         heads = ("epsilon", "inside", "outside_records", "largest_from", "distance")
         prior = 100 * risk["budgets"][0]["prior"]
         header = [say(f"cli.assess.{head}", prior=prior) for head in heads]
-        rows = [
-            [
-                f"{row['epsilon']:g}",
-                str(row["inside"]),
-                str(row["records_outside"]),
-                f"{row['largest']:.4f}",
-                f"{row['distance']:.4f}",
-            ]
-            for row in risk["budgets"]
-        ]
+        cells = ["{epsilon:g}", "{inside}", "{records_outside}", "{largest:.4f}", "{distance:.4f}"]
         best = "none" if found["epsilon"] is None else f"{found['epsilon']:g}"
-        lines += [*table(rows, header), f"Largest acceptable epsilon: {best}"]
+        lines += [*grid(risk["budgets"], cells, header), f"Largest acceptable epsilon: {best}"]
     else:
-        rows = [
-            [
-                f"{row['prior']:g}",
-                f"{row['largest']:.4f}",
-                f"{row['largest_relative']:.4g}",
-                f"{row['average']:.4f}",
-            ]
-            for row in risk["priors"]
-        ]
-        lines += table(rows, ["prior", "largest R", "largest RR", "average R"])
+        cells = ["{prior:g}", "{largest:.4f}", "{largest_relative:.4g}", "{average:.4f}"]
+        lines += grid(risk["priors"], cells, ["prior", "largest R", "largest RR", "average R"])
         lines += _intruder_lines(risk["intruders"])
         lines += _lost_lines(found["utility"])
         lines.append(say("cli.assess.outside", **risk))
