@@ -8,6 +8,7 @@ for, so no room that makes results depends on one.
 from __future__ import annotations
 
 import math
+import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -15,10 +16,11 @@ from enum import Enum
 from importlib import import_module
 from itertools import islice
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from discreet.lazily import missing
-from discreet.words import say
+from discreet.words import catalogue, say
 
 __all__ = [
     "JsonReady",
@@ -26,6 +28,7 @@ __all__ = [
     "Tabular",
     "columns_from",
     "html_grid",
+    "html_page",
     "html_table",
     "json_ready",
 ]
@@ -191,6 +194,20 @@ def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
 
     body = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in rows)
     return f"<table><caption>{escape(caption)}</caption>{body}</table>"
+
+
+def html_page(template: Path, **values: str) -> str:
+    """Return a page from its template: each `{{name}}` is replaced by its value, once.
+
+    With a `script`, the page's policy can name it by its `{{digest}}`: no other script runs then.
+    """
+    from base64 import b64encode
+    from hashlib import sha256
+
+    digest = b64encode(sha256(values.get("script", "").encode()).digest()).decode()
+    filling = {"digest": digest, "language": catalogue().language, **values}
+    text = template.read_text(encoding="utf-8")
+    return re.sub(r"\{\{(\w+)\}\}", lambda name: filling[name[1]], text)
 
 
 def html_grid(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import altair as alt
 import pytest
 
 from discreet.beliefs import explain
 from discreet.charts import (
     before_after_data,
     before_after_spec,
-    belief_over_time,
     belief_over_time_spec,
     save,
 )
@@ -34,7 +34,8 @@ def test_years_and_dots_are_those_of_the_rows() -> None:
 
 
 def test_a_picture_renders(tmp_path: Path) -> None:
-    chart = belief_over_time(ROWS, per_year=1, limit=0.7, about="difference")
+    spec = belief_over_time_spec(ROWS, per_year=1, limit=0.7, about="difference")
+    chart = alt.Chart.from_dict(spec | {"width": 460})
     assert save(chart, tmp_path / "over.png", scale=1).stat().st_size > 4000
 
 

@@ -35,6 +35,7 @@ from discreet.errors import InputError
 from discreet.guarantees import PureDP
 from discreet.laws import Gaussian, Laplace, Mechanism
 from discreet.laws.mechanism import Noise
+from discreet.promises import CONFIDENCE
 from discreet.rounding import decimal_down, decimal_up, percent
 from discreet.series import horizon
 from discreet.words import say
@@ -249,21 +250,14 @@ def belief_over_time_spec(
     return drawn(shape, {"belief": belief, "passed": passed, "limit": limits})
 
 
-def belief_over_time(rows: Sequence[Row], **how: Any) -> Any:
-    """Draw belief over the years; takes what `belief_over_time_spec` takes."""
-    return alt.Chart.from_dict(belief_over_time_spec(rows, **how) | {"width": 460})
-
-
 def series_data(
-    mechanism: Mechanism,
-    prior: float = 0.5,
-    *,
-    upto: int = 100,
-    confidence: float = 0.99,
-    sided: str = "two",
+    mechanism: Mechanism, prior: float = 0.5, *, upto: int = 100, **how: Any
 ) -> list[Row]:
-    """Return the posterior bound after k releases at every strength that the mechanism has."""
-    how: dict[str, Any] = {"upto": upto, "confidence": confidence, "sided": sided}
+    """Return the posterior bound after k releases at every strength that the mechanism has.
+
+    `how` goes on to `discreet.horizon` (confidence, sided).
+    """
+    how = {"confidence": CONFIDENCE, "sided": "two", **how, "upto": upto}
     found = {name: horizon(mechanism, prior, **how, strength=name) for name in _STRENGTHS}
     return [
         {"name": name, "k": step.k, "posterior": step.posterior}
@@ -274,26 +268,20 @@ def series_data(
 
 
 def series_chart(
-    mechanism: Mechanism,
-    prior: float = 0.5,
-    *,
-    upto: int = 100,
-    confidence: float = 0.99,
-    sided: str = "two",
-    limits: Iterable[float] = (),
+    mechanism: Mechanism, prior: float = 0.5, *, limits: Iterable[float] = (), **how: Any
 ) -> Any:
-    """Draw belief against the number of releases, all strengths in one picture."""
+    """Draw belief by the number of releases, a line for each strength, as `series_data` has it."""
     x = alt.X("k:Q", title=say("charts.series.releases"))
     scale = {"domain": [prior, 1]}
     y = alt.Y("posterior:Q", title=say("charts.series.posterior"), scale=scale)
-    rows = series_data(mechanism, prior, upto=upto, confidence=confidence, sided=sided)
+    rows = series_data(mechanism, prior, **how)
     chart: Any = lines(rows, x, y, say("charts.series.strength"))
     for limit in limits:
         chart = chart + limit_rule(limit, "y", f"{decimal_up(limit, 4):g}")
     return styled(
         chart,
         say("charts.series.title", prior=f"{prior:.0%}"),
-        say("charts.series.subtitle", confidence=confidence).splitlines(),
+        say("charts.series.subtitle", confidence=how.get("confidence", CONFIDENCE)).splitlines(),
     )
 
 

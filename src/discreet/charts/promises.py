@@ -202,11 +202,6 @@ def profile_line_spec(choice: Choice, key: str = "ratio", top: float = 1.0) -> d
     return drawn(_profile_shape(top, key), rows)
 
 
-def profile_line(choice: Choice, key: str = "ratio", top: float = 1.0) -> Any:
-    """Draw r* or the largest ε along the prior."""
-    return alt.Chart.from_dict(profile_line_spec(choice, key, top) | {"width": 420})
-
-
 def profile_data(tolerance: Any) -> list[Row]:
     """Return r* and the largest ε along the free prior of a tolerance with p or q fixed."""
     box = tolerance.box

@@ -93,11 +93,6 @@ def noisy_counts_spec(
     return drawn(_counts_shape(tuple(laws), count - edge, count + edge), data)
 
 
-def noisy_counts(laws: Mapping[str, Geometric | None], count: int, limit: int | None = None) -> Any:
-    """Draw what a true count could be published as under each law, with a limit if there is one."""
-    return alt.Chart.from_dict(noisy_counts_spec(laws, count, limit) | {"width": 420})
-
-
 def relative_error_spec(widths: Mapping[str, float]) -> dict[str, Any]:
     """Return how large the error is against the value that it is on, as Vega-Lite.
 

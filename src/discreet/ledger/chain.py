@@ -198,22 +198,10 @@ class Chain:
         one = next(each for each in known if each.id in broken)
         said = f"“{one.promise(account).sentence()}” ({one.id})"
         allows = one.limit.limit_text()
+        told = {"account": account.name, "said": said, "allows": allows, "spent": before.spent}
         if charge is None or not before.spent.within(one.limit):
-            if one.id not in before.promises:
-                raise BrokenPromise(
-                    "ledger.promise_too_late",
-                    account=account.name,
-                    said=said,
-                    allows=allows,
-                    spent=before.spent,
-                )
-            raise BrokenPromise(
-                "ledger.promise_passed",
-                account=account.name,
-                said=said,
-                allows=allows,
-                spent=before.spent,
-            )
+            passed = "passed" if one.id in before.promises else "too_late"
+            raise BrokenPromise(f"ledger.promise_{passed}", **told)
         caps = [] if before.cap is None else [before.cap]
         least = one.limit
         for limit in (*(each.limit for each in known), *caps):
@@ -226,10 +214,7 @@ class Chain:
         too_late = fits is None and before.spent != account.filter.zero
         raise BrokenPromise(
             "ledger.promise_would_break",
-            account=account.name,
-            said=said,
-            allows=allows,
-            spent=before.spent,
+            **told,
             cost=account.filter.cost(charge),
             left=say("ledger.nothing") if used_up else left,
             said_to_fit=said_to_fit(fits),

@@ -12,9 +12,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.errors import BudgetExceeded, DiscreetError, InputError, PolicyError
+from discreet.frames import JsonReady
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import EXACT, ZERO, Amount
@@ -210,8 +211,10 @@ def made_promises(entries: Sequence[Entry]) -> tuple[Made, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(JsonReady):
     """Where an account stands under one of its promises."""
+
+    shows: ClassVar = ("sentence", "kept", "left", "share_used", "fits_again", "reached")
 
     registered: Registered
     sentence: str
@@ -258,17 +261,10 @@ class Standing:
         return min(counts, default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return `{id, sentence, kept, left, share_used, fits_again, limit}`."""
-        return {
-            "id": self.registered.id if self.recorded else None,
-            "sentence": self.sentence,
-            "kept": self.kept,
-            "left": self.left,
-            "limit": self.registered.limit.to_dict("down"),
-            "share_used": self.share_used,
-            "fits_again": self.fits_again,
-            "reached": None if self.reached is None else list(self.reached),
-        }
+        """Return `{id, sentence, kept, left, share_used, fits_again, reached, limit}`."""
+        name = self.registered.id if self.recorded else None
+        limit = self.registered.limit.to_dict("down")
+        return {"id": name} | super(Standing, self).to_dict() | {"limit": limit}
 
 
 def reached(promise: Promise, total: Guarantee) -> tuple[float, float] | None:

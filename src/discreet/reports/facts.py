@@ -41,7 +41,7 @@ from discreet.reports.stored import Books, Stored
 from discreet.rounding import decimal_down, percent
 from discreet.statements import Learned, learned
 from discreet.statements.presenter import cut_line
-from discreet.statements.tables import amount_text, limit_text
+from discreet.statements.tables import stated_amount, stated_limit
 from discreet.words import say
 
 FORMAT = 2
@@ -456,12 +456,12 @@ def release_text(
         return f"{opening} {say('reports.release.public_spent')}"
     values = {
         "account": identity["account"],
-        "account_spent": amount_text(spending["account_now"]),
+        "account_spent": stated_amount(spending["account_now"]),
         "filter": facts["composition"]["filter"],
-        "remaining": limit_text(spending["remaining"]),
+        "remaining": stated_limit(spending["remaining"]),
     }
     if kind == "release":
-        values |= {"release_id": identity["release_id"], "spent": amount_text(spending["this"])}
+        values |= {"release_id": identity["release_id"], "spent": stated_amount(spending["this"])}
     return say(f"reports.{kind}.{audience}", **values)
 
 

@@ -12,6 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from discreet.frames import html_page
 from discreet.ledger.amounts import Amount
 from discreet.releases.sheets import wide
 from discreet.reports.facts import Statement, purpose_of
@@ -19,11 +20,11 @@ from discreet.reports.pictures import Picture
 from discreet.reports.sentences import not_protected
 from discreet.rounding import number
 from discreet.statements import learned_table, probability_text, promise_lines
-from discreet.statements.tables import Table, joining_table, limit_text, lines_of, tables_of
-from discreet.words import catalogue, say
+from discreet.statements.tables import Table, joining_table, lines_of, stated_limit, tables_of
+from discreet.words import say
 
 _MOST_ROWS = 500  # of the released table; the files have all of it
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_HERE = Path(__file__).parent
 
 
 def page(
@@ -36,9 +37,7 @@ def page(
 ) -> str:
     """Return the whole report as HTML."""
     identity, shown = statement.facts["identity"], lines_of(statement.facts)
-    style = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
     purpose = purpose_of(statement.facts)
-    title = escape(say("reports.page.title", purpose=purpose))
     of_release = statement.release_id is not None
     told = _curator(statement, pictures) if of_release else _history(statement, pictures)
     sections = {
@@ -66,33 +65,19 @@ def page(
             entries=statement.facts["spending"]["entries"],
         )
     )
-    noted = "" if not note else f"<p>{escape(say('reports.page.note', note=note))}</p>"
-    return f"""<!doctype html>
-<html lang="{catalogue().language}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<meta name="referrer" content="no-referrer">
-<title>{title}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<a class="skip" href="#facts">{escape(say("reports.page.skip"))}</a>
-<header>
-<p class="kicker">{escape(say("reports.page.kicker"))}</p>
-<h1>{escape(purpose[:1].upper() + purpose[1:])}</h1>
-<p class="meta">{escape(meta)}</p>
-{noted}</header>
-<nav aria-label="{escape(say("reports.page.contents"))}"><ul>{links}</ul></nav>
-<main>
-{body}
-</main>
-<footer><p>{escape(say("reports.page.footer", version=version))}</p></footer>
-</body>
-</html>
-"""
+    said = {name: escape(say(f"reports.page.{name}")) for name in ("skip", "kicker", "contents")}
+    return html_page(
+        _HERE / "report.html",
+        title=escape(say("reports.page.title", purpose=purpose)),
+        style=(_HERE / "report.css").read_text(encoding="utf-8"),
+        heading=escape(purpose[:1].upper() + purpose[1:]),
+        meta=escape(meta),
+        noted="" if not note else _paragraphs([say("reports.page.note", note=note)]),
+        links=links,
+        body=body,
+        footer=escape(say("reports.page.footer", version=version)),
+        **said,
+    )
 
 
 # -- page one
@@ -237,7 +222,7 @@ def _promises(facts: Any) -> str:
     """What was promised, what became of it, and whom it binds for."""
     lines = promise_lines(facts["promises"], plain=True)
     for one in facts["promises"]:
-        limit = limit_text(Amount.restored(one["limit"]).to_dict("down"))
+        limit = stated_limit(Amount.restored(one["limit"]).to_dict("down"))
         p, q = (f"{one['binding'][name]:.4g}" for name in ("p", "q"))
         lines.append(say("reports.page.lead.keeps", limit=limit, p=p, q=q))
     return _paragraphs(lines)

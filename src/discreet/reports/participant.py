@@ -8,8 +8,6 @@ in the page's own policy, so that no other can run.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from html import escape
 from pathlib import Path
@@ -17,13 +15,14 @@ from typing import Any
 
 from discreet.beliefs import Prior, explain
 from discreet.composition import loss_of
+from discreet.frames import html_page
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.reports.facts import Statement
 from discreet.reports.sentences import not_protected
 from discreet.rounding import decimal_up
 from discreet.statements import promise_lines
 from discreet.statements.figures import counted, crowd_for, frequency, plain
-from discreet.words import catalogue, say
+from discreet.words import say
 
 PLACES = (1, 2, 3, 5, 7, *range(10, 95, 5), 95, 97, 98, 99)
 """The percentages that a slider has."""
@@ -71,13 +70,6 @@ def participant_page(statement: Statement) -> str:
     if statement.risk is not None:
         sure = facts["risk"]["beliefs"][0]["holds_with"]
         table = participant_table(statement.stored.total(), sure)
-    script = _text("figures.js", "participant.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    style = _text("report.css", "figures.css", "participant.css")
     said = json.dumps(table, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
     identity, unit = facts["identity"], facts["unit"]["unit"]
     lead = say("reports.participant.lead", purpose=identity["purpose"], unit=statement.subject)
@@ -85,38 +77,23 @@ def participant_page(statement: Statement) -> str:
         f"<li><strong>{escape(name)}.</strong> {escape(text)}</li>"
         for name, text in not_protected("public", unit, unpromised=statement.stored.unpromised)
     )
-    meta = say(
-        "reports.page.meta",
-        release_id=identity["release_id"],
-        made=identity["made"],
-        account=identity["account"],
+    meta = say("reports.page.meta", **{k: identity[k] for k in ("release_id", "made", "account")})
+    return html_page(
+        _HERE / "participant.html",
+        title=_say("title"),
+        style=_text("report.css", "figures.css", "participant.css"),
+        lead=escape(lead),
+        promised=_promised(statement),
+        worry=_worry(table, facts),
+        joining=_joining(table),
+        open_title=escape(say("reports.not_protected.title")),
+        open_to=open_to,
+        values=_values(table),
+        meta=escape(meta),
+        footer=_say("footer"),
+        table=said,
+        script=_text("figures.js", "participant.js"),
     )
-    return f"""<!doctype html>
-<html lang="{catalogue().language}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="referrer" content="no-referrer">
-<title>{_say("title")}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<header>
-<h1>{_say("title")}</h1>
-<p>{escape(lead)}</p>
-{_promised(statement)}</header>
-<main>
-{_worry(table, facts)}{_joining(table)}<section aria-labelledby="open">
-<h2 id="open">{escape(say("reports.not_protected.title"))}</h2><ul>{open_to}</ul></section>
-{_values(table)}</main>
-<footer><p class="meta">{escape(meta)}</p><p>{_say("footer")}</p></footer>
-<script type="application/json" id="table">{said}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
 
 
 def _text(*names: str) -> str:

@@ -18,15 +18,7 @@ from typing import Any
 from discreet.beliefs import Belief, explain
 from discreet.errors import GuaranteeError, InputError
 from discreet.frames import Results
-from discreet.guarantees import (
-    ZCDP,
-    Adjacency,
-    ApproxDP,
-    Guarantee,
-    ProbabilisticDP,
-    PureDP,
-    parameters,
-)
+from discreet.guarantees import Guarantee, of_kind, parameters
 from discreet.reports.stored import Stored, find
 from discreet.statements.figures import crowd_for, frequency, level, plain
 from discreet.words import say
@@ -70,21 +62,14 @@ class Deployment:
     def to_dict(self) -> dict[str, Any]:
         """Return the deployment as JSON-ready values."""
         upper = None if self.belief is None else self.belief.posterior
+        first = ("name", "curator", "year", "unit", "model", "adjacency", "kind")
         return {
-            "name": self.name,
-            "curator": self.curator,
-            "year": self.year,
-            "unit": self.unit,
-            "model": self.model,
-            "adjacency": self.adjacency,
-            "kind": self.kind,
+            **{name: getattr(self, name) for name in first},
             **_numbers(self.guarantee),
             "prior": self.prior,
             "posterior": None if upper is None else upper.upper,
             "holds_with": None if self.belief is None else self.belief.holds_with,
-            "text": self.text,
-            "source": self.source,
-            "note": self.note,
+            **{name: getattr(self, name) for name in ("text", "source", "note")},
         }
 
     def __repr__(self) -> str:
@@ -159,7 +144,8 @@ def _rows() -> tuple[dict[str, Any], ...]:
 def _deployment(
     row: dict[str, Any], prior: float, confidence: float, stated: Guarantee | None = None
 ) -> Deployment:
-    guarantee = _guarantee(row) if stated is None else stated
+    adjacency = "add-remove" if row["adjacency"] == "not stated" else row["adjacency"]
+    guarantee = of_kind(row["kind"], row, adjacency=adjacency) if stated is None else stated
     belief = None
     with suppress(GuaranteeError):  # where δ allows no bound at this confidence, that is said
         belief = explain(guarantee, prior, confidence=confidence, unit=row["unit"])
@@ -170,15 +156,3 @@ def _deployment(
         guarantee=guarantee,
         belief=belief,
     )
-
-
-def _guarantee(row: dict[str, Any]) -> Guarantee:
-    stated = row["adjacency"]
-    adjacency = Adjacency.ADD_REMOVE if stated == "not stated" else Adjacency.of(stated)
-    if row["kind"] == "pure":
-        return PureDP(row["epsilon"], adjacency=adjacency)
-    if row["kind"] == "probabilistic":
-        return ProbabilisticDP(row["epsilon"], row["delta"], adjacency=adjacency)
-    if row["kind"] == "approximate":
-        return ApproxDP(row["epsilon"], row["delta"], adjacency=adjacency)
-    return ZCDP(row["rho"], adjacency=adjacency)

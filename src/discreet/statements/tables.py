@@ -136,12 +136,12 @@ def probability_text(facts: Facts) -> str:
 # -- every fact that is said in one line
 
 
-def amount_text(said: Facts, figures: int = _FEWEST) -> str:
+def stated_amount(said: Facts, figures: int = _FEWEST) -> str:
     """Return what was spent; rounded up."""
     return amount(said, "up", say("statements.nothing"), figures)
 
 
-def limit_text(said: Facts, figures: int = _FEWEST) -> str:
+def stated_limit(said: Facts, figures: int = _FEWEST) -> str:
     """Return a cap, or what is left of it; rounded down."""
     if said.get("unbounded"):
         return say("statements.no_cap")
@@ -159,9 +159,9 @@ def lines_of(facts: Facts) -> dict[str, str]:
         "unit": _unit(unit),
         "neighbours": unit["neighbours"],
         "model": f"{model['name']}. {model['trust']}",
-        "now": amount_text(spending["account_now"], figures),
-        "cap": limit_text(spending["cap"], figures),
-        "remaining": limit_text(spending["remaining"]),
+        "now": stated_amount(spending["account_now"], figures),
+        "cap": stated_limit(spending["cap"], figures),
+        "remaining": stated_limit(spending["remaining"]),
         "composition": f"{composition['rule']} {composition.get('within', '')}".strip(),
         "head": f"`{spending['head']}`",
     }
@@ -182,12 +182,12 @@ def _release_lines(facts: Facts, figures: int) -> dict[str, str]:
         "curators": ", ".join(identity["curators"]) or missing,
         "region": identity["region"] or missing,
         "product": identity["product"],
-        "parameters": amount_text(facts["guarantee"], figures),
+        "parameters": stated_amount(facts["guarantee"], figures),
         "bounds": _bounds(facts["contribution_bounds"]),
         "domain": facts["data_domain"],
         "invariants": facts["invariants"],
-        "this": amount_text(spending["this"], figures),
-        "then": amount_text(spending["account_then"], figures),
+        "this": stated_amount(spending["this"], figures),
+        "then": stated_amount(spending["account_then"], figures),
         "entry": f"{spending['entry']['seq']}, `{spending['entry']['hash']}`",
         "before": facts["processing"]["before"],
         "after": facts["processing"]["after"],
@@ -259,10 +259,10 @@ def _releases(history: Sequence[Facts]) -> Table:
         name, output = row.get("release_id") or plan, "–"
         if row["kind"] in ("reserve", "slot"):
             output = say(f"statements.history.{'stored' if name in stored else 'lost'}")
-        cost = amount_text(row["cost"]) if "cost" in row else "–"
+        cost = stated_amount(row["cost"]) if "cost" in row else "–"
         kind = say(f"statements.history.{row['kind']}", slot=row.get("slot"), plan_id=plan)
         told = (row["entry"], row["at"][:10], name, kind, row["purpose"], cost, output)
-        rows.append([*map(str, told), amount_text(row["spent"])])
+        rows.append([*map(str, told), stated_amount(row["spent"])])
     columns = ("number", "at", "release", "kind", "purpose", "cost", "output", "spent")
     return Table.of(columns, rows)
 
@@ -274,7 +274,7 @@ def _decisions(facts: Facts) -> Table:
     for row in facts["history"]:
         if row["kind"] in ("open", "grant", "promise", "withdraw"):
             values = {"sentence": sentences.get(row.get("promise_id"))}
-            values |= {"add": limit_text(row["add"])} if "add" in row else {}
+            values |= {"add": stated_limit(row["add"])} if "add" in row else {}
             what = say(f"statements.history.{row['kind']}", **values)
             told = (row["entry"], row["at"][:10], what, row.get("approver"), row.get("reason"))
             rows.append(["–" if cell is None else str(cell) for cell in told])

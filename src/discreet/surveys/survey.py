@@ -23,8 +23,6 @@ need be.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import math
 from collections import Counter
@@ -32,13 +30,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from discreet.budgets import choose
 from discreet.errors import InputError
-from discreet.frames import Tabular
+from discreet.frames import Tabular, html_page
 from discreet.guarantees import Adjacency, PureDP
 from discreet.noise.rational import uniform
 from discreet.numerics import bracket, incomplete_beta
@@ -46,7 +43,7 @@ from discreet.promises import Promise
 from discreet.promises.promise import PromiseLike, promised
 from discreet.reading import text_of, yaml_values
 from discreet.rounding import number, up
-from discreet.words import catalogue, say
+from discreet.words import say
 
 Encoding: TypeAlias = Literal["response", "unary"]
 LARGEST_EPSILON = 14.0
@@ -56,6 +53,7 @@ SIZES = (100, 1_000, 10_000, 100_000)
 
 _MOST_ANSWERS = 1_000
 _TOTAL = 2**31
+_HERE = Path(__file__).parent
 _KEYS = {"question", "answers", "promise", "epsilon", "encoding", "account", "ledger"}
 
 
@@ -269,10 +267,7 @@ def questionnaire(survey: Survey) -> str:
     }
     # "<" could end the script element early
     data = json.dumps(given, ensure_ascii=False).replace("<", "\\u003c")
-    template = files("discreet.surveys").joinpath("questionnaire.html").read_text("utf-8")
-    script = files("discreet.surveys").joinpath("questionnaire.js").read_text("utf-8")
-    script = script.replace("{data}", data)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    script = (_HERE / "questionnaire.js").read_text(encoding="utf-8")
     choices = "\n".join(
         f'<label><input type="radio" name="answer" value="{place}"> {escape(answer)}</label>'
         for place, answer in enumerate(survey.answers)
@@ -282,18 +277,14 @@ def questionnaire(survey: Survey) -> str:
         name: escape(say(f"surveys.page.{name}"))
         for name in ("send", "sent", "copy", "save", "how", "no_script", "choose")
     }
-    values = {
-        "language": catalogue().language,
-        "question": escape(survey.question),
-        "digest": digest,
-        "choices": choices,
-        "promise": promise,
-        "script": script,
+    return html_page(
+        _HERE / "questionnaire.html",
+        question=escape(survey.question),
+        choices=choices,
+        promise=promise,
+        script=script.replace("{data}", data),
         **texts,
-    }
-    for name, value in values.items():
-        template = template.replace("{{" + name + "}}", value)
-    return template
+    )
 
 
 # -- the true shares, from what was collected

@@ -214,10 +214,10 @@ def published(
     paid: Paid, spec: SyntheticSpec, law: Synthesizer, cells: Cells, drawn: NDArray[np.int64]
 ) -> tuple[tuple[Path, ...], Mapping[str, Any]]:
     """Publish a file that was paid for; return its files, and what the account still allows."""
-    facts, guaranteed = paid.facts(), paid.charging.guaranteed
-    said = {"kind": "synthetic"} | facts | describe(spec, law, cells, facts, guaranteed=guaranteed)
-    words = statement(spec, law, cells, facts, guaranteed=guaranteed)
-    return paid.publish(files.written(cells, list(drawn), said, words)), facts["remaining"]
+    told = _Told(spec, law, cells, paid.facts(), paid.charging.guaranteed)
+    said: dict[str, Any] = {"kind": "synthetic", **told.facts, **told.description()}
+    written = files.written(cells, list(drawn), said, told.statement())
+    return paid.publish(written), told.facts["remaining"]
 
 
 def loaded(
@@ -238,87 +238,82 @@ def loaded(
 # -- what a file says of itself
 
 
-def describe(
-    spec: SyntheticSpec,
-    law: Synthesizer,
-    cells: Cells,
-    facts: Mapping[str, Any],
-    *,
-    guaranteed: bool = True,
-) -> dict[str, Any]:
-    """Return how the file was made and what it promises; `facts` are those of its charge."""
-    promise: dict[str, Any] = {
-        "guarantee": law.guarantee(spec.protect.adjacency).to_dict() if guaranteed else "none"
-    }
-    # Where the data and the account are kept is nobody's business.
-    left_out = {"source", "ledger", "output"}
-    if not guaranteed:
-        promise["reason"] = NO_GUARANTEE
-        left_out |= {"budget", "tolerance", "promise"}
-    return {
-        **promise,
-        "learned": facts["learned"] if guaranteed else None,
-        "spec": {key: value for key, value in spec.to_dict().items() if key not in left_out},
-        "synthesizer": law.to_dict(),
-        "n": spec.n,
-        **cells.to_dict(),
-        "impossible": spec.to_dict().get("impossible", []),
-        "worst_case": worst_case(law.epsilon, PRIORS) if guaranteed else None,
-        "assumptions": _assumptions(spec, facts["unit_name"]) if guaranteed else [],
-    }
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """How a file was made and what it promises; `facts` are those of its charge."""
 
+    spec: SyntheticSpec
+    law: Synthesizer
+    cells: Cells
+    facts: Mapping[str, Any]
+    guaranteed: bool
 
-def _assumptions(spec: SyntheticSpec, one: str) -> list[str]:
-    return [
-        say("synthetic.assumption.neighbours", unit=one, adjacency=spec.protect.adjacency),
-        say("synthetic.assumption.adversary"),
-        say("synthetic.assumption.every_file"),
-        say("synthetic.assumption.public"),
-        say("synthetic.assumption.others"),
-    ]
+    def description(self) -> dict[str, Any]:
+        """Return it as JSON-ready values."""
+        spec, law, promised = self.spec.to_dict(), self.law, self.guaranteed
+        stated = law.guarantee(self.spec.protect.adjacency).to_dict() if promised else "none"
+        promise: dict[str, Any] = {"guarantee": stated}
+        # Where the data and the account are kept is nobody's business.
+        left_out = {"source", "ledger", "output"}
+        if not promised:
+            promise["reason"] = NO_GUARANTEE
+            left_out |= {"budget", "tolerance", "promise"}
+        return {
+            **promise,
+            "learned": self.facts["learned"] if promised else None,
+            "spec": {key: value for key, value in spec.items() if key not in left_out},
+            "synthesizer": law.to_dict(),
+            "n": self.spec.n,
+            **self.cells.to_dict(),
+            "impossible": spec.get("impossible", []),
+            "worst_case": worst_case(law.epsilon, PRIORS) if promised else None,
+            "assumptions": self._assumptions() if promised else [],
+        }
 
+    def _assumptions(self) -> list[str]:
+        adjacency = self.spec.protect.adjacency
+        names = ("adversary", "every_file", "public", "others")
+        first = {"unit": self.facts["unit_name"], "adjacency": adjacency}
+        return [
+            say("synthetic.assumption.neighbours", **first),
+            *(say(f"synthetic.assumption.{name}") for name in names),
+        ]
 
-def statement(
-    spec: SyntheticSpec,
-    law: Synthesizer,
-    cells: Cells,
-    facts: Mapping[str, Any],
-    *,
-    guaranteed: bool = True,
-) -> str:
-    """Return the statement that goes with the file, in Markdown."""
-    one = flat(facts["unit_name"])
-    copies = "" if law.copies == 1 else say("synthetic.statement.copies", copies=law.copies)
-    lines = [
-        say("synthetic.statement.title", purpose=flat(spec.purpose)),
-        say(
-            "synthetic.statement.records",
-            records=law.n_synthetic,
-            copies=copies,
-            cells=cells.size,
-            columns=flat(", ".join(cells.columns)),
-            alpha=float(law.alpha),
-        ),
-    ]
-    if not guaranteed:
-        return _paragraphs(*lines, say("synthetic.statement.none", reason=NO_GUARANTEE))
-    guarantee = say(
-        "synthetic.statement.guarantee",
-        epsilon=number(law.epsilon, "up", 6),
-        adjacency=spec.protect.adjacency,
-        unit=one,
-    )
-    unknown = say("synthetic.statement.size_unknown")
-    return _paragraphs(
-        *lines,
-        *promise_lines(facts["promises"]),
-        guarantee,
-        say("synthetic.statement.learned"),
-        say("statement.learned.lead", unit=one),
-        "\n".join(learned_lines(facts["learned"])),
-        say("synthetic.statement.not_protected", unit=one),
-        say("synthetic.statement.analysts", size=unknown if spec.n is None else spec.n),
-    )
+    def statement(self) -> str:
+        """Return the statement that goes with the file, in Markdown."""
+        spec, law, cells, facts = self.spec, self.law, self.cells, self.facts
+        one = flat(facts["unit_name"])
+        copies = "" if law.copies == 1 else say("synthetic.statement.copies", copies=law.copies)
+        lines = [
+            say("synthetic.statement.title", purpose=flat(spec.purpose)),
+            say(
+                "synthetic.statement.records",
+                records=law.n_synthetic,
+                copies=copies,
+                cells=cells.size,
+                columns=flat(", ".join(cells.columns)),
+                alpha=float(law.alpha),
+            ),
+        ]
+        if not self.guaranteed:
+            return _paragraphs(*lines, say("synthetic.statement.none", reason=NO_GUARANTEE))
+        guarantee = say(
+            "synthetic.statement.guarantee",
+            epsilon=number(law.epsilon, "up", 6),
+            adjacency=spec.protect.adjacency,
+            unit=one,
+        )
+        unknown = say("synthetic.statement.size_unknown")
+        return _paragraphs(
+            *lines,
+            *promise_lines(facts["promises"]),
+            guarantee,
+            say("synthetic.statement.learned"),
+            say("statement.learned.lead", unit=one),
+            "\n".join(learned_lines(facts["learned"])),
+            say("synthetic.statement.not_protected", unit=one),
+            say("synthetic.statement.analysts", size=unknown if spec.n is None else spec.n),
+        )
 
 
 def _paragraphs(*parts: str) -> str:
