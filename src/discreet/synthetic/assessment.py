@@ -39,13 +39,10 @@ from discreet.synthetic.identification import Confidential, Intruder, Linkage, l
 from discreet.synthetic.inference import utility
 from discreet.synthetic.law import Synthesizer, draw_copies, whole
 from discreet.synthetic.records import (
-    Alternatives,
-    LogLikelihood,
     RecordRisk,
     as_counts,
     check_prior,
     expected_risk_increase,
-    law_of,
     risk,
 )
 from discreet.synthetic.region import Region
@@ -90,14 +87,13 @@ class Assessment(Tabular):
     shown: tuple[float, ...] = _SHOWN
     intruders: tuple[dict[str, Any], ...] = ()
     candidate: NDArray[np.int64] | None = None
-    law: Synthesizer | None = None
 
     def lost(self) -> list[dict[str, Any]] | None:
         """U of M&R for each level of each column: digits of squared error that the file loses.
 
         None where the law of the file is not known, or the data are so large that it takes long.
         """
-        law, cells, s, x = self.law, self.cells, self.candidate, self.risk.records
+        law, cells, s, x = self.risk.law, self.cells, self.candidate, self.risk.records
         if law is None or cells is None or s is None or x.sum() > _MOST_FOR_UTILITY:
             return None
         return [
@@ -207,51 +203,31 @@ def assess_counts(
     region: Region | str | None = None,
     priors: Sequence[float] | None = None,
     prior_range: tuple[float, float] = (0.0, 1.0),
-    alternatives: Alternatives = "all",
     known: Sequence[str] = (),
-    sampled: float = 1.0,
     intruders: Mapping[str, Any] | None = None,
     cells: Cells | None = None,
-    synthesizer: Synthesizer | None = None,
-    epsilon: float | None = None,
-    copies: int = 1,
-    log_likelihood: LogLikelihood | None = None,
+    **how: Any,
 ) -> Assessment:
     """Judge a candidate against its original, both counted over the same cells.
 
     `region` is what is acceptable; `priors` the intruder's priors to judge it at, or `prior_range`
     an interval of them, judged exactly (all priors, if neither is given). `known` names the columns
-    that the intruder knows of the target, and `sampled` is the chance that they give the target to
-    be in the data. `intruders` are more of them, by name: what each knows, believes and gives as
-    that chance (`identification.Intruder`). The law of the candidate is given as to `risk`.
+    that the intruder knows of the target. `intruders` are more of them, by name: what each knows
+    and believes (`identification.Intruder`). `how` goes on to `risk`: the law of the candidate, the
+    `alternatives`, and `sampled`, the chance that the intruder gives the target to be in the data.
     """
     accepted = Region.parse(region) if isinstance(region, str) else region
     if (known or intruders) and cells is None:
         raise InputError("synthetic.known_without_cells")
     groups = cells.groups(known) if known and cells is not None else None
-    found = risk(
-        original,
-        candidate,
-        synthesizer=synthesizer,
-        epsilon=epsilon,
-        copies=copies,
-        alternatives=alternatives,
-        groups=groups,
-        sampled=sampled,
-        log_likelihood=log_likelihood,
-    )
+    found = risk(original, candidate, groups=groups, **how)
     s = as_counts("candidate", candidate)
-    law = (
-        None
-        if log_likelihood is not None
-        else law_of(synthesizer, epsilon, copies, s.size, int(s.sum()))
-    )
     views: tuple[dict[str, Any], ...] = ()
     if intruders and cells is not None:
-        if law is None:
+        if found.law is None:
             raise InputError("synthetic.no_law")
         declared = [Intruder.of(name, given) for name, given in intruders.items()]
-        views = tuple(seen_by(one, found.records, s, cells, law) for one in declared)
+        views = tuple(seen_by(one, found.records, s, cells, found.law) for one in declared)
     at = None if priors is None else np.sort(check_prior(list(priors)))
     outside: tuple[Outside, ...] = ()
     if accepted is not None and at is None:
@@ -261,7 +237,7 @@ def assess_counts(
     gap = None if cells is None else distances(found.records, s, cells)
     return Assessment(
         found,
-        synthesizer.epsilon if synthesizer is not None else epsilon,
+        None if found.law is None else found.law.epsilon,
         None if accepted is None else not outside,
         outside,
         gap,
@@ -269,7 +245,6 @@ def assess_counts(
         _SHOWN if priors is None or len(priors) > 20 else tuple(priors),
         views,
         s,
-        law,
     )
 
 

@@ -167,28 +167,17 @@ def utility(
     *,
     p0: float | None = None,
     cell: int | Sequence[int] | None = None,
-    synthesizer: Synthesizer | None = None,
-    epsilon: float | None = None,
-    copies: int = 1,
-    prior: tuple[float, float] | None = None,
+    **how: Any,
 ) -> float:
     """Return U, the digits of squared error lost by inferring a share from the file ((4) of M&R).
 
-    `p0` is the truth; left out, the original's own share. The result describes the original data:
-    it is confidential.
+    `p0` is the truth; left out, the original's own share. `how` goes on to `posterior` (the law of
+    the file, the analyst's prior). The result describes the original data: it is confidential.
     """
     x = as_counts("original", original)
     s = as_counts("synthetic", synthetic, cells=x.size)
     n = int(x.sum())
-    from_file = posterior(
-        s,
-        n=n,
-        cell=cell,
-        synthesizer=synthesizer,
-        epsilon=epsilon,
-        copies=copies,
-        prior=prior,
-    )
+    from_file = posterior(s, n=n, cell=cell, **how)
     there = int(x[_cells(cell, x.size)].sum())
     truth = there / n if p0 is None else p0
     if math.isnan(truth) or not 0 <= truth <= 1:

@@ -100,6 +100,8 @@ class RecordRisk:
     shift: NDArray[np.float64]
     records: NDArray[np.int64]
     alternatives: str
+    law: Synthesizer | None = None
+    """The law of the file; None where it is only known as a likelihood."""
 
     @property
     def at_risk(self) -> NDArray[np.bool_]:
@@ -193,7 +195,7 @@ def risk(
     away = (
         _least_other(other, group) if alternatives == "worst" else _mean_other(other, group, weight)
     )
-    return RecordRisk(_settled(np.where(x > 0, own - away, math.nan), x), x, alternatives)
+    return RecordRisk(_settled(np.where(x > 0, own - away, math.nan), x), x, alternatives, law)
 
 
 def evidence(
