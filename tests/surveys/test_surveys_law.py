@@ -17,7 +17,7 @@ from mpmath import mp, mpf
 import discreet
 from discreet.cli import main
 from discreet.errors import DiscreetError, InputError
-from discreet.surveys import Survey, estimate, randomize, survey_in
+from discreet.surveys import Survey, estimate, questionnaire, randomize, survey_in
 from discreet.surveys.survey import LARGEST_EPSILON, Encoding
 from soaking import examples
 
@@ -205,6 +205,12 @@ def _exit(*words: str) -> int:
     with pytest.raises(SystemExit) as way_out:
         main(list(words))
     return int(way_out.value.code or 0)
+
+
+def test_a_question_that_looks_like_a_placeholder_stays_a_text() -> None:
+    page = questionnaire(Survey.of("Is {{script}} or {{promise}} meant?", ["yes", "no"], epsilon=1))
+    assert page.count("Is {{script}} or {{promise}} meant?") >= 1
+    assert page.count("</script>") == 1
 
 
 def test_the_local_model_does_not_show_the_noise_of_a_central_count(
