@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from discreet.auditing.promises import at_least, at_most
+from discreet.auditing.claims import at_least, at_most
 from discreet.errors import InputError
 
 

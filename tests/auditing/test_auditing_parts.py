@@ -19,6 +19,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from discreet.auditing import Audit, audit, probe
+from discreet.auditing.claims import Claim
 from discreet.auditing.events import (
     Event,
     Score,
@@ -30,7 +31,6 @@ from discreet.auditing.events import (
 )
 from discreet.auditing.neighbours import TARGET, neighbours
 from discreet.auditing.path import Replay, columns_of, opened, raised, trial
-from discreet.auditing.promises import Promise
 from discreet.charts import promised_against_seen, save
 from discreet.cli.auditing import audit as command
 from discreet.errors import GuaranteeError, InputError
@@ -60,14 +60,14 @@ class TestPromises:
     def test_no_event_of_a_gaussian_breaks_its_own_zcdp(self, rho: float, level: float) -> None:
         shift = math.sqrt(2 * rho)
         p, q = stats.norm.sf(level - shift), stats.norm.sf(level)
-        assert not Promise.of([ZCDP(rho)]).shown(float(p), float(q)).broken
+        assert not Claim.of([ZCDP(rho)]).shown(float(p), float(q)).broken
 
     @settings(derandomize=True, deadline=None, max_examples=60)
     @given(st.floats(0.1, 4.0), st.floats(1e-6, 1.0), st.floats(0.0, 0.1))
     def test_what_is_allowed_is_not_broken_and_what_is_beyond_is(
         self, epsilon: float, q: float, delta: float
     ) -> None:
-        promise = Promise.of([ApproxDP(epsilon, delta)])
+        promise = Claim.of([ApproxDP(epsilon, delta)])
         allowed = math.exp(epsilon) * q + delta
         assert not promise.shown(allowed * (1 - 1e-9), q).broken
         assert promise.shown(allowed * (1 + 1e-9), q).broken
@@ -75,26 +75,26 @@ class TestPromises:
     def test_twice_the_rho_is_seen(self) -> None:
         shift = math.sqrt(2 * 8.0)
         p, q = float(stats.norm.sf(-shift / 2)), float(stats.norm.sf(shift / 2))
-        assert Promise.of([ZCDP(2.0)]).shown(p, q).broken
+        assert Claim.of([ZCDP(2.0)]).shown(p, q).broken
 
     @settings(derandomize=True, deadline=None, max_examples=60)
     @given(st.floats(0.02, 0.97), st.floats(0.01, 0.9), st.floats(0.0, 1.0))
     def test_the_rho_shown_falls_as_bounds_widen(self, p: float, q: float, part: float) -> None:
-        promise = Promise.of([ZCDP(1.0)])
+        promise = Claim.of([ZCDP(1.0)])
         exact, wide = promise.shown(p, q), promise.shown(p * part, q + (1 - q) * (1 - part))
         assert (wide.rho_lower or 0.0) <= (exact.rho_lower or 0.0) + 1e-12
 
     def test_charges_add_up(self) -> None:
-        promise = Promise.of([PureDP(0.5), ApproxDP(1.0, 1e-3)])
+        promise = Claim.of([PureDP(0.5), ApproxDP(1.0, 1e-3)])
         assert promise.points == ((1.5, 1e-3),)
         assert promise.loss(0.0 if promise.always else 0.1) > 1.5
-        mixed = Promise.of([ZCDP(0.5), ApproxDP(1.0, 1e-3)])
+        mixed = Claim.of([ZCDP(0.5), ApproxDP(1.0, 1e-3)])
         assert min(delta for _, delta in mixed.points) >= 1e-3
         assert math.isfinite(mixed.loss(0.05))
 
     def test_what_is_not_closed_under_processing_is_refused(self) -> None:
         with pytest.raises(GuaranteeError):
-            Promise.of([ProbabilisticDP(1.0, 1e-3)])
+            Claim.of([ProbabilisticDP(1.0, 1e-3)])
 
 
 def sample(rows: list[list[float]], codes: dict[Any, int]) -> Any:
@@ -110,14 +110,14 @@ class TestEvents:
         noise = source.laplace(0, 50, (2, 400))
         left = sample([[n + 1, n] for n in noise[0]], codes)
         right = sample([[n, n] for n in noise[1]], codes)
-        event = best_event(left, right, Promise.of([PureDP(2.0)]))
+        event = best_event(left, right, Claim.of([PureDP(2.0)]))
         assert event.score.kind == "difference"
         assert {event.hits(left), event.hits(right)} == {400, 0}
 
     def test_a_shape_tells_apart(self) -> None:
         codes: dict[Any, int] = {}
         left, right = sample([[1.0, 1.0]] * 300, codes), sample([[1.0]] * 300, codes)
-        promise = Promise.of([PureDP(2.0)])
+        promise = Claim.of([PureDP(2.0)])
         event = best_event(left, right, promise)
         found = judged(event, left, right, promise, 1e-6, "a", "b")
         assert found.broken
@@ -126,7 +126,7 @@ class TestEvents:
     def test_equal_samples_show_nothing(self) -> None:
         codes: dict[Any, int] = {}
         both = sample([[float(i % 7)] for i in range(500)], codes)
-        promise = Promise.of([PureDP(0.1)])
+        promise = Claim.of([PureDP(0.1)])
         event = best_event(both, both, promise)
         assert judged(event, both, both, promise, 0.5, "a", "b").shown.epsilon_lower == 0
 
@@ -137,7 +137,7 @@ class TestEvents:
         event = Event(Score("value", (("x", "0"),)), ">=", 1.0, False, 0.0)
         edges = edges_of(event.score, left, right)
         for epsilon, inside in ((5.0, True), (2.0, False)):
-            promise = Promise.of([PureDP(epsilon)])
+            promise = Claim.of([PureDP(epsilon)])
             found = beliefs(event, edges, left, right, promise, 0.0, 1e-6, "pair")
             assert found.passed is inside
             at = found.at(0.5)
@@ -155,7 +155,7 @@ class TestEvents:
         event = Event(Score("value", (("x", "0"),)), ">=", 1.0, False, 0.0)
         edges = np.array([0.5])
         for failure, inside in ((0.01, False), (0.1, True)):
-            promise = Promise.of([ApproxDP(0.5, 1e-4)])
+            promise = Claim.of([ApproxDP(0.5, 1e-4)])
             found = beliefs(event, edges, left, right, promise, failure, 1e-6, "pair")
             assert found.passed is inside
             assert found.outside == pytest.approx(0.02)

@@ -5,9 +5,9 @@
     discreet.audit("clinic.yaml")    # an Audit: passed, epsilon_lower, failure_probability, checks
 
 For `attack`, `attackers` has the five adversaries. For `audit`, `neighbours` makes up data sets,
-`path` runs the real release on them, `events` is the adversary, `promises` what was promised and
-what trials show about it, `checks` what needs few trials or none. `probe` is for mechanisms outside
-a release.
+`path` runs the real release on them, `events` is the adversary, `claims` what a release promises
+and what trials show about it, `checks` what needs few trials or none. `probe` is for mechanisms
+outside a release.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 from discreet.auditing import checks
 from discreet.auditing.attacks import Exposure, exposures
 from discreet.auditing.checks import Check
+from discreet.auditing.claims import Claim, Shown
 from discreet.auditing.events import (
     BeliefCheck,
     Event,
@@ -41,7 +42,6 @@ from discreet.auditing.events import (
 )
 from discreet.auditing.neighbours import Pair, neighbours
 from discreet.auditing.path import Progress, Releases, columns_of, raised
-from discreet.auditing.promises import Promise, Shown
 from discreet.errors import InputError
 from discreet.frames import JsonReady, Tabular, columns_from, html_grid
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, parameters, stated
@@ -252,13 +252,13 @@ def audit(
 @dataclass(frozen=True)
 class _Chosen:
     pair: Pair
-    events: tuple[tuple[str, Event, Promise], ...]
+    events: tuple[tuple[str, Event, Claim], ...]
 
 
-def _views(plan: Plan, names: set[Name]) -> list[tuple[str, Promise, list[Name] | None]]:
+def _views(plan: Plan, names: set[Name]) -> list[tuple[str, Claim, list[Name] | None]]:
     """Return the whole release, and each call alone where its promise stands alone."""
-    views: list[tuple[str, Promise, list[Name] | None]] = [
-        (say("auditing.whole"), Promise.of(plan.pricing.charges), None)
+    views: list[tuple[str, Claim, list[Name] | None]] = [
+        (say("auditing.whole"), Claim.of(plan.pricing.charges), None)
     ]
     found = {planned.name for planned in plan.statistics if planned.found_by is not None}
     if len(plan.pricing.calls) == 1:
@@ -269,7 +269,7 @@ def _views(plan: Plan, names: set[Name]) -> list[tuple[str, Promise, list[Name] 
             continue  # what is published of found keys also tells which keys were found
         mine = [name for name in sorted(names) if name[:2] == (statistic, part)]
         if mine:
-            views.append((f"{statistic} ({part})", Promise.of([_price(call, plan)]), mine))
+            views.append((f"{statistic} ({part})", Claim.of([_price(call, plan)]), mine))
     return views
 
 
@@ -305,7 +305,7 @@ def _tested(
 ) -> tuple[list[Tested], list[BeliefCheck]]:
     count = sum(len(entry.events) for entry in chosen)
     tests, believed = [], []
-    failure = Promise.of(plan.pricing.charges).failure
+    failure = Claim.of(plan.pricing.charges).failure
     for entry in chosen:
         pair = entry.pair
         left, right = fresh[pair.left], fresh[pair.right]

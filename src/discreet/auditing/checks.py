@@ -24,9 +24,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from discreet.auditing.claims import at_least
 from discreet.auditing.neighbours import Neighbours
 from discreet.auditing.path import PRIORITY, Seen, opened
-from discreet.auditing.promises import at_least
 from discreet.frames import JsonReady
 from discreet.releases.drawing import passes, query_of, with_noise
 from discreet.releases.engines.base import Cells, Column, KeySet

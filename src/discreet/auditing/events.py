@@ -34,7 +34,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from discreet.auditing.promises import Promise, Shown, at_least, at_most
+from discreet.auditing.claims import Claim, Shown, at_least, at_most
 from discreet.beliefs import bounds as belief_bounds
 from discreet.errors import InputError
 from discreet.guarantees import Guarantee
@@ -251,7 +251,7 @@ def _scores(left: Sample, right: Sample, names: Sequence[Name] | None) -> list[S
 
 
 def best_event(
-    left: Sample, right: Sample, promise: Promise, names: Sequence[Name] | None = None
+    left: Sample, right: Sample, promise: Claim, names: Sequence[Name] | None = None
 ) -> Event:
     """Return the event that seems to break the promise most, or comes nearest to breaking it."""
     import numpy as np
@@ -288,7 +288,7 @@ def best_event(
 
 
 def judged(
-    event: Event, left: Sample, right: Sample, promise: Promise, alpha: float, pair: str, view: str
+    event: Event, left: Sample, right: Sample, promise: Claim, alpha: float, pair: str, view: str
 ) -> Tested:
     """Test one event on fresh trials; what it shows is wrong with probability at most α."""
     likely, rare = (right, left) if event.swapped else (left, right)
@@ -396,7 +396,7 @@ def beliefs(
     edges: NDArray[np.float64],
     left: Sample,
     right: Sample,
-    promise: Promise,
+    promise: Claim,
     failure: float,
     alpha: float,
     pair: str,
@@ -494,7 +494,7 @@ def probe(
     False
     """
     check_settings(2.0, trials, failure_probability)
-    promise = Promise.of([guarantee])
+    promise = Claim.of([guarantee])
     codes: dict[Hashable, int] = {}
 
     def sample(draw: Draw, size: int) -> Sample:

@@ -65,7 +65,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Promise:
+class Claim:
     """Points (ε, δ) that must all hold, and the guarantee that beliefs are bounded from."""
 
     guarantee: Guarantee
@@ -73,7 +73,7 @@ class Promise:
     rho: float | None = None
 
     @classmethod
-    def of(cls, charges: Sequence[Guarantee]) -> Promise:
+    def of(cls, charges: Sequence[Guarantee]) -> Claim:
         """Return what some charges promise together: ε, ρ and δ add up, ε enters ρ as ε²/2."""
         rho = math.fsum(c.rho for c in charges if isinstance(c, ZCDP))
         delta = math.fsum(c.delta for c in charges if isinstance(c, ApproxDP))
@@ -87,7 +87,7 @@ class Promise:
         return cls._concentrated(rho + math.fsum(e * e / 2 for e in pure), delta, adjacency)
 
     @classmethod
-    def _concentrated(cls, rho: float, delta: float, adjacency: Adjacency) -> Promise:
+    def _concentrated(cls, rho: float, delta: float, adjacency: Adjacency) -> Claim:
         steps = [_FARTHEST * (place + 1) / _POINTS for place in range(_POINTS)]
         points = tuple((e, min(1.0, zcdp_delta(rho, e) + delta)) for e in steps)
         whole: Guarantee = ZCDP(rho, adjacency=adjacency)
