@@ -141,6 +141,44 @@ def test_init_lists_the_columns_of_a_file(
     assert yaml.safe_load(written)["source"] == "visits.csv"
 
 
+def test_init_proposes_how_a_file_is_written_and_who_is_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Semicolons in the header line were recognised and refused, with nowhere to name them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "besuche.csv").write_text("Patient-ID;Kosten\n1,5;SECRET\n")
+    code, out = _run(capsys, "init", "german.yaml", "--from", "besuche.csv", "--json")
+    written = (tmp_path / "german.yaml").read_text()
+    spec = yaml.safe_load(written)
+    assert code == 0
+    assert [one["name"] for one in json.loads(out)["columns"]] == ["Patient-ID", "Kosten"]
+    assert spec["source"] == {"path": "besuche.csv", "delimiter": ";", "decimal": ","}
+    assert spec["protect"]["column"] == "Patient-ID"
+    assert "discreet release german.yaml" in written
+    assert "SECRET" not in written + out
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("d.csv", "in UTF-8, with ',' between columns, numbers like 1234.5"),
+        (
+            {"path": "d.csv", "delimiter": ";", "decimal": ",", "encoding": "latin-1"},
+            "in LATIN-1, with ';' between columns, numbers like 1234,5",
+        ),
+        ("d.parquet", None),
+    ],
+)
+def test_a_dry_run_says_how_a_csv_file_is_taken_to_be_written(
+    source: Any, said: str | None
+) -> None:
+    spec = SPEC | {"source": source}
+    columns = {"person": "text", "g": "text", "x": "number"}
+    notes = " ".join(discreet.check(spec, columns=columns).plan.notes)
+    assert (said or "") in notes
+    assert ("dates like 2026-01-31" in notes) == (said is not None)
+
+
 def test_doctor_finds_what_is_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out = _run(capsys, "doctor", "--json")
     said = json.loads(out)

@@ -16,8 +16,9 @@ from pydantic import Field
 from discreet.cli.release import TEMPLATE
 from discreet.errors import DiscreetError, SpecError
 from discreet.releases import load
+from discreet.releases.checking import proposed_unit
 from discreet.releases.statistics.base import KINDS, ColumnName, Grouped, Proportion
-from discreet.web.release.drafts import missing, proposed_unit, start
+from discreet.web.release.drafts import missing, start
 from discreet.web.release.spec_form import (
     draft_of,
     form_of,

@@ -168,6 +168,20 @@ class OnAccount(OnLedger):
 
 
 @dataclass(frozen=True, slots=True)
+class Written(Group):
+    """How a CSV file is written, as a spec's source says it."""
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What was said of it."""
+        return {key: value for key, value in self.given.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
 class OneRelease(Group):
     """One release: a guarantee by its number, or a mechanism by its budget or its noise."""
 

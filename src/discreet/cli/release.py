@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.flags import Amounts, Json, OnAccount, PromiseFlags, described
+from discreet.cli.flags import Amounts, Json, OnAccount, PromiseFlags, Written, described
 from discreet.cli.output import charted, emit, grid, progress, table
 from discreet.errors import InputError
 from discreet.statements.figures import side_by_side
 from discreet.statements.presenter import accuracy_lines, amount_text, cut_lines
 from discreet.words import catalogue, say
+
+if TYPE_CHECKING:
+    from discreet.releases.source import Source
 
 TEMPLATE = (catalogue().folder / "release.yaml").read_text(encoding="utf-8")
 
@@ -27,10 +30,11 @@ def init(
     """Write a commented spec to start from; an existing file is left alone."""
     text, columns = TEMPLATE, []
     if from_ is not None:
-        from discreet.releases.checking import columns_in
+        from discreet.releases.checking import columns_in, proposed_source
 
-        columns = [{"name": n, "kind": kind} for n, kind in columns_in(str(from_)).items()]
-        text = _template_for(from_, file, columns)
+        source = proposed_source(str(from_))
+        columns = [{"name": n, "kind": kind} for n, kind in columns_in(source).items()]
+        text = _template_for(source, file, columns)
     try:
         with file.open("x", encoding="utf-8") as out:
             out.write(text)
@@ -42,16 +46,25 @@ def init(
     emit(payload, [say("cli.init.wrote", file=file)], as_json)
 
 
-def _template_for(source: Path, file: Path, columns: list[dict[str, str]]) -> str:
+def _template_for(source: Source, file: Path, columns: list[dict[str, str]]) -> str:
     """Return the template with a source, and its columns as comments."""
     import json
     import os
 
-    path = os.path.relpath(source.resolve(), file.resolve().parent)
+    from discreet.releases.checking import proposed_unit
+
+    path = os.path.relpath(Path(source.path or "").resolve(), file.resolve().parent)
+    written = source.model_dump(include={"delimiter", "decimal"}, exclude_defaults=True)
+    said = json.dumps({"path": path} | written if written else path, ensure_ascii=False)
     names = [[json.dumps(one["name"], ensure_ascii=False), one["kind"]] for one in columns]
-    listed = "\n".join(f"# {line}" for line in [say("cli.init.columns"), *table(names)])
-    named = TEMPLATE.replace("source: data.csv", f"source: {json.dumps(path)}", 1)
-    return named.replace("\nprotect:", f"\n{listed}\n\nprotect:", 1)
+    notes = [say("cli.init.written")] if written else []
+    listed = "\n".join(f"# {line}" for line in [*notes, say("cli.init.columns"), *table(names)])
+    text = TEMPLATE.replace("discreet release release.yaml", f"discreet release {file.name}", 1)
+    unit = proposed_unit(one["name"] for one in columns)
+    if unit is not None:
+        text = text.replace("column: person_id", f"column: {json.dumps(unit)}", 1)
+    text = text.replace("source: data.csv", f"source: {said}", 1)
+    return text.replace("\nprotect:", f"\n{listed}\n\nprotect:", 1)
 
 
 @described("check")
@@ -262,6 +275,7 @@ def summarize(
     columns: Annotated[Path, typer.Option("--columns")],
     at: OnAccount,
     numbers: Amounts,
+    written: Written,
     unit_column: list[str] | None = None,
     rows: int | None = None,
     output: Path = Path("out"),
@@ -284,7 +298,7 @@ def summarize(
     if promise.says_what:
         allowed = {"tolerance": keys | {k: v for k, v in budget.items() if k == "delta"}}
     made = summarize(
-        source,
+        {"path": source} | written.said if written.said else source,
         known,
         protect=whom | {key: value for key, value in own.items() if value is not None},
         **at.given,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from discreet.frames import Tabular, columns_from
-from discreet.releases.engines import opened
+from discreet.releases.engines import is_csv, opened
 from discreet.releases.engines.base import Column, fields
 from discreet.releases.pipeline import charge_dict
 from discreet.releases.planning import Plan, plan_of
@@ -17,6 +18,11 @@ from discreet.releases.rows import columns_shaped
 from discreet.releases.source import Declared, Source, options_of
 from discreet.releases.spec import Spec, load
 
+_NAMES = re.compile(
+    r"(.*[_ -])?(id|person|patient|user|customer|client|resident|pupil|student|employee|member)"
+    r"([_ -]?(id|no|number|key))?",
+    re.IGNORECASE,
+)
 _KINDS: dict[Declared, Column] = {
     "text": "text",
     "number": "number",
@@ -99,6 +105,19 @@ def check(
 def elsewhere(spec: Spec, path: str | Path) -> Source:
     """Return another file, read as the spec says that its source is written."""
     return options_of(spec.source).model_copy(update={"path": str(path)})
+
+
+def proposed_source(path: str) -> Source:
+    """Return a file as a source; of a CSV file, with the sign that its header line shows."""
+    from discreet.releases.engines.files import written_as
+
+    source = Source(path=path)
+    return written_as(Path(path), source) if is_csv(path) and Path(path).is_file() else source
+
+
+def proposed_unit(columns: Iterable[str]) -> str | None:
+    """Return the column that names one person, by its own name; None if none looks like it."""
+    return next((name for name in columns if _NAMES.fullmatch(name)), None)
 
 
 def columns_in(source: str | Source) -> dict[str, Column]:

@@ -19,11 +19,13 @@ from discreet.noise.calibration import WIDEST
 from discreet.promises import Promise
 from discreet.releases.allowance import allowance
 from discreet.releases.contributions import Contribution
+from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
 from discreet.releases.keys import PublicFiles, cells_of, public_keys, refuse_unit_column
 from discreet.releases.limits import LIMIT, limit_part
 from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
 from discreet.releases.sampling import told
+from discreet.releases.source import options_of
 from discreet.releases.spec import Spec
 from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import Part, decimal
@@ -98,9 +100,19 @@ class Plan:
     def notes(self) -> tuple[str, ...]:
         """What a person should know of how the data are read."""
         said = [] if self.spec.sample is None else [self._of_sample()]
+        said += self._as_written()
         said += [say("releases.plan.assumed_number", column=name) for name in self.assumed_numbers]
         own = (p.statistic.note(p.contribution) for p in self.statistics)
         return (*said, *filter(None, own))
+
+    def _as_written(self) -> list[str]:
+        """How a CSV file is taken to be written; what is written otherwise counts as missing."""
+        source = options_of(self.spec.source)
+        if not is_csv(source.path or ""):
+            return []
+        number = f"1{source.thousands or ''}234{source.decimal}5"
+        said = {"encoding": source.encoding.upper(), "delimiter": source.delimiter}
+        return [say("releases.plan.as_written", number=number, **said)]
 
     def _of_sample(self) -> str:
         found = told(self.spec.to_dict()["sample"], self.pricing.charges[0].to_dict())

@@ -74,7 +74,7 @@ class Summary(Tabular):
 
 
 def summarize(
-    source: str | Path | None,
+    source: str | Path | Mapping[str, Any] | None,
     columns: Mapping[str, Any],
     *,
     account: str,
@@ -89,9 +89,9 @@ def summarize(
 ) -> Summary | Preview:
     """Release a summary of every column that is described; the spec is written to `write`.
 
-    `columns` maps a column to what is public about it: `{"bounds": [0, 120]}` or
-    `{"keys": ["f", "m"]}`. `protect` is that of a spec. `promise` has either `tolerance` or
-    `budget`, as in a spec.
+    `source` is a path or URL, or the mapping that a spec has there. `columns` maps a column to what
+    is public about it: `{"bounds": [0, 120]}` or `{"keys": ["f", "m"]}`. `protect` is that of a
+    spec. `promise` has either `tolerance` or `budget`, as in a spec.
     """
     place = Path(folder) if folder else Path.cwd()
     asked = summary_spec(source, columns, account, protect, ledger, output, promise)
@@ -110,7 +110,7 @@ def summarize(
 
 
 def summary_spec(
-    source: str | Path | None,
+    source: str | Path | Mapping[str, Any] | None,
     columns: Mapping[str, Any],
     account: str,
     protect: Mapping[str, Any],
@@ -133,13 +133,17 @@ def summary_spec(
     return {
         "account": account,
         "purpose": f"summary of {len(columns)} columns",
-        **({} if source is None else {"source": str(source)}),
+        **({} if source is None else {"source": _plain(source)}),
         "protect": dict(protect),
         **promise,
         "statistics": statistics,
         "ledger": ledger,
         "output": str(output),
     }
+
+
+def _plain(source: str | Path | Mapping[str, Any]) -> Any:
+    return dict(source) if isinstance(source, Mapping) else str(source)
 
 
 def _entries(name: str, known: Known) -> list[dict[str, Any]]:

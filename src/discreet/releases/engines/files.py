@@ -152,15 +152,34 @@ def _header(path: Path, options: Source) -> tuple[list[str], int]:
         raise DataError("engines.duckdb.header_csv", encoding=options.encoding.upper()) from None
     if not header:
         raise DataError("engines.duckdb.header_empty")
-    if len(header) == 1:
-        signs = (what for sign, what in _OTHER_SIGNS.items() if sign in header[0])
-        parted = next(signs, None)
-        if parted is not None:
-            raise DataError("engines.duckdb.separator", sign=say(f"engines.signs.{parted}"))
+    sign = _other_sign(header)
+    if sign is not None:
+        words = {"sign": say(f"engines.signs.{_OTHER_SIGNS[sign]}"), "delimiter": repr(sign)}
+        raise DataError("engines.duckdb.separator", **words)
     # The engine does not tell names apart by case.
     if len({name.lower() for name in header}) != len(header) or "" in header:
         raise DataError("engines.duckdb.header_names")
     return header, 1 + sum(text.replace("\r\n", "\n").count(end) for end in "\r\n")
+
+
+def _other_sign(header: list[str]) -> str | None:
+    """Return the sign that seems to part the columns, where the one that was named does not."""
+    return next((s for s in _OTHER_SIGNS if s in header[0]), None) if len(header) == 1 else None
+
+
+def written_as(path: Path, options: Source) -> Source:
+    """Return a CSV source with the sign that its header line shows; no other line is read.
+
+    Where semicolons part the columns, the decimal mark is usually a comma.
+    """
+    line = _first_line(path, options.encoding)
+    header = next(csv.reader(StringIO(line, newline=""), delimiter=options.delimiter), [])
+    sign = _other_sign(header)
+    if sign is None:
+        return options
+    return options.model_copy(
+        update={"delimiter": sign, "decimal": "," if sign == ";" else options.decimal}
+    )
 
 
 def _first_line(path: Path, encoding: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from discreet.releases.checking import proposed_unit
 from discreet.web.release.dry_run import is_synthetic
 from discreet.web.release.spec_form import own_fields
 from discreet.words import say
@@ -99,15 +99,3 @@ def _needs(entry: object) -> list[str]:
     needed = [one for one in fields if one.required and entry.get(one.name) in (None, "", [], {})]
     found = [say("web.missing.field", label=one.label) for one in needed]
     return found + _unlisted(entry.get("by"), entry.get("keys"))
-
-
-_NAMES = re.compile(
-    r"(.*[_ -])?(id|person|patient|user|customer|client|resident|pupil|student|employee|member)"
-    r"([_ -]?(id|no|number|key))?",
-    re.IGNORECASE,
-)
-
-
-def proposed_unit(columns: Iterable[str]) -> str | None:
-    """Return the column that names one person, by its own name; None if none looks like it."""
-    return next((name for name in columns if _NAMES.fullmatch(name)), None)
