@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,12 @@ def test_it_says_that_it_is_typed():
 @pytest.mark.parametrize("name", sorted(set(discreet.__all__) - {"__version__"}))
 def test_every_name_is_documented(name):
     assert getattr(discreet, name).__doc__
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["check", "choose", "compose", "cost", "explain", "horizon", "plan", "preview", "release"],
+)
+def test_tools_that_evaluate_annotations_can(verb: str) -> None:
+    """Notebooks, pydantic and typeguard do; an alias that is a text cannot be joined by `|`."""
+    assert typing.get_type_hints(getattr(discreet, verb))

@@ -43,11 +43,6 @@ CONFIDENCE = 0.99
 AUDIENCES = ("public", "technical", "regulator")
 Reading: TypeAlias = Literal["every_output", "confidence", "on_average"]
 Sided: TypeAlias = Literal["one", "two"]
-#: Whatever a promise can be made from: a promise, a tolerance, keys, a formula, a function, or a
-#: result that carries one.
-PromiseLike: TypeAlias = (
-    "Promise | Tolerance | Mapping[str, Any] | str | Callable[..., float] | Any"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +267,11 @@ def _finite(value: Any) -> Any:
         case list():
             return [_finite(one) for one in value]
     return None if value == math.inf else value
+
+
+PromiseLike: TypeAlias = Promise | Tolerance | Mapping[str, Any] | str | Callable[..., float] | Any
+"""Whatever a promise can be made from: a promise, a tolerance, keys, a formula, a function, or a
+result that carries one."""
 
 
 def promised(thing: PromiseLike, folder: Path | None = None, **changes: Any) -> Promise:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from discreet.releases.spec import InFolder
 
 Say: TypeAlias = Callable[[str], None]
-Confirm: TypeAlias = "Callable[[str], bool] | bool"
+Confirm: TypeAlias = Callable[[str], bool] | bool
 
 # Another host may be making the release of the same key: so long its files are waited for.
 PATIENCE = 30.0
