@@ -37,13 +37,13 @@ def missing(what: str, fault: ModuleNotFoundError) -> Exception:
 
 
 def found_in(
-    package: str, what: str, files: Mapping[str, tuple[str, ...]]
+    package: str, what: str, files: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], list[str]]:
     """Return `__getattr__` and `__all__` of a package: `files` says which names a file has.
 
     `what` begins the sentence that says which library is missing: "A release" needs duckdb, …
     """
-    home = {name: file for file, names in files.items() for name in names}
+    home = {name: file for file, names in files.items() for name in names.split()}
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in home:

@@ -160,7 +160,7 @@ class TestExtras:
         assert missing("A chart", nameless) is nameless
 
     def test_names_are_found_where_they_live(self) -> None:
-        files = {"guarantees": ("PureDP",), "no_such_module": ("Nothing",)}
+        files = {"guarantees": "PureDP", "no_such_module": "Nothing"}
         find, names = found_in("discreet", "It", files)
         assert names == ["Nothing", "PureDP"]
         assert find("PureDP") is PureDP

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from discreet.auditing.events import BeliefCheck, Probe, probe
 
 _FILES = {
-    "attackers": ("ATTACKERS",),
-    "attacks": ("Attack", "attack"),
-    "auditing": ("Audit", "audit"),
-    "events": ("BeliefCheck", "Probe", "probe"),
+    "attackers": "ATTACKERS",
+    "attacks": "Attack attack",
+    "auditing": "Audit audit",
+    "events": "BeliefCheck Probe probe",
 }
 
 __getattr__, __all__ = found_in(__name__, "An audit", _FILES)

@@ -10,9 +10,18 @@ A function `…_data` returns the rows that a chart draws. A function `…_spec`
 page: its shape is made once, so that only its rows change while a handle moves.
 """
 
-from discreet.lazily import missing
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.lazily import found_in, missing
 
 try:
+    import altair
+except ModuleNotFoundError as fault:
+    raise missing("A chart", fault) from None
+
+if TYPE_CHECKING:
     from discreet.charts.auditing import (
         attack_chart,
         attack_data,
@@ -70,57 +79,20 @@ try:
         styled,
     )
     from discreet.charts.synthetic import frontier, region_spec, risk_map
-except ModuleNotFoundError as fault:
-    raise missing("A chart", fault) from None
 
-__all__ = [
-    "COLOURS",
-    "FAINT",
-    "GRID",
-    "INK",
-    "MUTED",
-    "account_chart",
-    "adversaries",
-    "adversaries_data",
-    "adversaries_spec",
-    "attack_chart",
-    "attack_data",
-    "attack_spec",
-    "before_after",
-    "before_after_data",
-    "before_after_spec",
-    "belief_over_time_spec",
-    "belief_spent_spec",
-    "cost_chart",
-    "cost_data",
-    "error_chart",
-    "error_spec",
-    "frontier",
-    "icon_array",
-    "icon_data",
-    "implied_posterior",
-    "likelihood_data",
-    "likelihood_ratios",
-    "limit_rule",
-    "lines",
-    "noisy_counts_data",
-    "noisy_counts_spec",
-    "profile",
-    "profile_data",
-    "profile_line_data",
-    "profile_line_spec",
-    "promised_against_seen",
-    "region_spec",
-    "rehearsal_chart",
-    "relative_error_spec",
-    "released_chart",
-    "released_spec",
-    "risk_map",
-    "save",
-    "series_chart",
-    "series_data",
-    "styled",
-    "tolerated",
-    "tolerated_data",
+_FILES = {
+    "auditing": "attack_chart attack_data attack_spec promised_against_seen",
+    "beliefs": "before_after before_after_data before_after_spec belief_over_time_spec "
+    "icon_array icon_data implied_posterior likelihood_data likelihood_ratios "
+    "series_chart series_data",
+    "promises": "adversaries adversaries_data adversaries_spec cost_chart cost_data profile "
+    "profile_data profile_line_data profile_line_spec tolerated tolerated_data "
     "tolerated_spec",
-]
+    "releases": "account_chart belief_spent_spec error_chart error_spec noisy_counts_data "
+    "noisy_counts_spec rehearsal_chart relative_error_spec released_chart "
+    "released_spec",
+    "style": "COLOURS FAINT GRID INK MUTED limit_rule lines save styled",
+    "synthetic": "frontier region_spec risk_map",
+}
+
+__getattr__, __all__ = found_in(__name__, "A chart", _FILES)

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from discreet.composition.theorems import METHODS
 
 _FILES = {
-    "composing": ("Composition", "compose"),
-    "concentrated": ("zcdp_curve", "zcdp_delta", "zcdp_epsilon", "zcdp_paper_epsilon"),
-    "curves": ("Sided", "Strength"),
-    "loss": ("LossBound", "PrivacyLoss"),
-    "plans": ("Part", "Releases", "guarantee_of", "loss_of"),
-    "theorems": ("METHODS",),
+    "composing": "Composition compose",
+    "concentrated": "zcdp_curve zcdp_delta zcdp_epsilon zcdp_paper_epsilon",
+    "curves": "Sided Strength",
+    "loss": "LossBound PrivacyLoss",
+    "plans": "Part Releases guarantee_of loss_of",
+    "theorems": "METHODS",
 }
 
 __getattr__, __all__ = found_in(__name__, "A composition", _FILES)

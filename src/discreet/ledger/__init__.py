@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 # Loaded on first use: what an account is can be read without the libraries of databases.
 _FILES = {
-    "accounts": ("Account", "OverBudget", "Period"),
-    "amounts": ("Amount",),
-    "book": ("Ledger",),
-    "decisions": ("Foreseen",),
-    "earlier": ("Earlier", "Upgraded"),
-    "entries": ("Entry",),
-    "filters": ("Charge", "Filter"),
-    "plans": ("Part", "Plan", "Slot"),
-    "promises": ("BrokenPromise", "Registered", "Standing"),
-    "verification": ("Sheet", "Verification"),
+    "accounts": "Account OverBudget Period",
+    "amounts": "Amount",
+    "book": "Ledger",
+    "decisions": "Foreseen",
+    "earlier": "Earlier Upgraded",
+    "entries": "Entry",
+    "filters": "Charge Filter",
+    "plans": "Part Plan Slot",
+    "promises": "BrokenPromise Registered Standing",
+    "verification": "Sheet Verification",
 }
 
 __getattr__, __all__ = found_in(__name__, "A ledger", _FILES)

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from discreet.releases.spec import Spec, json_schema, load
 
 _FILES = {
-    "charge": ("Repeat",),
-    "checking": ("Checked", "check"),
-    "contributions": ("Contribution",),
-    "pipeline": ("Preview", "Release", "preview", "release"),
-    "rehearsal": ("Rehearsal", "rehearse"),
-    "spec": ("Spec", "json_schema", "load"),
+    "charge": "Repeat",
+    "checking": "Checked check",
+    "contributions": "Contribution",
+    "pipeline": "Preview Release preview release",
+    "rehearsal": "Rehearsal rehearse",
+    "spec": "Spec json_schema load",
 }
 
 __getattr__, __all__ = found_in(__name__, "A release", _FILES)

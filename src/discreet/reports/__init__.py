@@ -27,13 +27,11 @@ if TYPE_CHECKING:
     )
 
 _FILES = {
-    "facts": ("Statement", "statement"),
-    "folder": ("Report", "report"),
-    "published": ("Deployments", "deployments"),
-    "sentences": (
-        *("guarantee_text", "not_protected", "pure_against_approximate", "sentence"),
-        *("series_text", "Worry", "worry"),
-    ),
+    "facts": "Statement statement",
+    "folder": "Report report",
+    "published": "Deployments deployments",
+    "sentences": "guarantee_text not_protected pure_against_approximate sentence series_text Worry "
+    "worry",
 }
 
 __getattr__, __all__ = found_in(__name__, "A report", _FILES)

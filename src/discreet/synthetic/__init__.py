@@ -38,23 +38,15 @@ if TYPE_CHECKING:
     from discreet.synthetic.region import Region
 
 _FILES = {
-    "assessment": (
-        "Assessment",
-        "ExpectedRisk",
-        "Search",
-        "assess",
-        "assess_counts",
-        "expected_risk",
-        "search",
-    ),
-    "cells": ("Cells", "Distances", "distances"),
-    "files": ("SyntheticFile", "read"),
-    "identification": ("Intruder", "Linkage", "linkage"),
-    "inference": ("Posterior", "posterior", "utility"),
-    "law": ("Synthesizer", "prior_weight"),
-    "pipeline": ("Synthesis", "synthesize"),
-    "records": ("RecordRisk", "expected_risk_increase", "risk", "worst_case"),
-    "region": ("Region",),
+    "assessment": "Assessment ExpectedRisk Search assess assess_counts expected_risk search",
+    "cells": "Cells Distances distances",
+    "files": "SyntheticFile read",
+    "identification": "Intruder Linkage linkage",
+    "inference": "Posterior posterior utility",
+    "law": "Synthesizer prior_weight",
+    "pipeline": "Synthesis synthesize",
+    "records": "RecordRisk expected_risk_increase risk worst_case",
+    "region": "Region",
 }
 
 __getattr__, __all__ = found_in(__name__, "A synthetic file", _FILES)
