@@ -106,18 +106,12 @@ def _facts(statement: Statement, shown: dict[str, str]) -> str:
         f"<small>{escape(small)}</small></dd></div>"
         for name, value, small in cards
     )
-    unprotected = "".join(
-        f"<li><strong>{escape(name)}.</strong> {escape(text)}</li>"
-        for name, text in not_protected(
-            "public", facts["unit"]["unit"], unpromised=statement.stored.unpromised
-        )
-    )
     promised = _paragraphs(promise_lines(facts["promises"], plain=True), "statement")
     return (
         f'{promised}<dl class="facts">{listed}</dl><div class="pair"><div>'
         f"<h3>{escape(say('reports.page.section.odds'))}</h3>{_odds(statement, shown)}</div>"
         f"<div><h3>{escape(say('reports.not_protected.title'))}</h3>"
-        f'<ul class="plain">{unprotected}</ul></div></div>'
+        f'<ul class="plain">{unprotected(statement)}</ul></div></div>'
     )
 
 
@@ -197,13 +191,7 @@ def _released(statement: Statement) -> str:
         for row, ends in zip(sheet.rows[:_MOST_ROWS], sheet.intervals, strict=False)
         for cells in [_cells(row, ends, sheet.texts)]
     )
-    caption = say("sheets.released")
-    label = escape(caption, quote=True)
-    return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{label}"><table>'
-        f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    return _grid(say("sheets.released"), head, body)
 
 
 def _cells(row: Sequence[str | None], ends: Sequence[str | None], texts: int) -> str:
@@ -267,6 +255,15 @@ def _recompute(statement: Statement) -> str:
 # -- pieces
 
 
+def unprotected(statement: Statement) -> str:
+    """Return what the promise does not cover, as items of a list."""
+    kind, more = statement.facts["unit"]["unit"], statement.stored.unpromised
+    return "".join(
+        f"<li><strong>{escape(name)}.</strong> {escape(text)}</li>"
+        for name, text in not_protected("public", kind, unpromised=more)
+    )
+
+
 def _paragraphs(texts: Iterable[str], kind: str = "") -> str:
     shown = f' class="{kind}"' if kind else ""
     return "".join(f"<p{shown}>{escape(text)}</p>" for text in texts)
@@ -290,6 +287,10 @@ def _table(table: Table, caption: str) -> str:
         + "</tr>"
         for row in table.rows
     )
+    return _grid(caption, head, body)
+
+
+def _grid(caption: str, head: str, body: str) -> str:
     label = escape(caption, quote=True)
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{label}"><table>'

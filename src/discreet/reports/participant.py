@@ -18,7 +18,7 @@ from discreet.composition import loss_of
 from discreet.frames import html_page
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.reports.facts import Statement
-from discreet.reports.sentences import not_protected
+from discreet.reports.page import unprotected
 from discreet.rounding import decimal_up
 from discreet.statements import promise_lines
 from discreet.statements.figures import counted, crowd_for, frequency, plain
@@ -71,12 +71,8 @@ def participant_page(statement: Statement) -> str:
         sure = facts["risk"]["beliefs"][0]["holds_with"]
         table = participant_table(statement.stored.total(), sure)
     said = json.dumps(table, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
-    identity, unit = facts["identity"], facts["unit"]["unit"]
+    identity = facts["identity"]
     lead = say("reports.participant.lead", purpose=identity["purpose"], unit=statement.subject)
-    open_to = "".join(
-        f"<li><strong>{escape(name)}.</strong> {escape(text)}</li>"
-        for name, text in not_protected("public", unit, unpromised=statement.stored.unpromised)
-    )
     meta = say("reports.page.meta", **{k: identity[k] for k in ("release_id", "made", "account")})
     return html_page(
         _HERE / "participant.html",
@@ -87,7 +83,7 @@ def participant_page(statement: Statement) -> str:
         worry=_worry(table, facts),
         joining=_joining(table),
         open_title=escape(say("reports.not_protected.title")),
-        open_to=open_to,
+        open_to=unprotected(statement),
         values=_values(table),
         meta=escape(meta),
         footer=_say("footer"),
