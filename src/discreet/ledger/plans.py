@@ -211,18 +211,15 @@ class Plan:
 
 def parts_of(given: Iterable[PlanPart]) -> tuple[Part, ...]:
     """Return the parts of a plan, whatever form they came in; never none."""
-    found = []
-    for part in given:
-        if isinstance(part, Part):
-            found.append(part)
-        elif isinstance(part, tuple):
-            what, times = part
-            found.append(Part(what if isinstance(what, Charge) else Charge(what), times))
-        else:
-            found.append(Part(part if isinstance(part, Charge) else Charge(part)))
+    found = tuple(part if isinstance(part, Part) else _part(part) for part in given)
     if not found:
         raise InputError("ledger.plan_empty")
-    return tuple(found)
+    return found
+
+
+def _part(given: Guarantee | Charge | tuple[Guarantee | Charge, int]) -> Part:
+    what, times = given if isinstance(given, tuple) else (given, 1)
+    return Part(what if isinstance(what, Charge) else Charge(what), times)
 
 
 def _costs_no_more(asked: tuple[Charge, ...], covers: Charge) -> bool:

@@ -25,7 +25,7 @@ from discreet.frames import Tabular, columns_from
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.backend import Damaged
-from discreet.ledger.entries import BEFORE_THE_FIRST, Entry, digest, read_moment
+from discreet.ledger.entries import BEFORE_THE_FIRST, UNREADABLE, Entry, digest, read_moment
 from discreet.ledger.filters import Charge
 from discreet.ledger.migrations import FIRST, FORMAT
 from discreet.ledger.plans import Part
@@ -37,16 +37,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 # What an altered entry may raise while it is read; whichever it is, the entry does not follow.
-_UNREADABLE = (
-    ArithmeticError,
-    AttributeError,
-    DiscreetError,
-    LookupError,
-    OverflowError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+_UNREADABLE = (DiscreetError, *UNREADABLE)
 
 
 @dataclass(frozen=True, slots=True)
