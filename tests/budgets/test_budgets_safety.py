@@ -134,7 +134,7 @@ def test_certificate_holds_at_the_binding_prior(tolerance):
 @stable
 @given(st.floats(0, 30), probabilities, probabilities, st.sampled_from(list(Adjacency)))
 def test_bounds_round_outward(epsilon, p, q, adjacency):
-    low, high = bounds.ratio(epsilon, Prior(p, q), adjacency)
+    low, high = bounds.ratio(epsilon, Prior(p, q), bounds.steps_between(adjacency))
     if adjacency is Adjacency.ADD_REMOVE:
         true_high, true_low = bound(epsilon, p, q), bound(-epsilon, p, q)
     else:
@@ -149,12 +149,13 @@ def test_bounds_round_outward(epsilon, p, q, adjacency):
 @stable
 @given(st.floats(1e-9, 20), probabilities, st.booleans())
 def test_worst_priors_are_worst(epsilon, q, sensitive_only):
-    p, worst = bounds.worst_difference(epsilon, q, counts_sensitive_only=sensitive_only)
-    _, worst_ratio = bounds.worst_ratio(epsilon, q, counts_sensitive_only=sensitive_only)
+    steps = bounds.steps_between(Adjacency.ADD_REMOVE, sensitive_only)
+    p, worst = bounds.worst_difference(epsilon, q, steps)
+    _, worst_ratio = bounds.worst_ratio(epsilon, q, steps)
     assert 0 <= p <= 1
     for k in range(1, 40):
         prior = Prior(k / 40, q)
-        high = bounds.ratio(epsilon, prior, counts_sensitive_only=sensitive_only)[1]
+        high = bounds.ratio(epsilon, prior, steps)[1]
         assert prior.pq * (high - 1) <= worst * (1 + 1e-12) + 1e-15
         assert high <= worst_ratio * (1 + 1e-12)
 
@@ -171,7 +172,7 @@ def test_parts_multiply_to_at_least_the_whole(epsilon, p, q):
 @stable
 @given(st.floats(0, 8), st.floats(1e-9, 1 - 1e-9), st.booleans())
 def test_counterfactual_odds(epsilon, without, sensitive_only):
-    joined = bounds.counterfactual_upper(epsilon, without, counts_sensitive_only=sensitive_only)
+    joined = bounds.counterfactual_upper(epsilon, without, 1 if sensitive_only else 2)
     factor = mp.exp((1 if sensitive_only else 2) * mp.mpf(epsilon))
     odds = factor * mp.mpf(without) / (1 - mp.mpf(without))
     assert mp.mpf(joined) >= odds / (1 + odds) or joined == 1.0

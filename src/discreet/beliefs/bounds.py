@@ -73,24 +73,18 @@ class Learned:
 
 
 def under_pure(
-    epsilon: float,
-    prior: Prior | None,
-    adjacency: Adjacency = Adjacency.ADD_REMOVE,
-    *,
-    counts_sensitive_only: bool = False,
-    mirrored: bool = True,
+    epsilon: float, prior: Prior | None, steps: int = 2, *, mirrored: bool = True
 ) -> Learned:
     """Return what may be learned under ε-DP; `mirrored` adds the worst priors of "not in"."""
     q = 1.0 if prior is None else prior.q
-    one = counts_sensitive_only
-    most_ratio = Worst(*worst_ratio(epsilon, q, adjacency, counts_sensitive_only=one))
-    most = Worst(*worst_difference(epsilon, q, adjacency, counts_sensitive_only=one))
+    most_ratio = Worst(*worst_ratio(epsilon, q, steps))
+    most = Worst(*worst_difference(epsilon, q, steps))
     not_in = (worst_ratio_not_in(epsilon), worst_difference_not_in(epsilon))
     worst = (most_ratio, most, *(not_in if mirrored else ()))
     if prior is None:
         span = Bounds(down(math.exp(-epsilon)), most_ratio.value)
         return Learned(None, span, Bounds(-most.value, most.value), *worst)
-    low, high = ratio(epsilon, prior, adjacency, counts_sensitive_only=one)
+    low, high = ratio(epsilon, prior, steps)
     return Learned(*_from_ratio(prior.pq, low, high), *worst)
 
 
@@ -123,18 +117,18 @@ def _from_ratio(s: float, low: float, high: float) -> tuple[Bounds, Bounds, Boun
     return after, Bounds(low, high), Bounds(down(s * (low - 1)), up(s * (high - 1)))
 
 
-# Pure DP
+# Pure DP. One value and another are two steps apart: out and in again. They are one step apart
+# where values are replaced, or where the statistic counts those with the sensitive value alone.
 
 
-def _membership_only(adjacency: Adjacency, counts_sensitive_only: bool) -> bool:
-    return counts_sensitive_only or adjacency is not Adjacency.ADD_REMOVE
+def steps_between(adjacency: Adjacency, counts_sensitive_only: bool = False) -> int:
+    """Return how many steps one value and another are apart."""
+    return 2 if adjacency is Adjacency.ADD_REMOVE and not counts_sensitive_only else 1
 
 
-def _denominator(
-    epsilon: float, prior: Prior, adjacency: Adjacency, counts_sensitive_only: bool
-) -> float:
+def _denominator(epsilon: float, prior: Prior, steps: int) -> float:
     p, q = prior.p, prior.q
-    if _membership_only(adjacency, counts_sensitive_only):
+    if steps == 1:
         one_minus_pq = (1 - p) + p * (1 - q)  # without cancellation
         return p * q + _times_exp(one_minus_pq, -epsilon)
     return p * q + _times_exp((1 - q) * p, -2 * epsilon) + _times_exp(1 - p, -epsilon)
@@ -147,21 +141,14 @@ def _times_exp(weight: float, x: float) -> float:
     return weight * math.exp(x) if x < 709 else math.inf
 
 
-def ratio(
-    epsilon: float,
-    prior: Prior,
-    adjacency: Adjacency = Adjacency.ADD_REMOVE,
-    *,
-    counts_sensitive_only: bool = False,
-) -> tuple[float, float]:
+def ratio(epsilon: float, prior: Prior, steps: int = 2) -> tuple[float, float]:
     """Return the lower and upper bound of posterior over prior of "in, and sensitive".
 
     >>> low, high = ratio(math.log(3), Prior(0.5))
     >>> round(high * 0.5, 6), round(low * 0.5, 6)
     (0.75, 0.25)
     """
-    high = 1 / _denominator(epsilon, prior, adjacency, counts_sensitive_only)
-    low = 1 / _denominator(-epsilon, prior, adjacency, counts_sensitive_only)
+    high, low = (1 / _denominator(e, prior, steps) for e in (epsilon, -epsilon))
     return max(0.0, down(low)), min(up(high), up(1 / prior.pq))
 
 
@@ -178,9 +165,7 @@ def decomposed(epsilon: float, prior: Prior) -> tuple[float, float]:
     return given / (prior.p * given + math.exp(-epsilon) * (1 - prior.p)), 1 / given
 
 
-def counterfactual_upper(
-    epsilon: float, without: float, *, counts_sensitive_only: bool = False
-) -> float:
+def counterfactual_upper(epsilon: float, without: float, steps: int = 2) -> float:
     """Return the largest posterior had the person joined, given the posterior had they not.
 
     >>> round(counterfactual_upper(0.5, 0.5), 4)
@@ -189,35 +174,22 @@ def counterfactual_upper(
     without = check_probability("without", without, zero=True)
     if without == 0:
         return 0.0
-    e = epsilon if counts_sensitive_only else 2 * epsilon
-    return min(1.0, up(without / (without + _times_exp(1 - without, -e))))
+    return min(1.0, up(without / (without + _times_exp(1 - without, -steps * epsilon))))
 
 
-def worst_ratio(
-    epsilon: float,
-    q: float = 1.0,
-    adjacency: Adjacency = Adjacency.ADD_REMOVE,
-    *,
-    counts_sensitive_only: bool = False,
-) -> tuple[float, float]:
+def worst_ratio(epsilon: float, q: float = 1.0, steps: int = 2) -> tuple[float, float]:
     """Return `(p, ratio)`: the supremum of the upper ratio over p at this q; p = 0 is a limit.
 
     The denominator is linear in p, so the supremum is at one end.
     """
     at_zero = up(_times_exp(1.0, epsilon))
-    if _membership_only(adjacency, counts_sensitive_only):
+    if steps == 1:
         return 0.0, at_zero
     at_one = ratio(epsilon, Prior(1.0, q))[1]
     return (0.0, at_zero) if at_zero >= at_one else (1.0, at_one)
 
 
-def worst_difference(
-    epsilon: float,
-    q: float = 1.0,
-    adjacency: Adjacency = Adjacency.ADD_REMOVE,
-    *,
-    counts_sensitive_only: bool = False,
-) -> tuple[float, float]:
+def worst_difference(epsilon: float, q: float = 1.0, steps: int = 2) -> tuple[float, float]:
     """Return `(p, difference)`: the largest posterior − prior over p at this q.
 
     With the denominator αp + β, the difference q(p/(αp+β) − p) is largest where αp + β = √β; at
@@ -229,14 +201,14 @@ def worst_difference(
     """
     if epsilon > 700:
         return 0.0, 1.0
-    if _membership_only(adjacency, counts_sensitive_only):
+    if steps == 1:
         p = min(1.0, 1 / (1 + math.exp(epsilon / 2)) / q)
     else:
         beta = math.exp(-epsilon)
         alpha = q + beta * beta * (1 - q) - beta
         p = min(1.0, (math.sqrt(beta) - beta) / alpha) if alpha > 0 else 1.0
     prior = Prior(p or 0.5, q)  # at an ε next to 0 every prior is as good
-    high = ratio(epsilon, prior, adjacency, counts_sensitive_only=counts_sensitive_only)[1]
+    high = ratio(epsilon, prior, steps)[1]
     return prior.p, up(prior.pq * (high - 1))
 
 

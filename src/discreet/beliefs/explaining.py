@@ -278,13 +278,8 @@ def _belief(
 def _pure(epsilon: float, asked: _Question, strength: Strength, note: str | None = None) -> Belief:
     """Beliefs under pure DP: K&R Theorem 1."""
     mirrored = not asked.values_unknown
-    learned = bounds.under_pure(
-        epsilon,
-        asked.prior,
-        asked.adjacency,
-        counts_sensitive_only=asked.sensitive_only,
-        mirrored=mirrored,
-    )
+    steps = bounds.steps_between(asked.adjacency, asked.sensitive_only)
+    learned = bounds.under_pure(epsilon, asked.prior, steps, mirrored=mirrored)
     from discreet.composition.loss import LossBound
 
     bound = LossBound(epsilon, 0.0, strength, True, say("beliefs.method.theorem_1"))

@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.beliefs.bounds import counterfactual_upper
+from discreet.beliefs.bounds import counterfactual_upper, steps_between
 from discreet.beliefs.explaining import Explained, subject_of
 from discreet.beliefs.prior import failure_of
 from discreet.errors import InputError
 from discreet.frames import Tabular, json_ready
-from discreet.guarantees import Adjacency, Guarantee
+from discreet.guarantees import Guarantee
 from discreet.rounding import decimal_up, up
 from discreet.words import say
 
@@ -101,17 +101,14 @@ def join(
         from discreet.composition import loss_of
 
         loss = loss_of(stated)
-    central = stated.adjacency is Adjacency.ADD_REMOVE
-    apart = loss.steps(2 if central and not counts_sensitive_only else 1)
+    apart = loss.steps(steps_between(stated.adjacency, counts_sensitive_only))
     # Joined with which of several values: the exact law of two is not enough, a curve is.
     bound = apart.one_step(failure, "one", strength="curve")
     factor = bound.epsilon_prime
     return Joining(
         guarantee=stated,
         without=beliefs,
-        joined=tuple(
-            counterfactual_upper(factor, one, counts_sensitive_only=True) for one in beliefs
-        ),
+        joined=tuple(counterfactual_upper(factor, one, steps=1) for one in beliefs),
         odds=up(math.exp(factor)) if factor < 700 else math.inf,
         holds_with=1.0 if bound.failure == 0 else confidence,
         unit=unit,

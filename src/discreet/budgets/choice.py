@@ -241,7 +241,8 @@ class Choice(JsonReady, Tabular):
 
             failure = failure_of(self.confidence or CONFIDENCE)
             return posterior_of(stated, prior, failure, self.promise.sided)
-        return min(1.0, up(prior.pq * bounds.ratio(stated.epsilon, prior, where)[1]))
+        steps = bounds.steps_between(where)
+        return min(1.0, up(prior.pq * bounds.ratio(stated.epsilon, prior, steps)[1]))
 
     @cached_property
     def noise(self) -> dict[str, Any]:

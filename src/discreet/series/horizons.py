@@ -398,7 +398,7 @@ class _Watched:
         if self.prior is not None:
             where = self.promise.adjacency if self.alone is None else Adjacency.REPLACE
             loss = largest if where is Adjacency.ADD_REMOVE else across
-            ratio = bounds.ratio(loss, self.prior, where)[1]
+            ratio = bounds.ratio(loss, self.prior, bounds.steps_between(where))[1]
             posterior = min(1.0, up(self.prior.pq * ratio))
         difference = bounds.differences(across, None).upper
         return Step(k, posterior, difference, largest, found.kept.excess)
