@@ -1,6 +1,9 @@
 """The data-dependence campaign: does anything but the noisy values tell two neighbours apart?
 
-    python -m benchmarks.neighbours [--engines duckdb …] [--every 1] [--keep FILE] [--record]
+    python -m benchmarks.neighbours [--engines duckdb …] [--keep FILE] [--record]
+
+Several processes can share the work by `--every` and `--start`, each with a file of its own to keep
+what is done; put together, the files are one that `--keep FILE --record` goes on from.
 
 Two data sets that differ in one person are released with the same spec. In one of them the person's
 row holds an odd value: nothing, NaN, infinities, huge and tiny numbers, empty and very long texts,
@@ -41,6 +44,7 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from statistics import median
+from types import SimpleNamespace
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -50,12 +54,14 @@ import pyarrow.parquet as pq
 import yaml
 
 from benchmarks.tables import QUALITY, today, write_section
-from discreet import __version__
+from discreet import __version__, noise
 from discreet.cli import main as discreet
 from discreet.errors import DiscreetError
 from discreet.guarantees import ApproxDP
 from discreet.ledger import Ledger
-from discreet.releases import drawing, release
+from discreet.releases import drawing, limits, release
+from discreet.releases.engines import expressions
+from discreet.synthetic import synthesize
 
 __all__ = ["BAND", "SLACK", "cases", "neighbours"]
 
@@ -65,9 +71,14 @@ KEYS = {"county": ["north", "south"]}
 STATISTICS: list[dict[str, Any]] = [
     {"count": "rows", "by": ["county"], "keys": KEYS, "name": "visits"},
     {"count": "units", "by": ["county"], "keys": KEYS, "name": "people"},
-    {"share": {"of": "people", "among": "visits"}},
+    {"share": {"of": "tables", "among": ["county"]}},
     {"rate": {"events": "visits", "per": 1000, "times": 10}},
-    {"count": "rows", "margins": [["county"]], "keys": KEYS},
+    {
+        "count": "rows",
+        "margins": [["county", "band"], ["county"]],
+        "keys": KEYS | {"band": ["0-5", "5-10"]},
+        "name": "tables",
+    },
     {"count": "rows", "weight_by": "cost", "bounds": [0, 20]},
     {"sum": "cost", "bounds": [0, 20], "resolution": 0.5},
     {"mean": "cost", "bounds": [0, 20], "resolution": 0.5},
@@ -81,20 +92,22 @@ STATISTICS: list[dict[str, Any]] = [
     {"randomized": "county", "answers": ["north", "south"], "keep": 0.75},
     {"count": "units", "by": ["county"], "keys": {"discover": {"delta": 1e-9}}},
     {"count": "rows", "by": ["band"], "name": "bands"},
-    {"sum": "twice", "bounds": [0, 40], "resolution": 1, "where": "lower(note) = 'nothing'"},
+    {"sum": "twice", "bounds": [0, 40], "resolution": 1, "where": "NOTED"},
 ]
 FEATURES = {
     "visits": "count",
     "spent": {"sum": "cost", "bounds": [0, 20]},
     "most": {"max": "cost"},
-    "noted": {"any": "note != 'nothing'"},
+    "noted": {"any": "NOTED"},
     "at_home": {"all": "county in ('north', 'south')"},
 }
-# What is asked of the rows, and what of each person's features; keys of the spec beside the usual.
+# What is asked of the rows, of each person's features, of a sample with a table joined to it, with
+# a limit of rows that is chosen, and for a synthetic file; keys of the spec beside the usual.
+# NOTED is a condition on the column `note`, by its type.
 SPECS: dict[str, dict[str, Any]] = {
     "rows": {
         "protect": {"rows": 2, "groups": 1},
-        "where": "county != 'east' and (cost < 1000 or cost is null or note is null)",
+        "where": "county != 'east' and (cost < 1000 or cost is null or NOTED)",
         "let": {"band": "bin(cost, [0, 5, 10, 20])", "twice": "cost * 2"},
         "statistics": STATISTICS,
         "cut": {"weight": 0.05},
@@ -110,7 +123,38 @@ SPECS: dict[str, dict[str, Any]] = {
             {"quantile": "most", "at": 0.5, "bounds": [0, 20], "resolution": 1},
         ],
     },
+    "joined": {
+        "protect": {"rows": 2},
+        "sample": {"rate": 0.5},
+        "join": [{"source": "", "by": "person", "rows": 2, "columns": ["ward", "fee"]}],
+        "where": "fee < 1000 or fee is null",
+        "statistics": [
+            {"count": "units", "by": ["ward"], "keys": {"ward": ["north", "south"]}},
+            {"sum": "fee", "bounds": [0, 20], "resolution": 0.5},
+            {
+                "count": "rows",
+                "by": ["county"],
+                "keys": {"discover": {"delta": 1e-9}, "known": KEYS},
+            },
+        ],
+    },
+    "chosen": {
+        "protect": {"rows": {"choose": [1, 2, 4], "weight": 0.1}},
+        "mechanism": "geometric",
+        "statistics": [
+            {"count": "rows", "by": ["county"], "keys": KEYS},
+            {"sum": "cost", "bounds": [0, 20], "resolution": 0.5, "where": "NOTED"},
+        ],
+    },
+    "synthetic": {
+        "protect": {"rows": 1},
+        "columns": ["county"],
+        "keys": KEYS,
+        "n_synthetic": 20,
+    },
 }
+# The columns of the protected table that is joined, which holds the same rows.
+JOINED = dict(zip(COLUMNS, ("person", "ward", "fee", "remark"), strict=True))
 BASE = [(f"p{i}", ("north", "south")[i % 2], float(i % 19), "nothing") for i in range(40)]
 USUAL = ("p99", "north", 3.0, "nothing")
 
@@ -201,6 +245,7 @@ class Case:
     """A data set: how it is given, its odd value and where; `write` makes the source.
 
     What it returns, if anything, are the data themselves, which are then given from Python.
+    `joined` is the same table with other names of columns, as the source of a join.
     """
 
     how: str
@@ -208,9 +253,15 @@ class Case:
     name: str
     write: Callable[[Path], Any]
     source: str
+    joined: str = "joined.parquet"
+    noted: str = "lower(note) != 'nothing' or note is null"
 
 
-def _csv(rows: Sequence[Sequence[Any]]) -> bytes:
+def _joined(table: pa.Table) -> pa.Table:
+    return table.rename_columns(list(JOINED.values()))
+
+
+def _csv(rows: Sequence[Sequence[Any]], names: Collection[str] = COLUMNS) -> bytes:
     def cell(value: Any) -> bytes:
         if isinstance(value, bytes):
             return value
@@ -219,7 +270,7 @@ def _csv(rows: Sequence[Sequence[Any]]) -> bytes:
         return quoted.encode("utf-8", "surrogatepass")
 
     lines = [b",".join(cell(value) for value in row) for row in rows]
-    return b"\n".join([",".join(COLUMNS).encode(), *lines]) + b"\n"
+    return b"\n".join([",".join(names).encode(), *lines]) + b"\n"
 
 
 def _with(column: str, value: Any) -> list[tuple[Any, ...]]:
@@ -251,15 +302,23 @@ def _counts(kind: pa.DataType) -> bool:
 def _csv_case(column: str, name: str, rows: Sequence[Sequence[Any]]) -> Case:
     def write(folder: Path) -> None:
         (folder / "data.csv").write_bytes(_csv(rows))
+        (folder / "joined.csv").write_bytes(_csv(rows, JOINED.values()))
 
-    return Case("csv", column, name, write, "data.csv")
+    return Case("csv", column, name, write, "data.csv", "joined.csv")
 
 
 def _parquet_case(how: str, column: str, name: str, table: pa.Table, scheme: str = "") -> Case:
+    kind = table.schema.field("note").type
+    noted = {} if kind == pa.string() else {"noted": "cost > 3"}  # no formula takes these
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        noted = {"noted": "note < '2026-01-31' or note is null"}
+
     def write(folder: Path) -> None:
         pq.write_table(table, folder / "data.parquet")
+        pq.write_table(_joined(table), folder / "joined.parquet")
 
-    return Case(how, column, name, write, f"{scheme}data.parquet")
+    source, joined = f"{scheme}data.parquet", f"{scheme}joined.parquet"
+    return Case(how, column, name, write, source, joined, **noted)
 
 
 def _duckdb_case(how: str, column: str, name: str, table: pa.Table) -> Case:
@@ -269,12 +328,16 @@ def _duckdb_case(how: str, column: str, name: str, table: pa.Table) -> Case:
         with duckdb.connect(str(folder / "data.db")) as connection:
             connection.register("given", table)
             connection.execute("create table visits as from given")
+            connection.register("renamed", _joined(table))
+            connection.execute("create table joined as from renamed")
 
-    return Case(how, column, name, write, "duckdb:///data.db?table=visits")
+    base = "duckdb:///data.db?table="
+    return Case(how, column, name, write, f"{base}visits", f"{base}joined")
 
 
 def _frame_case(how: str, column: str, name: str, table: pa.Table) -> Case:
-    def frame(_: Path) -> Any:
+    def frame(folder: Path) -> Any:
+        pq.write_table(_joined(table), folder / "joined.parquet")
         if how == "Polars":
             import polars
 
@@ -287,8 +350,10 @@ def _frame_case(how: str, column: str, name: str, table: pa.Table) -> Case:
 def _objects(column: str, value: Any) -> Callable[[Path], Any]:
     """A pandas frame whose columns hold objects, which have no type but that of each value."""
 
-    def frame(_: Path) -> Any:
+    def frame(folder: Path) -> Any:
         import pandas
+
+        pq.write_table(_joined(_parquet(BASE)), folder / "joined.parquet")
 
         rows = BASE if column == "-" else _with(column, value)
         return pandas.DataFrame(dict(zip(COLUMNS, zip(*rows), strict=True)), dtype=object)  # noqa: B905
@@ -344,13 +409,17 @@ def in_postgresql(url: str, execute: Callable[..., None]) -> Iterator[list[Case]
 
     def case(column: str, name: str, table: pa.Table) -> Case:
         def write(_: Path) -> None:
-            execute("TRUNCATE visits")
-            for row in zip(*(table[name].to_pylist() for name in COLUMNS), strict=True):
-                execute("INSERT INTO visits VALUES (%s, %s, %s, %s)", row)
+            rows = list(zip(*(table[name].to_pylist() for name in COLUMNS), strict=True))
+            for name in ("visits", "joined"):
+                execute(f"TRUNCATE {name}")
+                for row in rows:
+                    execute(f"INSERT INTO {name} VALUES (%s, %s, %s, %s)", row)  # noqa: S608
 
-        return Case(_ON_SERVER, column, name, write, f"{url}?table=visits")
+        base = f"{url}?table="
+        return Case(_ON_SERVER, column, name, write, f"{base}visits", f"{base}joined")
 
     execute("CREATE TABLE visits (person text, county text, cost double precision, note text)")
+    execute("CREATE TABLE joined (person text, ward text, fee double precision, remark text)")
     yield _tables(case, bare=True)
 
 
@@ -367,11 +436,17 @@ def _fixed() -> Iterator[None]:
     """Replace what mechanisms return by fixed numbers, as many as there were."""
     with_noise, noisy_max = drawing.with_noise, drawing.noisy_max
     drawing.with_noise = lambda call, numbers, progress=None: [3] * len(numbers)
-    drawing.noisy_max = lambda scores, scale, **_: 0  # type: ignore[assignment]
+    for room in (drawing, limits):
+        room.noisy_max = lambda scores, scale, **_: 0  # type: ignore[assignment]
+    multinomial, secret = noise.multinomial, expressions.secrets
+    expressions.secrets = SimpleNamespace(token_hex=lambda size: "5a" * size)  # of samples
+    noise.multinomial = lambda size, weights: [size] + [0] * (len(weights) - 1)
     try:
         yield
     finally:
-        drawing.with_noise, drawing.noisy_max = with_noise, noisy_max
+        noise.multinomial, expressions.secrets = multinomial, secret
+        drawing.with_noise = with_noise
+        drawing.noisy_max = limits.noisy_max = noisy_max
 
 
 _CHANGING = (
@@ -454,13 +529,19 @@ def _run(case: Case, folder: Path) -> dict[str, Any]:
             "ledger": "sqlite:///ledger.db",
             "output": f"out/{name}",
         }
-        (folder / f"{name}.yaml").write_text(yaml.safe_dump(spec))
+        if "join" in own:
+            spec["join"] = [join | {"source": case.joined} for join in own["join"]]
+        text = yaml.safe_dump(spec, width=1000).replace("NOTED", f"({case.noted})")
+        (folder / f"{name}.yaml").write_text(text)
     data = case.write(folder)
 
     def run(name: str, *flags: str) -> None:
+        synthetic = "n_synthetic" in SPECS[name]
         if data is None:
-            discreet(["release", f"{name}.yaml", "--json", *flags])
-        made = release(f"{name}.yaml", data=data, dry_run="--dry-run" in flags)
+            command = "synthesize" if synthetic else "release"
+            discreet([command, f"{name}.yaml", "--json", *flags])
+        make = synthesize if synthetic else release
+        made = make(f"{name}.yaml", data=data, dry_run="--dry-run" in flags)  # type: ignore[operator]
         print(json.dumps(made.to_dict()))
 
     (folder / "out").mkdir()
@@ -474,6 +555,9 @@ def _run(case: Case, folder: Path) -> dict[str, Any]:
         os.chdir(here)
     entries = Ledger.open(f"sqlite:///{folder / 'ledger.db'}").entries()
     found = {f"{name}: {what}": v for name, told in seen.items() for what, v in told.items()}
+    refused = {name: told["errors"] for name, told in seen.items() if told["exit code"] != 0}
+    if refused and case.column == "-":  # two refusals would be the same, and say nothing
+        raise RuntimeError(f"{case.how}: {refused}")
     found["seconds"] = seen[first]["seconds"]
     found["ledger"] = [_plain(json.dumps(e.said, sort_keys=True, default=str)) for e in entries]
     return found
@@ -496,14 +580,17 @@ def neighbours(
     folder: Path,
     every: int = 1,
     before: Collection[tuple[str, str, str]] = (),
+    start: int = 0,
+    timed: bool = True,
 ) -> Iterator[Compared]:
     """Compare the first of each family with every other not compared `before`; yield them."""
     for first, *others in families:
-        chosen = [c for c in others[::every] if (c.how, c.column, c.name) not in before]
+        chosen = [c for c in others[start::every] if (c.how, c.column, c.name) not in before]
         if not chosen:
             continue
-        _run(first, folder)  # what is loaded once is loaded here
-        runs = [_run(first, folder) for _ in range(3)]
+        if timed:
+            _run(first, folder)  # what is loaded once is loaded here
+        runs = [_run(first, folder) for _ in range(3 if timed else 1)]
         seconds = median(run["seconds"] for run in runs)
         for case in chosen:
             found = _run(case, folder)
@@ -564,7 +651,9 @@ def _duckdb() -> Iterator[Iterator[list[Case]]]:
 ENGINES = {"duckdb": _duckdb, "postgresql": _postgresql, "spark": _spark}
 
 
-def campaign(engines: Sequence[str], every: int, keep: Path | None = None) -> Iterator[Compared]:
+def campaign(
+    engines: Sequence[str], every: int, keep: Path | None = None, start: int = 0
+) -> Iterator[Compared]:
     """Compare neighbours on each engine; with a file to `keep` them in, go on where it stopped."""
     before = {}
     if keep is not None and keep.exists():
@@ -575,7 +664,7 @@ def campaign(engines: Sequence[str], every: int, keep: Path | None = None) -> It
     with tempfile.TemporaryDirectory(prefix="discreet-neighbours-") as name:
         for engine in engines:
             with ENGINES[engine]() as families:
-                for one in neighbours(families, Path(name) / "here", every, before):
+                for one in neighbours(families, Path(name) / "here", every, before, start):
                     if keep is not None:
                         with keep.open("a") as file:
                             file.write(json.dumps(asdict(one)) + "\n")
@@ -610,11 +699,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Look for what tells two neighbours apart.")
     parser.add_argument("--engines", nargs="*", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--every", type=int, default=1, help="only every n-th odd value")
+    parser.add_argument("--start", type=int, default=0, help="how many of them to leave out first")
     parser.add_argument("--keep", type=Path, help="a file to keep what is done in, and go on from")
     parser.add_argument("--record", action="store_true", help="write the counts to docs/quality.md")
     asked = parser.parse_args(arguments)
     found = []
-    for one in campaign(asked.engines, asked.every, asked.keep):
+    for one in campaign(asked.engines, asked.every, asked.keep, asked.start):
         found.append(one)
         if one.differs or not one.within:
             what = ", ".join(one.differs) or f"time: {one.ratio:.2f} times"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from decimal import Decimal
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,17 @@ from typing import Any
 from discreet.errors import InputError
 from discreet.words import say
 
-__all__ = ["DEPTH", "LARGEST", "MOST", "json_values", "line", "share_of", "text_of", "yaml_values"]
+__all__ = [
+    "DEPTH",
+    "LARGEST",
+    "MOST",
+    "fraction_of",
+    "json_values",
+    "line",
+    "share_of",
+    "text_of",
+    "yaml_values",
+]
 
 LARGEST = 2**19
 """The most characters of a YAML file; lists that are longer belong into a CSV file beside it."""
@@ -199,3 +210,19 @@ def line(name: str, value: str, longest: int = 1000) -> str:
     if not value.isprintable():
         raise InputError("ledger.text_unprintable", name=name)
     return value
+
+
+_NUMBER = re.compile(r" *[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?) *", re.ASCII)
+
+
+def fraction_of(text: str) -> Fraction:
+    """Return a number exactly; raise ValueError for none, and for one of very many digits.
+
+    Of 1e999999999, a short text, the exact value would fill the memory.
+
+    >>> fraction_of("2.5e-1"), fraction_of("3/4")
+    (Fraction(1, 4), Fraction(3, 4))
+    """
+    if len(text) > 1_000 or not _NUMBER.fullmatch(text):
+        raise ValueError("not a number that can be computed with")
+    return Fraction(text)

@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -215,6 +216,88 @@ def test_spilled_rows_and_the_ledger_are_for_their_owner_alone(
         assert not list((tmp_path / "tmp").iterdir())
     finally:
         os.umask(before)
+
+
+SPILLING = """
+import duckdb
+real = duckdb.connect
+duckdb.connect = lambda config: real(config=config | {"memory_limit": "60MB", "threads": "1"})
+from pathlib import Path
+from discreet.releases.engines import opened
+from discreet.releases.contributions import Contribution
+from discreet.releases.engines.base import Counting, Query
+engine = opened("data.parquet", Path)
+engine.measure(Query(("id",), None, Contribution(), (Counting("n"),)))
+"""
+
+
+def test_rows_that_a_killed_run_spilled_are_removed_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import duckdb
+
+    from discreet.releases.engines import spilling
+
+    home = tmp_path / "tmp"
+    home.mkdir()
+    monkeypatch.setenv("TMPDIR", str(home))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    with duckdb.connect() as made:
+        made.execute(
+            f"copy (select i % 900_000 || repeat('x', 40) as id from range(2_000_000) t(i)) "  # noqa: S608
+            f"to '{tmp_path}/data.parquet'"
+        )
+    running = subprocess.Popen([sys.executable, "-c", SPILLING], cwd=tmp_path)
+    try:
+        until = time.monotonic() + 120
+        while not any(f.stat().st_size for f in home.glob("discreet-*/duckdb_temp*")):
+            assert running.poll() is None, "it ended before it spilled"
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        (left,) = home.iterdir()
+        others = [home / f"discreet-{sign * 16}" for sign in "abc"]
+        others[0].symlink_to(left)
+        others[1].mkdir()  # of another program, or of a user of an earlier version
+        others[2].mkdir()
+        (others[2] / "lock").touch()
+        if os.geteuid() == 0:
+            os.chown(others[2], 12345, -1)  # of someone else
+        else:
+            others.pop()
+        spilling._remove_abandoned(str(home))
+        assert left.exists(), "someone works in it"
+    finally:
+        running.kill()
+        running.wait()
+    assert any(left.glob("duckdb_temp*")), "what was spilled is still there"
+    spilling._remove_abandoned.cache_clear()
+    spill = spilling.Spill()  # as the next run does
+    assert set(home.iterdir()) == {spill.path, *others}
+    spill.remove()
+    assert set(home.iterdir()) == set(others)
+
+
+def test_no_room_for_spilled_rows_is_told_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.errors import DataError
+    from discreet.releases.engines.spilling import Spill
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(DataError, match="No space left on device"):
+        Spill()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_private_folder_that_was_open_is_closed(tmp_path: Path, private_state: Path) -> None:
+    private_state.mkdir(parents=True, exist_ok=True)
+    private_state.chmod(0o755)
+    _released(clinic(tmp_path), tmp_path)
+    assert private_state.stat().st_mode & 0o777 == 0o700
 
 
 # -- a damaged ledger

@@ -263,7 +263,9 @@ def test_a_statistic_in_place_is_released_and_charged(
         ({"rate": {"events": "ill", "per": {"north": 3}}}, "exactly one column"),
         ({"rate": {"events": "visits", "per": "people.csv"}}, "must have the columns county"),
         ({"rate": {"events": "visits", "per": "zero.csv"}}, "positive number"),
+        ({"rate": {"events": "visits", "per": "huge.csv"}}, "positive number"),
         ({"change": {"of": "visits", "against": "nowhere"}}, "no release in 'nowhere'"),
+        ({"change": {"of": "visits", "against": "earlier"}}, "has no count, histogram or sum"),
         ({"share": {"of": "tables", "among": "visits"}}, "made of several noisy numbers"),
         ({"change": {"of": "tables", "against": "nowhere"}}, "made of several noisy numbers"),
         ({"share": {"of": "ill", "among": ["county"]}}, "Name a statistic with margins"),
@@ -276,6 +278,14 @@ def test_what_cannot_be_made_is_refused_before_the_charge(
 ) -> None:
     (tmp_path / "people.csv").write_text("region,people\nnorth,6000\n")
     (tmp_path / "zero.csv").write_text("county,people\nnorth,0\n")
+    # Exactly computed, 1e999999999 would fill the memory; no number like it is taken.
+    (tmp_path / "huge.csv").write_text("county,people\nnorth,1e4000\n")
+    (tmp_path / "earlier").mkdir()
+    call = {"statistic": "visits", "mechanism": "geometric", "scale": 1.0}
+    table = {"statistic": ["visits"], "county": ["north"], "value": ["1e4000"]}
+    table |= {"interval_low": ["0"], "interval_high": ["1"]}
+    said = {"table": table, "plan": {"calls": [call]}}
+    (tmp_path / "earlier" / "release.json").write_text(json.dumps(said))
     mean = {"mean": "age", "bounds": [0, 1], "resolution": 1, "name": "mean"}
     asked["statistics"] = [VISITS, ILL, mean, TABLES, derived]
     with pytest.raises(SpecError, match=says):

@@ -85,6 +85,22 @@ def test_the_source_is_not_its_own_list_of_keys(folder: Path, how: str, dry_run:
     assert "protected source" in _refused(_spec("county", keys), folder, dry_run=dry_run)
 
 
+@pytest.mark.parametrize("how", ["itself", "a hard link", "a copy"])
+def test_a_joined_table_is_no_list_of_keys(folder: Path, how: str) -> None:
+    shutil.move(folder / "data.csv", folder / "other.csv")
+    (folder / "data.csv").write_text("person,age\nanna,3\nbert,4\n", encoding="utf-8")
+    keys = _copied(folder, how)  # of what is joined
+    shutil.move(folder / "data.csv", folder / "more.csv")
+    shutil.move(folder / "other.csv", folder / "data.csv")
+    keys = "more.csv" if how == "itself" else keys
+    join = {"source": "more.csv", "by": "person", "rows": 1}
+    assert "protected source" in _refused(_spec("age", keys, join=join), folder, dry_run=True)
+    public = {"source": keys, "by": "person", "columns": ["age"], "public": True}
+    named = {"source": "more.csv", "by": ["person"], "columns": []}
+    spec = _spec("county", ["north"], join=[public, named | {"rows": 1}])
+    assert "protected" in _refused(spec, folder, dry_run=True)
+
+
 def test_the_column_of_the_unit_is_no_group(folder: Path) -> None:
     assert "names the protected person" in _refused(_spec("person", ["anna", "dora"]), folder)
 

@@ -61,6 +61,10 @@ def test_no_name_leads_out(folder: Workfolder, name: str) -> None:
             reach(name)
 
 
+def _change(against: str) -> dict[str, Any]:
+    return {"change": {"of": "n", "against": against}}
+
+
 def test_a_link_that_stays_inside_is_followed(folder: Workfolder) -> None:
     (folder.root / "same.csv").symlink_to(folder.root / "visits.csv")
     assert dict(folder.columns("same.csv")) == {"person": "untyped", "county": "untyped"}
@@ -80,6 +84,8 @@ def test_a_link_that_stays_inside_is_followed(folder: Workfolder) -> None:
         {"output": "../out"},
         {"output": "/tmp/out"},  # noqa: S108
         {"statistics": [{"count": "rows", "by": ["c"], "keys": {"c": "../secret.csv"}}]},
+        {"statistics": [{"count": "rows", "name": "n"}, _change("../out/01")]},
+        {"statistics": [{"count": "rows", "name": "n"}, _change("/var/out/01")]},
         {"budget": None, "tolerance": {"table": "../t.csv"}},
         {"budget": None, "tolerance": {"groups": {"a": {"all": [{"table": "/t.csv"}]}}}},
         {"budget": None, "tolerance": {"ratio": 3, "sensitive": {"shares": "../s.csv"}}},

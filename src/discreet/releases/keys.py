@@ -22,6 +22,7 @@ from itertools import product
 from pathlib import Path
 
 from discreet.errors import PolicyError, SpecError
+from discreet.reading import fraction_of
 from discreet.releases.engines import file_of
 from discreet.releases.engines.base import Cells, Grid, KeySet
 from discreet.releases.source import path_in
@@ -86,7 +87,7 @@ def public_numbers(
     for row in (row for row in body if len(row) == len(header)):
         key = tuple(row[at] for at in places)
         try:
-            number = Fraction(row[place])
+            number = fraction_of(row[place])
         except (ValueError, ZeroDivisionError):
             number = Fraction(0)
         if number <= 0 or key in found:

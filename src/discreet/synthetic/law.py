@@ -37,6 +37,7 @@ import numpy as np
 
 from discreet.errors import InputError
 from discreet.guarantees import PureDP
+from discreet.reading import fraction_of
 from discreet.rounding import down, up
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ class Synthesizer:
         try:
             return cls(
                 float(values["epsilon"]),
-                Fraction(values["alpha"]),
+                fraction_of(values["alpha"]),
                 int(values["cells"]),
                 int(values["n_synthetic"]),
                 int(values["copies"]),

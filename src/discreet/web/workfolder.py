@@ -237,9 +237,14 @@ def _values(path: Path) -> dict[str, Any]:
 
 
 def _key_files(spec: Spec | SyntheticSpec) -> list[str]:
-    keys = [getattr(entry, "keys", {}) for entry in getattr(spec, "statistics", (spec,))]
+    """Return the files of keys, and earlier releases, that a spec names."""
+    entries = getattr(spec, "statistics", (spec,))
+    keys = [getattr(entry, "keys", {}) for entry in entries]
     public = [given for given in keys if isinstance(given, dict)]
-    return [value for given in public for value in given.values() if isinstance(value, str)]
+    earlier = [entry.change.against for entry in entries if hasattr(entry, "change")]
+    return earlier + [
+        value for given in public for value in given.values() if isinstance(value, str)
+    ]
 
 
 def _safe(filename: str) -> tuple[str, str]:

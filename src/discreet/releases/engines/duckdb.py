@@ -8,9 +8,6 @@ nothing else. A view in a DuckDB file that reads another file is refused.
 
 from __future__ import annotations
 
-import secrets
-import shutil
-import tempfile
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -32,6 +29,7 @@ from discreet.releases.engines.bounding import PRIORITY
 from discreet.releases.engines.expressions import Dialect, Value
 from discreet.releases.engines.files import Relation, named, quoted, relation
 from discreet.releases.engines.in_memory import UNTYPED, arrow_table
+from discreet.releases.engines.spilling import Spill
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
 from discreet.releases.source import Source
 from discreet.words import say
@@ -114,13 +112,13 @@ class DuckDB(SQLEngine):
         self,
         connection: duckdb.DuckDBPyConnection,
         counting: duckdb.DuckDBPyConnection,
-        spill: Path,
+        spill: Spill,
         untyped: Collection[str] | None = (),
         options: Source | None = None,
     ) -> None:
         self._connection, self._counting = connection, counting
         # Also if a signal cuts in before anyone can close it.
-        self._remove = weakref.finalize(self, shutil.rmtree, spill, ignore_errors=True)
+        self._remove = weakref.finalize(self, spill.remove)
         with self._in_our_words(say("engines.doing.columns")):
             schema = self._arrow(f"from {SOURCE} limit 0").schema
         columns: dict[str, Column] = {
@@ -155,13 +153,11 @@ class DuckDB(SQLEngine):
     @classmethod
     def _opened(cls, given: Relation | pa.Table, options: Source | None = None) -> DuckDB:
         # What does not fit in memory is spilled to a private folder, removed when it is closed.
-        # Its name is known before it is there: a signal at any moment leaves nothing.
-        spill = Path(tempfile.gettempdir(), f"discreet-{secrets.token_hex(8)}")
+        spill = Spill()
         try:
-            spill.mkdir(mode=0o700)
             connection = duckdb.connect(
                 config={
-                    "temp_directory": str(spill),
+                    "temp_directory": str(spill.path),
                     "preserve_insertion_order": "false",
                     "autoinstall_known_extensions": "false",
                     "autoload_known_extensions": "false",
@@ -195,7 +191,7 @@ class DuckDB(SQLEngine):
                     _lock(connection, None)
             return cls(connection, counting, spill, untyped, options)
         except BaseException:
-            shutil.rmtree(spill, ignore_errors=True)
+            spill.remove()
             raise
 
     def close(self) -> None:

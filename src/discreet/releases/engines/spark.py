@@ -32,7 +32,6 @@ import os
 import secrets
 import shutil
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -58,6 +57,7 @@ from discreet.releases.engines.expressions import (
     packed,
     unit_interval,
 )
+from discreet.releases.engines.spilling import Spill
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
 from discreet.words import say
 
@@ -285,9 +285,9 @@ def _session() -> tuple[SparkSession, Callable[[], None]]:
         return _settled(running), lambda: None
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         raise InputError("engines.spark.no_java")
-    folder = Path(tempfile.gettempdir(), f"discreet-{secrets.token_hex(8)}")
-    silent = folder / "log4j2.properties"
-    builder = SparkSession.builder.appName("discreet").config("spark.local.dir", str(folder))
+    spill = Spill()
+    silent = spill.path / "log4j2.properties"
+    builder = SparkSession.builder.appName("discreet").config("spark.local.dir", str(spill.path))
     master = os.environ.get("SPARK_MASTER")
     if master:
         builder = builder.master(master)
@@ -298,10 +298,9 @@ def _session() -> tuple[SparkSession, Callable[[], None]]:
     def end(session: SparkSession | None = None) -> None:
         if session is not None:
             session.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+        spill.remove()
 
     try:
-        folder.mkdir(mode=0o700)
         silent.write_text(_SILENT)
         with (
             _in_our_words(say("engines.spark.start")),

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import Field, PlainValidator, model_validator
 
 from discreet.errors import SpecError
-from discreet.reading import json_values, text_of
+from discreet.reading import fraction_of, json_values, text_of
 from discreet.releases.engines.base import KeySet
 from discreet.releases.models import Closed, Whole
 from discreet.releases.quotients import Spread, difference, quotient
@@ -438,7 +438,7 @@ class Change(Derived):
                 [Answer((), *(_number(table[n][at]) for n in ("value", *_ENDS)))]
                 for at in places_of
             ]
-        except (KeyError, TypeError, ValueError, IndexError):
+        except (KeyError, TypeError, ValueError, IndexError, ZeroDivisionError):
             raise SpecError(
                 "releases.derived.not_there", statistic=self.name, name=name, release=folder
             ) from None
@@ -454,4 +454,4 @@ _ENDS = ("interval_low", "interval_high")
 
 
 def _number(text: str | None) -> Fraction | None:
-    return None if text is None else Fraction(text)
+    return None if text is None else fraction_of(text)
