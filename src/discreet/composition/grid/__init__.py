@@ -8,6 +8,7 @@ Other packages call `on_grid` only. Importing this package loads NumPy.
 | `loss`        | δ(ε) of all of them, by a tilted transform; the exact one of categories   |
 | `lattice`     | δ(ε) of equal discrete Gaussian releases, over whole numbers              |
 | `transforms`  | each loss's transform in closed form, with its rounding error             |
+| `smoothing`   | many different discrete Gaussian releases as one Gaussian one             |
 | `law`         | P(L > x) of all of them, by inversion                                     |
 """
 
@@ -28,6 +29,7 @@ from discreet.composition.grid.ingredients import (
 )
 from discreet.composition.grid.lattice import EqualNormals
 from discreet.composition.grid.loss import CategoryLoss, GridLoss
+from discreet.composition.grid.smoothing import as_gaussian
 from discreet.guarantees import Adjacency, PureDP
 from discreet.laws.mechanism import (
     CategoriesLoss,
@@ -43,6 +45,7 @@ from discreet.rounding import up
 __all__ = ["CategoryLoss", "GridLoss", "on_grid", "worst_cases"]
 
 _MOST_ATOMS = 20_000
+_FEW = 12  # different discrete Gaussian releases that are put on the grid, each by itself
 _SIGMAS = (0.1, 2000.0)  # of discrete Gaussian noise that a grid can hold
 
 
@@ -58,6 +61,7 @@ def on_grid(
     laplace: list[tuple[float, int]] = []
     found: list[Ingredient] = []
     rhos: list[float] = []
+    normals: dict[float, int] = {}
     known = True
     for mechanism, k in plan:
         stated = mechanism.guarantee()
@@ -73,14 +77,19 @@ def on_grid(
             case CategoriesLoss(epsilon, categories):
                 found.append(Atoms(Categories(epsilon, categories, k)))
             case DiscreteNormalLoss(sigma) if len(plan) == 1 or _on_a_grid(sigma):
-                found.append(Atoms(DiscreteNormal(sigma, k)))
+                normals[sigma] = normals.get(sigma, 0) + k
             case _ if isinstance(stated, PureDP):
                 two.append((float(stated.epsilon), k))
                 known = False
             case _:
                 return None
-    if rhos:
-        found.append(Normal(up(math.fsum(rhos), 8)))
+    apart, rho = _smoothed(normals)
+    if rho > 0:
+        rhos.append(rho)
+        known = False
+    found += [Atoms(DiscreteNormal(sigma, k)) for sigma, k in apart]
+    if rhos:  # first: it leaves little of most frequencies
+        found.insert(0, Normal(up(math.fsum(rhos), 8)))
     if two:
         found.append(TwoPoints(*_sorted(two)))
     if laplace:
@@ -92,6 +101,22 @@ def on_grid(
             known = _on_a_grid(sigma)
             return EqualNormals(tuple(found), adjacency=adjacency, name=name, law_known=known)
     return GridLoss(tuple(found), adjacency=adjacency, name=name, law_known=known)
+
+
+def _smoothed(normals: dict[float, int]) -> tuple[list[tuple[float, int]], float]:
+    """Return the discrete Gaussian releases to be put on the grid, and ρ of all the others.
+
+    Each different one takes a transform. Beyond a few, those of the largest σ are taken for one
+    Gaussian release, which is worse by the less, the larger they are and the more there are.
+    """
+    rising = sorted(normals.items())
+    first = _FEW if len(rising) > _FEW else len(rising)
+    while first < len(rising):
+        rho = as_gaussian(rising[first:])
+        if rho < math.inf:
+            return rising[:first], up(rho, 8)
+        first = first + 1 + next((i for i, x in enumerate(rising[first:]) if x[0] > 2), len(rising))
+    return rising, 0.0
 
 
 def _on_a_grid(sigma: float) -> bool:

@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 Reals: TypeAlias = NDArray[np.float64]
 Complex: TypeAlias = NDArray[np.complex128]
 Frequencies: TypeAlias = "slice[int, int, None] | NDArray[np.int64]"
-#: φ for the frequencies start ≤ f < stop of a transform of the size it was prepared for.
-Spectrum: TypeAlias = Callable[[int, int], Complex]
+#: φ of one kind of release at frequencies, given with the roots ζ there.
+Factor: TypeAlias = "Callable[[Frequencies, Complex], Complex]"
 #: K(λ), K'(λ), K''(λ) of all releases of an ingredient together.
 Cumulants: TypeAlias = tuple[float, float, float]
 
@@ -46,6 +46,8 @@ _WEIGHTS = 0.5 * np.array(
 
 
 _BLOCK = 128
+_BY_HAND = 16  # a whole transform of so many points is the work of one mass at one frequency
+_CHUNK = 8192  # frequencies at a time: what is worked on stays in the cache
 _NOTHING = 1e-18
 
 
@@ -80,34 +82,32 @@ class _Roots:
         return roots
 
 
-def _product(
-    factors: Sequence[Callable[[Frequencies, Complex], Complex]],
-    step: _Roots,
-    start: int,
-    stop: int,
-    negligible: float,
+def spectrum(
+    ingredients: Sequence[Ingredient], tilt: float, h: float, size: int, negligible: float
 ) -> Complex:
-    """The product of factors at start ≤ f < stop, each given f and the roots ζ there.
+    """φ of all releases together, normalised by e^K, at the frequencies of a transform.
 
-    Every so often the frequencies at which hardly anything is left are dropped: all factors are at
+    Now and then the frequencies at which hardly anything is left are dropped: all factors are at
     most 1.
     """
-    f: Frequencies = slice(start, stop)
-    zeta, kept = step.at(f), np.arange(start, stop)
-    product = np.ones(stop - start, dtype=np.complex128)
-    for turn, factor in enumerate(factors):
-        product *= factor(f, zeta)
-        if turn % 16 == 15:
-            alive = np.abs(product) > negligible
-            if 2 * np.count_nonzero(alive) < len(kept):
-                kept, product = kept[alive], product[alive]
-                f, zeta = kept, zeta[alive]
-                if not len(kept):
-                    break
-    if len(kept) == stop - start:
-        return product
-    out = np.zeros(stop - start, dtype=np.complex128)
-    out[kept - start] = product
+    factors = [factor for part in ingredients for factor in part.factors(tilt, h, size, negligible)]
+    step = _Roots(1, size, math.exp(tilt * h))
+    out = np.zeros(size // 2 + 1, dtype=np.complex128)
+    for start in range(0, len(out), _CHUNK):
+        stop = min(len(out), start + _CHUNK)
+        f: Frequencies = slice(start, stop)
+        zeta, kept = step.at(f), np.arange(start, stop)
+        product = np.ones(stop - start, dtype=np.complex128)
+        for turn, factor in enumerate(factors):
+            product *= factor(f, zeta)
+            if turn % 16 == 15 or turn < 3:
+                alive = np.abs(product) > negligible
+                if 2 * np.count_nonzero(alive) < len(kept):
+                    kept, product = kept[alive], product[alive]
+                    f, zeta = kept, zeta[alive]
+                    if not len(kept):
+                        break
+        out[kept] = product
     return out
 
 
@@ -181,12 +181,11 @@ class TwoPoints(_Releases):
         value = np.logaddexp(tilt * e, -tilt * e) - np.logaddexp(e / 2, -e / 2)
         return float(k @ value), float(k @ (e * slope)), float(k @ (e * e * (1 - slope * slope)))
 
-    def prepare(self, tilt: float, h: float, size: int, negligible: float) -> Spectrum:
-        """Return φ of all releases together, normalised by e^K, for any range of frequencies."""
-        step = _Roots(1, size, math.exp(tilt * h))
+    def factors(self, tilt: float, h: float, size: int, negligible: float) -> list[Factor]:
+        """Return φ of each, normalised by e^K."""
         back = math.exp(-2 * tilt * h)  # 1/ζ is this times the conjugate of ζ
 
-        def release(epsilon: float, times: int) -> Callable[[Frequencies, Complex], Complex]:
+        def release(epsilon: float, times: int) -> Factor:
             n, rest = _cell(epsilon, h)
             share = float(_upper_share(rest, h))
             log_k = float(np.logaddexp(tilt * epsilon, -tilt * epsilon))
@@ -207,8 +206,7 @@ class TwoPoints(_Releases):
 
             return factor
 
-        factors = [release(e, k) for e, k in self.largest_first()]
-        return lambda start, stop: _product(factors, step, start, stop, negligible)
+        return [release(e, k) for e, k in self.largest_first()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +241,9 @@ class LaplaceLosses(_Releases):
         sign = 1.0 if tilt >= 0 else -1.0
         return log_k, sign * slope, curvature
 
-    def prepare(self, tilt: float, h: float, size: int, negligible: float) -> Spectrum:
-        """Return φ of all releases together, normalised by e^K, for any range of frequencies."""
+    def factors(self, tilt: float, h: float, size: int, negligible: float) -> list[Factor]:
+        """Return φ of each, normalised by e^K."""
         flat = math.tanh(h / 4)
-        step = _Roots(1, size, math.exp(tilt * h))
         back = math.exp(-2 * tilt * h)  # 1/ζ is this times the conjugate of ζ
         logs = dict(zip(self.epsilons, self._each(tilt)[0].tolist(), strict=True))
         shared: tuple[Complex, Complex, Complex] | None = None
@@ -263,7 +260,7 @@ class LaplaceLosses(_Releases):
                 shared = inner, -zeta * inner, zeta
             return shared[0], shared[1]
 
-        def release(epsilon: float, times: int) -> Callable[[Frequencies, Complex], Complex]:
+        def release(epsilon: float, times: int) -> Factor:
             n, rest = _cell(epsilon, h)
             log_k = logs[epsilon] + epsilon / 2
             # In units of e^{-ε/2}: masses of S at n and n + 1, from the last piece of density, the
@@ -292,8 +289,7 @@ class LaplaceLosses(_Releases):
 
             return factor
 
-        factors = [release(e, k) for e, k in self.largest_first()]
-        return lambda start, stop: _product(factors, step, start, stop, negligible)
+        return [release(e, k) for e, k in self.largest_first()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +310,7 @@ class Normal:
         """K, K', K''."""
         return self.rho * (tilt * tilt - 0.25), 2 * self.rho * tilt, 2 * self.rho
 
-    def prepare(self, tilt: float, h: float, size: int, negligible: float) -> Spectrum:
+    def factors(self, tilt: float, h: float, size: int, negligible: float) -> list[Factor]:
         """Return φ, normalised by e^K; what lies 9.5 sd from the tilted centre is cut off."""
         sd, centre = math.sqrt(2 * self.rho), 2 * self.rho * tilt
         first, last = math.floor((centre - 9.5 * sd) / h), math.ceil((centre + 9.5 * sd) / h)
@@ -332,7 +328,7 @@ class Normal:
         masses = np.zeros(len(cells) + 1)
         masses[:-1] += lower
         masses[1:] += upper
-        return _slices(np.fft.rfft(_folded(masses, first, size), size))
+        return [_transform(masses, first, size)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,8 +421,8 @@ class Atoms:
         times = self.of.times
         return times * (peak + math.log(total)), times * mean, times * variance
 
-    def prepare(self, tilt: float, h: float, size: int, negligible: float) -> Spectrum:
-        """Return φ of all releases together, normalised by e^K, for any range of frequencies."""
+    def factors(self, tilt: float, h: float, size: int, negligible: float) -> list[Factor]:
+        """Return φ of all of them, normalised by e^K."""
         losses, logs = _log_law(self.of)
         cells = np.floor(losses / h + 1e-9).astype(np.int64)
         share = _upper_share(np.maximum(0.0, losses - cells * h), h)
@@ -437,8 +433,8 @@ class Atoms:
         first, last = int(cells[0]), int(cells[-1])
         on_grid: Reals = np.bincount(cells - first, stay, last - first + 2).astype(np.float64)
         on_grid += np.bincount(cells - first + 1, move, last - first + 2)
-        spectrum = np.fft.rfft(_folded(on_grid, first, size), size)
-        return _slices(raised(spectrum, self.of.times, negligible))
+        one = _transform(on_grid, first, size)
+        return [lambda f, zeta: raised(one(f, zeta), self.of.times, negligible)]
 
 
 @lru_cache(maxsize=64)
@@ -460,11 +456,25 @@ def _log_law(of: Steps | Categories | DiscreteNormal) -> tuple[Reals, Reals]:
 Ingredient: TypeAlias = TwoPoints | LaplaceLosses | Normal | Atoms
 
 
-def _folded(masses: Reals, first: int, size: int) -> Reals:
-    """Masses at first, first + 1, … put on a circle of `size` points."""
-    places = (first + np.arange(len(masses))) % size
-    return np.bincount(places, masses, size).astype(np.float64)
+def _transform(masses: Reals, first: int, size: int) -> Factor:
+    """Return the transform of masses at first, first + 1, …, on a circle of `size` points.
 
+    Of all frequencies at once; or of a few, by the sum over those masses that count.
+    """
+    whole: Complex | None = None
+    left = size // _BY_HAND
+    some = np.flatnonzero(masses > 1e-30)
+    places = (first + some) % size
 
-def _slices(spectrum: Complex) -> Spectrum:
-    return lambda start, stop: spectrum[start:stop]
+    def at(f: Frequencies, _: Complex) -> Complex:
+        nonlocal whole, left
+        if whole is None and not isinstance(f, slice) and len(f) * len(some) < left:
+            left -= len(f) * len(some)
+            turns = np.multiply.outer(f, places) % size
+            return np.asarray(np.exp((-2j * np.pi / size) * turns) @ masses[some])
+        if whole is None:
+            folded = np.bincount((first + np.arange(len(masses))) % size, masses, size)
+            whole = np.fft.rfft(folded.astype(np.float64), size)
+        return whole[f]
+
+    return at

@@ -35,7 +35,14 @@ import numpy as np
 
 from discreet.composition.curves import Sided, rung
 from discreet.composition.grid import law
-from discreet.composition.grid.ingredients import Atoms, Categories, Complex, Ingredient, Reals
+from discreet.composition.grid.ingredients import (
+    Atoms,
+    Categories,
+    Complex,
+    Ingredient,
+    Reals,
+    spectrum,
+)
 from discreet.composition.grid.transforms import cumulants, fast_size
 from discreet.composition.loss import PrivacyLoss
 from discreet.errors import GuaranteeError
@@ -45,7 +52,6 @@ from discreet.rounding import down, up
 
 _U = 2.0**-53
 _TINY = 5e-324
-_CHUNK = 8192  # frequencies at a time: what is worked on stays in the cache
 _MOVES = 4e-8  # how far the grid may move ε, where `resolution` allows
 _MOST = 4096
 _SMALLEST = 1e-280  # below, probabilities would be subnormal
@@ -388,13 +394,7 @@ def _window(loss: GridLoss, bucket: int) -> Window:
         reach = (begin + size - 1) * h
         missed = math.exp(min(0.0, _log_beyond(loss, tilt, reach, width, h)))
     negligible = 1e-13 * h / sd
-    spectra = [part.prepare(tilt, h, size, negligible) for part in loss.ingredients]
-    product = np.empty(size // 2 + 1, dtype=np.complex128)
-    for start in range(0, len(product), _CHUNK):
-        stop = min(len(product), start + _CHUNK)
-        product[start:stop] = spectra[0](start, stop)
-        for spectrum in spectra[1:]:
-            product[start:stop] *= spectrum(start, stop)
+    product = spectrum(loss.ingredients, tilt, h, size, negligible)
     releases = _releases(loss)
     circle = masses(product, size, releases) + negligible
     first = max(begin, math.floor(low / h) - 2)
