@@ -11,15 +11,17 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from forging import edited, rewritten, verified
 from reading import grade
-from stories import Made
+from stories import BASE, Made, made, opened
 from tracing import untraced
 
 from discreet.beliefs import Prior, explain
 from discreet.errors import DiscreetError, InputError, PolicyError
-from discreet.guarantees import PureDP
+from discreet.guarantees import ApproxDP, PureDP
 from discreet.ledger import Ledger
 from discreet.reports.facts import release_text, statement, statement_schema
+from discreet.reports.folder import report
 from discreet.reports.stored import find
 from discreet.reports.written import markdown, registry_record, registry_yaml
 
@@ -228,3 +230,77 @@ def test_every_numeral_of_a_release_comes_from_its_facts(pure: Made, audience: A
     assert "ε = 1.2993" in text
     assert "ε = 1.7007" in text
     assert pure.release_id in text
+
+
+MARGINS: dict[str, Any] = {
+    "count": "rows",
+    "margins": [["county", "age"], ["sex"]],
+    "hierarchy": {"county": {"state": "states.csv"}},
+    "keys": {"county": "states.csv", "age": ["young", "old"], "sex": ["f", "m"]},
+    "twin": True,
+}
+
+
+@pytest.fixture(scope="module")
+def margins(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Margins alone, with a hierarchy in a file, over rows that a formula chooses."""
+    home = tmp_path_factory.mktemp("margins")
+    opened(home)
+    (home / "states.csv").write_text("county,state\nnorth,up\nsouth,down\nwest,down\n")
+    spec = BASE | {"statistics": [MARGINS], "budget": {"epsilon": 1.0}, "where": "cost >= 10"}
+    spec |= {"let": {"age": "if(cost > 15, 'old', 'young')", "sex": "if(cost > 5, 'f', 'm')"}}
+    return made(home, spec)
+
+
+def test_margins_are_told_with_all_their_columns_and_keys(margins: Made) -> None:
+    facts = statement(find(margins.release_id, ledger=margins.ledger)).facts
+    domain = facts["data_domain"].split(";")[0]
+    assert domain == "All tables with the columns person, county, cost"  # age, sex are formulas
+    listed, file = "public: listed in the spec", "public: listed in a file that the spec names"
+    assert [(row["what"], row["basis"]) for row in facts["bases"]] == [
+        ("keys of county", file),
+        ("keys of age", listed),
+        ("keys of sex", listed),
+        ("keys of state", file),
+    ]
+    assert "as drawn" not in facts["processing"]["after"]
+    assert "add up" in facts["processing"]["after"]
+
+
+@pytest.mark.parametrize("left_out", ["domain", "keys", "paid"])
+def test_the_verifier_misses_columns_and_keys_that_are_not_told(
+    margins: Made, tmp_path: Path, left_out: str
+) -> None:
+    """Whoever writes the statement anew, with its manifest, is found out by the spec."""
+    copy = margins.copied(tmp_path)
+    folder = report(copy.release_id, ledger=copy.ledger).folder
+    assert verified(folder)[0] == 0
+
+    def change(said: dict[str, Any]) -> None:
+        if left_out == "domain":
+            said["data_domain"] = said["data_domain"].replace(", county", "")
+        elif left_out == "keys":
+            del said["bases"][-1]
+        else:
+            said["bases"][0]["kind"] = "paid"
+
+    edited(folder / "statement.json", change)
+    rewritten(folder)
+    code, told = verified(folder)
+    assert code == 1
+    assert {"domain": "not county", "keys": "keys of state", "paid": "keys of county"}[
+        left_out
+    ] in told
+
+
+def test_keys_that_are_found_beside_public_ones_are_told_as_paid(tmp_path: Path) -> None:
+    opened(tmp_path, filter="basic", cap=ApproxDP(4.0, 1e-3))
+    keys = {"discover": {"delta": 1e-5}, "known": {"county": ["north"]}}
+    band = {"count": "rows", "by": ["band"]}
+    found = {"count": "rows", "by": ["county"], "keys": keys}
+    spec = BASE | {"statistics": [found, band], "let": {"band": "bin(cost, [0, 10, 20])"}}
+    done = made(tmp_path, spec | {"budget": {"epsilon": 1.0, "delta": 1e-5}})
+    facts = statement(find(done.release_id, ledger=done.ledger)).facts
+    kinds = {row["what"]: row["kind"] for row in facts["bases"]}
+    assert kinds["keys of county"] == "paid"
+    assert kinds["keys of band"] == "public"

@@ -15,7 +15,7 @@ bounded before them, and every statistic counts one row of a unit.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -179,6 +179,20 @@ def keys_known(spec: Spec) -> dict[str, tuple[str, ...]]:
     for name, feature in spec.per_unit.items():
         known[name] = ("false", "true") if feature.gathering in ("any", "all") else None
     return {name: keys for name, keys in known.items() if keys is not None}
+
+
+def columns_read(spec: Spec, seen: Iterable[str]) -> Iterator[str]:
+    """Yield the columns of the data behind those that statistics see, and behind conditions."""
+    made = {name: parse(text) for name, text in spec.let.items()}
+    made |= {name: feature.formula for name, feature in spec.per_unit.items()}
+    conditions = [parse(text) for text in (spec.where, *spec.conditions) if text is not None]
+    waiting = [*seen, *(name for one in conditions for name in columns_in(one.tree))]
+    while waiting:
+        name = waiting.pop(0)
+        if name in made:
+            waiting[:0] = columns_in(made[name].tree)
+        else:
+            yield name
 
 
 def condition(text: str, columns: Mapping[str, Column]) -> Term:

@@ -23,9 +23,12 @@ from discreet.errors import DiscreetError, GuaranteeError
 from discreet.guarantees import Adjacency, Guarantee, PureDP
 from discreet.ledger.promises import Made, made_promises
 from discreet.promises import Promise, Unit
+from discreet.releases.engines.base import Number, fields
+from discreet.releases.rows import columns_read
 from discreet.releases.sampling import told
-from discreet.releases.statistics import KINDS, kind_of
-from discreet.releases.statistics.base import Statistic, default_name, read_statistic
+from discreet.releases.spec import Spec
+from discreet.releases.statistics.base import Statistic
+from discreet.releases.statistics.margins import Margins
 from discreet.reports import verifier
 from discreet.reports.sentences import (
     AUDIENCES,
@@ -219,7 +222,7 @@ def statement(stored: Stored) -> Statement:
         "guarantee": {"variant": say(name)} | same["guarantee"],
         "contribution_bounds": same["contribution_bounds"],
         "data_domain": _domain(stored),
-        "bases": list(_bases(stored)),
+        "bases": _bases(stored),
         "invariants": _invariants(stored),
         **whole,
         "unit": same["unit"] | whole["unit"],
@@ -300,91 +303,75 @@ def _kind(stored: Stored) -> str:
     return "synthetic" if stored.synthetic else "table"
 
 
-def _column_of(entry: Mapping[str, Any]) -> str | None:
-    """The column that a statistic measures."""
-    kind = kind_of(dict(entry))
-    if kind is not None and "column" in KINDS[kind].model_fields[kind].metadata:
-        return str(entry[kind])
-    own = _own_keys(entry)
-    return str(own["of"]) if "of" in own else None
+def _spec(stored: Stored) -> Spec:
+    """The spec as it was stored: where the data and the ledger are may have been left out."""
+    return Spec.model_validate({"ledger": "-", **stored.said["spec"]})
 
 
-def _own_keys(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The keys of a statistic's entry, with those in a mapping under its kind."""
-    within = entry.get(kind_of(dict(entry)) or "")
-    return {**entry, **within} if isinstance(within, Mapping) else entry
+def _measured(stored: Stored) -> tuple[Statistic, ...]:
+    """The statistics that noise was drawn for; none of a synthetic file."""
+    named = () if stored.synthetic else _spec(stored).named()
+    return tuple(table for entry in named for table in entry.tables())
 
 
 def _domain(stored: Stored) -> str:
-    spec = stored.said["spec"]
+    """The columns of the data that the release depends on."""
     names = list(stored.said["unit"].get("column", ()))
-    for entry in spec.get("statistics", ()):
-        names += [*entry.get("by", ()), *([c] if (c := _column_of(entry)) else [])]
-    names += spec.get("columns", ()) if stored.synthetic else ()
+    for one in _measured(stored):
+        read = (field.column for measure in one.measures() for field in fields(measure))
+        names += (*one.grouped_by, *read)
+    if stored.synthetic:
+        names += stored.said["spec"].get("columns", ())
+    else:
+        names = list(columns_read(_spec(stored), names))
     columns = ", ".join(dict.fromkeys(names))
     return say(f"statements.domain.{_kind(stored)}", columns=columns)
 
 
-def _bases(stored: Stored) -> Iterator[dict[str, str]]:
-    """Where everything comes from that could have come from the data."""
-    spec = stored.said["spec"]
+def _basis(what: str, about: str, basis: str, kind: str = "public", **said: str) -> dict[str, str]:
+    """One row: where something comes from that could have come from the data."""
+    return {
+        "what": say(f"statements.bases.{what}", about=about),
+        "basis": say(f"statements.bases.{basis}", **said),
+        "kind": kind,
+    }
+
+
+def _bases(stored: Stored) -> list[dict[str, str]]:
+    """Where everything comes from that could have come from the data, each once."""
     if stored.synthetic:
-        for column in spec.get("columns", ()):
-            name = say("statements.bases.keys", column=column)
-            yield {"what": name, "basis": say("statements.bases.listed"), "kind": "public"}
-        name = say("statements.bases.records_of")
-        yield {"what": name, "basis": say("statements.bases.records"), "kind": "public"}
-        return
+        columns = stored.said["spec"].get("columns", ())
+        rows = [_basis("keys", column, "listed") for column in columns]
+        return [*rows, _basis("records_of", "", "records")]
     thresholds = {
         call["statistic"]: call["threshold"]
         for call in stored.said["plan"]["calls"]
         if call.get("threshold") is not None
     }
-    seen = set()
-    for position, entry in enumerate(spec["statistics"], start=1):
-        for fact in _bases_of(entry, _name_of(entry, position), thresholds):
-            if fact["what"] not in seen:
-                seen.add(fact["what"])
-                yield fact
+    per_unit = _spec(stored).per_unit
+    rows = [_basis("bounds", name, "declared") for name, one in per_unit.items() if one.bounds]
+    for statistic in _measured(stored):
+        rows += _bases_of(statistic, thresholds)
+    return [row for place, row in enumerate(rows) if row not in rows[:place]]
 
 
-def _name_of(entry: Mapping[str, Any], position: int) -> str:
-    """The name of a statistic in the table, as the spec gives it or by default."""
-    if entry.get("name"):
-        return str(entry["name"])
-    return default_name(_statistic(entry), position)
-
-
-def _statistic(entry: Mapping[str, Any]) -> Statistic:
-    """A statistic as the stored spec has it."""
-    return read_statistic(dict(entry))
-
-
-def _bases_of(
-    entry: Mapping[str, Any], name: str, thresholds: Mapping[str, int]
-) -> Iterator[dict[str, str]]:
-    keys = entry.get("keys", {})
-    for column in entry.get("by", ()):
-        what = say("statements.bases.keys", column=column)
-        known = keys.get("known", {}) if "discover" in keys else keys
-        if column not in known:
-            found = thresholds.get(name) or next(iter(thresholds.values()), 0)
-            basis = say("statements.bases.paid", threshold=f"{found:,}")
-            yield {"what": what, "basis": basis, "kind": "paid"}
+def _bases_of(statistic: Statistic, thresholds: Mapping[str, int]) -> Iterator[dict[str, str]]:
+    name, known = str(statistic.name), statistic.public_keys
+    found_beside = statistic.paid_keys is not None and set(known) == set(statistic.grouped_by)
+    for column in statistic.grouped_by:
+        if column in known and not found_beside:
+            yield _basis("keys", column, "file" if isinstance(known[column], str) else "listed")
         else:
-            where = "file" if isinstance(known[column], str) else "listed"
-            yield {"what": what, "basis": say(f"statements.bases.{where}"), "kind": "public"}
-    column, declared = _column_of(entry) or name, say("statements.bases.declared")
-    entry = _own_keys(entry)
-    if "bounds" in entry:
-        what = say("statements.bases.bounds", column=column)
-        yield {"what": what, "basis": declared, "kind": "public"}
-    if "candidates" in entry or "bins" in entry:
-        what = say("statements.bases.candidates", column=column)
-        yield {"what": what, "basis": declared, "kind": "public"}
+            threshold = thresholds.get(name) or next(iter(thresholds.values()), 0)
+            yield _basis("keys", column, "paid", "paid", threshold=f"{threshold:,}")
+    for column in statistic.extra if isinstance(statistic, Margins) else ():
+        yield _basis("keys", column, "file")
+    for field in (field for measure in statistic.measures() for field in fields(measure)):
+        yield _basis(
+            "bounds" if isinstance(field, Number) else "candidates", field.column, "declared"
+        )
     if name in thresholds:
-        what = say("statements.bases.threshold_of", statistic=name)
-        yield {"what": what, "basis": say("statements.bases.threshold"), "kind": "public"}
+        yield _basis("threshold_of", name, "threshold")
 
 
 def _invariants(stored: Stored) -> str:
@@ -400,7 +387,8 @@ def _processing(stored: Stored) -> dict[str, str]:
     before = [say(f"statements.processing.{spec.get('nulls', 'drop')}")]
     if stored.said["unit"]["unit"] != "record":
         before.append(say("statements.processing.bounding"))
-    after = "after_synthetic" if stored.synthetic else "after"
+    mixed = any(one.mixes for one in _measured(stored))
+    after = "after_synthetic" if stored.synthetic else "after_fitted" if mixed else "after"
     return {"before": " ".join(before), "after": say(f"statements.processing.{after}")}
 
 
@@ -427,12 +415,12 @@ def _biases(stored: Stored) -> Iterator[dict[str, Any]]:
         yield {"kind": "sampling", "text": _sampled(sample, stored.said["spent"]), "size": None}
     if stored.said["unit"]["unit"] != "record":
         yield _sized("bounding", say("statements.bias.bounding"), stored, "rows")
-    for entry in spec.get("statistics", ()):
-        for column, *ends in _statistic(entry).clipped():
+    for statistic in _measured(stored):
+        for column, *ends in statistic.clipped():
             low, high = (f"{float(end):g}" for end in ends)
             text = say("statements.bias.clipping", column=column, low=low, high=high)
             yield _sized("clipping", text, stored, column)
-        if "discover" in entry.get("keys", {}):
+        if statistic.paid_keys is not None:
             yield {"kind": "suppression", "text": say("statements.bias.suppression"), "size": None}
     if spec.get("nulls", "drop") == "drop":
         yield {"kind": "nulls", "text": say("statements.bias.nulls"), "size": None}

@@ -162,8 +162,9 @@ def _curator(statement: Statement, pictures: dict[str, Picture]) -> str:
         parts.append(_figure(pictures["before_after"]))
     biases = "".join(f"<li>{escape(bias['text'])}</li>" for bias in facts["biases"])
     parts.append(f"<h3>{escape(say('reports.page.lead.biases'))}</h3><ul>{biases}</ul>")
-    if not any(bias["size"] for bias in facts["biases"]):
+    if any(bias["size"] is None for bias in facts["biases"]):
         parts.append(_paragraphs([say("statements.bias.size_unknown")]))
+    parts.append(_table(tables["bases"], say("statements.label.bases")))
     parts.append(_table(tables["mechanisms"], say("statements.label.mechanisms")))
     parts.append(_paragraphs([facts["floating_point"]]))
     return "".join(parts)

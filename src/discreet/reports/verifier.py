@@ -1737,6 +1737,65 @@ def check_statement(statement: dict[str, Any], release: dict[str, Any]) -> Check
         yield same, "statement and release: name of the unit"
 
 
+def statistics_in(spec: Any) -> Iterator[dict[str, Any]]:
+    """The statistics of a spec, those that others are made of included."""
+    for entry in spec:
+        yield entry
+        inside = [part for key in ("share", "rate", "change") for part in spread(entry.get(key))]
+        yield from statistics_in(part for part in inside if type(part) is dict)
+
+
+def spread(value: Any) -> list[Any]:
+    """The values in a mapping; none of anything else."""
+    return list(value.values()) if type(value) is dict else []
+
+
+def grouping(entry: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The columns that a statistic is grouped by, and those above them in a hierarchy."""
+    margins, above = entry.get("margins", []), entry.get("hierarchy", {})
+    sets = [margins] if type(margins) is dict else margins
+    columns = [*entry.get("by", [])]
+    columns += [name for one in sets for name in (one["of"] if type(one) is dict else one)]
+    coarse = [up if type(up) is str else next(iter(up)) for up in above.values()]
+    finest = [name for name in above if name not in coarse]
+    columns = [finest[0] if name in coarse else name for name in columns]
+    return list(dict.fromkeys(columns)), coarse
+
+
+def check_bases(statement: dict[str, Any], release: dict[str, Any], folder: Path) -> Check:
+    """Every column that the spec groups by is told, with where its keys come from."""
+    spec, bases = release.get("spec", {}), statement["bases"]
+    made = {*spec.get("let", {}), *spec.get("per_unit", {})}  # of columns of the data
+    kinds: dict[tuple[str, str], None] = {}  # in order
+    read = []
+    for entry in statistics_in(spec.get("statistics", [])):
+        columns, coarse = grouping(entry)
+        keys = entry.get("keys", {})
+        known = keys.get("known", {}) if "discover" in keys else keys
+        sought = [name for name in columns if name not in known] or columns
+        for name in (*columns, *coarse):
+            paid = "discover" in keys and name in sought
+            kinds[name, "paid" if paid else "public"] = None
+        read += [name for name in columns if name not in made]
+    missing = [name for name in dict.fromkeys(read) if not named(name, statement["data_domain"])]
+    what = "the data domain names every column that the spec groups by"
+    yield not missing, ": not ".join([what, *([", ".join(missing)] if missing else [])])
+    for name, kind in kinds:
+        told = any(row["kind"] == kind and named(name, row["what"]) for row in bases)
+        yield told, f"the statement tells where the keys of {name} come from ({kind})"
+    paid_rows = {row["what"] for row in bases if row["kind"] == "paid"}
+    right = len(paid_rows) == sum(kind == "paid" for _, kind in kinds)
+    yield right, "no other keys are said to be paid for"
+    text = text_of(folder / "statement.md")
+    shown = all(flat(row[key]) in text for row in bases for key in ("what", "basis"))
+    yield shown, "statement.md tells where keys, bounds and thresholds come from"
+
+
+def named(name: str, text: str) -> bool:
+    """Whether a text has a name as a word."""
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
 # -- all of it
 
 
@@ -1782,6 +1841,7 @@ class Report:
         if release is not None:
             self.note("a released file", lambda: check_files(statement, folder))
             self.note("the statement", lambda: check_statement(statement, release))
+            self.note("the statement", lambda: check_bases(statement, release, folder))
 
         def walk() -> Check:
             whose = statement["identity"] if release is None else release

@@ -78,8 +78,9 @@ def _more(name: str, statement: Statement, shown: dict[str, str]) -> list[str]:
         case "accuracy":
             return [] if facts["accuracy"] else [say("statements.accuracy.blur")]
         case "biases":
-            unknown = say("statements.bias.size_unknown")
-            return [f"- {flat(bias['text'])} {unknown}" for bias in facts["biases"]]
+            lines = [f"- {flat(bias['text'])}" for bias in facts["biases"]]
+            unknown = any(bias["size"] is None for bias in facts["biases"])
+            return [*lines, "", say("statements.bias.size_unknown")] if unknown else lines
     return [f"- **{flat(one['name'])}.** {flat(one['text'])}" for one in facts["not_covered"]]
 
 
