@@ -53,7 +53,7 @@ def test_the_folder_is_all_that_is_needed(found: Report, tmp_path: Path) -> None
     assert code == 0
     answer = json.loads(out)
     assert set(answer) == {
-        "verified", "promise_kept", "complete_up_to", "unproven", "problems"
+        "verified", "promise_kept", "complete_up_to", "unproven", "problems", "verdict", "next"
     }  # fmt: skip
     assert answer["problems"] == []
     assert answer["promise_kept"] is True
@@ -107,7 +107,7 @@ def test_another_text_is_found_by_the_manifest_and_then_by_the_ledger(
 ) -> None:
     path = found.folder / name
     path.write_text(path.read_text(encoding="utf-8") + "All is well.\n", encoding="utf-8")
-    assert f"file {name} is not the one that the manifest names" in problems(found.folder)
+    assert f"file {name} was changed after the report was made" in problems(found.folder)
     rewritten(found.folder)
     assert problems(found.folder) == []
     (told,) = problems(found.folder, ledger=made.ledger)

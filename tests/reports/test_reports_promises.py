@@ -381,7 +381,7 @@ def test_a_stronger_promise_than_is_kept_is_noticed(
     forged(found, lambda keys: keys.update(posterior=0.119), words)
     code, out = verified(found.folder)
     assert code == 1
-    assert "WRONG promise kept: Nobody who starts at 5 % becomes more than 11.9 % sure" in out
+    assert "WRONG promise broken: Nobody who starts at 5 % becomes more than 11.9 % sure" in out
 
 
 def test_a_limit_that_does_not_keep_its_promise_is_noticed(
@@ -404,7 +404,7 @@ def test_a_limit_that_does_not_keep_its_promise_is_noticed(
     rewritten(found.folder)
     code, out = verified(found.folder)
     assert code == 1
-    assert "WRONG promise kept" in out
+    assert "WRONG promise broken" in out
 
 
 def test_a_limit_that_is_not_carried_on_or_is_passed_is_noticed(
@@ -446,7 +446,7 @@ def test_a_formula_can_be_refuted(told: Callable[[str], Made], tmp_path: Path) -
     forged(found, lambda keys: keys.update(profile=words[1]), words)
     code, out = verified(found.folder)
     assert code == 1
-    assert "WRONG promise kept" in out
+    assert "WRONG promise broken" in out
 
 
 # -- what becomes of a promise

@@ -21,7 +21,9 @@ from typer.testing import CliRunner
 
 from discreet.beliefs import explain
 from discreet.cli.reports import verify
+from discreet.errors import InputError
 from discreet.guarantees import ZCDP
+from discreet.reports import verifier
 from discreet.reports.folder import Report, report
 
 NAMES = {
@@ -55,15 +57,77 @@ def test_a_person_is_told_the_verdict_and_not_every_check(pure: Made, tmp_path: 
     assert command.stdout == brief
     lines, every = brief.splitlines(), whole.splitlines()
     assert len(lines) <= 8 < 100 < len(every)
-    assert lines[-1] == "Everything agrees."
+    assert lines[0] == "Everything agrees. Every promise is kept."
     assert any(line.startswith("The account is complete up to entry ") for line in lines)
     count = next(line for line in lines if "--all" in line).split()[0]
     assert int(count) == sum(line.startswith("ok ") for line in every) - brief.count("ok   ")
     (made.folder / "table.txt").write_text("")
     broken = CliRunner().invoke(app, [str(made.folder)])
     assert broken.exit_code == 1
-    assert "WRONG" in broken.stdout.splitlines()[0]
-    assert "do not agree" in broken.stdout.splitlines()[-1]
+    first = broken.stdout.splitlines()[0]
+    assert first.startswith("Do not rely on this folder: table.txt ")
+    assert "Every promise is kept" not in broken.stdout
+
+
+def test_the_verdict_names_the_file_that_was_changed(pure: Made, tmp_path: Path) -> None:
+    made = written(pure.copied(tmp_path))
+    made.html.write_text(made.html.read_text().replace("62 in 100", "12 in 100"))
+    code, said = verified(made.folder)
+    verdict, following, *_ = said.splitlines()
+    assert code == 1
+    changed = "report.html was changed after the report was made."
+    assert verdict == f"Do not rely on this folder: {changed}"
+    assert following.startswith("Ask whoever published it for the folder again")
+    assert "WRONG the manifest names every file" not in said
+
+
+def test_many_wrong_checks_do_not_bury_the_verdict(pure: Made, tmp_path: Path) -> None:
+    made = written(pure.copied(tmp_path))
+    path = made.folder / "evidence.json"
+    path.write_text(path.read_text().replace("epsilon", "epsilom"))
+    script = [sys.executable, "-I", str(made.folder / "verify.py")]
+    lines = subprocess.run(script, capture_output=True, text=True).stdout.splitlines()
+    assert lines[0] == (
+        "Do not rely on this folder: evidence.json was changed after the report was made."
+    )
+    assert len(lines) < 20
+    assert not [line for line in lines if "Error" in line]
+
+
+def test_one_wrong_check_is_one(pure: Made) -> None:
+    verdict, following = verifier.verdict_of(["belief in membership from 0.3"], True)
+    assert verdict == "Do not rely on this folder: 1 check does not agree."
+    assert following == verifier.ASK_AGAIN
+    assert verifier.verdict_of([], False)[0].startswith("A promise is broken")
+
+
+def test_a_wrong_path_is_bad_input_and_no_failed_check(pure: Made, tmp_path: Path) -> None:
+    script = [sys.executable, "-I", str(Path(verifier.__file__))]
+    report = written(pure.copied(tmp_path)).folder
+    app = typer.Typer()
+    app.command()(verify)
+    for folder, said in (
+        (tmp_path / "nosuch", f"There is no folder {tmp_path / 'nosuch'}."),
+        (tmp_path, "is no report: it has no manifest.json. 'discreet report' writes one."),
+        (report.parent, f"is no report: it has no manifest.json. Its report is in {report}."),
+    ):
+        run = subprocess.run([*script, str(folder)], capture_output=True, text=True)
+        assert run.returncode == 2
+        assert said in run.stderr
+        assert run.stdout == ""
+        refused = CliRunner().invoke(app, [str(folder)]).exception
+        assert isinstance(refused, InputError)
+        assert said in str(refused)
+        as_json = subprocess.run([*script, str(folder), "--json"], capture_output=True, text=True)
+        assert said in json.loads(as_json.stdout)["error"]["message"]
+
+
+def test_a_report_without_its_manifest_is_a_failed_check(pure: Made, tmp_path: Path) -> None:
+    made = written(pure.copied(tmp_path))
+    (made.folder / "manifest.json").unlink()
+    code, said = verified(made.folder)
+    assert code == 1
+    assert said.startswith("Do not rely on this folder: manifest.json is missing.")
 
 
 def test_making_it_again_changes_nothing_and_a_note_only_the_page(
@@ -139,7 +203,7 @@ def test_the_page_and_a_missing_file_are_detected(pure: Made, tmp_path: Path) ->
     copy = pure.copied(tmp_path)
     made = written(copy)
     made.html.write_text(made.html.read_text().replace("62 in 100", "12 in 100"))
-    assert "WRONG file report.html is not the one" in verified(made.folder)[1]
+    assert "WRONG file report.html was changed" in verified(made.folder)[1]
     (made.folder / "released" / "table.csv").unlink()
     assert "WRONG file released/table.csv is missing" in verified(made.folder)[1]
     (made.folder / "statement.json").write_text("no JSON")

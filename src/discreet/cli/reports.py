@@ -56,8 +56,10 @@ def verify(
 ) -> None:
     """Check a report folder; exit 1 on a problem or a broken promise."""
     from discreet.reports.stored import ledger_rows
-    from discreet.reports.verifier import examined, lines_of
+    from discreet.reports.verifier import examined, lines_of, no_report
 
+    if (why := no_report(folder)) is not None:
+        raise InputError("reports.no_report", why=why)
     rows = None if ledger is None else partial(ledger_rows, ledger)
     found = examined(folder, head, rows)
     answer = found.answer()

@@ -15,8 +15,9 @@ every entry is read there, and the ledger must hold the hash of this manifest. A
 formula it can refute, and not prove.
 
 The answer: `verified` (nothing is wrong), `promise_kept` (null where none is made, or none can be
-proved), `complete_up_to` (the last entry up to which the account is whole), `unproven`, `problems`.
-Exit code 1 if there is a problem or a promise is broken, else 0.
+proved), `complete_up_to` (the last entry up to which the account is whole), `unproven`, `problems`,
+`verdict` and `next` in words. Exit code 1 if there is a problem or a promise is broken, 2 if there
+is no report in the folder, else 0.
 
 Notation. p and q are the chances, beforehand, of being in the data and of the sensitive value then;
 s = pq; r is posterior over prior. One step is the unit in or out, two are a value for another.
@@ -94,6 +95,13 @@ UNREADABLE = (
     OSError, ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError,
     TypeError, ValueError,
 )  # fmt: skip
+MOST_FILES = 3  # that the verdict names
+MOST_LINES = 12  # of what is wrong; --all shows every check
+ASK_AGAIN = (
+    "Ask whoever published it for the folder again, and for the head of their ledger; then check "
+    "it with --head HASH."
+)
+ASK_WHY = "Ask whoever keeps the account: more was charged to it than was promised."
 FAR = 700.0  # e^x of anything larger is no double
 
 
@@ -1062,7 +1070,7 @@ def check_promises(
             what = f"promise kept at a grid of priors, unproven for a formula: {sentence}"
             yield Finding(None, what, promise=True)
         else:
-            yield Finding(good, f"promise kept: {sentence}", promise=True)
+            yield Finding(good, f"promise {'kept' if good else 'broken'}: {sentence}", promise=True)
 
 
 def flat(text: str) -> str:
@@ -1231,7 +1239,8 @@ def check_manifest(folder: Path) -> Check:
             yield False, f"{name} is no file"
     again, stated = manifest_of(folder), text_of(folder / MANIFEST)
     same = stated.encode() == again
-    yield same, "the manifest names every file here and no others"
+    if same:
+        yield True, "the manifest names every file here and no others"
     here = {name for name, _ in listed(folder)}
     wanted = RELEASE if os.path.lexists(folder / RELEASED) else ACCOUNT
     for name in sorted(here - wanted):
@@ -1246,9 +1255,11 @@ def check_manifest(folder: Path) -> Check:
         if name not in files:
             yield False, f"file {name} is missing"
         elif name not in told:
-            yield False, f"file {name} was added: the manifest does not name it"
+            yield False, f"file {name} was added after the report was made"
         elif files[name] != told[name]:
-            yield False, f"file {name} is not the one that the manifest names"
+            yield False, f"file {name} was changed after the report was made"
+    if files == told:
+        yield False, f"file {MANIFEST} was changed after the report was made"
 
 
 def check_files(statement: dict[str, Any], folder: Path) -> Check:
@@ -1813,10 +1824,13 @@ class Report:
         try:
             for finding in check():
                 self.findings.append(Finding(*finding))
+        except FileNotFoundError as fault:
+            name = os.path.relpath(fault.filename, self.folder)
+            self.findings.append(Finding(False, f"file {name} is missing"))
         except UNREADABLE as fault:
-            told = f" ({fault})" if type(fault) is ValueError else ""
-            problem = f"{what} cannot be read: {type(fault).__name__}{told}"
-            self.findings.append(Finding(False, problem))
+            why = fault.strerror if isinstance(fault, OSError) else "it is not as a report has it"
+            why = str(fault) if type(fault) is ValueError else why
+            self.findings.append(Finding(False, f"{what} cannot be read: {why}"))
         return all(finding.good is not False for finding in self.findings[before:])
 
     def examine(self) -> None:
@@ -1881,13 +1895,30 @@ class Report:
         problems = [f.what for f in self.findings if f.good is False and not f.promise]
         unproven = [f.what for f in self.findings if f.good is None]
         sound = self.chain is not None and not problems
+        verdict, following = verdict_of(problems, kept)
         return {
             "verified": not problems,
             "promise_kept": kept,
             "complete_up_to": self.chain.complete_up_to if sound and self.chain else None,
             "unproven": unproven,
             "problems": problems,
+            "verdict": verdict,
+            "next": following,
         }
+
+
+def verdict_of(problems: list[str], kept: bool | None) -> tuple[str, str | None]:
+    """What was found in one sentence, and what to do next if something is wrong."""
+    files = list(dict.fromkeys(one[5:] for one in problems if one.startswith("file ")))
+    if files:
+        more = [f"{len(files) - MOST_FILES} other files too"] if len(files) > MOST_FILES else []
+        return f"Do not rely on this folder: {'; '.join(files[:MOST_FILES] + more)}.", ASK_AGAIN
+    if problems:
+        count = "1 check does" if len(problems) == 1 else f"{len(problems)} checks do"
+        return f"Do not rely on this folder: {count} not agree.", ASK_AGAIN
+    if kept is False:
+        return "A promise is broken; else everything agrees.", ASK_WHY
+    return "Everything agrees." + (" Every promise is kept." if kept else ""), None
 
 
 def examined(
@@ -1899,27 +1930,45 @@ def examined(
     return report
 
 
+def no_report(folder: Path) -> str | None:
+    """Why there is nothing to check: a wrong path, in one sentence; None if there is a report."""
+    if not folder.is_dir():
+        return f"There is no folder {folder}."
+    if any(os.path.lexists(folder / name) for name in (MANIFEST, "statement.json", "report.html")):
+        return None
+    inside = folder / "report"
+    where = f"Its report is in {inside}." if inside.is_dir() else "'discreet report' writes one."
+    return f"The folder {folder} is no report: it has no {MANIFEST}. {where}"
+
+
 def lines_of(report: Report, everything: bool = False) -> Iterator[str]:
-    """What was found: promises, what is wrong or unproven, or `everything`; then the verdict.
+    """The verdict and what to do next; then what is wrong, or promises and what is unproven.
 
     Nothing in it moves a terminal's cursor.
     """
-    shown = [one for one in report.findings if everything or one.good is not True or one.promise]
-    for good, what, _ in shown:
+    answer, findings = report.answer(), report.findings
+    yield printable(answer["verdict"])
+    if answer["next"]:
+        yield from (answer["next"], "", "What should be so, and is not, is marked WRONG:")
+    bad = [one for one in findings if one.good is False]
+    shown = bad or [one for one in findings if one.good is None or one.promise]
+    for good, what, _ in findings if everything else shown[:MOST_LINES]:
         mark = "?    " if good is None else "ok   " if good else "WRONG"
-        yield mark + " " + "".join(c if c.isprintable() else "\ufffd" for c in what)
+        yield f"{mark} {printable(what)}"
+    if not everything and len(shown) > MOST_LINES:
+        yield f"... {len(shown) - MOST_LINES} more; --all shows them."
     if not everything:
-        others = len(report.findings) - len(shown)
-        yield f"{others} other checks agree; --all shows them."
-    answer = report.answer()
-    wrong, kept = len(answer["problems"]), answer["promise_kept"]
+        agree = sum(one.good is True for one in findings if bad or not one.promise)
+        yield f"{agree} other checks agree; --all shows them."
     if answer["complete_up_to"]:
         yield "The account is complete up to entry {entry}, {hash}.".format(
             **answer["complete_up_to"]
         )
-    if kept is not None:
-        yield "Every promise is kept." if kept else "A promise is broken."
-    yield "Everything agrees." if not wrong else f"{wrong} checks do not agree."
+
+
+def printable(text: str) -> str:
+    """A text that does nothing to a terminal but appear on it."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
 def main(arguments: list[str]) -> int:
@@ -1933,9 +1982,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--all", action="store_true", help="print every check")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args(arguments)
-    place = given.ledger
+    folder, place = given.report or given.folder, given.ledger
+    if (why := no_report(folder)) is not None:
+        sys.stderr.write(printable(why) + "\n")
+        if given.json:
+            error = {"code": "input", "message": why, "next": None}
+            sys.stdout.write(json.dumps({"error": error}) + "\n")
+        return 2
     ledger = None if place is None else partial(sqlite_rows, place)
-    report = examined(given.report or given.folder, given.head, ledger)
+    report = examined(folder, given.head, ledger)
     answer = report.answer()
     text = json.dumps(answer, indent=2) if given.json else "\n".join(lines_of(report, given.all))
     shown = sys.stdout.encoding or "utf-8"
