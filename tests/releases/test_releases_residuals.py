@@ -1,0 +1,166 @@
+"""Residuals of noisy margins: the law enumerated, its divergences, and what a unit changes."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.releases.residuals import SPARE, excess, fits, squared_change
+
+
+def projection(sizes: tuple[int, ...]) -> np.ndarray:
+    found = np.eye(1)
+    for n in sizes:
+        found = np.kron(found, np.eye(n) - np.full((n, n), 1 / n))
+    return found
+
+
+def law(sizes: tuple[int, ...], sigma: float, reach: int) -> dict[tuple[int, ...], float]:
+    """Every residual that noise up to `reach` in each cell makes, times ∏ n_i, with its chance."""
+    whole = np.rint(projection(sizes) * math.prod(sizes)).astype(int)
+    points = np.array(list(product(range(-reach, reach + 1), repeat=math.prod(sizes))))
+    weights = np.exp(-(points**2).sum(axis=1) / (2 * sigma**2))
+    found: dict[tuple[int, ...], float] = {}
+    for residual, weight in zip(map(tuple, points @ whole), weights, strict=True):
+        found[residual] = found.get(residual, 0.0) + weight
+    total = sum(found.values())
+    return {residual: weight / total for residual, weight in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "sigma", "reach"),
+    [((2,), 0.5, 6), ((2,), 1.0, 9), ((3,), 0.7, 6), ((3,), 1.2, 9), ((2, 2), 0.8, 6), ((4,), 1.0, 7)],
+)
+def test_divergences_stay_below_what_is_proved(
+    sizes: tuple[int, ...], sigma: float, reach: int
+) -> None:
+    noise = law(sizes, sigma, reach)
+    whole = np.rint(projection(sizes) * math.prod(sizes)).astype(int)
+    cells = math.prod(sizes)
+    for change in (np.eye(cells, dtype=int)[0], np.eye(cells, dtype=int)[0] * 2):
+        shift = tuple(whole @ change)
+        squared = float(change @ projection(sizes) @ change)
+        for order in (1.01, 1.5, 2.0, 3.0, 4.0):
+            # What decides lies (order − 1)·change away; beyond the reach nothing was enumerated.
+            if (order - 1) * change.max() + 3.5 * sigma > reach:
+                continue
+            mean = sum(
+                chance**order * other ** (1 - order)
+                for residual, chance in noise.items()
+                if (other := noise.get(tuple(np.subtract(residual, shift)), 0.0)) and chance > 1e-13
+            )
+            divergence = math.log(mean) / (order - 1)
+            bound = order * squared / (2 * sigma**2) + excess(sigma, sizes)
+            assert divergence <= bound + 1e-6
+
+
+def test_without_the_excess_it_would_not_hold() -> None:
+    """At a small scale the law is not that of a discrete Gaussian on the residuals: κ is needed."""
+    noise = law((2,), 0.3, 6)
+    shift = (1, -1)
+    divergence = max(
+        math.log(chance / other)
+        for residual, chance in noise.items()
+        if chance > 1e-9 and (other := noise.get(tuple(np.subtract(residual, shift)), 0.0))
+    )
+    gaussian = max(
+        (np.dot(np.subtract(r, shift), np.subtract(r, shift)) - np.dot(r, r)) / (8 * 0.3**2)
+        for r, chance in noise.items()
+        if chance > 1e-9
+    )
+    assert divergence > gaussian + 0.1
+
+
+@settings(derandomize=True, max_examples=200)
+@given(
+    st.lists(st.integers(2, 5), min_size=0, max_size=3),
+    st.integers(1, 4),
+    st.booleans(),
+    st.randoms(use_true_random=False),
+)
+def test_no_change_of_a_unit_is_larger(
+    sizes: list[int], rows: int, signed: bool, random: object
+) -> None:
+    cells = math.prod(sizes)
+    change = np.zeros(cells, dtype=int)
+    for _ in range(rows):
+        change[random.randrange(cells)] += random.choice([-1, 1]) if signed else 1  # type: ignore[attr-defined]
+    l1, l2 = int(np.abs(change).sum()), int((change**2).sum())
+    most = squared_change(Fraction(l1), Fraction(l2), sizes, signed=signed)
+    assert float(change @ projection(tuple(sizes)) @ change) <= float(most) + 1e-9
+
+
+@pytest.mark.parametrize("sizes", [(), (2,), (3,), (2, 2), (3, 4), (2, 3, 2)])
+def test_one_row_attains_it(sizes: tuple[int, ...]) -> None:
+    row = np.eye(math.prod(sizes))[0]
+    most = squared_change(Fraction(1), Fraction(1), sizes)
+    assert float(row @ projection(sizes) @ row) == pytest.approx(float(most))
+
+
+def test_rows_in_opposite_cells_attain_it() -> None:
+    """In a table of 2 by 2, two rows in opposite cells add up in the residual."""
+    change = np.array([1, 0, 0, 1])
+    most = squared_change(Fraction(2), Fraction(2), (2, 2))
+    assert float(change @ projection((2, 2)) @ change) == pytest.approx(float(most))
+
+
+@pytest.mark.parametrize("sizes", [(2,), (5,), (2, 3), (4, 4)])
+@pytest.mark.parametrize("sigma", [0.8, 1.5, 3.0])
+def test_the_sum_over_the_kernel_varies_no_more(sizes: tuple[int, ...], sigma: float) -> None:
+    """h(x)/h(x') for shifts drawn at random, summed over many points of the kernel."""
+    kernel = [np.kron(np.ones(sizes[0], dtype=int), row) for row in np.eye(math.prod(sizes[1:]))]
+    if len(sizes) == 2:
+        # All row constants but one, and all column constants: a basis of the kernel.
+        kernel += [np.kron(row, np.ones(sizes[1])) for row in np.eye(sizes[0])[1:]]
+    basis = np.array(kernel, dtype=float)
+    drawn = np.random.default_rng(1)
+    within = np.eye(math.prod(sizes)) - projection(sizes)
+    logs = []
+    for _ in range(20):
+        shift = within @ drawn.integers(0, 2, math.prod(sizes)).astype(float)
+        logs.append(_summed(basis, shift, sigma))
+    assert max(logs) - min(logs) <= excess(sigma, sizes) + 1e-9
+
+
+def _summed(basis: np.ndarray, shift: np.ndarray, sigma: float) -> float:
+    """log Σ over the lattice of g(k + shift), by summing over one basis vector after the other."""
+    # Poisson summation of the whole lattice: Σ g(k + c) = (2πσ²)^{r/2}/vol Σ_w e^{−2π²σ²‖w‖²} cos 2π⟨w, c⟩.
+    gram = basis @ basis.T
+    dual = np.linalg.solve(gram, basis)
+    short = [w for w in product(range(-2, 3), repeat=min(len(basis), 4))]
+    total = 0.0
+    for places in _some(len(basis), short):
+        w = np.array(places) @ dual
+        total += math.exp(-2 * math.pi**2 * sigma**2 * (w @ w)) * math.cos(2 * math.pi * (w @ shift))
+    return math.log(total)
+
+
+def _some(rank: int, short: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    if rank <= 4:
+        return short
+    found = {tuple([0] * rank)}
+    for one in range(rank):
+        for a in (-1, 1):
+            single = [0] * rank
+            single[one] = a
+            found.add(tuple(single))
+            for two in range(one):
+                for b in (-1, 1):
+                    pair = list(single)
+                    pair[two] = b
+                    found.add(tuple(pair))
+    return sorted(found)
+
+
+def test_where_noise_is_small_it_is_not_used() -> None:
+    assert fits(5.0, Fraction(3, 5), (4, 5))
+    assert not fits(1.0, Fraction(3, 5), (4, 5))
+    assert not fits(5.0, Fraction(49, 50), (50, 3))
+    assert excess(0.1, (4, 5)) == math.inf
+    assert SPARE < Fraction(1, 10**6)
