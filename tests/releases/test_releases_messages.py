@@ -96,3 +96,19 @@ def test_nulls_are_described_in_one_way() -> None:
         assert "left out" in line
         assert "without a value" in line
         assert "adds nothing" in line
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"purpose": None, "purpse": "p"}, "purpse is not a key of a spec; the nearest is purpose"),
+        ({"protect": {"unit": "person", "column": "id", "row": 1}}, "the nearest is rows"),
+        ({"interval": 95}, "so 95 % is 0.95"),
+        ({"zzz": 1}, "see docs/spec.md"),
+    ],
+)
+def test_a_slip_is_met_with_what_was_probably_meant(change: dict[str, Any], says: str) -> None:
+    spec = {key: value for key, value in (_spec("d.csv") | change).items() if value is not None}
+    with pytest.raises(DiscreetError) as refused:
+        discreet.check(spec)
+    assert says in str(refused.value)

@@ -35,7 +35,14 @@ def law(sizes: tuple[int, ...], sigma: float, reach: int) -> dict[tuple[int, ...
 
 @pytest.mark.parametrize(
     ("sizes", "sigma", "reach"),
-    [((2,), 0.5, 6), ((2,), 1.0, 9), ((3,), 0.7, 6), ((3,), 1.2, 9), ((2, 2), 0.8, 6), ((4,), 1.0, 7)],
+    [
+        ((2,), 0.5, 6),
+        ((2,), 1.0, 9),
+        ((3,), 0.7, 6),
+        ((3,), 1.2, 9),
+        ((2, 2), 0.8, 6),
+        ((4,), 1.0, 7),
+    ],
 )
 def test_divergences_stay_below_what_is_proved(
     sizes: tuple[int, ...], sigma: float, reach: int
@@ -110,52 +117,23 @@ def test_rows_in_opposite_cells_attain_it() -> None:
     assert float(change @ projection((2, 2)) @ change) == pytest.approx(float(most))
 
 
-@pytest.mark.parametrize("sizes", [(2,), (5,), (2, 3), (4, 4)])
-@pytest.mark.parametrize("sigma", [0.8, 1.5, 3.0])
+@pytest.mark.parametrize("sizes", [(2,), (3,), (2, 2), (2, 3)])
+@pytest.mark.parametrize("sigma", [0.5, 0.8, 1.5])
 def test_the_sum_over_the_kernel_varies_no_more(sizes: tuple[int, ...], sigma: float) -> None:
-    """h(x)/h(x') for shifts drawn at random, summed over many points of the kernel."""
-    kernel = [np.kron(np.ones(sizes[0], dtype=int), row) for row in np.eye(math.prod(sizes[1:]))]
-    if len(sizes) == 2:
-        # All row constants but one, and all column constants: a basis of the kernel.
-        kernel += [np.kron(row, np.ones(sizes[1])) for row in np.eye(sizes[0])[1:]]
-    basis = np.array(kernel, dtype=float)
-    drawn = np.random.default_rng(1)
+    """log h(x) for every x that noise of 0 and 1 makes, by Poisson summation over the dual."""
+    first, *others = sizes
+    rows = [np.kron(np.ones(first), row) for row in np.eye(math.prod(others))]
+    columns = [np.kron(row, np.ones(n)) for n in others for row in np.eye(first)[1:]]
+    basis = np.array(rows + columns)
+    dual = np.linalg.solve(basis @ basis.T, basis)
+    waves = np.array(list(product(range(-3, 4), repeat=len(basis)))) @ dual
+    sizes_of = np.exp(-2 * math.pi**2 * sigma**2 * (waves**2).sum(axis=1))
     within = np.eye(math.prod(sizes)) - projection(sizes)
-    logs = []
-    for _ in range(20):
-        shift = within @ drawn.integers(0, 2, math.prod(sizes)).astype(float)
-        logs.append(_summed(basis, shift, sigma))
+    logs = [
+        math.log(float(sizes_of @ np.cos(2 * math.pi * (waves @ (within @ np.array(noise))))))
+        for noise in product(range(2), repeat=math.prod(sizes))
+    ]
     assert max(logs) - min(logs) <= excess(sigma, sizes) + 1e-9
-
-
-def _summed(basis: np.ndarray, shift: np.ndarray, sigma: float) -> float:
-    """log Σ over the lattice of g(k + shift), by summing over one basis vector after the other."""
-    # Poisson summation of the whole lattice: Σ g(k + c) = (2πσ²)^{r/2}/vol Σ_w e^{−2π²σ²‖w‖²} cos 2π⟨w, c⟩.
-    gram = basis @ basis.T
-    dual = np.linalg.solve(gram, basis)
-    short = [w for w in product(range(-2, 3), repeat=min(len(basis), 4))]
-    total = 0.0
-    for places in _some(len(basis), short):
-        w = np.array(places) @ dual
-        total += math.exp(-2 * math.pi**2 * sigma**2 * (w @ w)) * math.cos(2 * math.pi * (w @ shift))
-    return math.log(total)
-
-
-def _some(rank: int, short: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    if rank <= 4:
-        return short
-    found = {tuple([0] * rank)}
-    for one in range(rank):
-        for a in (-1, 1):
-            single = [0] * rank
-            single[one] = a
-            found.add(tuple(single))
-            for two in range(one):
-                for b in (-1, 1):
-                    pair = list(single)
-                    pair[two] = b
-                    found.add(tuple(pair))
-    return sorted(found)
 
 
 def test_where_noise_is_small_it_is_not_used() -> None:
@@ -163,4 +141,4 @@ def test_where_noise_is_small_it_is_not_used() -> None:
     assert not fits(1.0, Fraction(3, 5), (4, 5))
     assert not fits(5.0, Fraction(49, 50), (50, 3))
     assert excess(0.1, (4, 5)) == math.inf
-    assert SPARE < Fraction(1, 10**6)
+    assert Fraction(1, 10**6) > SPARE

@@ -25,6 +25,9 @@ lcm{N_C : C ⊇ A published}/10^k, which every later division leaves whole. What
 whole numbers over 10^k, decimals, and they add up exactly whatever was rounded before. k is so
 large that rounding moves no cell by more than a hundredth of its standard error.
 
+Apart. Where of each measured margin nothing but its own residual is used, it costs less in ρ
+(`residuals`), and each A is measured by itself: in the weights above only B = A counts.
+
 Split. Noise of variance s_B costs a share of the budget: s_B = price_B/share_B in ρ, and
 price_B/share_B² in ε. In ρ the sum of the variances of all published cells is convex in the shares;
 `Design.split` minimises it and tells how far from the least it may be. In ε it is not convex: the
@@ -140,6 +143,8 @@ class Design:
     published: tuple[Margin, ...]
     tree: Tree = field(default_factory=Tree)
     weights: Mapping[Margin, float] = field(default_factory=dict)
+    apart: bool = False
+    """Whether of a measured margin nothing but its own residual is used (see `residuals`)."""
 
     def _level(self, margin: Margin) -> int:
         return next((k for k, name in enumerate(self.tree.levels, 1) if name in margin), 0)
@@ -247,12 +252,16 @@ class Design:
         told: Told = [[] for _ in range(len(self.tree.levels) + 1)]
         for margin, spread in noise.items():
             plain = self._plain(margin)
-            if set(part) <= set(plain):
+            if part in self._tells(plain):
                 others = self._count(name for name in plain if name not in part)
                 told[self._level(margin)].append((margin, spread.variance * others))
         while told and not told[-1]:
             told.pop()
         return told
+
+    def _tells(self, wide: Margin) -> list[Margin]:
+        """Return the sets whose residuals a measured margin tells."""
+        return [wide] if self.apart else subsets(wide)
 
     def _precise(self, told: Told) -> tuple[list[float], list[Floats]]:
         """Return each level's own precision, and each node's with all that is below it."""
@@ -375,7 +384,7 @@ class Design:
         precise: dict[Margin, dict[Margin, float]] = {}
         for margin, spread in noise.items():
             wide = self.wide(margin)
-            for part in subsets(wide):
+            for part in self._tells(wide):
                 tells = self._size(part) / (spread.variance * self._size(wide))
                 precise.setdefault(part, {})[margin] = tells
         totals = {part: math.fsum(tells.values()) for part, tells in precise.items()}
@@ -423,7 +432,7 @@ class Design:
     ) -> tuple[Floats, Floats]:
         """Return how much of a measured cell is in a cell, by what they agree in, and how many."""
         signs, many = _patterns(tuple(self._balanced[name] for name in common))
-        weights = np.array([shares[part][one] for part in subsets(common)])
+        weights = np.array([shares[part].get(one, 0.0) for part in subsets(common)])
         return signs @ weights / self._size(wide), many
 
     def part_of(
@@ -489,13 +498,15 @@ class Design:
         gain = np.zeros((len(row), len(measured)))
         for column, margin in enumerate(measured):
             wide = self.wide(margin)
-            for part in subsets(wide):
+            for part in self._tells(wide):
                 if part in row:
                     gain[row[part], column] = self._size(part) / self._size(wide)
         return gain, np.array(list(cost.values()))
 
     def _tops(self, measured: Sequence[Margin]) -> set[Margin]:
         """Return the margins that no other contains: only they tell their own residual."""
+        if self.apart:
+            return set(measured)
         wide = {margin: set(self.wide(margin)) for margin in measured}
         return {one for one in measured if not any(wide[one] < other for other in wide.values())}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from datetime import date
+from difflib import get_close_matches
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -76,6 +77,9 @@ Pair: TypeAlias = Annotated[tuple[Whole, Whole], BeforeValidator(as_tuple)]
 _TYPES = {"model_type": "dict_type", "mapping_type": "dict_type", "list_type": "tuple_type"}
 
 
+_BELOW = ("lt", "le")
+
+
 def refusal(
     error: ValidationError,
     *,
@@ -83,13 +87,17 @@ def refusal(
     missing: str,
     tags: Collection[str] = (),
     place: Callable[[list[str | int]], list[str | int]] = list,
+    keys: Callable[[], Collection[str]] = tuple,
 ) -> SpecError:
     """Return the first fault in words: where, what was given, and the rule.
 
     `unknown` and `missing` name the texts for a key that is not known, and for one that is not
-    there; `tags` are steps of pydantic's own that nobody wrote; `place` may rename the others.
+    there; `tags` are steps of pydantic's own that nobody wrote; `place` may rename the others. Of
+    `keys`, the one that is most like an unknown one is proposed. An unknown key comes before a
+    missing one, for it may be that one, misspelt.
     """
-    first = error.errors(include_url=False)[0]
+    faults = error.errors(include_url=False)
+    first = min(faults, key=lambda one: one["type"] != "extra_forbidden")
     steps = place([step for step in first["loc"] if step not in tags])
     where = ".".join(map(str, steps)) or say("releases.spec.whole")
     context = first.get("ctx", {})
@@ -99,11 +107,19 @@ def refusal(
         return SpecError(text, where=where, says=fault.message, next=fault.next)
     if isinstance(fault, ValueError):
         return SpecError("releases.spec.fault", where=where, says=f"{str(fault).rstrip('.')}.")
-    if first["type"] in ("extra_forbidden", "missing"):
-        return SpecError(unknown if first["type"] == "extra_forbidden" else missing, where=where)
+    if first["type"] == "missing":
+        return SpecError(missing, where=where)
+    if first["type"] == "extra_forbidden":
+        near = get_close_matches(str(steps[-1]), keys(), n=1)
+        if near:
+            return SpecError("releases.spec.near_key", where=where, near=near[0])
+        return SpecError(unknown, where=where)
     rule = f"releases.rules.{_TYPES.get(first['type'], first['type'])}"
     says = say(rule if has(rule) else "releases.rules.other", **context)
     given = first["input"]
+    if isinstance(given, (int, float)) and 1 < given <= 100 and 1 in (*map(context.get, _BELOW),):
+        share = float(given) / 100
+        return SpecError("promises.in_percent", name=where, value=given, share=share)
     if isinstance(given, (str, int, float, bool)):
         return SpecError("releases.spec.fault_given", where=where, given=_short(given), says=says)
     return SpecError("releases.spec.fault", where=where, says=says)

@@ -16,9 +16,9 @@ between two numbers whose ratio is e^κ at the most,
                              = e^{κ(α−1)} e^{(α−1)‖v‖²/(2σ²)} E[e^{−(α−1)⟨z, v⟩/σ²}]
                              ≤ e^{κ(α−1)} e^{(α−1)α‖v‖²/(2σ²)},
 
-for ⟨P z, v⟩ = ⟨z, v⟩, and each coordinate of z is as concentrated as a Gaussian of scale σ (Canonne,
-Kamath and Steinke 2020, Lemma 8). So the divergence of order α is at most α‖v‖²/(2σ²) + κ, for
-every α > 1, and κ ≤ κα.
+for ⟨P z, v⟩ = ⟨z, v⟩, and E[e^{t z_j}] = e^{t²σ²/2} Σ_k g(k − tσ²)/Σ_k g(k) ≤ e^{t²σ²/2}, since no
+shift of a lattice has a larger sum of g than the lattice itself (Canonne, Kamath and Steinke 2020).
+So the divergence of order α is at most α‖v‖²/(2σ²) + κ, for every α > 1, and κ ≤ κα.
 
 h. K contains L = 1 ⊗ ℤ^{N/n_1}, which is all of K in its span. Sum g first over a coset of L: its
 basis is orthogonal, of N/n_1 vectors of length √n_1, so by Poisson summation the sum is within a

@@ -480,6 +480,7 @@ def _validated(mapping: dict[str, Any]) -> Spec:
             missing="releases.spec.missing_key",
             tags=_TAGS,
             place=_by_statistic,
+            keys=_keys,
         ) from None
     for table in (table for entry in spec.named() for table in entry.tables()):
         table.check_policy()
@@ -494,6 +495,13 @@ def _by_statistic(steps: list[str | int]) -> list[str | int]:
     if len(steps) > 1 and steps[0] == "statistics" and isinstance(steps[1], int):
         return [say("releases.spec.statistic", position=steps[1] + 1), *steps[2:]]
     return steps
+
+
+def _keys() -> set[str]:
+    """Return every key that a spec may have somewhere."""
+    schema = json_schema()
+    models = (schema, *schema["$defs"].values())
+    return {key for model in models for key in model.get("properties", ())}
 
 
 def _plain(value: Any) -> Any:
