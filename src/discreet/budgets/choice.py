@@ -24,6 +24,7 @@ from discreet.frames import JsonReady, Tabular, columns_from, html_table
 from discreet.guarantees import Adjacency, ApproxDP, PureDP, finite_or_null
 from discreet.laws.geometric import Geometric
 from discreet.laws.randomized_response import RandomizedResponse
+from discreet.promises.dependence import of_dependent_units
 from discreet.promises.keys import delta_in, promise_from
 from discreet.promises.promise import CONFIDENCE, EVERY_OUTPUT, Promise, PromiseLike, Surety
 from discreet.promises.tolerance import Groups, Tolerance
@@ -228,14 +229,8 @@ class Choice(JsonReady, Tabular):
 
         With δ > 0 it holds with the confidence of the promise, at this prior.
         """
-        where, related = self.guarantee.adjacency, self.promise.related
-        apart = 2 * related - 1 if where is Adjacency.ADD_REMOVE else related
-        stated = self.guarantee.steps(apart)
-        if (dependence := self.promise.dependence) is not None:
-            other = 2 if where is Adjacency.ADD_REMOVE else 1
-            stated = PureDP(
-                dependence.raised(stated.epsilon, other * stated.epsilon), adjacency=where
-            )
+        where, promise = self.guarantee.adjacency, self.promise
+        stated = of_dependent_units(self.guarantee, where, promise.related, promise.dependence)
         if isinstance(stated, ApproxDP) and stated.delta > 0 and math.isfinite(stated.epsilon):
             from discreet.beliefs.explaining import posterior_of
 

@@ -48,6 +48,9 @@ def explain(
 ) -> None:
     """From a guarantee and a prior to what an adversary may come to believe."""
     from discreet.beliefs import Prior, decomposition_of, explain
+    from discreet.guarantees import Adjacency
+    from discreet.promises.dependence import of_dependent_units
+    from discreet.promises.keys import dependence_in
     from discreet.reports.sentences import sentence
 
     if prior is None and value_prior != 1.0:
@@ -69,7 +72,8 @@ def explain(
         "people": people,
     }
     at = None if prior is None else Prior(prior, value_prior)
-    apart = _of_dependent_units(subject, given, adjacency)
+    where = Adjacency.of(adjacency or "add-remove")
+    apart = of_dependent_units(subject, where, *dependence_in(given))
     belief = explain(_of_a_sample(apart, sampled), at, **how)  # type: ignore[call-overload]
     if apart is not subject:
         belief = replace(belief, assumptions=belief.assumptions.with_dependence())
@@ -124,23 +128,6 @@ def _of_a_sample(subject: Any, rate: float | None) -> Any:
     from discreet.composition.sampling import amplified
 
     return amplified(subject, rate)
-
-
-def _of_dependent_units(subject: Any, keys: dict[str, Any], adjacency: str | None) -> Any:
-    """Return what is known of a unit whose data others' data depend on."""
-    from discreet.guarantees import Adjacency, PureDP
-    from discreet.promises.keys import dependence_in
-
-    related, dependence = dependence_in(keys)
-    central = Adjacency.of(adjacency or "add-remove") is Adjacency.ADD_REMOVE
-    if related > 1:
-        return subject.steps(2 * related - 1 if central else related)
-    if dependence is None:
-        return subject
-    if not isinstance(subject, PureDP):
-        raise InputError("promises.dependent_every_output")
-    own, other = subject.epsilon, 2 * subject.epsilon if central else subject.epsilon
-    return PureDP(dependence.raised(own, other), adjacency=subject.adjacency)
 
 
 def _choice(subject: Any, scores: list[float]) -> tuple[dict[str, Any], list[str]]:

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import InputError
+from discreet.guarantees import Adjacency, PureDP
 from discreet.words import say
 
 _LONGEST = 10_000
@@ -105,3 +106,22 @@ class Dependence:
         """Say what is assumed of the dependence."""
         which = "chain" if self.chain else "neighbours"
         return say(f"promises.dependent.{which}", odds=self.odds, neighbours=self.neighbours)
+
+
+def of_dependent_units(
+    subject: Any, adjacency: Adjacency, related: int, dependence: Dependence | None
+) -> Any:
+    """Return what is known of a unit whose data the data of others depend on.
+
+    `subject` is a guarantee or a loss for a unit by itself. Of K related units 2K − 1 steps count,
+    or K where values are replaced.
+    """
+    central = adjacency is Adjacency.ADD_REMOVE
+    if related > 1:
+        subject = subject.steps(2 * related - 1 if central else related)
+    if dependence is None:
+        return subject
+    if not isinstance(subject, PureDP):
+        raise InputError("promises.dependent_every_output")
+    others = 2 * subject.epsilon if central else subject.epsilon
+    return PureDP(dependence.raised(subject.epsilon, others), adjacency=subject.adjacency)
