@@ -196,18 +196,38 @@ def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
     return f"<table><caption>{escape(caption)}</caption>{body}</table>"
 
 
-def html_page(template: Path, **values: str) -> str:
-    """Return a page from its template: each `{{name}}` is replaced by its value, once.
+_HEAD = """<!doctype html>
+<html lang="{language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="referrer" content="no-referrer">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+"""
 
-    With a `script`, the page's policy can name it by its `{{digest}}`: no other script runs then.
+
+def html_page(template: Path, *, title: str, style: str, script: str = "", **values: str) -> str:
+    """Return a page that asks nothing of any server, from the template of its body.
+
+    Each `{{name}}` of the template is replaced by its value, once. The page's policy names its
+    script by its hash, so that no other can run.
     """
     from base64 import b64encode
     from hashlib import sha256
 
-    digest = b64encode(sha256(values.get("script", "").encode()).digest()).decode()
-    filling = {"digest": digest, "language": catalogue().language, **values}
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    runs = f"script-src 'sha256-{digest}'; " if script else ""
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline'; {runs}base-uri 'none'; form-action 'none'"
+    )
+    head = _HEAD.format(language=catalogue().language, policy=policy, title=title, style=style)
+    filling = {"title": title, "script": script, **values}
     text = template.read_text(encoding="utf-8")
-    return re.sub(r"\{\{(\w+)\}\}", lambda name: filling[name[1]], text)
+    return head + re.sub(r"\{\{(\w+)\}\}", lambda name: filling[name[1]], text)
 
 
 def html_grid(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -267,7 +267,9 @@ def questionnaire(survey: Survey) -> str:
     }
     # "<" could end the script element early
     data = json.dumps(given, ensure_ascii=False).replace("<", "\\u003c")
-    script = (_HERE / "questionnaire.js").read_text(encoding="utf-8")
+    style, script = (
+        (_HERE / f"questionnaire.{kind}").read_text(encoding="utf-8") for kind in ("css", "js")
+    )
     choices = "\n".join(
         f'<label><input type="radio" name="answer" value="{place}"> {escape(answer)}</label>'
         for place, answer in enumerate(survey.answers)
@@ -279,7 +281,8 @@ def questionnaire(survey: Survey) -> str:
     }
     return html_page(
         _HERE / "questionnaire.html",
-        question=escape(survey.question),
+        title=escape(survey.question),
+        style=style,
         choices=choices,
         promise=promise,
         script=script.replace("{data}", data),
