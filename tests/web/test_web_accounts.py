@@ -149,8 +149,8 @@ def test_a_cap_is_raised_once_and_only_after_it_was_shown(client: Any, ledger: L
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"approver": " "}, "approved by"),
-        ({"reason": ""}, "Fill in this field"),
+        ({"approver": " "}, 'id="p-approver">Fill in this field'),
+        ({"reason": ""}, 'id="p-reason">Fill in this field'),
         ({"epsilon": ""}, "a number above 0"),
         ({"epsilon": "0"}, "a number above 0"),
         ({"epsilon": "-1"}, "a number above 0"),

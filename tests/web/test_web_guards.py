@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import re
 import threading
 import warnings
@@ -143,9 +145,16 @@ def test_every_answer_carries_the_policy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/tolerate", "/cost", "/nothing"])
-def test_no_script_style_or_handler_is_inline(client: Any, path: str) -> None:
-    text = client.get(path, headers=HTML).text
-    assert "<style" not in text
+def test_no_script_or_handler_is_inline_and_one_style_that_the_policy_names(
+    client: Any, path: str
+) -> None:
+    answer = client.get(path, headers=HTML)
+    text, policy = answer.text, answer.headers["content-security-policy"]
+    (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    hashed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'self' 'sha256-{hashed}';" in policy
+    assert "unsafe" not in policy
+    text = text.replace(style, "")
     assert " style=" not in text
     assert " on" + "click=" not in text
     assert "javascript:" not in text
@@ -319,3 +328,12 @@ def test_no_header_breaks_the_door(headers: dict[str, str], query: str) -> None:
     them = TestClient(create_app(".", "open-sesame", 8765), base_url=HOME, follow_redirects=False)
     answer = them.get("/tolerate", params={"token": query}, headers=headers)
     assert answer.status_code in (403, 413, 421)
+
+
+def test_a_file_that_the_browser_has_is_not_sent_again(client: Any) -> None:
+    first = client.get("/static/discreet.js")
+    again = client.get("/static/discreet.js", headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert client.get("/static/discreet.js", headers={"If-None-Match": '"x"'}).status_code == 200
+    # Chromium asks for the icon at every change of the address, so at every step of a drag.
+    assert "max-age" in client.get("/static/icon.svg").headers["cache-control"]

@@ -10,19 +10,15 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from discreet import __version__, reports
+from discreet import __version__
 from discreet.errors import DiscreetError
-from discreet.web.assets import vega, vega_packed
+from discreet.web.assets import static, vega, vega_packed
 from discreet.web.forms import in_one_line, problems_of
 from discreet.web.guards import Guard
 from discreet.web.screens import SCREENS, Problem, page
 from discreet.words import say
-
-_STATIC = Path(__file__).parent / "static"
-_SHARED = Path(reports.__file__).parent  # the figures of the participant's page
-_KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 def create_app(
@@ -73,14 +69,14 @@ def _vega(request: Request) -> Response:
     return Response(body, media_type="text/javascript", headers=headers)
 
 
-def _static(name: str) -> Response:
-    # Only names that are there: no part of the name is joined to a path before it is known.
-    known = {file.name: file for file in _STATIC.iterdir() if file.suffix in _KINDS}
-    known |= {name: _SHARED / name for name in ("figures.css", "figures.js")}
-    if name not in known:
+def _static(request: Request, name: str) -> Response:
+    found = static().get(name)
+    if found is None:
         raise HTTPException(404)
-    kind = _KINDS[known[name].suffix]
-    return FileResponse(known[name], media_type=kind, headers={"Cache-Control": "no-cache"})
+    headers = {"Cache-Control": found.kept, "ETag": found.tag}
+    if request.headers.get("if-none-match") == found.tag:
+        return Response(status_code=304, headers=headers)
+    return Response(found.body, media_type=found.kind, headers=headers)
 
 
 def _problem(

@@ -1,21 +1,70 @@
-"""Vega, Vega-Lite and Vega-Embed for the browser, from vl-convert: no network, no build step.
+"""What the browser loads: style, scripts, and Vega from vl-convert. No network, no build step.
 
-Bundling takes seconds and the page must not wait for it, so the bundle is kept in the person's
-cache folder, one file a version, and made in the background when it is not there.
+The style stands in every page, so that a page is painted without a second request; the policy
+names it by its hash. Bundling Vega takes seconds and the page must not wait for it, so the bundle
+is kept in the person's cache folder, one file a version, and made in the background when it is not
+there.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import gzip
+import hashlib
 import os
+import re
 import tempfile
 import threading
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+from discreet import reports
+
 _MAKING = threading.Lock()
+_STATIC = Path(__file__).parent / "static"
+_SHARED = Path(reports.__file__).parent  # the figures of the participant's page
+_KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file that the browser loads: its bytes, what they are, how long they may be kept."""
+
+    body: bytes
+    kind: str
+    tag: str
+    kept: str
+
+
+@cache
+def static() -> dict[str, Asset]:
+    """Return the files that are served, by name."""
+    files = [file for file in _STATIC.iterdir() if file.suffix in _KINDS]
+    return {file.name: _asset(file) for file in (*files, _SHARED / "figures.js")}
+
+
+def _asset(file: Path) -> Asset:
+    body = file.read_bytes()
+    # A browser asks for the icon at every change of the address.
+    kept = "private, max-age=86400" if file.suffix == ".svg" else "no-cache"
+    return Asset(body, _KINDS[file.suffix], f'"{hashlib.sha256(body).hexdigest()[:32]}"', kept)
+
+
+@cache
+def style() -> str:
+    """Return the style of every page, without comments and indentation."""
+    files = (_STATIC / "discreet.css", _SHARED / "figures.css")
+    text = "\n".join(file.read_text("utf-8") for file in files)
+    return re.sub(r"/\*.*?\*/|^\s+|\n(?=\n)", "", text, flags=re.DOTALL | re.MULTILINE).strip()
+
+
+@cache
+def style_hash() -> str:
+    """Return the hash by which a policy allows the style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(style().encode()).digest()).decode()
 
 
 @cache
@@ -67,10 +116,12 @@ def _folder() -> Path:
 
 
 def warm() -> None:
-    """Get ready to draw in the background, so that the first chart need not wait for it."""
+    """Get ready in the background: first for the first screen, then for its charts."""
     threading.Thread(target=_warm, name="discreet-charts", daemon=True).start()
 
 
 def _warm() -> None:
+    import_module("discreet.budgets").choose({"ratio": 2.0})
+    import_module("discreet.web.screens").templates.get_template("tolerate.html")
     import_module("discreet.charts")  # Altair takes a third of a second
     vega_packed()

@@ -32,6 +32,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.web.assets import style_hash
 from discreet.words import say
 
 BODY_LIMIT = 1_000_000
@@ -42,8 +43,9 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 # 'unsafe-inline' allows; its own style sheet is left out, and expressions are interpreted
 # (`ast: true`), so that 'unsafe-eval' is not needed either.
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    f"default-src 'none'; script-src 'self'; style-src 'self' '{style_hash()}'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; "
+    "base-uri 'none'"
 )
 _HEADERS = {
     "Content-Security-Policy": _POLICY,

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.templating import Jinja2Templates
 
 from discreet import __version__
-from discreet.web.assets import vega_version
+from discreet.web.assets import style, vega_version
 from discreet.web.thread import STEPS, Thread, shown_to
 from discreet.web.workfolder import folder_of
 from discreet.words import catalogue, say
@@ -118,6 +118,7 @@ def page(
         "screens": SCREENS,
         "here": here,
         "version": __version__,
+        "style": style(),
         "vega": vega_version(),
         "texts": json.dumps(catalogue().entry("web.script")),
         "link": link,

@@ -76,7 +76,7 @@ def _asked(folder: Workfolder, sent: Filled[GrantForm]) -> Grant:
     from discreet.ledger import Amount
 
     if sent.problems:
-        raise InputError(sent.problem)
+        raise InputError("web.script.see_fields")
     form = sent.state
     _, ledger = named_ledger(folder, form.ledger, form.file)
     head = ledger.head
@@ -127,10 +127,24 @@ def _shown(
         status=422 if problem else 200,
         link=link("/ledger/grant", kept) if asked else None,
         back=link("/ledger", which),
+        which=which,
+        accounts=[] if asked else _raisable(folder_of(request), sent.state),
+        typed=sent.shown,
+        problems=sent.problems,
         kept=kept,
         problem=problem,
         **({} if asked is None else _in_words(asked)),
     )
+
+
+def _raisable(folder: Workfolder, form: GrantForm) -> list[dict[str, Any]]:
+    """Return the accounts whose cap can be raised, with what their rule adds up."""
+    try:
+        _, ledger = named_ledger(folder, form.ledger, form.file)
+    except DiscreetError:
+        return []
+    capped = (one for one in ledger.accounts() if one.cap is not None)
+    return [{"account": one.name, "coordinates": list(one.filter.coordinates)} for one in capped]
 
 
 def _in_words(asked: Grant) -> dict[str, Any]:

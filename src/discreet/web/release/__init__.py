@@ -52,7 +52,7 @@ from discreet.web.release.synthetic import as_file
 from discreet.web.screens import how, page, yaml_file
 from discreet.web.thread import Thread, link, promise_of
 from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
-from discreet.words import say
+from discreet.words import has, say
 
 if TYPE_CHECKING:
     from discreet.ledger import Account, Standing
@@ -316,6 +316,7 @@ def _shown(
         along="" if state is not None else query,
         form=form,
         problems={} if state is None else state.problems,
+        label=lambda name: _label(form or {}, name),
         statistics=_statistics(folder, form or {}),
         kinds=kinds(),
         files=folder.data(),
@@ -336,6 +337,17 @@ def _shown(
         region=region or {},
         **_in_words(found, region),
     )
+
+
+def _label(form: Mapping[str, str], name: str) -> str:
+    """Return what a field of the form is called."""
+    last, known = name.rpartition(".")[2], f"web.spec.{name.rpartition('.')[2]}"
+    found = _STATISTIC.fullmatch(name)
+    if found is None:
+        return say(known) if has(known) else last
+    own = own_fields(form.get(f"statistics.{found[1]}.kind", "")).get(last)
+    said = own.label if own is not None else say(known) if has(known) else last
+    return f"{say('web.spec.statistic', place=found[1])}, {said}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,11 @@ HOW_LEARNED = how(
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a charge is refused: in words, with its amounts, and whether a larger cap would help."""
+    """Why a charge is refused, what to do next, and whether a larger cap would help."""
 
     code: str
     message: str
+    next: str
     by_cap: bool
     amounts: tuple[tuple[str, str], ...] = ()
 
@@ -140,7 +141,8 @@ def _refusal(seen: Outlook) -> Refusal | None:
     if error is None:
         return None
     amounts = refusal_facts(error, seen.account, seen.charging.spent)
-    return Refusal(error.code, str(error), isinstance(error, OverBudget), tuple(amounts))
+    by_cap = isinstance(error, OverBudget)
+    return Refusal(error.code, str(error), error.next or "", by_cap, tuple(amounts))
 
 
 def _learned(after: Account, seen: Outlook) -> Learned | None:

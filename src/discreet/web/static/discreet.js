@@ -397,7 +397,7 @@ export async function chart(element, spec) {
     ...shape.config, background: null, aria: false,
     axis: { ...shape.config?.axis, ...letters, labelSeparation: 4 },
     // On a phone, names stand below each other: side by side they would be cut off.
-    legend: { ...(element.clientWidth < 420 && { columns: 1 }), ...shape.config?.legend, ...letters },
+    legend: { columns: { expr: "width < 360 ? 1 : 0" }, ...shape.config?.legend, ...letters },
     mark: { ...shape.config?.mark, tooltip: true },
   };
   const made = await embed(drawing, { ...shape, config, datasets: mine.latest }, {
@@ -514,6 +514,7 @@ export function rows(id, lines) {
     row.append(...line.map((cell, place) => {
       const made = document.createElement(place ? "td" : "th");
       if (!place) made.scope = "row";
+      else if (cell.length < 16) made.className = "short";  // a number and its unit stay together
       made.textContent = cell;
       return made;
     }));
