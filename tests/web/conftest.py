@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,16 +45,15 @@ class Site:
     cookies: tuple[dict[str, str], ...]
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """One server on a free loopback port for all browser tests of a run."""
+@contextmanager
+def running(folder: Path) -> Iterator[Site]:
+    """Serve the page for a folder on a free loopback port."""
     import httpx
     import uvicorn
 
     from discreet.web import create_app
     from discreet.web.serving import _listener
 
-    folder = tmp_path_factory.mktemp("site")
     listener = _listener(0)
     port = listener.getsockname()[1]
     app = create_app(folder, TOKEN, port)
@@ -76,6 +76,33 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     server.should_exit = True
     thread.join(timeout=10)
     listener.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One server for all browser tests of a run."""
+    with running(tmp_path_factory.mktemp("site")) as found:
+        yield found
+
+
+@pytest.fixture
+def fresh(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """A page as someone sees it who starts in an empty folder: `fresh(width=360)`."""
+    contexts: list[Any] = []
+    with running(tmp_path) as served:
+
+        def opened(width: int = 1280, height: int = 900) -> Any:
+            context = browser.new_context(viewport={"width": width, "height": height})
+            context.set_default_timeout(1000 * browsers.WAIT)
+            context.add_cookies([dict(cookie) for cookie in served.cookies])
+            contexts.append(context)
+            page = context.new_page()
+            page.goto(served.url)
+            return page
+
+        yield opened
+        for context in contexts:
+            context.close()
 
 
 @pytest.fixture(scope="session")

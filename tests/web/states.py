@@ -90,7 +90,7 @@ STATES = {
     "ledger-unknown": "/ledger?ledger=unknown.db",
     "nowhere": "/nowhere",
 }
-MADE = ("release-made", "ledger-grant")
+MADE = ("release-made", "ledger-grant", "release-altered")
 """States that `prepare` gives."""
 
 
@@ -126,4 +126,9 @@ def prepare(folder: Path) -> dict[str, str]:
     made = discreet.release(SPEC, folder=folder)
     more = LONG.replace("-", " ")
     raised = f"/ledger/grant?ledger=looked.db&account=looked-at&epsilon=1&approver=A&reason={more}"
-    return dict(zip(MADE, (f"/release/made/{made.to_dict()['release_id']}", raised), strict=True))
+    changed = discreet.release(SPEC | {"purpose": "to be altered"}, folder=folder)
+    links = [f"/release/made/{one.to_dict()['release_id']}" for one in (made, changed)]
+    table = folder / SPEC["output"] / changed.to_dict()["release_id"] / "table.csv"
+    table.chmod(0o600)
+    table.write_bytes(table.read_bytes().replace(b"north", b"South"))
+    return dict(zip(MADE, (links[0], raised, links[1]), strict=True))

@@ -164,7 +164,7 @@ def test_link_and_file(page_at: Callable[..., Any], tmp_path: Path) -> None:
     page.fill("[name=fold]", "6")
     until(page, "document.getElementById('epsilon').innerText === '2.0368'")
     with page.expect_download() as coming:
-        page.get_by_role("link", name="Download as YAML").click()
+        page.get_by_role("link", name="As YAML").click()
     coming.value.save_as(tmp_path / "tolerance.yaml")
     found = yaml.safe_load((tmp_path / "tolerance.yaml").read_text(encoding="utf-8"))
     assert found == {"posterior": 0.25, "unless_ratio": 6.0, "q": 1.0}

@@ -115,7 +115,7 @@ def test_every_published_deployment_opens(client: Any) -> None:
         assert known.belief is not None
         assert known.belief.posterior is not None
         assert said.json()["posterior_upper"] == known.belief.posterior.upper
-        assert one.unit == known.unit
+        assert one.one.unit == known.unit
 
 
 def test_the_participants_odds() -> None:

@@ -8,6 +8,7 @@ test_web_failures_browser.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,11 @@ DRAWN = """(!document.querySelector('.stale') || document.querySelector('.notice
     (one) => !one.checkVisibility() || one.querySelector('svg'))"""
 BLANKS = "main form input:not([type=radio], [type=checkbox], [type=range], [type=file]):visible"
 NAMES = (*pages(), *STATES, *MADE)
+# Words that nobody could read before: none of them comes back, on any screen.
+UNREADABLE = re.compile(
+    "Said as|so sure, from one belief|Binds|nothing as it is|Adds up by|Most rows a group"
+    "|think of yourself|1,000,000 in 1,000,000|Failed to fetch|a true count|[0-9]e[+][0-9]"
+)
 
 
 def open_all(page: Any, which: str) -> None:
@@ -40,6 +46,7 @@ def test_it_is_accessible_and_fits(
     page = page_at(states[name], failing=name == "nowhere")
     until(page, DRAWN)
     shoot(page, f"{name}-1280")
+    assert not UNREADABLE.search(page.locator("main").inner_text())
     # The values of a chart are a table of hundreds of rows, the same everywhere: one is enough.
     open_all(page, "details" if name == "attack" else "details:not(.tools)")
     page.emulate_media(color_scheme="dark")
@@ -47,6 +54,7 @@ def test_it_is_accessible_and_fits(
     page.set_viewport_size({"width": 360, "height": 740})
     page.emulate_media(color_scheme="light")
     accessible(page)
+    until(page, f"({CUT}).length === 0")  # a chart follows a screen that becomes narrow
     shoot(page, f"{name}-360")
     # Half as wide is the same as letters twice as large.
     page.emulate_media(forced_colors="active")
@@ -145,3 +153,55 @@ def test_what_is_out_of_date_can_still_be_read(
         "document.querySelectorAll('#results, #profile').forEach(p => p.classList.add('stale'))"
     )
     accessible(page, colours=True)
+
+
+@pytest.mark.parametrize("name", pages())
+def test_without_a_script_it_is_accessible_too(
+    page_at: Callable[..., Any],
+    accessible: Callable[..., None],
+    shoot: Callable[[Any, str], None],
+    states: dict[str, str],
+    name: str,
+) -> None:
+    # Axe is a script itself: so scripts may run, and none of the page's own arrives.
+    page = page_at(states[{"release": "release-ready"}.get(name, name)], failing=True)
+    page.route("**/static/*.js*", lambda route: route.abort())
+    page.reload()
+    assert page.locator("html.live").count() == 0
+    accessible(page)
+    shoot(page, f"{name}-without-script")
+
+
+def test_in_an_empty_folder_and_before_a_charge(
+    fresh: Callable[..., Any], accessible: Callable[..., None]
+) -> None:
+    page = fresh()
+    home = page.url.removesuffix("/tolerate")
+    for path in ("/ledger", "/release", "/synthetic"):
+        page.goto(home + path)
+        accessible(page)
+    page.get_by_role("button", name="Try it Survey").click()
+    page.fill("#approver", "A. Curator")
+    page.click("text=Show what it promises")
+    assert page.locator("#reason[aria-invalid]").count() == 1  # it says nothing yet
+    accessible(page)
+    page.fill("#reason", "review")
+    page.click("text=Show what it promises")
+    page.wait_for_selector("h1:has-text('Open account')")
+    accessible(page)
+    page.click("button:text-is('Open the account')")
+    page.click("text=Go on to the charge")
+    page.wait_for_url("**/confirm/*")
+    accessible(page)
+    page.click("#make button")
+    page.wait_for_url("**/made/*")
+    accessible(page)
+
+
+def test_a_door_that_stays_shut_is_accessible_too(
+    browser: Any, site: Any, accessible: Callable[..., None]
+) -> None:
+    page = browser.new_context().new_page()
+    assert page.goto(site.url + "/tolerate").status == 403
+    accessible(page)
+    page.context.close()

@@ -11,7 +11,7 @@ import pytest
 
 from browsers import until
 from discreet.budgets import choose
-from discreet.web.examples import SITUATIONS, begin
+from discreet.web.examples import begin, known
 from discreet.web.release.dry_run import look, read
 from discreet.web.release.spec_form import written
 from discreet.web.sentences import Asked, Condition, asked_of
@@ -126,15 +126,15 @@ def test_what_is_left_is_counted_in_releases(tmp_path: Any) -> None:
     assert shown_to(same, folder) == second.model_copy(update={"query": shown_to(same).query})
 
 
-@pytest.mark.parametrize("name", SITUATIONS)
+@pytest.mark.parametrize("name", known())
 def test_a_situation_is_ready_to_be_charged(tmp_path: Any, name: str) -> None:
     folder = Workfolder(tmp_path)
     spec = begin(folder, name)
     assert begin(folder, name) == spec  # the same file, not another one
-    assert len(SITUATIONS[name].data()) < 24_000
+    assert len(known()[name].data()) < 24_000
     found = look(folder, read(folder, written(spec)))
     assert found.account is None
-    assert found.outlook.promises[0].fits_again == (3 if SITUATIONS[name].statistics else 0)
+    assert found.outlook.promises[0].fits_again == (0 if known()[name].synthetic else 3)
     path = tmp_path / spec["source"]
     path.write_text("mine,own\n1,2\n", encoding="utf-8")
     assert begin(folder, name)["source"] == f"example-{name}-2.csv"

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import csv
 import math
+import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -81,6 +82,21 @@ class Rule:
         return self.schema()
 
 
+class Bound(NamedTuple):
+    """What a bound of a number means, and what OpenAPI calls it."""
+
+    holds: Callable[[float, float], bool]
+    schema: str
+
+
+_BOUNDS = {
+    "low": Bound(operator.ge, "minimum"),
+    "above": Bound(operator.gt, "exclusiveMinimum"),
+    "high": Bound(operator.le, "maximum"),
+    "below": Bound(operator.lt, "exclusiveMaximum"),
+}
+
+
 @dataclass(frozen=True)
 class Number(Rule):
     """A number between two bounds; `above` and `below` are bounds that it may not reach."""
@@ -120,21 +136,21 @@ class Number(Rule):
         return share(value) if percent and self.unit == "fraction" else value
 
     def _fits(self, value: float) -> bool:
-        return (
-            math.isfinite(value)
-            and (not self.whole or value == int(value))
-            and (self.low is None or value >= self.low)
-            and (self.high is None or value <= self.high)
-            and (self.above is None or value > self.above)
-            and (self.below is None or value < self.below)
-        )
+        if not math.isfinite(value) or (self.whole and value != int(value)):
+            return False
+        return all(_BOUNDS[name].holds(value, bound) for name, bound in self._bounds())
+
+    def _bounds(self) -> Iterator[tuple[str, float]]:
+        for name in _BOUNDS:
+            bound = getattr(self, name)
+            if bound is not None:
+                yield name, bound
 
     @property
     def rule(self) -> str:
         """What the field takes, in words: a number above 0 and at most 1,000."""
         said = say("web.form.whole_is") if self.whole else say(f"web.form.{self.unit}_is")
-        bounds = {"low": self.low, "above": self.above, "high": self.high, "below": self.below}
-        given = {name: _plain(bound) for name, bound in bounds.items() if bound is not None}
+        given = {name: _plain(bound) for name, bound in self._bounds()}
         if given.keys() == {"low", "high"}:
             return f"{said} {say('web.form.between', **given)}"
         parts = [say(f"web.form.{name}", bound=bound) for name, bound in given.items()]
@@ -142,13 +158,7 @@ class Number(Rule):
 
     def schema(self) -> dict[str, Any]:
         """Return the bounds as OpenAPI says them."""
-        names = {
-            "minimum": self.low,
-            "maximum": self.high,
-            "exclusiveMinimum": self.above,
-            "exclusiveMaximum": self.below,
-        }
-        bounds = {name: bound for name, bound in names.items() if bound is not None}
+        bounds = {_BOUNDS[name].schema: bound for name, bound in self._bounds()}
         return {"type": "integer" if self.whole else "number"} | bounds
 
 

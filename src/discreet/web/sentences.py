@@ -61,6 +61,15 @@ KINDS: dict[str, tuple[str, ...]] = {
     "formula": ("formula",),
     "epsilon": ("epsilon",),
 }
+#: The keys of a tolerance that each kind of sentence says, and their blanks; the fuller ones first.
+_KEYS: dict[str, dict[str, str]] = {
+    "unless": {"posterior": "after", "unless_ratio": "fold"},
+    "posterior": {"posterior": "after"},
+    "ratio": {"ratio": "fold"},
+    "difference": {"difference": "points"},
+    "formula": {"profile": "formula"},
+}
+_PERCENTAGES = ("after", "points")
 WORRIES = ("in", "value", "both")
 # Beyond these nothing can be said that anyone would act on, and noise has no numbers any more.
 _PERCENT = Number(low=1e-4, high=100, unit="percent")
@@ -120,20 +129,14 @@ class Condition:
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the keys of a tolerance file."""
-        match self.kind:
-            case "posterior":
-                self._refuse_nothing_to_learn()
-                out: dict[str, Any] = {"posterior": share(self.after)}
-            case "unless":
-                out = {"posterior": share(self.after), "unless_ratio": self.fold}
-            case "ratio":
-                out = {"ratio": self.fold}
-            case "difference":
-                out = {"difference": share(self.points)}
-            case "formula":
-                out = {"profile": self.formula}
-            case _:
-                raise InputError("web.sentence.no_tolerance")
+        if self.kind not in _KEYS:
+            raise InputError("web.sentence.no_tolerance")
+        if self.kind == "posterior":
+            self._refuse_nothing_to_learn()
+        out: dict[str, Any] = {}
+        for key, blank in _KEYS[self.kind].items():
+            value = getattr(self, blank)
+            out[key] = share(value) if blank in _PERCENTAGES else value
         prior = {"q" if self.worry == "value" else "p": share(self.before)}
         known = {"in": {"q": 1.0}, "value": {"p": share(self.known)}, "both": {}}[self.worry]
         return out | (prior if self.kind == "posterior" else {}) | known
@@ -343,19 +346,13 @@ def _condition_of(keys: Mapping[str, Any]) -> Condition:
     values: dict[str, Any] = {"worry": worry}
     if worry == "value":
         values["known"] = percentage(p)
-    if "unless_ratio" in keys:
-        values |= {"kind": "unless", "after": percentage(keys["posterior"])}
-        values["fold"] = keys["unless_ratio"]
-    elif "posterior" in keys:
-        values |= {"kind": "posterior", "after": percentage(keys["posterior"])}
+    said = (kind for kind, needed in _KEYS.items() if needed.keys() <= keys.keys())
+    kind = next(said, "formula")
+    if kind == "posterior":
         values["before"] = percentage(q if worry == "value" else p)
-    elif "ratio" in keys:
-        values |= {"kind": "ratio", "fold": keys["ratio"]}
-    elif "difference" in keys:
-        values |= {"kind": "difference", "points": percentage(keys["difference"])}
-    else:
-        values |= {"kind": "formula", "formula": keys["profile"]}
-    return Condition(**values)
+    for key, blank in _KEYS[kind].items():
+        values[blank] = percentage(keys[key]) if blank in _PERCENTAGES else keys[key]
+    return Condition(kind, **values)
 
 
 def sentences_page(

@@ -5,9 +5,8 @@ All sentences about the promise are those of `discreet.reports`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -227,18 +226,12 @@ def how_belief(state: PromiseForm, belief: Belief, flags: dict[str, Any]) -> How
 # -- known deployments
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(NamedTuple):
     """A known deployment in the list: what it promised, to what it can grow, where to look."""
 
-    name: str
-    curator: str
-    year: int
-    unit: str
+    one: Deployment
     budget: str
     after: str
-    source: str
-    note: str | None
     link: str
 
 
@@ -256,13 +249,8 @@ def _listed(one: Deployment) -> Published:
         state["adjacency"] = one.adjacency
     after = said["posterior"]
     return Published(
-        name=one.name,
-        curator=one.curator,
-        year=one.year,
-        unit=one.unit,
-        budget=amount_text(numbers, "up"),
-        after=say("web.explain.no_bound") if after is None else bound_text(after),
-        source=one.source,
-        note=one.note,
-        link=link("/explain", state),
+        one,
+        amount_text(numbers, "up"),
+        say("web.explain.no_bound") if after is None else bound_text(after),
+        link("/explain", state),
     )

@@ -257,9 +257,10 @@ def example(request: Request, name: str) -> Response:
     return RedirectResponse(begun.link or "/release", status_code=303)
 
 
+@router.get("/release/open", include_in_schema=False)
 @router.get("/release/look", include_in_schema=False)
-def nothing_to_look_at() -> RedirectResponse:
-    """Someone reloaded an address that only takes a form."""
+def nothing_was_sent() -> RedirectResponse:
+    """Someone came back to an address that only takes a form."""
     return RedirectResponse("/release", status_code=303)
 
 
@@ -483,12 +484,6 @@ def upload(
         return _shown(request, None, problem=str(error), promise=promise)
     screen = request.url.path.removesuffix("/upload")
     return RedirectResponse(link(screen, {"source": name, "promise": promise}), status_code=303)
-
-
-@router.get("/release/open", include_in_schema=False)
-def nothing_to_open() -> RedirectResponse:
-    """Someone came back to an address that only takes a form."""
-    return RedirectResponse("/release", status_code=303)
 
 
 @router.post("/release/open", include_in_schema=False)
