@@ -229,15 +229,20 @@ class Choice(JsonReady, Tabular):
 
         With δ > 0 it holds with the confidence of the promise, at this prior.
         """
-        where, promise = self.guarantee.adjacency, self.promise
-        stated = of_dependent_units(self.guarantee, where, promise.related, promise.dependence)
+        stated, steps = self._of_one_unit
         if isinstance(stated, ApproxDP) and stated.delta > 0 and math.isfinite(stated.epsilon):
             from discreet.beliefs.explaining import posterior_of
 
             failure = failure_of(self.confidence or CONFIDENCE)
             return posterior_of(stated, prior, failure, self.promise.sided)
-        steps = bounds.steps_between(where)
         return min(1.0, up(prior.pq * bounds.ratio(stated.epsilon, prior, steps)[1]))
+
+    @cached_property
+    def _of_one_unit(self) -> tuple[Any, int]:
+        """What holds for a unit with its dependent ones, and how many steps values are apart."""
+        where, promise = self.guarantee.adjacency, self.promise
+        stated = of_dependent_units(self.guarantee, where, promise.related, promise.dependence)
+        return stated, bounds.steps_between(where)
 
     @cached_property
     def noise(self) -> dict[str, Any]:
