@@ -170,11 +170,13 @@ def test_an_empty_cell_is_dropped(
 ) -> None:
     right = drawing._answered
 
-    def without_empty(plan: Any, engine: Any, group: Any, cells: Any, *others: Any) -> Any:
-        query = drawing.query_of(plan, group, cells)
+    def without_empty(plan: Any, engine: Any, group: Any, *others: Any) -> Any:
+        query = drawing.query_of(plan, group)
         counts = engine.measure(query)[query.measures[0].name]
+        cells = query.cells
         kept = tuple(key for key, count in zip(cells.keys, counts, strict=True) if count)
-        return right(plan, engine, group, KeySet(cells.columns, kept), *others)
+        fewer = [replace(one, cells=KeySet(cells.columns, kept)) for one in group]
+        return right(plan, engine, fewer, *others)
 
     monkeypatch.setattr(drawing, "_answered", without_empty)
     found = attacked(spec(COUNT))

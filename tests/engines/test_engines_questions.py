@@ -48,7 +48,7 @@ def _answers(engine: Any, folder: Path) -> dict[str, Any]:
         for group in passes(plan.statistics):
             where = group[0].where
             chosen = rows.filtered(condition(where, rows.columns)) if where else rows
-            found[f"{name} {where}"] = chosen.measure(query_of(plan, group, group[0].cells))
+            found[f"{name} {where}"] = chosen.measure(query_of(plan, group))
     return found
 
 
@@ -72,7 +72,7 @@ def test_a_protected_table_is_looked_up_alike(
     engine = opened(table)
     rows: Any = shaped(joined(engine, spec), spec)
     plan = plan_of(spec, rows.columns)
-    found = [rows.measure(query_of(plan, group, None)) for group in passes(plan.statistics)]
+    found = [rows.measure(query_of(plan, group)) for group in passes(plan.statistics)]
     numbers = {name: value for one in found for name, value in one.items()}
     flown = {tail for tail, _, hours in repairs if hours > 2 and tail in own}
     assert list(numbers.values()) == [wanted, [len(flown)]]

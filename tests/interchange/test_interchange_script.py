@@ -186,7 +186,7 @@ def test_scales_and_laws_are_those_of_the_plan(
         "permute-and-flip": "noisy_max",
         "exponential": "noisy_max",
     }
-    ordered = [call for p in plan.statistics for call in plan.calls(p.name).values()]
+    ordered = plan.pricing.calls
     assert [(calls[c.mechanism], c.scale) for c in ordered] == [(k, s) for k, s, _ in seen]
     # By OpenDP's own account each costs what we priced it at, to rounding.
     for call, (kind, _, made) in zip(ordered, seen, strict=True):

@@ -315,7 +315,7 @@ def test_noise_used_for_two_margins_is_caught(
         ({"bounds": [0, 1]}, "a count takes neither"),
         ({"keys": KEYS | {"sex": ["f", ALL]}}, "rename the key"),
         ({"keys": KEYS | {"region": ["r"]}}, "not in by, nor in margins"),
-        ({"keys": {"discover": {"delta": 1e-6}}}, "each column needs public keys"),
+        ({"keys": {"discover": {"delta": 1e-6}}}, "column by column"),
         ({"within": {"error": 5.0}}, "give within to the ones that need it"),
     ],
 )

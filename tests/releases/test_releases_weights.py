@@ -47,7 +47,7 @@ def numbers(plan: Plan, rows: list[Row]) -> dict[tuple[str, str], list[int]]:
     engine, found = DuckDB.of(table), {}
     try:
         for group in passes(plan.statistics):
-            measured = engine.measure(query_of(plan, group, None))
+            measured = engine.measure(query_of(plan, group))
             for one in group:
                 for part in plan.calls(one.name):
                     found[one.name, part] = one.statistic.numbers(part, measured)

@@ -30,7 +30,7 @@ from discreet.guarantees import Adjacency, PureDP, parameters
 from discreet.laws.mechanism import Noise
 from discreet.laws.registry import KINDS, Kind, kind_of, names
 from discreet.noise import add_noise
-from discreet.releases.planning import KEYS, Plan, plan_of
+from discreet.releases.planning import Plan, plan_of
 from discreet.releases.pricing import Priced
 from discreet.releases.spec import Spec, load
 from discreet.statements.presenter import amount_text, belief_text, bound_text
@@ -392,4 +392,4 @@ def _adds_up(plan: Plan, name: str) -> bool:
 
 
 def _is_sum(call: Priced) -> bool:
-    return call.asked.part.form == "numbers" and call.asked.part.name != KEYS
+    return call.asked.part.form == "numbers" and call.asked.threshold is None

@@ -45,7 +45,7 @@ from discreet.auditing.path import Progress, Releases, columns_of, raised
 from discreet.errors import InputError
 from discreet.frames import JsonReady, Tabular, columns_from, html_grid
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, parameters, stated
-from discreet.releases.planning import KEYS, Plan
+from discreet.releases.planning import Plan
 from discreet.releases.pricing import Priced
 from discreet.releases.spec import Spec, load
 from discreet.words import say
@@ -226,7 +226,7 @@ def audit(
             checks.cells(plan, released.shapes),
             checks.charge(plan, made.data["whole person"], columns),
             checks.support(plan),
-            checks.fresh(plan, seen, failure_probability / 4),
+            checks.fresh(seen, failure_probability / 4),
         )
     finally:
         released.close()
@@ -260,12 +260,12 @@ def _views(plan: Plan, names: set[Name]) -> list[tuple[str, Claim, list[Name] | 
     views: list[tuple[str, Claim, list[Name] | None]] = [
         (say("auditing.whole"), Claim.of(plan.pricing.charges), None)
     ]
-    found = {planned.name for planned in plan.statistics if planned.found_by is not None}
+    found = {planned.name for planned in plan.statistics if planned.searches}
     if len(plan.pricing.calls) == 1:
         return views
     for call in plan.pricing.calls:
         statistic, part = call.asked.statistic, call.asked.part.name
-        if part == KEYS or statistic in found:
+        if statistic in found:
             continue  # what is published of found keys also tells which keys were found
         mine = [name for name in sorted(names) if name[:2] == (statistic, part)]
         if mine:

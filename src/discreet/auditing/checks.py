@@ -29,9 +29,9 @@ from discreet.auditing.neighbours import Neighbours
 from discreet.auditing.path import PRIORITY, Seen, opened
 from discreet.frames import JsonReady
 from discreet.releases.drawing import passes, query_of, with_noise
-from discreet.releases.engines.base import Cells, Column, KeySet
+from discreet.releases.engines.base import Column, KeySet
 from discreet.releases.pipeline import release
-from discreet.releases.planning import KEYS, Plan, Planned
+from discreet.releases.planning import Plan
 from discreet.releases.pricing import Priced
 from discreet.releases.source import Source
 from discreet.releases.statistics.base import DRAWN, Noisy
@@ -58,11 +58,15 @@ def sensitivity(plan: Plan, made: Neighbours, columns: Mapping[str, Column], dra
     """Compare the bounded aggregates of every pair, number by number."""
     worst, share = True, Fraction(0)
     where: tuple[str, str, str] | None = None
+    full = _with_all_keys(plan, made)
+    calls = {(c.asked.statistic, c.asked.part.name): c for c in full.pricing.calls}
     for draw in range(draws):
-        numbers = {name: _aggregates(plan, made, name, columns, draw) for name in made.data}
+        numbers = {name: _aggregates(full, made, name, columns, draw) for name in made.data}
         for pair in (*made.pairs, *made.coupled):
-            for call, (l1, l2) in _distances(plan, numbers[pair.left], numbers[pair.right]).items():
-                part = plan.calls(call[0])[call[1]].asked.part
+            for call, (l1, l2) in _distances(
+                calls, numbers[pair.left], numbers[pair.right]
+            ).items():
+                part = calls[call].asked.part
                 used = max(l1 / part.l1, l2 / part.l2_squared)
                 worst = worst and l1 <= part.l1 and l2 <= part.l2_squared
                 if used > share:
@@ -73,15 +77,15 @@ def sensitivity(plan: Plan, made: Neighbours, columns: Mapping[str, Column], dra
     return _check("sensitivity", worst, "largest_change", share=float(share), **found)
 
 
-def _all_keys(plan: Plan, made: Neighbours, planned: Planned) -> Cells | None:
-    """Return the cells to compare: the public ones, or every key of any generated data set."""
-    if planned.found_by is None:
-        return planned.cells
-    rows = (row for data in made.data.values() for row in data)
-    keys = {tuple(row[column] for column in planned.sought) for row in rows}
-    return planned.cells_with(
-        KeySet(planned.sought, tuple(sorted(k for k in keys if None not in k)))
-    )
+def _with_all_keys(plan: Plan, made: Neighbours) -> Plan:
+    """Return the plan as if every key of any generated data set were found."""
+    found = {}
+    for search in plan.searches:
+        columns = search.sought.columns
+        rows = (row for data in made.data.values() for row in data)
+        keys = {tuple(row[column] for column in columns) for row in rows}
+        found[search] = KeySet(columns, tuple(sorted(k for k in keys if None not in k)))
+    return plan.with_keys(found)
 
 
 def _aggregates(
@@ -103,24 +107,21 @@ def _aggregates(
     # An empty table must have the column of priorities too.
     empty = [{PRIORITY: 0.5}] if not rows and plan.spec.protect.column else []
     with opened(rows or empty, columns) as engine:
-        for payer in (p for p in plan.statistics if p.found_by == p.name):
+        for search in plan.searches:
             units = engine.find_keys(
-                plan.spec.protect.column, payer.sought, payer.contribution
+                plan.spec.protect.column, search.sought.columns, search.contribution
             ).units
             # Which key is which stays inside the engine. Sorted counts are at least as close to
             # each other as matched ones, so what differs too much here does so there.
             padded = sorted(units, reverse=True) + [0] * 64
-            found[payer.name, KEYS] = [[number] for number in padded[:64]]
+            found[search.payer, search.sought.part] = [[number] for number in padded[:64]]
         for group in passes(plan.statistics):
             drawn = PRIORITY if plan.spec.protect.column else None
-            query = query_of(plan, group, _all_keys(plan, made, group[0]), drawn)
-            measured = engine.measure(query)
+            measured = engine.measure(query_of(plan, group, drawn))
             for planned in group:
                 before: dict[str, Noisy] = {}
                 asked = {**measured, planned.statistic.measure_name(DRAWN): before}
                 for part, call in plan.calls(planned.name).items():
-                    if part == KEYS:
-                        continue
                     if call.asked.part.form == "numbers":
                         numbers = planned.statistic.numbers(part, asked)
                         found[planned.name, part] = [[number] for number in numbers]
@@ -139,14 +140,14 @@ def _pretended(numbers: list[list[int]], call: Priced, seed: str) -> Noisy:
 
 
 def _distances(
-    plan: Plan,
+    calls: Mapping[tuple[str, str], Priced],
     left: Mapping[tuple[str, str], list[list[int]]],
     right: Mapping[tuple[str, str], list[list[int]]],
 ) -> dict[tuple[str, str], tuple[Fraction, Fraction]]:
     """Return L1 and L2² of each call, in the units of its `Part`."""
     found = {}
     for call, cells_left in left.items():
-        choice = plan.calls(call[0])[call[1]].asked.part.form == "choice"
+        choice = calls[call].asked.part.form == "choice"
         l1 = l2 = Fraction(0)
         for a, b in zip(cells_left, right[call], strict=True):
             changes = [Fraction(x) - Fraction(y) for x, y in zip(a, b, strict=True)]
@@ -161,7 +162,7 @@ def _distances(
 
 def cells(plan: Plan, shapes: Mapping[str, set[Any]]) -> Check:
     """Check that the rows of the table never depend on the data, where keys are public."""
-    if any(planned.found_by is not None for planned in plan.statistics):
+    if plan.searches:
         return _check("cells", True, "found_keys")
     wanted = sum(
         1 if (found := planned.shown(planned.cells)) is None else len(found)
@@ -280,17 +281,15 @@ def support(plan: Plan) -> Check:
     return _check("support", True, "every_number", mechanisms=", ".join(sorted(kinds)))
 
 
-def fresh(plan: Plan, seen: Sequence[Seen], alpha: float) -> Check:
+def fresh(seen: Sequence[Seen], alpha: float) -> Check:
     """Look for noise that was used twice: by two coordinates of a release, or by two releases.
 
     Two independent draws of one law coincide with a probability of at most its largest atom m.
     The rate of coincidences may exceed that only by chance, with probability at most α.
     """
-    atoms = {
-        (c.asked.statistic, c.asked.part.name): c.law.prob_exact * (1 + 1e-9)
-        for c in plan.pricing.calls
-        if c.asked.part.form == "numbers" and c.asked.part.name != KEYS
-    }
+    atoms: dict[tuple[str, str], float] = {}
+    for call, atom in (pair for one in seen for pair in one.atoms.items()):
+        atoms[call] = max(atoms.get(call, 0.0), atom * (1 + 1e-9))
     tests: list[tuple[str, int, int, float]] = []
     for call, atom in atoms.items():
         drawn = [s.noise[call] for s in seen if s.noise.get(call)]

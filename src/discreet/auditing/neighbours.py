@@ -27,7 +27,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.auditing.path import key_calls
 from discreet.releases.engines.base import TEXTS, Column, fields
 from discreet.releases.planning import Plan
 
@@ -118,7 +117,7 @@ class _Maker:
             self.row(f"other-{i}", i % used, mixed if i >= self.most and i % 2 else values)
             for i in range(size)
         ]
-        calls = key_calls(self.plan).values()
+        calls = self.plan.searches.values()
         threshold = max((call.threshold or 0 for call in calls), default=0)
         spread = max((call.scale for call in calls), default=0.0)
         enough = math.ceil(threshold + 12 * spread)  # so many units that a key is surely published
@@ -215,12 +214,15 @@ def _maker(plan: Plan, columns: Mapping[str, Column]) -> _Maker:
     for planned in plan.statistics:
         for column in planned.by:
             known = keys.setdefault(column, [])
-            if planned.cells is None:
-                known += [key for key in ("common-1", "common-2") if key not in known]
+            sought = [one.sought for one in planned.searches if column in one.sought.columns]
+            if sought:
+                some = [*sought[0].listed] or ["common-1", "common-2"]
+                known += [key for key in some[:2] if key not in known]
                 own = max(1, min(8, planned.contribution.groups))
-                private[column] = [f"private-{i}" for i in range(own)]
+                private[column] = some[2 : 2 + own] or [f"private-{i}" for i in range(own)]
                 continue
-            for key in planned.cells.column(column):
+            public = planned.statistic.public_keys.get(column, ())
+            for key in public if planned.cells is None else planned.cells.column(column):
                 if key not in known and len(known) < _MOST_KEYS:
                     known.append(key)
         for field in (field for m in planned.statistic.measures() for field in fields(m)):

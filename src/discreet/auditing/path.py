@@ -29,8 +29,7 @@ from discreet.releases.contributions import Contribution
 from discreet.releases.drawing import Drawn, draw
 from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Column, Found, KeySet, Labels, Query, fields
-from discreet.releases.planning import KEYS, Plan, plan_of
-from discreet.releases.pricing import Priced
+from discreet.releases.planning import Plan, plan_of
 from discreet.releases.spec import Budget, Spec
 from discreet.releases.tables import VALUES, Table
 from discreet.words import say
@@ -166,11 +165,15 @@ class Replay:
 
 @dataclass
 class Seen:
-    """What one trial gave: numbers published, the true ones behind them, the noise, the rows."""
+    """What one trial gave: numbers published, the true ones behind them, the noise, the rows.
+
+    `atoms` has the largest probability of a number under the law of each call.
+    """
 
     values: dict[Name, float] = field(default_factory=dict)
     true: dict[Name, float] = field(default_factory=dict)
     noise: dict[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
+    atoms: dict[tuple[str, str], float] = field(default_factory=dict)
     shape: tuple[Any, ...] = ()
 
 
@@ -199,6 +202,7 @@ def _watch(drawn: Drawn, seen: Seen) -> None:
         seen.true |= zip(names, map(float, drawn.true), strict=False)
         pairs = zip(values, drawn.true, strict=False)
         seen.noise[planned.name, part.name] = tuple(a - b for a, b in pairs)
+        seen.atoms[planned.name, part.name] = drawn.call.law.prob_exact
 
 
 def _shape(table: Table) -> tuple[Any, ...]:
@@ -219,11 +223,6 @@ def _published(table: Table) -> dict[Name, float]:
             if printed is not None:
                 found[("table", name, *row)] = float(printed)
     return found
-
-
-def key_calls(plan: Plan) -> dict[str, Priced]:
-    """Return the calls that pay for keys, by the statistic that pays."""
-    return {c.asked.statistic: c for c in plan.pricing.calls if c.asked.part.name == KEYS}
 
 
 Progress: TypeAlias = Callable[[str, int, int], None]

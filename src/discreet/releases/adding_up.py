@@ -130,8 +130,10 @@ class Errors:
 
     def half_width(self, confidence: float) -> Floats:
         """Return what the error of a cell of each node stays within, with that probability."""
-        if self.law is None or not self.law.sd:
+        if self.law is None:
             raise AssertionError("the law of the noise is not known")
+        if not self.law.sd:  # next to no noise
+            return np.zeros_like(self.sd)
         return np.asarray(self.sd * (self.law.half_width(confidence) / self.law.sd))
 
 
@@ -492,6 +494,8 @@ class Design:
             wide, weight = self.wide(margin), self.weights.get(margin, 1.0)
             for part in subsets(wide):
                 inside = math.prod(1 - 1 / self._balanced[name] for name in part)
+                if not inside:  # one category: nothing to be told
+                    continue
                 outside = self._size(name for name in wide if name not in part) ** -2
                 cost[part] = cost.get(part, 0.0) + weight * self._size(wide) * inside * outside
         row = {part: place for place, part in enumerate(cost)}

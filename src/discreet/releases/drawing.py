@@ -15,8 +15,8 @@ from itertools import groupby
 from typing import Any, Protocol, TypeAlias
 
 from discreet.noise import add_noise, noisy_max
-from discreet.releases.engines.base import Cells, Engine, KeySet, Query
-from discreet.releases.planning import KEYS, Plan, Planned
+from discreet.releases.engines.base import Cells, Engine, Query
+from discreet.releases.planning import Plan, Planned
 from discreet.releases.pricing import Priced
 from discreet.releases.quotients import Spread
 from discreet.releases.rows import condition
@@ -55,19 +55,13 @@ def draw(
     progress: Progress | None = None,
     observe: Observe | None = None,
 ) -> Table:
-    """Measure what a plan asks, add noise, and read the answers."""
+    """Measure what a plan asks, add noise, and read the answers; find keys first, if any."""
     tell = _teller(progress)
-    found: dict[str, KeySet] = {}
+    plan = with_found_keys(plan, engine, progress)
     drawn: dict[str, Result] = {}
     for group in passes(plan.statistics):
-        cells, payer, rows = group[0].cells, group[0].found_by, engine
-        if group[0].where is not None:
-            rows = engine.filtered(condition(group[0].where, engine.columns))  # type: ignore[attr-defined]
-        if payer is not None:
-            if payer not in found:
-                found[payer] = _found(plan, rows, group[0], tell)
-            cells = found[payer]
-        drawn |= {one.name: one for one in _answered(plan, rows, group, cells, tell, observe)}
+        rows = _meeting(engine, group[0].where)
+        drawn |= {one.name: one for one in _answered(plan, rows, group, tell, observe)}
     results: list[Result] = []
     for _, tables in groupby(plan.statistics, key=lambda planned: planned.entry.name):
         listed = list(tables)
@@ -90,8 +84,10 @@ def completed(plan: Plan, table: Table) -> Table:
     cut = {n: value[at[0]] for n, at in places.items() if n.startswith("cut/")}
     for planned in plan.statistics:
         own = places.get(planned.name, [])
-        calls = {n: call for n, call in plan.calls(planned.name).items() if n != KEYS}
+        if not own:  # no key was found
+            continue
         published = [table.columns["published"][place] for place in own]
+        calls = plan.calls(planned.name)
         twins = planned.statistic.twin_ends(published, calls, plan.spec.interval)
         outer = outer_ends(plan, planned, [value[place] for place in own], cut)
         for kind, found in (("published", twins), ("outer", outer)):
@@ -106,15 +102,14 @@ def _derived(plan: Plan, results: Sequence[Result]) -> Iterator[Result]:
     """Make what follows from released numbers; nothing is measured for it and no noise drawn."""
     if not plan.derived:
         return
-    additive = {p.name for p in plan.statistics if p.statistic.adds is not None}
-    mixed = {p.name for p in plan.statistics if p.statistic.mixes}
+    known = {planned.name: planned.statistic for planned in plan.statistics}
     released = {}
     for result in results:
-        if result.name in additive:
-            calls = {n: call for n, call in plan.calls(result.name).items() if n != KEYS}
+        statistic, calls = known.get(result.name), plan.calls(result.name)
+        if statistic is not None and statistic.adds is not None:
             laws = [Spread.of(call.to_dict()) for call in calls.values()]
-            spread = None if result.name in mixed else laws[0]
-            released[result.name] = Released(result, spread, calls)
+            spread = None if statistic.mixes else laws[0]
+            released[result.name] = Released(result, spread, calls, statistic)
     for make in plan.derived.values():
         yield make(released, plan.spec.interval)
 
@@ -139,55 +134,70 @@ def passes(statistics: tuple[Planned, ...]) -> list[list[Planned]]:
     """Gather the statistics that share one pass: the same cells, the same bounds."""
     passes: dict[Any, list[Planned]] = {}
     for planned in statistics:
-        cells = planned.cells if planned.cells is not None else planned.found_by
-        shared = (planned.by, cells, planned.contribution, planned.where)
+        shared = (planned.by, planned.cells, planned.contribution, planned.where)
         passes.setdefault(shared, []).append(planned)
     return list(passes.values())
 
 
-def query_of(
-    plan: Plan, group: Sequence[Planned], cells: Cells | None, priority: str | None = None
-) -> Query:
+def query_of(plan: Plan, group: Sequence[Planned], priority: str | None = None) -> Query:
     """Return what the engine is asked for the statistics of one pass."""
     return Query(
         unit=plan.spec.protect.column,
-        cells=cells,
+        cells=group[0].cells,
         contribution=group[0].contribution,
         measures=tuple(m for planned in group for m in planned.statistic.measures()),
         priority=priority,
     )
 
 
-def _found(plan: Plan, engine: Engine, planned: Planned, tell: _Tell) -> KeySet:
-    """Find the keys that enough units have, by noisy counts and the threshold paid for."""
-    call = plan.calls(str(planned.found_by))[KEYS]
-    found = engine.find_keys(plan.spec.protect.column, planned.sought, planned.contribution)
-    noisy = with_noise(call, found.units, partial(tell, "releases.progress.keys"))
-    least = call.threshold or 0
-    places = [
-        place
-        for place, (units, count) in enumerate(zip(found.units, noisy, strict=True))
-        if units > 0 and count >= least
-    ]
-    return planned.cells_with(engine.reveal(found, places))
+def _meeting(engine: Engine, where: str | None) -> Engine:
+    """Return the rows that meet a condition."""
+    if where is None:
+        return engine
+    found: Engine = engine.filtered(condition(where, engine.columns))  # type: ignore[attr-defined]
+    return found
+
+
+def with_found_keys(plan: Plan, engine: Engine, progress: Progress | None = None) -> Plan:
+    """Return a plan with the keys that it pays for: those that enough units have.
+
+    Noise goes on the number of units of every key, and those at or above the threshold are found;
+    of too many, the ones with the largest noisy numbers.
+    """
+    if not any(planned.open for planned in plan.statistics):
+        return plan
+    tell, keys = _teller(progress), {}
+    for search, call in plan.searches.items():
+        rows = _meeting(engine, search.where)
+        found = rows.find_keys(plan.spec.protect.column, search.sought.columns, search.contribution)
+        noisy = with_noise(call, found.units, partial(tell, "releases.progress.keys"))
+        least = call.threshold or 0
+        places = [
+            place
+            for place, (units, count) in enumerate(zip(found.units, noisy, strict=True))
+            if units > 0 and count >= least
+        ]
+        places.sort(key=lambda place: -noisy[place])
+        keys[search] = rows.reveal(found, places[: search.sought.most])
+    return plan.with_keys(keys)
 
 
 def _answered(
     plan: Plan,
     engine: Engine,
     group: list[Planned],
-    cells: Cells | None,
     tell: _Tell,
     observe: Observe | None,
 ) -> list[Result]:
     """Answer the statistics of one pass."""
+    cells = group[0].cells
     if cells is not None and not len(cells):
         return [
             Result(p.name, p.shown(cells), p.statistic.extra, [[]] if p.statistic.overall else [])
             for p in group
         ]
     tell("releases.progress.measuring", 0, 1)
-    measured = engine.measure(query_of(plan, group, cells))
+    measured = engine.measure(query_of(plan, group))
     tell("releases.progress.measuring", 1, 1)
     results = []
     for planned in group:
@@ -195,8 +205,6 @@ def _answered(
         noisy: dict[str, Noisy] = {}
         seen = {**measured, planned.statistic.measure_name(DRAWN): noisy}
         for name, call in plan.calls(planned.name).items():
-            if name == KEYS:
-                continue
             over = None if planned.statistic.overall else cells
             drawn = _drawn(planned, call, over, seen, confidence, tell)
             if observe is not None:

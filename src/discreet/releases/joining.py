@@ -30,10 +30,11 @@ from typing import Any, TypeAlias
 from discreet.errors import PolicyError, SpecError
 from discreet.releases.engines import file_of, opened
 from discreet.releases.engines.base import Column, Engine
-from discreet.releases.keys import MOST_CELLS, is_source
+from discreet.releases.keys import is_source
 from discreet.releases.rows import Join
 from discreet.releases.source import path_in
 from discreet.releases.spec import Spec
+from discreet.releases.statistics.base import MOST_CELLS
 
 Rows: TypeAlias = tuple[list[tuple[str, ...]], dict[str, list[Any]]]
 """The keys of a table's rows as texts, and the values of its columns."""

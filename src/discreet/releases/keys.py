@@ -14,22 +14,16 @@ from __future__ import annotations
 
 import csv
 import filecmp
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 
 from discreet.errors import PolicyError, SpecError
 from discreet.reading import fraction_of
 from discreet.releases.engines import file_of
-from discreet.releases.engines.base import Cells, Grid, KeySet
 from discreet.releases.source import path_in
-from discreet.releases.spec import InFolder, Spec
-
-MOST_CELLS = 5_000_000
-MOST_GRID = 2**60
+from discreet.releases.spec import InFolder
 
 
 def public_keys(spec: InFolder, name: str, column: str) -> tuple[str, ...]:
@@ -155,30 +149,3 @@ def keys_from_file(path: Path, column: str) -> tuple[str, ...]:
     if len(set(keys)) != len(keys):
         raise SpecError("releases.keys.twice", file=path.name, column=column)
     return keys
-
-
-def cells_of(
-    spec: Spec,
-    by: tuple[str, ...],
-    keys: Mapping[str, tuple[str, ...] | str],
-    *,
-    crossed: bool = False,
-) -> Cells | None:
-    """Return the cells of a statistic over public keys; None where it has one cell.
-
-    With `crossed` they are a grid, whose combinations are never listed.
-    """
-    if not by:
-        return None
-    lists = []
-    for column in by:
-        given = keys[column]
-        lists.append(public_keys(spec, given, column) if isinstance(given, str) else given)
-    size = math.prod(len(values) for values in lists)
-    if size > (MOST_GRID if crossed else MOST_CELLS):
-        raise SpecError(
-            "releases.keys.many_cells", columns=", ".join(by), size=size, most=MOST_CELLS
-        )
-    if crossed:
-        return Grid(by, tuple(lists))
-    return KeySet(by, tuple(product(*lists)))

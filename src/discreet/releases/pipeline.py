@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError
 from discreet.frames import Tabular, columns_from, html_grid
-from discreet.guarantees import parameters
+from discreet.guarantees import ZCDP, parameters
 from discreet.ledger import Account, Ledger, Standing
+from discreet.numerics import float_up
 from discreet.releases import outputs
 from discreet.releases.charge import Charging, Confirm, Outlook, Paid, Repeat, Say
-from discreet.releases.drawing import Progress, completed, draw
+from discreet.releases.drawing import Progress, completed, draw, with_found_keys
 from discreet.releases.engines import opened
 from discreet.releases.joining import joined
 from discreet.releases.limits import chosen_limit
@@ -24,6 +26,7 @@ from discreet.releases.rows import shaped
 from discreet.releases.sampling import drawn
 from discreet.releases.spec import Spec, load
 from discreet.releases.statement import statement
+from discreet.releases.statistics.base import decimal
 from discreet.releases.tables import Table
 from discreet.rounding import up
 
@@ -209,7 +212,9 @@ def release(
                 return paid.repeat(say)
             if plan.limits:
                 plan = plan.limits[chosen_limit(plan, plan.limits, engine)]
-            table = completed(plan, draw(plan, drawn(engine, asked), progress=progress))
+            rows = drawn(engine, asked)
+            plan = with_found_keys(plan, rows, progress)
+            table = completed(plan, draw(plan, rows, progress=progress))
             told = _stored(plan, paid, table)
             files = paid.publish(outputs.written(told, table, statement(told)))
     finally:
@@ -263,8 +268,12 @@ def charge_dict(plan: Plan) -> dict[str, Any]:
             getattr(only, "epsilon", None), getattr(only, "delta", None), getattr(only, "rho", None)
         )
     # Several charges come only with a budget in ρ, where (ε, δ) of keys enters as ε²/2 and δ.
-    rho = up(math.fsum(getattr(c, "rho", getattr(c, "epsilon", 0.0) ** 2 / 2) for c in charges))
-    return parameters(None, math.fsum(getattr(c, "delta", 0.0) for c in charges), rho)
+    rho = delta = Fraction(0)
+    for one in charges:
+        paid = decimal(getattr(one, "epsilon", 0.0)) ** 2 / 2
+        rho += decimal(one.rho) if isinstance(one, ZCDP) else paid
+        delta += decimal(getattr(one, "delta", 0.0))
+    return parameters(None, float_up(delta), float_up(rho))
 
 
 def _stored(plan: Plan, paid: Paid, table: Table) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count, product
+from itertools import count
 from typing import Any
 
 from discreet.errors import DataError, SpecError
@@ -21,21 +21,32 @@ from discreet.releases.allowance import allowance
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
-from discreet.releases.keys import PublicFiles, cells_of, public_keys, refuse_unit_column
+from discreet.releases.keys import PublicFiles, refuse_unit_column
 from discreet.releases.limits import LIMIT, limit_part
 from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
 from discreet.releases.sampling import told
 from discreet.releases.source import options_of
 from discreet.releases.spec import Spec
 from discreet.releases.statistics import Statistic
-from discreet.releases.statistics.base import Part, decimal
-from discreet.releases.statistics.base import Threshold as KeyPrice
+from discreet.releases.statistics.base import SIZES, Part, Sought, decimal
 from discreet.releases.statistics.cut import CutUnits, questions
 from discreet.releases.statistics.derived import Derived, Made
 from discreet.releases.tables import RESERVED, Table
 from discreet.words import say
 
-KEYS = "keys"
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Keys that are found for statistics, the first of which pays, in rows that meet `where`.
+
+    What is found is public. All that is asked about those keys afterwards is planned as for public
+    keys, whatever they turn out to be; so costs add up, and the charge is known before a search.
+    """
+
+    payer: str
+    sought: Sought
+    contribution: Contribution
+    where: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,28 +61,21 @@ class Planned:
     contribution: Contribution
     by: tuple[str, ...]
     cells: Cells | None
-    found_by: str | None
+    searches: tuple[Search, ...] = ()
     where: str | None = None
-    known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Public keys of columns, where others are found."""
 
     @property
-    def sought(self) -> tuple[str, ...]:
-        """The columns whose keys are found: those without public ones, or all."""
-        return tuple(column for column in self.by if column not in self.known) or self.by
+    def open(self) -> bool:
+        """Whether its keys are still to be found."""
+        return self.cells is None and bool(self.searches)
 
-    def cells_with(self, found: KeySet) -> KeySet:
-        """The cells, once keys were found: public ones beside them, or combined with them."""
-        if self.sought == self.by:
-            public = product(*(self.known[column] for column in self.by)) if self.known else ()
-            return KeySet(self.by, tuple(dict.fromkeys((*public, *found.keys))))
-        places = [self.by.index(column) for column in (*self.known, *self.sought)]
-        crossed = (
-            (*public, *own) for public in product(*self.known.values()) for own in found.keys
-        )
-        ordered = (dict(zip(places, key, strict=True)) for key in crossed)
-        keys = sorted(tuple(key[place] for place in range(len(self.by))) for key in ordered)
-        return KeySet(self.by, tuple(keys))
+    @property
+    def assumed(self) -> tuple[int | None, ...]:
+        """Numbers of keys for which accuracy is told, where it depends on how many are found."""
+        if not self.open or not self.statistic.mixes:
+            return (None,)
+        most = max(search.sought.most or 0 for search in self.searches)
+        return (*(size for size in SIZES if size < most), most)
 
     @property
     def name(self) -> str:
@@ -102,8 +106,14 @@ class Plan:
         said = [] if self.spec.sample is None else [self._of_sample()]
         said += self._as_written()
         said += [say("releases.plan.assumed_number", column=name) for name in self.assumed_numbers]
-        own = (p.statistic.note(p.contribution) for p in self.statistics)
-        return (*said, *filter(None, own))
+        for one in self.statistics:
+            own = one.statistic.note(one.contribution)
+            said += [] if own is None else [own]
+            if one.assumed[-1] is not None:
+                said.append(
+                    say("releases.plan.open_keys", statistic=one.name, keys=one.assumed[-1])
+                )
+        return tuple(said)
 
     def _as_written(self) -> list[str]:
         """How a CSV file is taken to be written; what is written otherwise counts as missing."""
@@ -119,8 +129,37 @@ class Plan:
         return say("releases.sample.told", design=found["design"], budget=found["budget"])
 
     def calls(self, name: str) -> Mapping[str, Priced]:
-        """Return the calls of one statistic, by part."""
-        return {call.asked.part.name: call for call in self.pricing.of(name)}
+        """Return the calls of one statistic by part, without those that find its keys."""
+        return self.pricing.of(name)
+
+    @property
+    def searches(self) -> Mapping[Search, Priced]:
+        """The searches for keys, each with its call."""
+        calls = {
+            (call.asked.statistic, call.asked.part.name): call
+            for call in self.pricing.calls
+            if call.asked.threshold is not None
+        }
+        searches = (search for planned in self.statistics for search in planned.searches)
+        return {one: calls[one.payer, one.sought.part] for one in searches}
+
+    def with_keys(self, found: Mapping[Search, KeySet]) -> Plan:
+        """Return it with the keys that were found.
+
+        A statistic whose calls depend on how many there are splits what it pays among them again;
+        with no key it makes none. What is charged stays the same.
+        """
+        statistics, pricing = [], self.pricing
+        for one in self.statistics:
+            if one.open and all(search in found for search in one.searches):
+                keys = [found[search] for search in one.searches]
+                statistic, cells = one.statistic.over(keys)
+                if statistic is not one.statistic:
+                    parts = statistic.parts(one.contribution) if cells else ()
+                    pricing = pricing.split_again(one.name, parts)
+                one = replace(one, statistic=statistic, cells=cells)
+            statistics.append(one)
+        return replace(self, statistics=tuple(statistics), pricing=pricing)
 
     @property
     def filter(self) -> str:
@@ -132,8 +171,7 @@ class Plan:
 
     def confidence(self, name: str) -> float:
         """The confidence of a statistic's calls: a union bound over them gives the interval."""
-        calls = [part for part in self.calls(name) if part != KEYS]
-        return 1 - (1 - self.spec.interval) / max(len(calls), 1)
+        return 1 - (1 - self.spec.interval) / max(len(self.calls(name)), 1)
 
     def columns(self) -> tuple[str, ...]:
         """The group columns of the table, in order of first mention."""
@@ -145,17 +183,36 @@ class Plan:
         return tuple(names)
 
     def accuracy(self) -> list[dict[str, Any]]:
-        """Return how accurate each statistic will be: exactly, or for assumed group sizes."""
-        return [line for planned in self.statistics for line in self._accuracies(planned)]
+        """Return how accurate each statistic will be: exactly, or for what is assumed."""
+        return [
+            line
+            for planned in self.statistics
+            for keys in planned.assumed
+            for line in self._accuracies(planned, keys)
+        ]
 
-    def _accuracies(self, planned: Planned) -> list[dict[str, Any]]:
-        calls = {n: c for n, c in self.calls(planned.name).items() if n != KEYS}
+    def _accuracies(self, planned: Planned, keys: int | None) -> Iterator[dict[str, Any]]:
+        """Yield the lines of one statistic, if so many keys of each open column are found."""
+        if keys is not None:
+            found = {one: one.sought.assumed(keys) for one in planned.searches}
+            plan = self.with_keys(found)
+            (same,) = (one for one in plan.statistics if one.name == planned.name)
+            numbers = {one.sought.columns[0]: len(own) for one, own in found.items()}
+            each = (say("releases.plan.keys_of", number=n, column=c) for c, n in numbers.items())
+            told = ", ".join(each)
+            for line in plan._accuracies(same, None):
+                name = say("releases.plan.if_found", name=line["statistic"], keys=told)
+                yield line | {"statistic": name, "keys": numbers}
+            return
+        calls = self.calls(planned.name)
         said: dict[str, Any] = {"statistic": planned.name, "interval": self.spec.interval}
         chosen = any(call.asked.part.form == "choice" for call in calls.values())
         cells = planned.shown(planned.cells)
         if cells is not None and not chosen:
             said["cells"] = len(cells)
-        return [said | line for line in planned.statistic.accuracies(calls, self.spec.interval)]
+        if calls:  # without keys there are none
+            for line in planned.statistic.accuracies(calls, self.spec.interval):
+                yield said | line
 
     def explanations(self) -> dict[str, str]:
         """What each statistic does, in one sentence; those made from others come last."""
@@ -166,6 +223,9 @@ class Plan:
         """Return what a statistic does, and over which rows."""
         met = [text for text in (self.spec.where, planned.where) if text is not None]
         said = [planned.statistic.explain()]
+        for search in () if isinstance(planned.statistic, CutUnits) else planned.searches:
+            columns = ", ".join(search.sought.columns)
+            said.append(say("releases.explain.found", columns=columns))
         if self.spec.per_unit:
             said.append(say("releases.explain.per_unit"))
         if met:
@@ -250,8 +310,7 @@ def _priced(
             pricing = spec.sample.priced(asked, budget, spec)
         found = {}
         for one in statistics:
-            calls = {c.asked.part.name: c for c in pricing.of(one.name) if not c.asked.threshold}
-            tighter = one.statistic.tightened(calls, tries)
+            tighter = one.statistic.tightened(pricing.of(one.name), tries)
             if tighter is not None:
                 found[one.name] = replace(one, statistic=tighter)
         if not found:
@@ -320,28 +379,25 @@ def _check_thresholds(spec: Spec, pricing: Pricing) -> None:
 def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[Asked]]:
     statistics: list[Planned] = []
     asked: list[Asked] = []
-    payer: dict[Any, str] = {}
+    payers: dict[Any, Search] = {}
     for entry in spec.named():
         for table in entry.tables():
             statistic = table.resolved(PublicFiles(spec))
-            name, by, paid = str(statistic.name), statistic.grouped_by, statistic.paid_keys
+            name, by = str(statistic.name), statistic.grouped_by
             where = entry.where or statistic.where
             if any(name == planned.name for planned in statistics):
                 raise SpecError("releases.spec.name_twice", name=name)
             refuse_unit_column(spec, by, f"statistic {name!r}")
             contribution = spec.protect.contribution(grouped=bool(by), rows=rows)
-            found_by = cells = None
-            known: dict[str, tuple[str, ...]] = {}
-            if paid is not None:
-                for column, keys in statistic.public_keys.items():
-                    known[column] = (
-                        public_keys(spec, keys, column) if isinstance(keys, str) else keys
-                    )
-                found_by = payer.setdefault((by, where, *known.items()), name)
-                if found_by == name:
-                    asked.append(_key_call(name, paid, contribution))
-            else:
-                cells = cells_of(spec, by, statistic.public_keys, crossed=statistic.crossed)
+            searches = []
+            for sought in statistic.sought:
+                search = Search(name, sought, contribution, where)
+                beside = () if sought.most else tuple(statistic.public_keys.items())
+                same = (sought.columns, sought.most, where, beside)
+                searches.append(payers.setdefault(same, search))
+                if searches[-1] is search:
+                    asked.append(_key_call(search))
+            cells = None if searches else statistic.over(())[1]
             if statistic.counts_units:
                 contribution = contribution.once_per_group()
             parts = statistic.parts(contribution)
@@ -353,7 +409,7 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
                 for part in parts
             ]
             statistics.append(
-                Planned(entry, statistic, contribution, by, cells, found_by, where, known)
+                Planned(entry, statistic, contribution, by, cells, tuple(searches), where)
             )
     choice = spec.protect.rows_choice
     if choice is not None:
@@ -376,10 +432,12 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
     return tuple(statistics), asked
 
 
-def _key_call(name: str, paid: KeyPrice, contribution: Contribution) -> Asked:
-    once = contribution.once_per_group()
-    found = Threshold(paid.delta, once.groups)
-    return Asked(name, Part.of_numbers(KEYS, once), decimal(paid.weight), None, found)
+def _key_call(search: Search) -> Asked:
+    once, price = search.contribution.once_per_group(), search.sought.price
+    part = Part.of_numbers(search.sought.part, once)
+    return Asked(
+        search.payer, part, decimal(price.weight), None, Threshold(price.delta, once.groups)
+    )
 
 
 def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> tuple[str, ...]:

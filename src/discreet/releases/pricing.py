@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -29,7 +29,7 @@ from discreet.laws.gaussian import Gaussian
 from discreet.laws.geometric import Geometric
 from discreet.noise.calibration import gaussian_scale, laplace_scale
 from discreet.numerics import bracket, float_up
-from discreet.releases.statistics.base import Part, Within
+from discreet.releases.statistics.base import Part, Within, decimal
 from discreet.rounding import down
 from discreet.words import say
 
@@ -140,9 +140,31 @@ class Pricing:
     calls: tuple[Priced, ...]
     why: str
 
-    def of(self, statistic: str) -> tuple[Priced, ...]:
-        """Return the calls of one statistic."""
-        return tuple(call for call in self.calls if call.asked.statistic == statistic)
+    def of(self, statistic: str) -> dict[str, Priced]:
+        """Return the calls of one statistic by part, without those that find its keys."""
+        return {
+            call.asked.part.name: call
+            for call in self.calls
+            if call.asked.statistic == statistic and call.asked.threshold is None
+        }
+
+    def split_again(self, statistic: str, parts: Sequence[Part]) -> Pricing:
+        """Return it with other calls of one statistic, at most for what those before cost.
+
+        Each part has its share of that. What is charged stays, and covers it.
+        """
+        own = list(self.of(statistic).values())
+        first = own[0]
+        currency: Currency = "epsilon" if first.rho is None else "rho"
+        mechanism = "geometric" if first.mechanism == "geometric" else "auto"
+        amount = sum((decimal(getattr(call, currency)) for call in own), Fraction(0))
+        calls = [call for call in self.calls if call not in own]
+        for part in parts:
+            part_of = (part.shares or {}).get(currency, Fraction(0))
+            if part_of:
+                asked = replace(first.asked, part=part)
+                calls.append(_priced(asked, _below(amount * part_of), currency, mechanism))
+        return replace(self, calls=tuple(calls))
 
 
 def _below(exact: Fraction) -> float:
@@ -153,11 +175,6 @@ def _below(exact: Fraction) -> float:
     return nearest
 
 
-def _exact(amount: float) -> Fraction:
-    """Return a budget as the decimal that it prints."""
-    return Fraction(repr(amount))
-
-
 def share(guarantee: Guarantee, releases: int) -> Guarantee:
     """Return a K-th of a budget, rounded down.
 
@@ -166,7 +183,7 @@ def share(guarantee: Guarantee, releases: int) -> Guarantee:
     """
 
     def part(amount: float) -> float:
-        return _below(_exact(amount) / releases)
+        return _below(decimal(amount) / releases)
 
     if isinstance(guarantee, PureDP):
         return PureDP(part(guarantee.epsilon), adjacency=guarantee.adjacency)
@@ -200,8 +217,8 @@ def price(asked: Sequence[Asked], budget: Guarantee, mechanism: str) -> Pricing:
 def _approximate(asked: Sequence[Asked], budget: ApproxDP, mechanism: str) -> Pricing:
     """Spend (ε, δ) as ε or through ρ, whichever the spec allows and has less error."""
     adjacency = budget.adjacency
-    for_keys = sum((_exact(a.threshold.delta) for a in asked if a.threshold), Fraction(0))
-    left = _exact(budget.delta) - for_keys
+    for_keys = sum((decimal(a.threshold.delta) for a in asked if a.threshold), Fraction(0))
+    left = decimal(budget.delta) - for_keys
     if left < 0:
         raise SpecError("releases.plan.keys_delta", needs=float(for_keys), has=budget.delta)
     ways: list[Pricing] = []
@@ -232,9 +249,9 @@ def _through_rho(
     if not rest:
         return None
     weights = sum((a.weight_in("epsilon") for a in asked), Fraction(0))
-    for_keys = _exact(budget.epsilon) * sum((a.weight for a in keys), Fraction(0)) / weights
+    for_keys = decimal(budget.epsilon) * sum((a.weight for a in keys), Fraction(0)) / weights
     paid, spent_keys = _split(keys, _below(for_keys), "epsilon", mechanism) if keys else ((), 0.0)
-    epsilon = _below(_exact(budget.epsilon) - _exact(spent_keys))
+    epsilon = _below(decimal(budget.epsilon) - decimal(spent_keys))
     rho = _largest_rho(epsilon, delta)
     calls, _ = _split(rest, rho, "rho", mechanism)
     ordered = {id(call.asked): call for call in (*paid, *calls)}
@@ -255,7 +272,7 @@ def _spread(calls: Sequence[Priced]) -> float:
 
 
 def _epsilon_charge(calls: Sequence[Priced], spent: float, adjacency: Adjacency) -> Guarantee:
-    delta = sum((_exact(c.asked.threshold.delta) for c in calls if c.asked.threshold), Fraction(0))
+    delta = sum((decimal(c.asked.threshold.delta) for c in calls if c.asked.threshold), Fraction(0))
     return stated(spent, float_up(delta), adjacency=adjacency)
 
 
@@ -267,7 +284,7 @@ def _rho_charges(
     if not keys:
         return (ZCDP(spent, adjacency=adjacency),)
     rest = float_up(
-        sum((_exact(c.rho or 0.0) for c in calls if not c.asked.threshold), Fraction(0))
+        sum((decimal(c.rho or 0.0) for c in calls if not c.asked.threshold), Fraction(0))
     )
     found: list[Guarantee] = [
         ApproxDP(call.epsilon or 0.0, call.asked.threshold.delta, adjacency=adjacency)
@@ -282,8 +299,8 @@ def _split(
 ) -> tuple[tuple[Priced, ...], float]:
     """Return the calls with their prices, and what they cost together."""
     asked = [a for a in asked if a.weight_in(currency)]
-    total = _exact(budget)
-    needs = {id(a): _exact(_need(a, currency, mechanism)) for a in asked if a.within}
+    total = decimal(budget)
+    needs = {id(a): decimal(_need(a, currency, mechanism)) for a in asked if a.within}
     bought = sum(needs.values(), Fraction(0))
     weights = sum((a.weight_in(currency) for a in asked if not a.within), Fraction(0))
     if bought > total or (weights and bought == total):
@@ -316,7 +333,7 @@ def _need(asked: Asked, currency: Currency, mechanism: str) -> float:
     if asked.within is None:
         return 0.0
     confidence = asked.within.confidence
-    target = math.floor(_exact(asked.within.error) / asked.part.resolution)
+    target = math.floor(decimal(asked.within.error) / asked.part.resolution)
 
     def enough(amount: float) -> bool:
         return _priced(asked, amount, currency, mechanism).half_width(confidence) <= target
@@ -341,10 +358,10 @@ def _refuse(
     """Say what is asked for, what there is, and what accuracy would fit."""
     wanted = [a for a in asked if a.within]
     others = any(not a.within for a in asked)
-    room = _exact(budget) * (Fraction(1, 2) if others else 1)
+    room = decimal(budget) * (Fraction(1, 2) if others else 1)
     fits = []
     for a in wanted:
-        amount = _below(_exact(_need(a, currency, mechanism)) * room / bought)
+        amount = _below(decimal(_need(a, currency, mechanism)) * room / bought)
         call = _priced(a, amount, currency, mechanism)
         if a.within:
             error = call.half_width(a.within.confidence) * float(a.part.resolution)

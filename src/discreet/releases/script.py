@@ -23,7 +23,7 @@ from typing import Any
 
 from discreet.errors import InputError, InternalError, SpecError
 from discreet.noise import standalone
-from discreet.releases.planning import KEYS, Plan, Planned
+from discreet.releases.planning import Plan, Planned
 from discreet.releases.pricing import Priced
 from discreet.releases.spec import Spec
 from discreet.releases.statistics.base import ScriptLines
@@ -121,10 +121,9 @@ def _noise(plan: Plan) -> list[str]:
     lines = ["# " + "-" * 66 + " this release", "", f"UNIT = {_said(plan.spec.protect.column)}", ""]
     lines += ["def noise() -> dict[str, Any]:", '    """Every draw; each is checked."""']
     lines += ["    return {"]
-    for planned in plan.statistics:
-        for name, call in plan.calls(planned.name).items():
-            key = f"{planned.name}/{name}"
-            lines.append(f"        {_said(key)}: {_call(key, call)},")
+    for call in plan.pricing.calls:
+        key = f"{call.asked.statistic}/{call.asked.part.name}"
+        lines.append(f"        {_said(key)}: {_call(key, call)},")
     return [*lines, "    }", "", ""]
 
 
@@ -153,7 +152,7 @@ def _release(plan: Plan) -> list[str]:
 def _statistic(plan: Plan, planned: Planned) -> Iterator[str]:
     bounds, by = planned.contribution, planned.by
     yield f"by = {_said(by)}"
-    if planned.found_by is not None:
+    if planned.searches:
         yield from _found(plan, planned)
     elif planned.cells is None:
         yield "cells: Cells = [()]"
@@ -167,16 +166,16 @@ def _statistic(plan: Plan, planned: Planned) -> Iterator[str]:
 
 
 def _found(plan: Plan, planned: Planned) -> Iterator[str]:
-    payer = str(planned.found_by)
-    if planned.known:
+    (search, *others), payer = planned.searches, planned.searches[0].payer
+    if others or search.sought.most or planned.statistic.public_keys:
         raise SpecError("releases.script.known_keys", statistic=planned.name)
     kept = f"found_{_said(planned.by).encode().hex()[:40]}"
     if payer == planned.name:
-        call = plan.calls(payer)[KEYS]
         groups = planned.contribution.once_per_group().groups
         yield (
-            f"{kept} = found_keys(data, UNIT, by, groups={groups}, threshold={call.threshold}, "
-            f"noise=draw[{_said(f'{payer}/{KEYS}')}])"
+            f"{kept} = found_keys(data, UNIT, by, groups={groups}, "
+            f"threshold={plan.searches[search].threshold}, "
+            f"noise=draw[{_said(f'{payer}/{search.sought.part}')}])"
         )
     yield f"cells = {kept}"
 

@@ -484,8 +484,9 @@ def _validated(mapping: dict[str, Any]) -> Spec:
         ) from None
     for table in (table for entry in spec.named() for table in entry.tables()):
         table.check_policy()
-        missing = [column for column in table.grouped_by if column not in table.public_keys]
-        if missing and table.paid_keys is None:
+        known = {*table.public_keys, *(c for one in table.sought for c in one.columns)}
+        missing = [column for column in table.grouped_by if column not in known]
+        if missing:
             raise PolicyError("releases.keys.unpaid", statistic=table.name, column=missing[0])
     return spec
 

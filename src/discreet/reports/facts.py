@@ -344,7 +344,7 @@ def _bases(stored: Stored) -> list[dict[str, str]]:
         rows = [_basis("keys", column, "listed") for column in columns]
         return [*rows, _basis("records_of", "", "records")]
     thresholds = {
-        call["statistic"]: call["threshold"]
+        (call["statistic"], call["part"]): call["threshold"]
         for call in stored.said["plan"]["calls"]
         if call.get("threshold") is not None
     }
@@ -355,22 +355,25 @@ def _bases(stored: Stored) -> list[dict[str, str]]:
     return [row for place, row in enumerate(rows) if row not in rows[:place]]
 
 
-def _bases_of(statistic: Statistic, thresholds: Mapping[str, int]) -> Iterator[dict[str, str]]:
+def _bases_of(
+    statistic: Statistic, thresholds: Mapping[tuple[str, str], int]
+) -> Iterator[dict[str, str]]:
     name, known = str(statistic.name), statistic.public_keys
-    found_beside = statistic.paid_keys is not None and set(known) == set(statistic.grouped_by)
+    paid = {column: sought.part for sought in statistic.sought for column in sought.columns}
     for column in statistic.grouped_by:
-        if column in known and not found_beside:
-            yield _basis("keys", column, "file" if isinstance(known[column], str) else "listed")
-        else:
-            threshold = thresholds.get(name) or next(iter(thresholds.values()), 0)
+        if column in paid:  # perhaps by another statistic
+            others = (found for (_, part), found in thresholds.items() if part == paid[column])
+            threshold = thresholds.get((name, paid[column])) or next(others, 0)
             yield _basis("keys", column, "paid", "paid", threshold=f"{threshold:,}")
+        else:
+            yield _basis("keys", column, "file" if isinstance(known[column], str) else "listed")
     for column in statistic.extra if isinstance(statistic, Margins) else ():
         yield _basis("keys", column, "file")
     for field in (field for measure in statistic.measures() for field in fields(measure)):
         yield _basis(
             "bounds" if isinstance(field, Number) else "candidates", field.column, "declared"
         )
-    if name in thresholds:
+    if any(payer == name for payer, _ in thresholds):
         yield _basis("threshold_of", name, "threshold")
 
 
@@ -420,7 +423,7 @@ def _biases(stored: Stored) -> Iterator[dict[str, Any]]:
             low, high = (f"{float(end):g}" for end in ends)
             text = say("statements.bias.clipping", column=column, low=low, high=high)
             yield _sized("clipping", text, stored, column)
-        if statistic.paid_keys is not None:
+        if statistic.sought:
             yield {"kind": "suppression", "text": say("statements.bias.suppression"), "size": None}
     if spec.get("nulls", "drop") == "drop":
         yield {"kind": "nulls", "text": say("statements.bias.nulls"), "size": None}
@@ -428,7 +431,8 @@ def _biases(stored: Stored) -> Iterator[dict[str, Any]]:
 
 def _sized(kind: str, text: str, stored: Stored, about: str) -> dict[str, Any]:
     """Return a bias with how many units it concerns, where that was paid for."""
-    size = [row for row in stored.said.get("cut") or () if row["about"] == about]
+    found = (row for row in stored.said.get("cut") or () if row["about"] == about)
+    size = [row for row in found if row["units"] is not None]  # asked only if a key was found
     return {"kind": kind, "text": " ".join([text, *map(cut_line, size)]), "size": size or None}
 
 

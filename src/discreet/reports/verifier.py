@@ -1785,7 +1785,7 @@ def check_bases(statement: dict[str, Any], release: dict[str, Any], folder: Path
         known = keys.get("known", {}) if "discover" in keys else keys
         sought = [name for name in columns if name not in known] or columns
         for name in (*columns, *coarse):
-            paid = "discover" in keys and name in sought
+            paid = name in sought if "discover" in keys else type(keys.get(name)) is dict
             kinds[name, "paid" if paid else "public"] = None
         read += [name for name in columns if name not in made]
     missing = [name for name in dict.fromkeys(read) if not named(name, statement["data_domain"])]

@@ -25,10 +25,11 @@ value is from the same statistic of the bounded and clipped data.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -64,6 +65,9 @@ if TYPE_CHECKING:
 
 SIZES = (10, 100, 1000)
 """Sizes of a group that accuracy is told for, where it depends on the size."""
+
+MOST_CELLS = 5_000_000
+"""The most combinations of keys that are listed."""
 
 _LARGEST = 2**52
 
@@ -225,6 +229,39 @@ class Threshold(Closed):
     weight: float = Field(default=1.0, gt=0)
 
 
+class Limited(Threshold):
+    """The δ that pays for finding keys of one column, and how many are kept."""
+
+    most: int = Field(
+        default=1000, ge=1, description="The most keys that are kept: those of the most units."
+    )
+
+
+class Found(Closed):
+    """Keys of one column that are not public: found and paid for by a noisy threshold."""
+
+    discover: Limited
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Keys of some columns that are to be found and paid for.
+
+    At most `most` are kept. `listed` are keys that may be found, where a public file has them.
+    """
+
+    columns: tuple[str, ...]
+    price: Threshold
+    part: str = "keys"
+    most: int | None = None
+    listed: tuple[str, ...] = ()
+
+    def assumed(self, keys: int | None = None) -> KeySet:
+        """Return so many keys of one column to stand for those that will be found."""
+        some = self.listed or tuple(f"{self.part} {place}" for place in range(self.most or 0))
+        return KeySet(self.columns, tuple((key,) for key in some[: keys or self.most]))
+
+
 class Discover(Closed):
     """Keys that are not public: found and paid for by a noisy threshold.
 
@@ -278,11 +315,6 @@ class Statistic(Closed):
         """What it is of, mostly a column: the default name has it."""
         return str(getattr(self, self.kind))
 
-    @property
-    def crossed(self) -> bool:
-        """Whether its cells are a `Grid`, and it takes the numbers of those that have rows."""
-        return False
-
     def resolved(self, files: Files) -> Statistic:
         """Return it with the public files that it needs read; most need none."""
         return self
@@ -302,9 +334,13 @@ class Statistic(Closed):
         return {}
 
     @property
-    def paid_keys(self) -> Threshold | None:
-        """The price of finding the keys, where they are not public."""
-        return None
+    def sought(self) -> tuple[Sought, ...]:
+        """The keys that are found, where they are not public."""
+        return ()
+
+    def over(self, found: Sequence[KeySet]) -> tuple[Self, Cells | None]:
+        """Return it, and its cells, once the keys that it sought were found; mostly unchanged."""
+        return self, None
 
     @property
     def counts_units(self) -> bool:
@@ -486,14 +522,18 @@ def _form_field(name: str, field: Any, schema: Mapping[str, Any]) -> FormField:
 
 
 def _found_or_public(keys: object) -> str:
-    if isinstance(keys, Discover):
-        return "discover"
-    found = isinstance(keys, dict) and isinstance(keys.get("discover"), dict)
-    return "discover" if found else "public"
+    given = keys.get("discover") if isinstance(keys, dict) else getattr(keys, "discover", None)
+    return "discover" if isinstance(given, (dict, Threshold)) else "public"
 
 
 PublicOrFound: TypeAlias = Annotated[
-    Annotated[Discover, Tag("discover")] | Annotated[dict[str, Keys], Tag("public")],
+    Annotated[Found, Tag("discover")] | Annotated[Keys, Tag("public")],
+    Discriminator(_found_or_public),
+]
+"""The keys of a column: a list, a file, or what pays for finding them."""
+
+AllKeys: TypeAlias = Annotated[
+    Annotated[Discover, Tag("discover")] | Annotated[dict[str, PublicOrFound], Tag("public")],
     Discriminator(_found_or_public),
 ]
 
@@ -502,7 +542,7 @@ class Grouped(Statistic):
     """A statistic of each group, over public keys or keys that are paid for."""
 
     by: Names = ()
-    keys: PublicOrFound = Field(default_factory=dict)
+    keys: AllKeys = Field(default_factory=dict)
 
     @field_validator("by")
     @classmethod
@@ -515,7 +555,8 @@ class Grouped(Statistic):
     def _known(self) -> Grouped:
         if isinstance(self.keys, Discover) and not self.grouped_by:
             raise SpecError("releases.spec.discover_without_by")
-        extra = [column for column in self.public_keys if column not in self.grouped_by]
+        given = self.public_keys if isinstance(self.keys, Discover) else self.keys
+        extra = [column for column in given if column not in self.grouped_by]
         if extra:
             raise SpecError("releases.spec.keys_not_in_by", column=extra[0])
         return self
@@ -528,19 +569,60 @@ class Grouped(Statistic):
     @property
     def public_keys(self) -> Mapping[str, tuple[str, ...] | str]:
         """The public values of those columns, or the files that list them."""
-        return self.keys.known if isinstance(self.keys, Discover) else self.keys
+        given = self.keys.known if isinstance(self.keys, Discover) else self.keys
+        return {column: keys for column, keys in given.items() if not isinstance(keys, Found)}
 
     def with_keys(self, known: Mapping[str, tuple[str, ...]]) -> Self:
         """Return it with the keys of columns whose values the spec itself says."""
-        if self.paid_keys is not None:
+        given = {column: keys for column, keys in known.items() if column in self.grouped_by}
+        if not given or isinstance(self.keys, Discover):
             return self
-        own = {column: known[column] for column in self.by if column in known}
-        return self.model_copy(update={"keys": own | dict(self.public_keys)}) if own else self
+        return self.model_copy(update={"keys": given | self.keys})
+
+    def resolved(self, files: Files) -> Self:
+        """Return it with its files of keys read."""
+        lists = {c: files.keys(v, c) for c, v in self.public_keys.items() if isinstance(v, str)}
+        if isinstance(self.keys, Discover):
+            known = self.keys.model_copy(update={"known": self.keys.known | lists})
+            return self.model_copy(update={"keys": known})
+        return self.model_copy(update={"keys": self.keys | lists})
 
     @property
-    def paid_keys(self) -> Threshold | None:
-        """The price of finding the keys, where they are not public."""
-        return self.keys.discover if isinstance(self.keys, Discover) else None
+    def sought(self) -> tuple[Sought, ...]:
+        """The keys of single columns; or combinations, of all columns if all have public keys."""
+        if isinstance(self.keys, Discover):
+            open_ones = tuple(column for column in self.by if column not in self.keys.known)
+            return (Sought(open_ones or self.by, self.keys.discover),)
+        prices = {c: keys.discover for c, keys in self.keys.items() if isinstance(keys, Found)}
+        return tuple(Sought((c,), p, f"keys/{c}", p.most) for c, p in prices.items())
+
+    def over(self, found: Sequence[KeySet]) -> tuple[Self, Cells | None]:
+        """Return it and its cells: public keys combined with those found, or beside them."""
+        by, lists = self.by, dict(self.public_keys)
+        if not by:
+            return self, None
+        for own in found if not isinstance(self.keys, Discover) else ():
+            lists[own.columns[0]] = tuple(key for (key,) in own.keys)
+        both = tuple(column for column in by if column in lists)
+        check_cells(both, (lists[column] for column in both), MOST_CELLS)
+        public = KeySet(both, tuple(product(*(lists[column] for column in both))))
+        if not isinstance(self.keys, Discover):
+            return self, public
+        (own,) = found
+        if own.columns == by:
+            keys = dict.fromkeys((*(public.keys if both else ()), *own.keys))
+            return self, KeySet(by, tuple(keys))
+        places = [(*both, *own.columns).index(column) for column in by]
+        crossed = ((*one, *other) for one in public.keys for other in own.keys)
+        return self, KeySet(by, tuple(sorted(tuple(k[at] for at in places) for k in crossed)))
+
+
+def check_cells(columns: Sequence[str], lists: Iterable[Sized], most: int) -> None:
+    """Refuse more combinations of public keys than are listed, or numbered."""
+    size = math.prod(map(len, lists))
+    if size > most:
+        said = {"columns": ", ".join(columns), "size": size, "most": MOST_CELLS}
+        raise SpecError("releases.keys.many_cells", **said)
 
 
 class Bounded(Grouped):

@@ -24,13 +24,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from pydantic import Field, InstanceOf
 
 from discreet.numerics import float_up
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines.base import Cutting, Measure, Number, fields
+from discreet.releases.engines.base import Cells, Cutting, KeySet, Measure, Number, fields
 from discreet.releases.models import Closed, Pair
 from discreet.releases.statistics.base import Answer, Noisy, Part, Statistic, decimal, plain_rows
 from discreet.words import say
@@ -69,6 +69,10 @@ class CutUnits(Statistic):
     def about(self) -> str:
         """What is cut: rows, or the column whose values are."""
         return "rows" if self.number is None else self.number.column
+
+    def over(self, found: Sequence[KeySet]) -> tuple[Self, Cells | None]:
+        """Its cells are those of the statistic."""
+        return self, self.of.over(found)[1]
 
     def measures(self) -> tuple[Measure, ...]:
         """The units."""
@@ -169,7 +173,7 @@ def questions(planned: Sequence[P], *, units: bool) -> Iterator[tuple[P, CutUnit
 def _asked(one: Planned, *, units: bool) -> Iterator[tuple[Any, CutUnits]]:
     """Yield the questions of one statistic, each with what makes it the same as another's."""
     statistic, bounds = one.statistic, one.contribution
-    over = (one.by, one.cells, one.found_by)
+    over = (one.by, one.cells, one.searches)
     used = {f for m in statistic.measures() for f in fields(m) if isinstance(f, Number)}
     asked: list[Number | None] = [*sorted(used, key=_column)]
     if units and (one.by or not statistic.counts_units):
@@ -208,8 +212,7 @@ def outer_ends(
         for side in more:
             if question.bias != side:  # too low a value: what is missing lies above it
                 more[side] += bound
-    calls = {name: call for name, call in plan.calls(one.name).items() if not call.asked.threshold}
-    lines = one.statistic.accuracies(calls, 1 - level / 2)
+    lines = one.statistic.accuracies(plan.calls(one.name), 1 - level / 2)
     each = [line.get("cells", len(values)) if len(lines) > 1 else len(values) for line in lines]
     widths = [w for line, n in zip(lines, each, strict=True) for w in [line["half_width"]] * n]
     found = []

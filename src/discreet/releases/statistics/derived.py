@@ -73,6 +73,7 @@ class Released:
     result: Result
     spread: Spread | None
     calls: Mapping[str, Priced] = field(default_factory=dict)
+    statistic: Statistic | None = None
 
     @property
     def noise(self) -> Spread:
@@ -244,7 +245,9 @@ class Share(Derived):
 
         def make_shares(released: Mapping[str, Released], interval: float) -> Result:
             given = released[str(of.name)]
-            cells, rows = of.shares(given.result.rows, given.calls, interval, among)
+            if not isinstance(given.statistic, Margins):
+                raise AssertionError("a statistic does not change its kind")
+            cells, rows = given.statistic.shares(given.result.rows, given.calls, interval, among)
             return Result(str(self.name), cells, (), rows)
 
         return make_shares
@@ -272,7 +275,7 @@ class Share(Derived):
 
 def _apart(spec: Spec, one: Planned, other: Planned) -> bool:
     """Whether the rows that count are chosen for each statistic by itself, and some may be lost."""
-    passes = [(p.by, p.cells, p.found_by, p.contribution, p.where) for p in (one, other)]
+    passes = [(p.by, p.cells, p.searches, p.contribution, p.where) for p in (one, other)]
     if not spec.protect.column or passes[0] == passes[1]:
         return False
     if all(p.statistic.counts_units and not p.by for p in (one, other)):

@@ -13,12 +13,21 @@ that gathers K finest groups has at most c·min(K, G) rows of a unit; L1 stays T
 
 With `count: units` a unit counts once in each of its finest groups, as it must for margins to add
 up: with `groups: 1` in all.
+
+Keys that are found. Each open column is searched by itself (its units a key, bounded to G keys, at
+ε_i and δ_i). Let k be the lists found, a random variable that is released. For every fixed k all
+that follows is the mechanism for public keys k: a row counts if its keys are in k, which the row
+and k decide alone, and rows are bounded after that; so the sensitivities above hold for each k,
+with sizes and gathered groups of k. Its parts have shares of one amount that does not depend on k.
+By adaptive composition the release costs Σε_i + ε and Σδ_i; in ρ, Σε_i²/2 + ρ and Σδ_i. Rows whose
+keys were not found are dropped before bounding: to drop them after would keep rows of a unit that
+are in no cell in the place of rows that are in one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations, pairwise, product
@@ -39,7 +48,15 @@ from pydantic import (
 from discreet.errors import BudgetExceeded, SpecError
 from discreet.releases.adding_up import Design, Errors, Margin, Spread, Tree
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines.base import Cells, Counting, KeySet, Measure, Number, Summing
+from discreet.releases.engines.base import (
+    Cells,
+    Counting,
+    Grid,
+    KeySet,
+    Measure,
+    Number,
+    Summing,
+)
 from discreet.releases.models import Closed, Keys, Names, Pair, as_tuple
 from discreet.releases.quotients import Within as Reach
 from discreet.releases.quotients import part
@@ -51,7 +68,9 @@ from discreet.releases.statistics.base import (
     Measured,
     Noisy,
     Part,
+    Sought,
     Within,
+    check_cells,
     multiples,
     ordered,
     register,
@@ -70,6 +89,7 @@ ALL = "(all)"
 
 _MOST_SETS = 2000
 _MOST_ROWS = 1_000_000
+_MOST_GRID = 2**60
 _MOST_TRIES = 40
 _LARGEST = 2**52
 
@@ -160,6 +180,8 @@ class Margins(Grouped):
             raise SpecError("releases.margins.by")
         if isinstance(self.keys, Discover):
             raise SpecError("releases.margins.discover")
+        if self.sought:
+            self._check_found()
         if self.within is not None:
             raise SpecError("releases.margins.within")
         if self.twin is not None and self.bounds is not None and self.bounds[0] < 0:
@@ -170,6 +192,14 @@ class Margins(Grouped):
         if len(self._sets) > _MOST_SETS:
             raise SpecError("releases.margins.many", sets=len(self._sets), most=_MOST_SETS)
         return self
+
+    def _check_found(self) -> None:
+        """Refuse what cannot be known, or promised, before the keys are found."""
+        wanted = () if isinstance(self.margins, UpTo) else self.margins
+        if any(one.within is not None for one in wanted):
+            raise SpecError("releases.margins.found_within")
+        if self.twin is not None and (self.twin.total is not None or self.twin.zeros):
+            raise SpecError("releases.margins.found_public")
 
     # ------------------------------------------------------------------ what it is about
 
@@ -221,14 +251,25 @@ class Margins(Grouped):
         return self.number.low * self._step, self.number.high * self._step
 
     @property
-    def crossed(self) -> bool:
-        """Whether the cells are a grid, of which only those with rows are counted."""
-        return True
+    def sought(self) -> tuple[Sought, ...]:
+        """The columns whose keys are found; of the finest level only keys with a parent count."""
+        found, finest = super().sought, self._levels[-1:]
+        known = (
+            tuple(key for key in self._parents.get(finest[0], ()) if self._placed(key))
+            if finest
+            else ()
+        )
+        return tuple(replace(one, listed=known) if one.columns == finest else one for one in found)
+
+    def _placed(self, key: str) -> bool:
+        """Whether a key of the finest level has a parent on every level."""
+        for level in reversed(self._levels[1:]):
+            key = key and self._parents[level].get(key, "")
+        return bool(key)
 
     def resolved(self, files: Files) -> Margins:
         """Return it with files of keys and of parents read."""
         given = self.public_keys
-        lists = {c: files.keys(v, c) if isinstance(v, str) else v for c, v in given.items()}
         parents: dict[str, Mapping[str, str]] = {}
         for parent, child in pairwise(self._levels):
             above = self.hierarchy[child]
@@ -236,12 +277,41 @@ class Margins(Grouped):
             if not isinstance(beside, str):
                 raise SpecError("releases.margins.no_file", child=child, parent=parent)
             parents[child] = files.parents(beside, child, parent)
-        found = self.model_copy(update={"keys": lists})
+        found = super().resolved(files)
         found._parents = parents
         for column, values in found._lists.items():
             if ALL in values:
                 raise SpecError("releases.margins.all_key", column=column, key=ALL)
         found._check_zeros()
+        return found
+
+    def over(self, found: Sequence[KeySet]) -> tuple[Margins, Cells]:
+        """Return it with the keys that were found as its keys, and every combination of keys."""
+        lists = {one.columns[0]: self._usable(one) for one in found}
+        made = self if not lists else self._over(tuple(lists.items()))
+        known = made.public_keys
+        grid = Grid(self.grouped_by, tuple(tuple(known[column]) for column in self.grouped_by))
+        check_cells(grid.columns, grid.lists, _MOST_GRID)
+        return made, grid
+
+    def _usable(self, found: KeySet) -> tuple[str, ...]:
+        """Return the keys that can stand in the table: not `(all)`, and with all levels above."""
+        keys = (key for (key,) in found.keys if key != ALL)
+        return tuple(k for k in keys if found.columns != self._levels[-1:] or self._placed(k))
+
+    @cached_property
+    def _over(self) -> Callable[[tuple[tuple[str, tuple[str, ...]], ...]], Margins]:
+        """Itself with other keys; a release asks once, an audit a thousand times for the same."""
+        given = dict(self.public_keys)
+        return lru_cache(maxsize=64)(lambda lists: self._changed(keys=given | dict(lists)))
+
+    def _changed(self, raised: Mapping[Margin, float] | None = None, **fields: Any) -> Margins:
+        """Return it with other fields or weights, and nothing that was made from those before."""
+        found = self.model_copy(update=fields)
+        found._raised = self._raised if raised is None else raised
+        for name, value in vars(type(self)).items():
+            if isinstance(value, cached_property):
+                found.__dict__.pop(name, None)
         return found
 
     def _check_zeros(self) -> None:
@@ -257,8 +327,14 @@ class Margins(Grouped):
 
     @cached_property
     def _lists(self) -> dict[str, tuple[str, ...]]:
-        """The keys of every column; above a column, those that its keys have, as they come."""
-        lists = {column: tuple(self.public_keys[column]) for column in self.grouped_by}
+        """The keys of every column; above a column, those that its keys have, as they come.
+
+        Where keys are still to be found, as many stand for them as there may be.
+        """
+        lists = {column: tuple(keys) for column, keys in self.public_keys.items()}
+        for one in self.sought:
+            lists |= {one.columns[0]: tuple(key for (key,) in one.assumed().keys)}
+        lists = {column: lists[column] for column in self.grouped_by}
         for parent, child in reversed([*pairwise(self._levels)]):
             missing = [key for key in lists[child] if not self._parents[child].get(key)]
             if missing:
@@ -317,9 +393,9 @@ class Margins(Grouped):
 
     def shown(self, cells: Cells | None) -> KeySet:
         """Return the cells of the table: those of every margin, `(all)` where it is summed over."""
-        levels, plain = self._levels, tuple(self.design.sizes)
+        levels, plain = self._levels, tuple(c for c in self._order if c not in self._levels)
         keys: list[tuple[str, ...]] = []
-        for margin in self.design.published:
+        for margin in self.design.published if cells is None or cells else ():
             lists = [self._lists[c] if c in margin else (ALL,) for c in plain]
             keys += (node + key for node, key in product(self._nodes(margin), product(*lists)))
         return KeySet((*levels, *plain), tuple(keys))
@@ -358,6 +434,13 @@ class Margins(Grouped):
 
     def parts(self, contribution: Contribution) -> tuple[Part, ...]:
         """A call for each margin that is worth measuring, with its share of the budget."""
+        return self._parts(contribution)
+
+    @cached_property
+    def _parts(self) -> Callable[[Contribution], tuple[Part, ...]]:
+        return lru_cache(maxsize=8)(self._split)
+
+    def _split(self, contribution: Contribution) -> tuple[Part, ...]:
         number, design, parts = self.number, self.design, {}
         size = 1 if number is None else max(abs(number.low), abs(number.high), 1)
         signed = number is not None and number.low < 0 < number.high
@@ -398,11 +481,7 @@ class Margins(Grouped):
             raised[margin] = raised.get(margin, 1.0) * (reach / aim) ** 5
         if raised == self._raised:
             return None
-        found = self.model_copy()
-        found._raised = raised
-        for made in ("design", "_following"):
-            found.__dict__.pop(made, None)
-        return found
+        return self._changed(raised)
 
     def numbers(self, part: str, measured: Measured) -> list[int]:
         """Return a margin of what was measured."""
@@ -528,10 +607,12 @@ class Margins(Grouped):
         Where nodes of a tree differ, both errors are within their own intervals, at half of the
         failure probability each.
         """
+        shown = self.shown(None)
+        if not rows:  # no key was found
+            return replace(shown, keys=()), []
         design, each = self.design, (1 + interval) / 2
         known = self._following(tuple((n, call.law) for n, call in calls.items()))
         values = self._by_margin([Fraction(cell[0].value or 0) / self._step for cell in rows])
-        shown = self.shown(None)
         keys = self._by_margin(shown.keys)
         whole = next(m for m in design.published if set(m) == set(among))
         names, found = [], []
