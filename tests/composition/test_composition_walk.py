@@ -114,9 +114,7 @@ def test_fewer_releases_can_be_worse_on_the_lattice_but_horizons_are_monotone():
         for x in (loss_of((Geometric(0.05), k)) for k in range(150, 230))
     ]
     assert series == sorted(series)
-    alone = WalkLoss(0.05, 187).tail(27 * 0.05, "one")
-    before = WalkLoss(0.05, 186).tail(27 * 0.05, "one")
-    assert alone < before
+    assert _exposed(0.05, 187, 27, "one") < _exposed(0.05, 186, 27, "one")
 
 
 @pytest.mark.parametrize(("sided", "day"), [("two", 174), ("one", 186)])

@@ -19,6 +19,9 @@ Branch and bound. Every box is discarded with a proof that ε_i ≥ best − tol
    −log(1 − ∂W/∂p). Where a kink runs into the corner, slopes are told apart along rays: with p =
    1 − t, q = 1 − st (or the other way round) G is 0 at t = 0, so G ≥ 0 where ∂G/∂t ≥ 0.
 
+5. *bowls*: where the profile is smooth, second derivatives prove a whole box about the worst prior
+   at once (`bowls`); the rest is far from it, and a first look over a few boxes proves most of it.
+
 A target only falls when a better prior is found, and what was proved at a higher target holds at a
 lower one. So in the end best − tol ≤ true infimum ≤ best. All bounds are from interval arithmetic
 with outward rounding; a grid, by contrast, errs on the unsafe side.

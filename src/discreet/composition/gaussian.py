@@ -69,7 +69,6 @@ class GaussianLoss(PrivacyLoss):
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     name: str = "Gaussian releases"
     exact_proved = True
-    law_known = True
 
     def largest(self) -> float:
         """Inf: the loss of a Gaussian release has no largest value."""
@@ -118,15 +117,12 @@ class GaussianLoss(PrivacyLoss):
         )
 
     def _exact_epsilon(self, delta_prime: float, sided: Sided) -> float:
-        if self.tail(0.0, sided) <= delta_prime:
+        if self._tail(0.0, sided) <= delta_prime:
             return 0.0
         start = self.rho + math.sqrt(2 * self.rho) * (1 + math.sqrt(-2 * math.log(delta_prime)))
         goal = math.log(delta_prime)
         root = newton(lambda x: self._log_tail(x, sided), start, target=goal, near=1e-15)
-        return settle(lambda x: self.tail(x, sided), delta_prime, root)
-
-    def _quantile(self, delta_prime: float, sided: Sided) -> float:
-        return self._exact_epsilon(delta_prime, sided)
+        return settle(lambda x: self._tail(x, sided), delta_prime, root)
 
     def _right_guess(self, kappa: float) -> float:
         return guesses.from_normal(up(math.sqrt(2 * self.rho), 2), kappa)

@@ -48,7 +48,6 @@ from discreet.composition.curves import (
 )
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import Adjacency, ApproxDP, PrivacyCurve
-from discreet.numerics import bracket
 from discreet.rounding import up
 from discreet.words import say
 
@@ -108,8 +107,6 @@ class PrivacyLoss(ABC):
     adjacency: Adjacency
     #: Whether the maximum over contributions, which `exact_epsilon` needs, is proved.
     exact_proved: bool = False
-    #: Whether the law of the loss at full contribution is known, so that `tail` is (nearly) exact.
-    law_known: bool = False
 
     @abstractmethod
     def _delta(self, epsilon: float) -> float:
@@ -163,48 +160,6 @@ class PrivacyLoss(ABC):
         if delta_prime == 0:
             return self.largest()
         return min(self.largest(), self._exact_epsilon(delta_prime, sided))
-
-    def tail(self, x: float, sided: Sided = "two") -> float:
-        """P(|L| > x), or P(L > x), for a person in every release with all they may contribute.
-
-        Never below the truth; exact or nearly so where the law of the loss is known (`law_known`),
-        and otherwise what the curve proves of it. It is not the maximum over contributions: that
-        is `exact_epsilon`.
-        """
-        x = _number("x", x)
-        check_sided(sided)
-        if x == -math.inf or (x < 0 and sided == "two"):
-            return 1.0
-        return min(1.0, self._at_infinity() if math.isinf(x) else self._tail(x, sided))
-
-    def quantile(self, delta_prime: float, sided: Sided = "two") -> float:
-        """Return the least x ≥ 0 with `tail(x)` at most δ'; never below the true one."""
-        delta_prime = check_delta(delta_prime, "delta_prime")
-        check_sided(sided)
-        if delta_prime == 1:
-            return 0.0
-        if delta_prime <= self._at_infinity():
-            return self.largest() if delta_prime == 0 else math.inf
-        return min(self.largest(), self._quantile(delta_prime, sided))
-
-    def _tail(self, x: float, sided: Sided) -> float:
-        """Markov's inequality on the curve, T(x) of `curves`.
-
-        The other side weighs at most e^{-x} of the same bound, by symmetry (KSZ Thm 3.9).
-        """
-        if x <= 0:
-            return 1.0
-        sides = 1 + math.exp(-x) if sided == "two" else 1.0
-        return up(sides * least_along(self.delta, x, rise_at))
-
-    def _quantile(self, delta_prime: float, sided: Sided) -> float:
-        high = 1.0
-        while high < self.largest() and self.tail(high, sided) > delta_prime:
-            high *= 2
-            if math.isinf(high):
-                return high
-        end = min(high, self.largest())
-        return bracket(lambda x: self.tail(x, sided) <= delta_prime, end, 0.0)[0]
 
     def curve(self) -> PrivacyCurve:
         """Return the whole δ(ε) as a guarantee."""

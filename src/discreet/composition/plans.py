@@ -315,11 +315,6 @@ class PlannedLoss(PrivacyLoss):
         return (only := self._only) is not None and only.exact_proved
 
     @property
-    def law_known(self) -> bool:  # type: ignore[override]
-        """Whether the law of the loss at full contribution is known."""
-        return (only := self._only) is not None and only.law_known
-
-    @property
     def _only(self) -> PrivacyLoss | None:
         return self.accounts[0][1] if len(self.accounts) == 1 else None
 
@@ -361,16 +356,6 @@ class PlannedLoss(PrivacyLoss):
         if self._only is None:
             return super(PlannedLoss, self)._exact_epsilon(delta_prime, sided)
         return self._only.exact_epsilon(delta_prime, sided)
-
-    def _tail(self, x: float, sided: Sided) -> float:
-        if self._only is None:
-            return super(PlannedLoss, self)._tail(x, sided)
-        return self._only.tail(x, sided)
-
-    def _quantile(self, delta_prime: float, sided: Sided) -> float:
-        if self._only is None:
-            return super(PlannedLoss, self)._quantile(delta_prime, sided)
-        return self._only.quantile(delta_prime, sided)
 
     def _bounded(
         self, failure: float, sided: str, strength: Strength | None, hint: float | None

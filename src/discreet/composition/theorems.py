@@ -123,8 +123,7 @@ def worst_case(
     if len({(epsilon, delta) for epsilon, delta, _ in promises}) == 1:
         epsilon, delta, _ = promises[0]
         times = sum(k for _, k in pairs)
-        known = {"exact_proved": False, "law_known": False}
-        return WalkLoss(epsilon, times, delta, adjacency, name, **known)
+        return WalkLoss(epsilon, times, delta, adjacency, name, exact_proved=False)
     from discreet.composition.grid import worst_cases  # which loads NumPy
 
     return worst_cases(pairs, given_away(promises), adjacency, name)

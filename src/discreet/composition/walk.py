@@ -83,7 +83,6 @@ class WalkLoss(PrivacyLoss):
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     name: str = "two-point releases"
     exact_proved: bool = True
-    law_known: bool = True
 
     def largest(self) -> float:
         """The loss when every step goes up: kε₀."""
@@ -167,18 +166,6 @@ class WalkLoss(PrivacyLoss):
         if target < 0 or (target == 0 and self.lost > 0):
             return None
         return rung(self.times - 2 * (self._last_rung(max(target, _TINY)) - 1), self.step)
-
-    def _tail(self, x: float, sided: Sided) -> float:
-        if not self.law_known:
-            return super(WalkLoss, self)._tail(x, sided)
-        return self._with_lost(min(1.0, self._sum(_above(self.times, self.step, x)[0], sided)))
-
-    def _quantile(self, delta_prime: float, sided: Sided) -> float:
-        if not self.law_known:
-            return super(WalkLoss, self)._quantile(delta_prime, sided)
-        return self._first_rung(
-            lambda m: self._with_lost(self._sum((self.times - m + 1) // 2, sided)), delta_prime
-        )
 
     def _exact_epsilon(self, delta_prime: float, sided: Sided) -> float:
         if not self.exact_proved or self.lost:

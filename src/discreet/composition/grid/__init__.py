@@ -7,9 +7,7 @@ Other packages call `on_grid` only. Importing this package loads NumPy.
 | `ingredients` | the losses of each mechanism, put on a grid on the safe side              |
 | `loss`        | δ(ε) of all of them, by a tilted transform; the exact one of categories   |
 | `lattice`     | δ(ε) of equal discrete Gaussian releases, over whole numbers              |
-| `transforms`  | each loss's transform in closed form, with its rounding error             |
 | `smoothing`   | many different discrete Gaussian releases as one Gaussian one             |
-| `law`         | P(L > x) of all of them, by inversion                                     |
 """
 
 from __future__ import annotations
@@ -55,14 +53,13 @@ def on_grid(
     """Return the loss of a plan of mechanisms, or None if one of them has no place on a grid.
 
     Where only ε is known of a mechanism, or it has too many losses, the worst release of the same ε
-    takes its place; the law of the loss is then not known.
+    takes its place.
     """
     two: list[tuple[float, int]] = []
     laplace: list[tuple[float, int]] = []
     found: list[Ingredient] = []
     rhos: list[float] = []
     normals: dict[float, int] = {}
-    known = True
     for mechanism, k in plan:
         stated = mechanism.guarantee()
         match mechanism.loss:
@@ -80,13 +77,11 @@ def on_grid(
                 normals[sigma] = normals.get(sigma, 0) + k
             case _ if isinstance(stated, PureDP):
                 two.append((float(stated.epsilon), k))
-                known = False
             case _:
                 return None
     apart, rho = _smoothed(normals)
     if rho > 0:
         rhos.append(rho)
-        known = False
     found += [Atoms(DiscreteNormal(sigma, k)) for sigma, k in apart]
     if rhos:  # first: it leaves little of most frequencies
         found.insert(0, Normal(up(math.fsum(rhos), 8)))
@@ -98,9 +93,8 @@ def on_grid(
         case [Atoms(Categories())]:
             return CategoryLoss(tuple(found), adjacency=adjacency, name=name)
         case [Atoms(DiscreteNormal(sigma))]:
-            known = _on_a_grid(sigma)
-            return EqualNormals(tuple(found), adjacency=adjacency, name=name, law_known=known)
-    return GridLoss(tuple(found), adjacency=adjacency, name=name, law_known=known)
+            return EqualNormals(tuple(found), adjacency=adjacency, name=name)
+    return GridLoss(tuple(found), adjacency=adjacency, name=name)
 
 
 def _smoothed(normals: dict[float, int]) -> tuple[list[tuple[float, int]], float]:
@@ -128,7 +122,7 @@ def worst_cases(
 ) -> GridLoss:
     """Return the loss of releases of which only (ε, how often) is known; δ adds up to `lost`."""
     parts = (TwoPoints(*_sorted(pairs)),)
-    return GridLoss(parts, lost, adjacency, name, law_known=False)
+    return GridLoss(parts, lost, adjacency, name)
 
 
 def _sorted(pairs: Iterable[tuple[float, int]]) -> tuple[tuple[float, ...], tuple[int, ...]]:

@@ -456,6 +456,24 @@ def _log_law(of: Steps | Categories | DiscreteNormal) -> tuple[Reals, Reals]:
 Ingredient: TypeAlias = TwoPoints | LaplaceLosses | Normal | Atoms
 
 
+def fast_size(least: int) -> int:
+    """The least 2^a·3^b·5^c, even, that is at least `least`."""
+    best = 1 << max(4, (least - 1).bit_length())
+    for five in (1, 5, 25, 125):
+        for three in (1, 3, 9, 27, 81):
+            size = five * three * 2
+            while size < least:
+                size *= 2
+            best = min(best, size)
+    return best
+
+
+def cumulants(parts: Sequence[Ingredient], tilt: float) -> tuple[float, float, float]:
+    """K, K' and K'' of the whole plan."""
+    sums = np.sum([part.cumulants(tilt) for part in parts], axis=0)
+    return float(sums[0]), float(sums[1]), float(sums[2])
+
+
 def _transform(masses: Reals, first: int, size: int) -> Factor:
     """Return the transform of masses at first, first + 1, …, on a circle of `size` points.
 

@@ -28,9 +28,8 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.composition.gaussian import GaussianLoss
-from discreet.composition.grid.ingredients import Atoms, DiscreteNormal, Reals, raised
+from discreet.composition.grid.ingredients import Atoms, DiscreteNormal, Reals, fast_size, raised
 from discreet.composition.grid.loss import GridLoss, Window, masses
-from discreet.composition.grid.transforms import fast_size
 from discreet.numerics import (
     bracket,
     last_whole,

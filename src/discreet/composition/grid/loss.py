@@ -34,16 +34,16 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.composition.curves import Sided, rung
-from discreet.composition.grid import law
 from discreet.composition.grid.ingredients import (
     Atoms,
     Categories,
     Complex,
     Ingredient,
     Reals,
+    cumulants,
+    fast_size,
     spectrum,
 )
-from discreet.composition.grid.transforms import cumulants, fast_size
 from discreet.composition.loss import PrivacyLoss
 from discreet.errors import GuaranteeError
 from discreet.guarantees import Adjacency
@@ -63,7 +63,6 @@ class GridLoss(PrivacyLoss):
     """The loss of a plan of any ingredients; `lost` is the mass of losses without bound.
 
     `resolution` limits the size of the transforms: more points are slower and closer to the truth.
-    `law_known`: the ingredients are the law of the plan, not only worse than it at every ε.
     """
 
     ingredients: tuple[Ingredient, ...]
@@ -71,7 +70,6 @@ class GridLoss(PrivacyLoss):
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     name: str = "mixed releases"
     resolution: int = 1 << 17
-    law_known: bool = True
 
     def largest(self) -> float:
         """The sum of the largest losses."""
@@ -104,20 +102,6 @@ class GridLoss(PrivacyLoss):
         if window.delta(window.low) <= target:  # the first window that is low enough is so at once
             return min(self.largest(), settle(self._delta, delta, window.low))
         return min(self.largest(), settle(self._delta, delta, window.epsilon(target)))
-
-    def _tail(self, x: float, sided: Sided) -> float:
-        if not self.law_known or self.largest() < _LEAST:
-            return super(GridLoss, self)._tail(x, sided)
-        if x >= self.largest():
-            return self.lost
-        found = law.tail(self, x, sided)
-        return found if self.lost == 0 else min(1.0, up(self.lost + (1 - self.lost) * found, 4))
-
-    def _quantile(self, delta_prime: float, sided: Sided) -> float:
-        if not self.law_known or self.largest() < _LEAST:
-            return super(GridLoss, self)._quantile(delta_prime, sided)
-        left = down((delta_prime - self.lost) / (1 - self.lost), 8) if self.lost else delta_prime
-        return law.quantile(self, left, sided)
 
 
 @lru_cache(maxsize=256)
