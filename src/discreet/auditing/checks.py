@@ -134,8 +134,9 @@ def _aggregates(
 def _pretended(numbers: list[list[int]], call: Priced, seed: str) -> Noisy:
     """Return what a call might have given, the same for neighbours: parts after it depend on it."""
     chance = random.Random(seed)  # noqa: S311
-    choice = call.asked.part.form == "choice"
-    values = [chance.randrange(len(cell) if choice else 1000) for cell in numbers]
+    part = call.asked.part
+    drawn = [cell for cell in numbers for _ in range(max(part.joint, 1))]
+    values = [chance.randrange(len(cell) if part.form == "choice" else 1000) for cell in drawn]
     return Noisy(values, 0, call.sd)
 
 

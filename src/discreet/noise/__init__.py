@@ -35,6 +35,7 @@ from discreet.noise.samplers import (
     noisy_max,
     register_sampler,
     sampler_of,
+    weighted_choice,
 )
 
 __all__ = [
@@ -55,4 +56,5 @@ __all__ = [
     "selection_scale",
     "uniform",
     "uniforms",
+    "weighted_choice",
 ]

@@ -51,6 +51,7 @@ CHUNK = 10_000
 # So many draws are worth a thread of their own.
 _PART = 2_000
 _EDGE = 2**62
+_WEIGHED = 2.0**40
 _SAMPLERS: dict[type[Any], Sampler] = {}
 
 Draw = TypeVar("Draw", bound=Sampler)
@@ -178,6 +179,20 @@ def noisy_max(scores: Sequence[int], scale: float, *, law: SelectionLaw = "expon
     # Only differences of scores matter. Counting from the top keeps them small, and a score so far
     # below that it does not fit a machine word is cut where it cannot be selected anyway.
     return int(_measurement(law, float(scale))([max(score - top, -_EDGE) for score in scores]))
+
+
+def weighted_choice(logarithms: Sequence[float]) -> int:
+    """Return an index, each with a weight of this logarithm; −∞ for what is never chosen.
+
+    A logarithm is taken in whole multiples of 2^−40, below the largest.
+
+    >>> weighted_choice([-math.inf, 0.0, -math.inf])
+    1
+    """
+    top = max(logarithms)
+    places = [place for place, one in enumerate(logarithms) if one > -math.inf]
+    scores = [round((logarithms[place] - top) * _WEIGHED) for place in places]
+    return places[noisy_max(scores, _WEIGHED) if len(scores) > 1 else 0]
 
 
 DRAWS, FAILURE = 2_000, 1e-9

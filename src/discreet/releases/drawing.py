@@ -14,7 +14,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Protocol, TypeAlias
 
-from discreet.noise import add_noise, noisy_max
+from discreet.noise import add_noise, noisy_max, weighted_choice
 from discreet.releases.engines.base import Cells, Engine, Query
 from discreet.releases.planning import Plan, Planned
 from discreet.releases.pricing import Priced
@@ -230,6 +230,9 @@ def _drawn(
         values = with_noise(call, numbers, drawing)
         noisy = Noisy(values, call.half_width(confidence), call.sd, call.law)
         return Drawn(planned, call, cells, numbers, noisy)
+    if part.joint:
+        found = planned.statistic.chosen(part.name, measured, weighted_choice, call.scale)
+        return Drawn(planned, call, cells, None, Noisy(found, 0, call.sd))
     chosen = []
     scores = planned.statistic.scores(part.name, measured)
     law = "exponential" if call.mechanism == "exponential" else "permute-and-flip"

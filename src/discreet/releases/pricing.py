@@ -320,7 +320,8 @@ def _priced(asked: Asked, amount: float, currency: Currency, mechanism: str) -> 
     choice = part.form == "choice"
     if currency == "epsilon":
         scale = laplace_scale(part.l1, amount)
-        return Priced(asked, "permute-and-flip" if choice else "geometric", scale, amount, None)
+        selects: Mechanism = "exponential" if part.joint else "permute-and-flip"
+        return Priced(asked, selects if choice else "geometric", scale, amount, None)
     if asked.threshold is not None or (mechanism == "geometric" and not choice):
         epsilon = down(math.sqrt(2 * amount), 4)
         return Priced(asked, "geometric", laplace_scale(part.l1, epsilon), epsilon, amount)

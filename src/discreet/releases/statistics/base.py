@@ -81,6 +81,7 @@ class Part:
     so that noise of scale s costs l1/s in ε and l2_squared/(2s²) in ρ either way. `changes` is the
     most that a unit moves a score, in each group that it may touch. `shares` are parts of the
     statistic's budget; without them all its calls get the same, and with a share of 0 none is made.
+    `joint` is how many values a choice gives at once, by the exponential mechanism over tuples.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Part:
     changes: tuple[int, ...] = ()
     monotone: bool = False
     shares: Mapping[str, Fraction] | None = None
+    joint: int = 0
 
     def shared(self, **shares: Fraction) -> Part:
         """Return it with its share of the statistic's budget, for each currency: ε and ρ."""
@@ -390,7 +392,13 @@ class Statistic(Closed):
         return list(found)
 
     def scores(self, part: str, measured: Measured) -> list[list[int]]:
-        """Return the scores of each choice to be made, in cell order."""
+        """Return the scores of each choice to be made, in cell order; some of a joint one."""
+        raise NotImplementedError
+
+    def chosen(
+        self, part: str, measured: Measured, choose: Callable[[Any], int], scale: float
+    ) -> list[int]:
+        """Return the values of a joint choice, cell by cell; `choose` draws by log weights."""
         raise NotImplementedError
 
     def drawn(self, measured: Measured) -> Mapping[str, Noisy]:

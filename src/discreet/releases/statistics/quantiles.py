@@ -1,20 +1,9 @@
-"""Several quantiles at one price, with intervals in units of the value: choices, then counts.
+"""Several quantiles at one price, with intervals in units of the value: a choice, then counts.
 
-The multiples of the resolution within the bounds are the leaves. The share nearest the middle is
-chosen first; it splits the rows in two, in which the shares below and above it are chosen, and so
-on (Kaplan, Schnapp and Stemmer 2022): m shares take h = ⌈log₂(m+1)⌉ levels of choices instead of m
-choices, each made as for one `quantile`.
-
-Splits. Where the leaf c is chosen, the rows of c are split as well: half of what the node has of
-each goes to either side. So a row lies in nodes of a level with weights that add up to 1, in
-multiples of 2^−h. Of the shares α₀ < α < α₁, where α₀ and α₁ are at the ends of a node, α is the
-quantile at t = (α − α₀)/(α₁ − α₀) of its rows, up to what the ends are off.
-
-Sensitivity. Scores count ranks as those of `quantile` do, with weights. A row of weight w moves a
-score in its node by at most max(t, 1−t)·w, so scores over max(t, 1−t) by w at most; r rows move the
-scores of the nodes that they lie in by r together, whatever was chosen in the levels before. So a
-level costs as much as one choice whose score moves by r. Where a unit is replaced, r rows go and r
-come: 2r. Scores are whole: t is taken in multiples of 2^−24, and over max(t, 1−t) is rounded down.
+The multiples of the resolution within the bounds are the leaves. All shares are chosen at once, so
+that as many rows lie between the chosen values as between the shares (`jointly`, which has the
+score and what a row moves it by). The score compares with a number N of rows: a noisy count of them
+gives five, and one is chosen along with the values.
 
 Intervals. The chosen leaves, and points beside them, cut the leaves into cells; a noisy count of
 the rows is drawn for each. Points lie where the chosen values put about as many rows as the noise
@@ -28,15 +17,20 @@ so w = min over t of (log(2/β) + Lκ(t(1−α)) + Rκ(tα))/t is passed with pr
 either side. The interval reaches from the first cell with T + w ≥ 0 at its end to the last one with
 T₋ − w ≤ 0 at its start. The cell of q is one fixed cell once the cells are drawn; it lies within
 unless one of two errors is passed: with probability at least 1−β, and nothing has to be paid for
-the number of cells. A value outside its interval is moved to the end: so ties, which splits halve
-however many there are, do not carry a quantile further than that.
+the number of cells. A value outside its interval is moved to the end.
+
+Accuracy. Where no rows tie, the best score is −|n − N|, and one tuple in M^m/m! has it; with
+probability 1 − β/2 the score is no further below than log(5M^m/m!) + log(2/β) over η (McSherry and
+Talwar 2007, Thm 6). The share α is missed by no more than max(α, 1−α) times the sum of what all
+parts are off, which is the score.
 """
 
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -48,7 +42,6 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from discreet.errors import SpecError
 from discreet.guarantees import Adjacency
-from discreet.noise.standalone import ranks
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Measure, Number, Tally
 from discreet.releases.models import Closed, Pair, as_tuple
@@ -66,6 +59,7 @@ from discreet.releases.statistics.base import (
     ordered,
     register,
 )
+from discreet.releases.statistics.jointly import FINE, Choose, Jointly, error
 from discreet.releases.statistics.quantile import Share
 from discreet.words import say
 
@@ -75,54 +69,18 @@ if TYPE_CHECKING:
 MOST_LEAVES = 2**16
 """The most multiples of the resolution."""
 
-_COUNTED = Fraction(1, 5)  # The part of the budget for counts: for intervals.
-_SIZED = Fraction(1, 10)  # The noise of a cell, over that of the number of rows.
-_FINEST, _SCORED = 2**24, 2**32
-_HIDDEN = 1.6  # How many rows noise hides between two points, in deviations of the number of rows.
+# The parts of the budget for counts and for the number of rows; the rest is for values.
+_COUNTED = {"epsilon": Fraction(1, 10), "rho": Fraction(1, 5)}
+_CELL = Fraction(3, 5)  # The noise of a cell, over that of the number of rows.
+_SIZED = {"epsilon": _COUNTED["epsilon"] * _CELL, "rho": _COUNTED["rho"] * _CELL**2}
+_SCORED = 2**32  # What a row adds to a score.
+_SIZES = (-2, -1, 0, 1, 2)  # Numbers of rows to choose among, ...
+_APART = 1.1  # ... in standard deviations of the noisy one.
+_HIDDEN = 11.0  # How many rows noise hides between two points, in deviations of the number of rows.
 _POINTS = 20  # About so many on either side of the values, shared among them.
 _SLOPES = np.geomspace(0.02, 20, 100)  # t, in standard deviations of the noise.
 
 Floats: TypeAlias = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A choice: which share it is for, between which two, and at which part t of the rows there.
-
-    Shares have numbers from 1; 0 and the number after the last are the ends of all rows.
-    """
-
-    low: int
-    high: int
-    own: int
-    at: Fraction
-
-    @property
-    def moves(self) -> int:
-        """How much a row moves a score, before it is stretched."""
-        a, b = self.at.as_integer_ratio()
-        return max(a, b - a)
-
-
-def levels_of(shares: Sequence[Fraction]) -> tuple[tuple[Node, ...], ...]:
-    """Return the choices level by level, each as near the middle of its rows as it can be.
-
-    >>> [[node.own for node in level] for level in levels_of([Fraction(i, 10) for i in (1, 5, 9)])]
-    [[2], [1, 3]]
-    """
-    all_of, found = (Fraction(0), *shares, Fraction(1)), []
-    waiting = [(0, len(all_of) - 1)]
-    while waiting := [(low, high) for low, high in waiting if high - low > 1]:
-        level = []
-        for low, high in waiting:
-            width = all_of[high] - all_of[low]
-            parts = {own: (all_of[own] - all_of[low]) / width for own in range(low + 1, high)}
-            own = min(parts, key=lambda own: (abs(parts[own] - Fraction(1, 2)), own))
-            at = min(max(round(parts[own] * _FINEST), 1), _FINEST - 1)
-            level.append(Node(low, high, own, Fraction(at, _FINEST)))
-        found.append(tuple(level))
-        waiting = [ends for n in level for ends in ((n.low, n.own), (n.own, n.high))]
-    return tuple(found)
 
 
 def _width(law: Any, share: float, failure: float) -> Callable[[Floats, Floats], Floats]:
@@ -140,7 +98,7 @@ def _width(law: Any, share: float, failure: float) -> Callable[[Floats, Floats],
 
 
 class _Ranked(Grouped):
-    """Quantiles by choices in turn; of what, and at which shares, is said by those below."""
+    """Quantiles chosen at once; of what, and at which shares, is said by those below."""
 
     @property
     def number(self) -> Number:
@@ -163,67 +121,63 @@ class _Ranked(Grouped):
         """How many multiples there are."""
         return self.number.size
 
-    @cached_property
-    def levels(self) -> dict[str, tuple[Node, ...]]:
-        """Its choices, by the names of their calls."""
-        levels = levels_of([decimal(share) for share in self.shares])
-        return {f"level-{place}": level for place, level in enumerate(levels, start=1)}
-
-    @property
-    def halves(self) -> int:
-        """2^h: the weight of a row."""
-        return int(2 ** len(self.levels))
-
     def measures(self) -> tuple[Measure, ...]:
         """A tally of the values."""
         return (Tally(self.measure_name("leaves"), self.number),)
 
     def parts(self, contribution: Contribution) -> tuple[Part, ...]:
-        """The levels, each as one choice in each group; how many rows there are; the cells."""
+        """How many rows there are; the values, as one choice in each group; the cells."""
         if self.leaves > MOST_LEAVES:
             said = {"statistic": self.name, "size": self.leaves, "most": MOST_LEAVES}
             raise SpecError("releases.statistics.many_multiples", **said)
-        scored = self.halves * _SCORED
         twice = 2 if contribution.adjacency is Adjacency.REPLACE else 1
-        changes = [twice * scored * rows for rows in contribution.filled]
-        whole = Part.of_choice("", changes, Fraction(1, scored), monotone=False)
-        sized = {"epsilon": _COUNTED * _SIZED, "rho": _COUNTED * _SIZED**2}
-        rest = {name: (1 - _COUNTED - sized[name]) / len(self.levels) for name in sized}
+        changes = [twice * _SCORED * rows for rows in contribution.filled]
+        values = Part.of_choice("values", changes, Fraction(1, _SCORED), monotone=False)
+        rest = {name: 1 - _COUNTED[name] - _SIZED[name] for name in _SIZED}
         return (
-            *(replace(whole, name=name).shared(**rest) for name in self.levels),
-            Part.of_numbers("size", contribution).shared(**sized),
-            Part.of_numbers("counts", contribution).shared(epsilon=_COUNTED, rho=_COUNTED),
+            Part.of_numbers("size", contribution).shared(**_SIZED),
+            replace(values, joint=len(self.shares)).shared(**rest),
+            Part.of_numbers("counts", contribution).shared(**_COUNTED),
         )
 
-    # ------------------------------------------------------------------ choices
+    # ------------------------------------------------------------------ values
 
-    def _splits(self, drawn: Mapping[str, Noisy], cell: int) -> tuple[dict[int, int], ...]:
-        """Return where each share splits the rows, in parts of a leaf, and the leaf it chose."""
-        whole = self.halves
-        at, chosen = {0: 0, len(self.shares) + 1: self.leaves * whole}, dict[int, int]()
-        for name, level in self.levels.items():
-            if name not in drawn:
-                break
-            for place, node in enumerate(level, start=cell * len(level)):
-                low, high = at[node.low], at[node.high]
-                leaf = low // whole + drawn[name].values[place]
-                first, last = max(low, leaf * whole), min(high, (leaf + 1) * whole)
-                at[node.own], chosen[node.own] = (first + last) // 2, leaf
-        return at, chosen
+    def laws(self, counts: Sequence[int], size: int, sd: float, slope: float) -> list[Jointly]:
+        """The laws of the values, one for each number of rows about the noisy one."""
+        step, found = max(1, -(-2 * size // FINE)), []
+        for away in _SIZES:
+            rows = max(0, size + away * max(1, round(_APART * sd)))
+            upto = [0, *(round(decimal(share) * rows) for share in self.shares), rows]
+            found.append(Jointly(counts, tuple(b - a for a, b in pairwise(upto)), slope, step))
+        return found
+
+    def _slope(self, scale: float) -> float:
+        """η, from the scale of the call: less than what is paid for by what rounding takes."""
+        return _SCORED / scale - 2 * error(len(self.shares))
+
+    def chosen(self, part: str, measured: Measured, choose: Choose, scale: float) -> list[int]:
+        """The leaves of the shares, cell by cell."""
+        found, size, slope = [], self.drawn(measured)["size"], self._slope(scale)
+        for rows, counts in zip(size.values, measured[self.measure_name("leaves")], strict=True):
+            if slope <= 0:
+                found += sorted(choose(np.zeros(self.leaves)) for _ in self.shares)
+                continue
+            laws = self.laws(counts, rows, size.sd, slope)
+            found += laws[choose(np.array([law.total for law in laws]))].draw(choose)
+        return found
 
     def scores(self, part: str, measured: Measured) -> list[list[int]]:
-        """The scores of the leaves of every node: cell by cell, and node by node in each."""
-        found, whole = [], self.halves
-        for cell, counts in enumerate(measured[self.measure_name("leaves")]):
-            at, _ = self._splits(self.drawn(measured), cell)
-            for node in self.levels[part]:
-                low, high = at[node.low], at[node.high]
-                first, last = low // whole, (high - 1) // whole
-                weighed = [whole * count for count in counts[first : last + 1]]
-                weighed[0] -= (low - first * whole) * counts[first]
-                weighed[-1] -= ((last + 1) * whole - high) * counts[last]
-                stretch = _SCORED // node.moves
-                found.append([stretch * score for score in ranks(weighed, node.at)])
+        """The scores of some tuples, as many as there are leaves, for one number of rows."""
+        chance, found = random.Random(self.leaves), []  # noqa: S311
+        for rows, counts in zip(
+            self.drawn(measured)["size"].values, measured[self.measure_name("leaves")], strict=True
+        ):
+            law = self.laws(counts, rows, 1.0, 1.0)[0]
+            tuples = [
+                sorted((chance.randrange(self.leaves), chance.randint(1, 9)) for _ in self.shares)
+                for _ in range(self.leaves)
+            ]
+            found.append([_SCORED * law.score(places) for places in tuples])
         return found
 
     # ------------------------------------------------------------------ counts
@@ -239,9 +193,14 @@ class _Ranked(Grouped):
             found += [sum(counts[a:b]) for a, b in pairwise(edges)]
         return found
 
+    def _leaves_of(self, drawn: Mapping[str, Noisy], cell: int) -> dict[int, int]:
+        """Return what was chosen in a cell, by the numbers of the shares, from 1."""
+        size = len(self.shares)
+        return dict(enumerate(drawn["values"].values[cell * size : (cell + 1) * size], start=1))
+
     def _edges(self, drawn: Mapping[str, Noisy], cell: int) -> list[int]:
         """Return where the cells begin, and the number of leaves: all from what was drawn."""
-        _, chosen = self._splits(drawn, cell)
+        chosen = self._leaves_of(drawn, cell)
         leaves, last = self.leaves, len(self.shares) + 1
         values, shares = {**chosen, 0: 0, last: leaves - 1}, (0.0, *self.shares, 1.0)
         size = drawn["size"]
@@ -265,7 +224,7 @@ class _Ranked(Grouped):
             edges = self._edges(noisy, cell)
             end = start + len(edges) - 1
             counted = np.asarray(counts.values[start:end], dtype=np.float64)
-            _, chosen = self._splits(noisy, cell)
+            chosen = self._leaves_of(noisy, cell)
             found.append(self._answers(chosen, edges, counted, counts.law, interval))
             start = end
         return found
@@ -303,19 +262,16 @@ class _Ranked(Grouped):
         return (f"{share:.15g}",) if self.extra else ()
 
     def accuracy(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
-        """By how many ranks a value may miss its share, where few rows have the same value.
-
-        By what its own choice does, and the choices that it lies between, one in each level above.
-        """
-        confidence, size = 1 - (1 - interval) / len(self.shares), self.leaves
-        off = 0.0
-        for name, level in self.levels.items():
-            call = calls[name]
-            most = max(float(max(node.at, 1 - node.at)) for node in level)
-            step = float(call.asked.part.resolution)
-            off += most * step * call.score_within(size, confidence)
+        """By how many ranks a value may miss its share, where no rows have the same value."""
+        size, values, failure = calls["size"], calls["values"], (1 - interval) / 2
+        apart, shares = max(1, round(_APART * size.sd)), len(self.shares)
+        beyond = max(apart / 2, size.half_width(1 - failure) - _SIZES[-1] * apart)
+        tuples = math.log(len(_SIZES)) + shares * math.log(self.leaves) - math.lgamma(shares + 1)
+        slope = self._slope(values.scale)
+        off = math.inf if slope <= 0 else beyond + (tuples - math.log(failure)) / slope
+        off = max(max(share, 1 - share) for share in self.shares) * off + 1
         sizes = [{"rows": n, "rank_share": min(1.0, off / n)} for n in SIZES]
-        return {"candidates": size, "ranks": off, "ties": True, "assumed": sizes}
+        return {"candidates": self.leaves, "ranks": off, "ties": True, "assumed": sizes}
 
 
 class Several(Closed):
@@ -323,7 +279,7 @@ class Several(Closed):
 
     of: ColumnName
     at: Annotated[tuple[Share, ...], BeforeValidator(as_tuple)] = Field(
-        min_length=1, max_length=999, description="Shares of the rows, rising."
+        min_length=1, max_length=99, description="Shares of the rows, rising."
     )
     bounds: Pair = Field(description="Values are clipped to these; they must not come from data.")
     resolution: float = Field(gt=0, description="Values are rounded to multiples of this.")
@@ -343,7 +299,7 @@ class Several(Closed):
 
 @register("quantiles")
 class Quantiles(_Ranked):
-    """Values that about given shares of the rows lie below, chosen in turn."""
+    """Values that about given shares of the rows lie below, chosen at once."""
 
     quantiles: Several
 
