@@ -92,15 +92,14 @@ class NumberColumn:
 
     def printed(self, rows: Iterable[Answer]) -> list[str | None]:
         """Return the number of each row as it is printed; None for none."""
-        side = self.side
-        return [
-            str(value)
-            if type(value) is int
-            else None
-            if value is None
-            else decimal_text(value, side)
-            for value in map(attrgetter(self.field), rows)
-        ]
+        values = list(map(attrgetter(self.field), rows))
+        # A standard error is that of many cells: one object, printed once.
+        others = {id(value): value for value in values if type(value) is not int}
+        texts = {
+            key: None if value is None else decimal_text(value, self.side)
+            for key, value in others.items()
+        }
+        return [str(v) if type(v) is int else texts[id(v)] for v in values]
 
 
 STATISTIC = "statistic"

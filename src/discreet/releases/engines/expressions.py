@@ -189,20 +189,20 @@ def typed(text: str, source: Value, kind: Column) -> int | float | str | None:
     return float(float32(text))
 
 
-def joinable(
-    keys: KeySet, source: Table, kinds: Mapping[str, Column]
-) -> list[tuple[int, tuple[Any, ...]]]:
-    """Return (cell number, key) in the types of the data, without keys that no row could have."""
-    found: list[dict[str, Any]] = []
+def joinable(keys: KeySet, source: Table, kinds: Mapping[str, Column]) -> list[list[Any]]:
+    """Return the numbers of the cells, and their keys in the types of the data, column by column.
+
+    Keys that no row could have are left out.
+    """
+    columns: list[list[Any]] = [list(range(len(keys)))]
     for place, column in enumerate(keys.columns):
-        texts = {key[place] for key in keys.keys}
-        pairs = ((text, typed(text, source[column], kinds[column])) for text in texts)
-        found.append({text: value for text, value in pairs if value is not None})
-    return [
-        (code, tuple(values[text] for values, text in zip(found, key, strict=True)))
-        for code, key in enumerate(keys.keys)
-        if all(text in values for values, text in zip(found, key, strict=True))
-    ]
+        texts = [key[place] for key in keys.keys]
+        known = {text: typed(text, source[column], kinds[column]) for text in set(texts)}
+        columns.append([known[text] for text in texts])
+    if any(None in column for column in columns):
+        kept = [row for row in zip(*columns, strict=True) if None not in row]
+        columns = [[row[i] for row in kept] for i in range(len(columns))]
+    return columns
 
 
 def _whole(text: str) -> bool:

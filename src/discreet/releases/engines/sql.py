@@ -348,14 +348,9 @@ class SQLEngine(ABC):
             types[key_column(i)] = "int64" if whole else "float64" if floating else "string"
         return types
 
-    def _key_columns(self, cells: KeySet) -> list[list[Any]]:
-        """Return the numbers of the keys that a row could have, and the keys, in its types."""
-        matching = joinable(cells, self._source, self._columns)
-        keys = [[key[i] for _, key in matching] for i in range(len(cells.columns))]
-        return [[code for code, _ in matching], *keys]
-
     def _key_table(self, cells: KeySet) -> Table:
-        return self._given(self._key_types(cells.columns), lambda: self._key_columns(cells))
+        types = self._key_types(cells.columns)
+        return self._given(types, lambda: joinable(cells, self._source, self._columns))
 
     def _looked_table(self, other: Looked) -> Table:
         """Return another table by its keys; a protected one is read with the first answer."""
@@ -365,7 +360,7 @@ class SQLEngine(ABC):
 
         def columns() -> list[list[Any]]:
             keys, values = other.read()
-            found = self._key_columns(KeySet(other.by, tuple(keys)))
+            found = joinable(KeySet(other.by, tuple(keys)), self._source, self._columns)
             return [*found, *([values[name][code] for code in found[0]] for name in other.kinds)]
 
         return self._given(types, columns, later=other.protected)
