@@ -34,6 +34,7 @@ KINDS = {
     "postgresql": "releases in a PostgreSQL ledger",
     "sqlite-many": f"releases in a SQLite ledger, {HANDS} processes at once",
     "postgresql-many": f"releases in a PostgreSQL ledger, {HANDS} processes at once",
+    "bare-many": f"times two durable inserts in PostgreSQL, {HANDS} processes at once",
     "verify": "releases verified in a SQLite ledger",
 }
 
@@ -54,6 +55,7 @@ def points(size: Size) -> dict[str, list[int]]:
         "postgresql": [50, 150, 450],
         "sqlite-many": [80, 240, 480],
         "postgresql-many": [80, 240, 480],
+        "bare-many": [80, 240, 480],
         "verify": [200, 600, 1800],
     }
 
@@ -97,24 +99,40 @@ def _spend(url: str, releases: int) -> None:
         ledger.commit(entry.release_id, output_hash="0" * 64)
 
 
+def _inserted(url: str, releases: int) -> None:
+    """Two rows for each release, each on disk before the next: the floor."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        for _ in range(2 * releases):
+            connection.execute("INSERT INTO bare (body) VALUES (%s)", ["x" * 700])
+
+
 def _ledger(kind: str, releases: int, hands: int) -> Prepared:
     """So many releases, reserved and committed, by so many processes."""
     folder = Path(tempfile.mkdtemp(prefix="discreet-scale-"))
     server = None
-    if kind == "postgresql":
+    if kind == "sqlite":
+        url = f"sqlite:///{folder / 'ledger.db'}"
+    else:
         from tests.servers import PostgreSQL
 
         server = PostgreSQL()
         server.start()
         url = server.url(server.database())
+    if kind == "bare":
+        import psycopg
+
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("CREATE TABLE bare (seq bigserial PRIMARY KEY, body text)")
     else:
-        url = f"sqlite:///{folder / 'ledger.db'}"
-    _opened(url)
-    _spend(url, 2)
+        _opened(url)
+        _spend(url, 2)
+    spend = _inserted if kind == "bare" else _spend
     context = multiprocessing.get_context("spawn")
     ready = context.Barrier(hands + 1)
     workers = [
-        context.Process(target=_hand, args=(url, releases // hands, ready))
+        context.Process(target=_hand, args=(spend, url, releases // hands, ready))
         for _ in range(hands if hands > 1 else 0)
     ]
     for worker in workers:
@@ -140,12 +158,12 @@ def _ledger(kind: str, releases: int, hands: int) -> Prepared:
     return Prepared(run, close=close)
 
 
-def _hand(url: str, releases: int, ready: Any) -> None:
+def _hand(spend: Callable[[str, int], None], url: str, releases: int, ready: Any) -> None:
     import discreet.ledger.book  # noqa: F401  (loaded before the clock starts)
 
     ready.wait()
     ready.wait()
-    _spend(url, releases)
+    spend(url, releases)
 
 
 def lengthen(url: str, entries: int) -> None:
@@ -274,7 +292,7 @@ def contenders(size: Size) -> list[Contender]:
                     kind,
                     n,
                     lambda n=n, name=name, many=many: _ledger(name, n, HANDS if many else 1),
-                    needs=_no_postgresql if name == "postgresql" else None,
+                    needs=None if name == "sqlite" else _no_postgresql,
                 )
     return listed
 
@@ -376,12 +394,12 @@ def predicted(found: dict[str, tuple[float, float]]) -> str:
     return "\n".join(lines)
 
 
-_LEDGERS = ("sqlite", "sqlite-many", "postgresql", "postgresql-many")
+_LEDGERS = ("sqlite", "sqlite-many", "postgresql", "postgresql-many", "bare-many")
 
 
 def _ledger_words(kind: str, constants: tuple[float, float]) -> str:
     slope = constants[1]
-    what = KINDS[kind].replace("releases", "Releases")
+    what = KINDS[kind][0].upper() + KINDS[kind][1:]
     if slope <= 0:
         return f"- {what}: no rate could be fitted."
     day = _DAILY * slope

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.cli import main as discreet
-from discreet.errors import DataError, DiscreetError, SpecError
+from discreet.errors import DataError, DiscreetError, InputError, SpecError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import release
@@ -331,3 +331,17 @@ def test_a_condition_on_a_partition_reads_that_partition_alone(tmp_path: Path, w
     assert month.measure(query)["n"] == [len(set(people.to_pylist()))]
     assert read() - before < 2 * one
     engine.close()
+
+
+def test_memory_of_the_engine_is_bounded_by_a_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(pa.table({"person": range(1000)}), tmp_path / "visits.parquet")
+    monkeypatch.setenv("DISCREET_MEMORY", "64MB")
+    engine = opened("visits.parquet", tmp_path.joinpath)
+    said = engine._fetch("select current_setting('memory_limit') as most")  # type: ignore[attr-defined]
+    assert said["most"] == ["61.0 MiB"]
+    engine.close()
+    monkeypatch.setenv("DISCREET_MEMORY", "a lot")
+    with pytest.raises(InputError, match="DISCREET_MEMORY is 'a lot'"):
+        opened("visits.parquet", tmp_path.joinpath)

@@ -8,6 +8,7 @@ nothing else. A view in a DuckDB file that reads another file is refused.
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -155,14 +156,7 @@ class DuckDB(SQLEngine):
         # What does not fit in memory is spilled to a private folder, removed when it is closed.
         spill = Spill()
         try:
-            connection = duckdb.connect(
-                config={
-                    "temp_directory": str(spill.path),
-                    "preserve_insertion_order": "false",
-                    "autoinstall_known_extensions": "false",
-                    "autoload_known_extensions": "false",
-                }
-            )
+            connection = _connected(spill.path)
             counting = connection.cursor()
             untyped: Collection[str] | None = ()
             with _in_our_words(say("engines.doing.open")):
@@ -296,6 +290,23 @@ class DuckDB(SQLEngine):
 
     def _fetch(self, sql: str) -> Answer:
         return self._arrow(sql).to_pydict()  # type: ignore[no-any-return]
+
+
+def _connected(spill: Path) -> duckdb.DuckDBPyConnection:
+    """Return an engine of its own, which spills what is above its share of memory."""
+    config = {
+        "temp_directory": str(spill),
+        "preserve_insertion_order": "false",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+    }
+    most = os.environ.get("DISCREET_MEMORY")
+    try:
+        return duckdb.connect(config=config | ({"memory_limit": most} if most else {}))
+    except duckdb.Error:
+        if not most:
+            raise
+        raise InputError("engines.duckdb.memory", most=most) from None
 
 
 def _with_third(first: Any, second: Any, third: Any) -> Any:

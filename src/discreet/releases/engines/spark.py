@@ -346,10 +346,14 @@ def _environment(name: str, added: str) -> Iterator[None]:
 
 def _settled(running: SparkSession) -> SparkSession:
     """Return a session with views and settings of its own."""
-    session = running.newSession()
+    connected = type(running).__module__.startswith("pyspark.sql.connect")
+    try:
+        session = running.newSession()
+    except (AttributeError, NotImplementedError):
+        raise InputError("engines.spark.no_new_session") from None
     for name, value in _SESSION.items():
         session.conf.set(name, value)
-    if session.sparkContext.master.startswith("local"):
+    if not connected and session.sparkContext.master.startswith("local"):
         tasks = str(2 * session.sparkContext.defaultParallelism)
         session.conf.set("spark.sql.shuffle.partitions", tasks)
     return session
