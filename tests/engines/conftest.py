@@ -41,6 +41,7 @@ def _type_in_postgresql(dtype: pa.DataType) -> str:
         "float": "real",
         "double": "double precision",
         "string": "text",
+        "large_string": "text",
         "date32[day]": "date",
         "timestamp[us]": "timestamp",
         "timestamp[us, tz=UTC]": "timestamptz",
