@@ -271,3 +271,18 @@ def test_a_name_keeps_its_letters(client: Any, sent: str, kept: str) -> None:
     assert told.status_code == 303
     assert (client.folder / kept).read_bytes() == body
     assert client.get(told.headers["location"], headers=HTML).status_code == 200
+
+
+def test_a_dry_run_that_cannot_be_leads_to_the_fields_by_their_labels(
+    client: Any, spec: dict[str, Any]
+) -> None:
+    form = form_of(spec) | {"promise": "budget", "budget.epsilon": "-1", "protect.rows": "0"}
+    form |= {"statistics.1.kind": "mean", "statistics.1.bounds": "low, high"}
+    page = client.post("/release/look", data={"which": "form", **form}, headers=HTML).text
+    for name, label in {
+        "protect.rows": "Most rows",
+        "budget.epsilon": "ε",
+        "statistics.1.bounds": "Statistic 1, Bounds",
+    }.items():
+        assert f'<a href="#f-{name}">{label}</a>: ' in page
+        assert f'id="f-{name}"' in page

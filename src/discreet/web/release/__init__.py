@@ -342,8 +342,9 @@ def _shown(
 
 def _label(form: Mapping[str, str], name: str) -> str:
     """Return what a field of the form is called."""
-    last, known = name.rpartition(".")[2], f"web.spec.{name.rpartition('.')[2]}"
-    found = _STATISTIC.fullmatch(name)
+    last = name.rpartition(".")[2]
+    known, found = f"web.spec.{last}", _STATISTIC.fullmatch(name)
+    last = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}.get(last, last)
     if found is None:
         return say(known) if has(known) else last
     own = own_fields(form.get(f"statistics.{found[1]}.kind", "")).get(last)
