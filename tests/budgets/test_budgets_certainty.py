@@ -22,7 +22,7 @@ from discreet.budgets.search import search, search_monotone
 from discreet.budgets.structure import reciprocal
 from discreet.errors import ToleranceError
 from discreet.promises import Box, Function
-from discreet.promises.formula import parse
+from discreet.promises.formula import evaluate, parse
 
 Ratio = Callable[[Any, Any], Any]
 LIMITS: list[tuple[str, Ratio, float, tuple[float, float]]] = [
@@ -200,3 +200,22 @@ class TestLostPoints:
     def test_a_point_without_digits_is_looked_at_once(self) -> None:
         found = search(parse("1/((p*q)**0.25*(p*q)**0.25)"), Box(0.0, 1.0, 0.0, 1.0))
         assert found.boxes < 10_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "max((0.55/(p*q) if p*q > 0.932 else 9), 1+0.13*(1-p)+1.85531*(1-q))",
+        "max((0.3/(p*q) if p*q > 0.8 else 5), 1+0.2*(1-p)+0.9*(1-q))",
+        "max((0.5 if p > 0.9 else 4), 1+0.13*(1-p)+1.8*(1-q), 0.4/(p*q))",
+    ],
+)
+def test_a_part_that_is_above_one_at_certainty_proves_nothing_beside_it(text):
+    """Along rays from p = q = 1 G rises from 0 only where W is 1 there; a/(pq), a < 1, is not."""
+    found = search(parse(text), Box(0, 1, 0, 1))
+    u = math.exp(-found.lower)
+    for i in range(1, 400):
+        for q in (1.0, 0.999, 0.97):
+            p = 0.75 + i / 1600
+            kept = p * q + u * u * (1 - q) * p + u * (1 - p)
+            assert evaluate(parse(text), p, q) * kept >= 1 - 1e-9 * (1 - p * q) - 1e-15

@@ -92,13 +92,12 @@ def along_rays(W: Reciprocal, piece: Box, state: Search, relative: float) -> tup
             s = np.clip(np.linspace(best - width, best + width, 65), 0, 1)
     if not isinstance(W, OfFormula) or math.isinf(state.upper):
         return 0.0, math.inf
-    # W = min(a, b) is kept where a alone is
-    whole = W.expression
-    ways = (
-        [whole, *whole.arguments]
-        if isinstance(whole, Call) and whole.function == "min"
-        else [whole]
-    )
+    # W = min(a, b) is kept where a alone is; rays start at G = 0, so only where a is 1 there too
+    whole, one = W.expression, np.ones(1)
+    ways = [whole]
+    if isinstance(whole, Call) and whole.function == "min":
+        corner = Boxes(one, one, one, one)
+        ways += [a for a in whole.arguments if enclose(a, corner)[0].high[0] <= 1 + 16 * ULP]
     gap = target_gap(state.upper, relative)
     ends, left = ((piece.p0, piece.p1), (piece.q0, piece.q1)), [state.left / 2]
     room = min(high - low for low, high in ends if low < high)
