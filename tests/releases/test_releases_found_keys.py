@@ -141,7 +141,8 @@ def test_keys_are_found_and_the_margins_of_them_add_up(
     assert parts[0] == "keys/county"
     assert stored["plan"]["calls"][0]["threshold"] > 1
     assert sum(line["cells"] for line in stored["plan"]["accuracy"]) == len(rows)
-    assert "Rows with other keys are left out" in stored["explanations"]["visits"]
+    for text in (stored["explanations"]["visits"], made.statement.read_text()):
+        assert "Rows with other keys are left out, of totals too" in text
     assert all(paid(made.plan)[name] <= paid(before.plan)[name] for name in paid(made.plan))
 
 

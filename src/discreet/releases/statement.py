@@ -52,6 +52,7 @@ def statement(said: Mapping[str, Any]) -> str:
         *(_call(call) for call in plan["calls"]),
         "",
         *gaussian_lines(said.get("gaussian_mu")),
+        *_found(plan),
         _say("intervals", interval=said["interval"]),
         *(f"- {flat(line)}" for line in cut_lines(said["cut"])),
         "",
@@ -78,6 +79,16 @@ def _sensitive(said: Mapping[str, Any]) -> list[str]:
     """Return a line for the set S of the papers, as the spec words it, if it does."""
     words = said["spec"].get("sensitive")
     return [] if words is None else [_say("sensitive", words=flat(words))]
+
+
+def _found(plan: Mapping[str, Any]) -> list[str]:
+    """Return a line for each search for keys: what was found is shown, and nothing else counts."""
+    searches = [call for call in plan["calls"] if "threshold" in call]
+    said = [
+        _say("found", statistic=flat(c["statistic"]), part=flat(c["part"]), units=c["threshold"])
+        for c in searches
+    ]
+    return [*said, ""] if said else []
 
 
 def _neighbours(unit: Mapping[str, Any]) -> str:
