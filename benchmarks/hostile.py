@@ -27,6 +27,7 @@ __all__ = ["Tally", "brute", "formulas", "measure"]
 
 _PLACES = ("p", "q", "p*q", "1-p", "1-q", "p+q", "p-q", "q/p", "p**2+q**2", "p**2", "p*q**2")
 _EQUATION = re.compile(r"(?<![\w*/+.-])([pq][pq0-9*/+-]*|1-[pq]) (==|!=) ([0-9.]+)")
+_NAMED = re.compile(r"p = ([0-9.e-]+), q = ([0-9.e-]+)")
 _NAMES = {"sqrt": math.sqrt, "log": math.log, "exp": math.exp, "min": min, "max": max}
 
 
@@ -157,6 +158,17 @@ def _priors(
                 yield (held, x, low) if axis == 0 else (held, low, x)
 
 
+def _room_at(text: str, p: float, q: float) -> float:
+    """Return the ratio less 1 at a prior that is known to six digits: equations hold nearly."""
+    nearly = re.sub(r"([pq0-9.][pq0-9.*/+-]*) == ([0-9.]+)", r"abs((\1)-(\2)) < 2e-6", text)
+    nearly = re.sub(r"([pq0-9.][pq0-9.*/+-]*) != ([0-9.]+)", r"abs((\1)-(\2)) >= 2e-6", nearly)
+    names = {"p": p, "q": q, "abs": abs, **_NAMES}
+    try:
+        return float(eval(nearly, {"__builtins__": {}}, names)) - 1  # noqa: S307
+    except (ArithmeticError, ValueError):
+        return -math.inf
+
+
 @dataclass
 class Tally:
     """What came out."""
@@ -194,12 +206,13 @@ def measure(seed: int, many: int, slow: float = math.inf) -> Tally:
     tally, rng = Tally(), random.Random(seed + 1)  # noqa: S311
     for text, ends in formulas(seed, many):
         started = time.process_time()
-        part, answer = Formula(text, Box(*ends)), None
+        part, answer, named = Formula(text, Box(*ends)), None, None
         try:
             expression = part.expression()
             assert expression is not None
             answer = sought(part, search(expression, part.box), "")
         except DiscreetError as error:
+            named = _NAMED.search(str(error))
             tally.refused += 1
             tally.unproved += "could be proved" in str(error)
         except Exception as error:
@@ -209,6 +222,8 @@ def measure(seed: int, many: int, slow: float = math.inf) -> Tally:
             print(f"slow, {tally.seconds[-1]:.2f} s: {text} on {ends}", file=sys.stderr)
         if answer is None:
             room = brute(text, ends, 0.0, rng)[1]
+            if room > 0.01 and named is not None:  # the prior that the refusal names
+                room = min(room, _room_at(text, float(named[1]), float(named[2])))
             if room > 0.01:
                 tally.false.append(f"{text} on {ends}: least room {room:.3g}")
             continue
