@@ -30,7 +30,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from discreet.errors import GuaranteeError, InputError
-from discreet.rounding import number, up
+from discreet.rounding import FIGURES, number, up
 from discreet.words import say
 
 __all__ = [
@@ -43,9 +43,11 @@ __all__ = [
     "ProbabilisticDP",
     "PureDP",
     "amount",
+    "figures_apart",
     "finite_or_null",
     "of_kind",
     "parameters",
+    "side_by_side",
     "stated",
 ]
 
@@ -115,31 +117,49 @@ def amount(
     said: Mapping[str, Any],
     side: Literal["up", "down"],
     nothing: str,
-    figures: int | None = 5,
+    figures: int = FIGURES,
 ) -> str:
     """Return `{epsilon, delta, rho}` as people write it; spending rounded up, the rest down.
-
-    Without a number of figures, every digit is shown.
 
     >>> amount({"epsilon": 0.5, "delta": 1e-6, "rho": None}, "up", "nothing")
     'ε = 0.5, δ = 1e-06'
     """
-
-    def shown(x: float) -> str:
-        if figures is not None:
-            return number(x, side, figures)
-        return repr(int(x)) if x.is_integer() and abs(x) < 1e15 else repr(x)
-
     found = [
-        f"{sign} = {shown(said[name])}"
+        f"{sign} = {number(said[name], side, figures)}"
         for name, sign in _SIGNS.items()
         if said.get(name) is not None
     ]
     return ", ".join(found) or nothing
 
 
+def side_by_side(spent: Mapping[str, Any], limit: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what is spent and what limits it, with figures enough that they do not contradict.
+
+    >>> side_by_side({"epsilon": 1.2992831}, {"epsilon": 1.2992832})
+    ('ε = 1.2992831', 'ε = 1.2992832')
+    """
+    figures = figures_apart(spent, limit)
+    return amount(spent, "up", "", figures), amount(limit, "down", "", figures)
+
+
+def figures_apart(spent: Mapping[str, Any], limit: Mapping[str, Any], least: int = FIGURES) -> int:
+    """Return how many figures it takes until nothing that is within its limit seems to pass it.
+
+    What is spent is rounded up and its limit down, so that one that is spent to the last digit
+    would seem to be passed.
+    """
+    names = [n for n in ("epsilon", "delta", "rho") if None not in (spent.get(n), limit.get(n))]
+    within = [(spent[n], limit[n]) for n in names if spent[n] <= limit[n]]
+
+    def fits(figures: int) -> bool:
+        texts = ((number(x, "up", figures), number(y, "down", figures)) for x, y in within)
+        return all(float(x.replace(",", "")) <= float(y.replace(",", "")) for x, y in texts)
+
+    return next(filter(fits, range(least, 17)), 17)
+
+
 def _figures(x: float, side: Literal["up", "down"]) -> str:
-    return f"{x:g}" if math.isinf(x) else number(x, side, 6).replace(",", "")
+    return f"{x:g}" if math.isinf(x) else number(x, side, FIGURES).replace(",", "")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

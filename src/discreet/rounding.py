@@ -16,9 +16,11 @@ import math
 from decimal import Decimal
 from typing import Literal
 
-__all__ = ["ULPS", "decimal_down", "decimal_up", "down", "number", "percent", "up"]
+__all__ = ["FIGURES", "ULPS", "decimal_down", "decimal_up", "down", "number", "percent", "up"]
 
 ULPS = 16
+FIGURES = 6
+"""Figures of an ε, δ or ρ that people read: the same everywhere; spent up, allowed down."""
 _ULP = 2.0**-52
 
 

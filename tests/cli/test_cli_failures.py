@@ -11,10 +11,9 @@ from typer.main import get_command
 
 from discreet.cli import _app, main
 from discreet.errors import InternalError
-from discreet.guarantees import PureDP
+from discreet.guarantees import PureDP, side_by_side
 from discreet.ledger import Ledger
 from discreet.promises.keys import promise_keys
-from discreet.statements.presenter import side_by_side
 from discreet.words import catalogue
 
 SECRET = "SECRETvalue"  # noqa: S105

@@ -17,6 +17,7 @@ from discreet.cli.ledger import app
 from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
+from discreet.rounding import number
 
 KEYS = {"entries", "spent", "remaining", "verified", "head"}
 APPROVED = ("--approver", "A. Curator", "--reason", "review")
@@ -348,3 +349,52 @@ def test_a_restored_ledger_is_answered_for_on_the_command_line(tmp_path: Path) -
     plan = ("plan", "--account", "clinic", "--epsilon", 0.1, "--releases", 2, "--key", "2027")
     assert cli(*plan)[0] == cli(*plan)[0] == 0
     assert sum(entry.kind == "plan" for entry in ledger.entries()) == 1
+
+
+def test_who_charged_and_who_approved_is_in_the_list(clinic: Discreet) -> None:
+    clinic.json("charge", "--account", "clinic", "--epsilon", 0.1, "--who", "B. Engineer")
+    code, listed = clinic("show", "--account", "clinic")
+    assert code == 0
+    assert "A. Curator" in listed
+    assert "B. Engineer" in listed
+
+
+def test_releases_of_a_plan_that_are_paid_for_are_shown(clinic: Discreet) -> None:
+    found = clinic.json("plan", "--account", "clinic", "--releases", 10, "--epsilon", 0.1)
+    (plan,) = found["plans"]
+    assert (plan["slots"], plan["free"]) == (10, 10)
+    Ledger.open(clinic.url).next_slot(plan["plan_id"])
+    _, shown = clinic("show", "--account", "clinic")
+    assert f"plan {plan['plan_id']}: 10 releases paid for, 9 of them free." in shown
+    code, refused = clinic("charge", "--account", "clinic", "--epsilon", 0.1)
+    assert code == 3
+    assert f"9 releases of plan {plan['plan_id']} are paid for already" in refused
+
+
+def test_a_refusal_names_the_promise_that_binds(discreet: Discreet) -> None:
+    """Two promises: the one that allows less is named, and what is left is left under it."""
+    discreet.json("open", "--account", "a", "--ratio", 6, *APPROVED)  # ε = 0.89
+    from discreet.promises import promise_in
+
+    book = Ledger.open(discreet.url)
+    tighter = promise_in({"ratio": 3})
+    book.reserve("a", PureDP(0.3), purpose="x", who="y", promise=tighter)
+    limits = {one.registered.id: one for one in book.promises("a")}
+    assert len(limits) == 2
+    least = min(limits.values(), key=lambda one: one.registered.limit.lead)
+    code, refused = discreet("charge", "--account", "a", "--epsilon", 1.0)
+    assert code == 3
+    assert least.registered.id in refused
+    assert least.registered.limit.limit_text() in refused
+    assert f"left under it: ε = {number(least.left, 'down', 6)};" in refused
+
+
+def test_spent_and_cap_do_not_contradict_each_other(discreet: Discreet) -> None:
+    discreet.json("open", "--account", "a", "--ratio", 3, *APPROVED)
+    whole = Ledger.open(discreet.url).account("a").remaining
+    assert whole is not None
+    discreet.json("charge", "--account", "a", "--epsilon", whole.floats("down")["epsilon"])
+    _, shown = discreet("show", "--account", "a")
+    rows = dict(line.split(maxsplit=1) for line in shown.splitlines()[:6] if line.strip())
+    spent, cap = (float(rows[name].split("=")[1]) for name in ("spent", "cap"))
+    assert spent <= cap

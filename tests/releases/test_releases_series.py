@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from typer.testing import CliRunner
 from discreet.cli import release as release_command
 from discreet.errors import BudgetExceeded, InputError, PolicyError
 from discreet.guarantees import PureDP
-from discreet.ledger import Ledger
+from discreet.ledger import Amount, Ledger
 from discreet.ledger.plans import LostSlot
 from discreet.releases import Preview, Release, Repeat, outputs, release
 
@@ -331,3 +333,45 @@ def test_a_ledger_behind_its_stored_releases_is_refused(
         run()
     assert len(ledger.restore(approver="a", reason="b", output=tmp_path / "out")) == 1
     run()
+
+
+def test_next_alone_takes_the_only_plan_with_a_free_slot(
+    run: Callable[..., Any], ledger: Ledger, plan: str
+) -> None:
+    first = run(next_slot=True, key="2026-01")
+    assert first.series == {"plan_id": plan, "slot": 1, "of": 3, "free": 2}
+    foreseen = run(next_slot=True, dry_run=True)
+    assert any(
+        "slot 2 of 3" in note and "nothing more is charged" in note for note in foreseen.notes
+    )
+    run(next_slot=True)
+    run(next_slot=True)
+    with pytest.raises(PolicyError, match="no plan with a free slot"):
+        run(next_slot=True)
+    assert run(next_slot=True, key="2026-01").release_id == first.release_id  # by its key
+    ledger.grant("people", add=PureDP(9.0), approver="A", reason="more")
+    for purpose in ("one", "another"):
+        ledger.register_plan("people", [PureDP(1.0)], PureDP(1.0), purpose=purpose, who="tester")
+    with pytest.raises(InputError, match="several plans with free slots"):
+        run(next_slot=True)
+
+
+def test_the_command_that_opens_an_account_lets_the_release_fit(
+    run: Callable[..., Any], spec: dict[str, Any]
+) -> None:
+    """It asked for ε = 1 and proposed a promise that allows 0.95."""
+    with pytest.raises(PolicyError) as refused:
+        run(confirm=True)
+    command = shlex.split(str(refused.value).split("promises: ")[1].split(" (This cap")[0])
+    flags = dict(pairwise(command[3:]))
+    flags = {name: flags[name] for name in flags if name.startswith("--")}
+    Ledger.open(flags["--ledger"]).open_account(
+        flags["--account"],
+        unit=flags["--unit"],
+        adjacency=flags["--adjacency"],
+        filter=flags["--filter"],
+        cap=Amount.of(epsilon=float(flags["--epsilon"])),
+        approver="A",
+        reason="R",
+    )
+    assert isinstance(run(confirm=True), Release)

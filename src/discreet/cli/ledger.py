@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Earlier,
         Entry,
         Ledger,
+        Plan,
         Standing,
         Upgraded,
     )
@@ -255,7 +256,7 @@ def show(at: OnLedger, account: str | None = None, as_json: Json = False) -> Non
         found = book.verify()
         payload = sheet.to_dict() | {"verified": found.verified}
         lines = [*_account_lines(sheet.account), *_promise_lines(sheet.promises)]
-        lines += ["", *_entry_lines(list(sheet.entries))]
+        lines += [*_plan_lines(sheet.plans), "", *_entry_lines(list(sheet.entries))]
         for entry in sheet.unfinished:
             lines.append(say("cli.ledger.no_output", release_id=entry.release_id))
         emit(payload, [*lines, *_chain_lines(sheet.head, found.problems)], as_json)
@@ -412,21 +413,25 @@ def _say(
         "head": sheet.head,
     }
     lines = [said, *_account_lines(sheet.account), *_promise_lines(sheet.promises)]
+    lines += _plan_lines(sheet.plans)
     lines += _chain_lines(sheet.head, found.problems)
     emit(payload | (more or {}), lines, as_json)
 
 
 def _account_lines(account: Account) -> list[str]:
+    from discreet.statements.presenter import spent_and_cap
+
+    used, most = spent_and_cap(account.spent, account.cap)
     rows = [
         ["account", account.name],
         ["unit", f"{account.subject} ({account.unit}), {account.adjacency.value}"],
         ["filter", account.filter.value],
-        ["spent", str(account.spent)],
+        ["spent", used],
     ]
     if account.cap is None or account.remaining is None:
         rows.append(["cap", say("ledger.no_cap")])
     else:
-        rows += [["cap", account.cap.limit_text()], ["left", account.remaining.limit_text()]]
+        rows += [["cap", most], ["left", account.remaining.limit_text()]]
     if account.period_cap is not None and account.period_spent is not None:
         now = account.period_now or f"this {account.period}"
         pace = say("cli.ledger.pace", cap=account.period_cap.limit_text())
@@ -460,6 +465,16 @@ def _promise_lines(promises: Sequence[Standing]) -> list[str]:
     return lines
 
 
+def _plan_lines(plans: Sequence[Plan]) -> list[str]:
+    """Which releases are paid for and not made, and how to make the next."""
+    lines = []
+    for one in plans:
+        said = {"plan_id": one.plan_id, "slots": one.slots, "free": one.free}
+        lines += ["", say("cli.ledger.free", **said)]
+        lines += [say("cli.ledger.take_next", **said)] if one.free else []
+    return lines
+
+
 def _entry_lines(entries: list[Entry]) -> list[str]:
     rows = [
         [
@@ -468,6 +483,7 @@ def _entry_lines(entries: list[Entry]) -> list[str]:
             entry.kind,
             str(entry.cost) if entry.cost else "",
             entry.release_id or entry.plan_id or "",
+            str(entry.said.get("approver") or entry.said.get("who") or ""),
             str(
                 entry.said.get("purpose")
                 or entry.said.get("reason")
@@ -477,7 +493,7 @@ def _entry_lines(entries: list[Entry]) -> list[str]:
         ]
         for entry in entries
     ]
-    return table(rows, ["no.", "when (UTC)", "what", "cost", "release", "why"])
+    return table(rows, ["no.", "when (UTC)", "what", "cost", "release", "who", "why"])
 
 
 def _chain_lines(head: str, problems: tuple[str, ...]) -> list[str]:

@@ -11,7 +11,7 @@ import typer
 from discreet.cli.flags import Amounts, Json, OnAccount, PromiseFlags, Written, described
 from discreet.cli.output import charted, emit, grid, progress, table
 from discreet.errors import InputError
-from discreet.statements.figures import side_by_side
+from discreet.guarantees import side_by_side
 from discreet.statements.presenter import accuracy_lines, amount_text, cut_lines
 from discreet.words import catalogue, say
 
@@ -123,9 +123,9 @@ def release(
     """Make the release that FILE describes: charge it, draw it once, store it."""
     from discreet.releases import Preview, Repeat, release
 
-    if (plan is not None) != next_slot:
+    if plan is not None and not next_slot:
         raise InputError("cli.plan_without_next")
-    if key is not None and plan is None:
+    if key is not None and not next_slot:
         raise InputError("cli.key_without_plan")
     draw = charted(png, "error_chart")
     if png is not None and not dry_run:
@@ -140,6 +140,7 @@ def release(
         say=_tell,
         progress=progress if sys.stderr.isatty() else None,
         plan_id=plan,
+        next_slot=next_slot,
         key=key,
         retry=retry,
         keys_from=keys_from,
@@ -225,7 +226,9 @@ def _release_lines(said: dict[str, Any]) -> list[str]:
     spent, left = amount_text(said["spent"], "up"), _left(said["remaining"])
     return [
         say("cli.release.made", release_id=said["release_id"]),
-        say("cli.release.spent", spent=spent, left=left),
+        say("cli.release.spent", spent=spent, left=left)
+        if said["series"] is None
+        else say("cli.release.slot", spent=spent, left=left, **said["series"]),
         *(f"  {line}" for line in (*accuracy_lines(said), *cut_lines(said["cut"]))),
         f"Ledger head: {said['head']}",
         *(f"  {path}" for path in said["files"]),

@@ -13,7 +13,7 @@ the verification recomputes with the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
@@ -41,11 +41,12 @@ class OverBudget(BudgetExceeded):
         fits: Charge | None,
         **values: Any,
     ) -> None:
+        used, most = spent.beside(cap)
         super().__init__(
             name,
             needs=needs,
-            spent=spent,
-            cap=cap.limit_text(),
+            spent=used,
+            cap=most,
             left=left.limit_text(),
             **values,
         )
@@ -194,18 +195,23 @@ class Account:
         before = self.period_spent if now == self.period_now else self.filter.zero
         return replace(self, spent=spent, period_now=now, period_spent=before.plus(cost))
 
-    def check(self, of: Chargeable, before: Account) -> None:
-        """Refuse if this account, which is `before` with a release charged, passes a cap."""
+    def check(
+        self, of: Chargeable, before: Account, instead: Callable[[], str] = lambda: ""
+    ) -> None:
+        """Refuse if this account, which is `before` with a release charged, passes a cap.
+
+        The refusal says what there is `instead`.
+        """
         if self.cap is not None and not self.spent.within(self.cap):
-            self._refuse(of, before.spent, self.cap, say("ledger.lifetime_cap"))
+            self._refuse(of, before.spent, self.cap, say("ledger.lifetime_cap"), instead())
         if self.period_cap is not None and self.period_spent is not None:
             same = before.period_now == self.period_now and before.period_spent is not None
             spent = before.period_spent if same else self.filter.zero
             if spent is not None and not self.period_spent.within(self.period_cap):
                 which = say("ledger.period_cap", period=self.period, now=self.period_now)
-                self._refuse(of, spent, self.period_cap, which)
+                self._refuse(of, spent, self.period_cap, which, instead())
 
-    def _refuse(self, of: Chargeable, spent: Amount, cap: Amount, which: str) -> None:
+    def _refuse(self, of: Chargeable, spent: Amount, cap: Amount, which: str, instead: str) -> None:
         needs, left = self.filter.cost(of), cap.minus(spent)
         fits = self.filter.fitting(of, left)
         raise OverBudget(
@@ -218,6 +224,7 @@ class Account:
             cap=cap,
             left=left,
             fits=fits,
+            instead=instead,
         )
 
     def broken(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from discreet.errors import InputError
-from discreet.guarantees import amount, parameters
+from discreet.guarantees import amount, parameters, side_by_side
 from discreet.numerics import exact, float_down, float_up
 
 # From 1e616 (the square of the largest double) to 1e-648 (of the smallest) there are 1,300 digits.
@@ -148,10 +148,18 @@ class Amount:
 
     def limit_text(self) -> str:
         """Say a cap or what is left of it, rounded down: never more than there is."""
-        return amount(self.floats("down"), "down", "", figures=None)
+        return amount(self.floats("down"), "down", "")
+
+    def beside(self, cap: Amount) -> tuple[str, str]:
+        """Say what is spent and its cap, with figures enough that they do not contradict."""
+        spent, most = self.floats("up"), cap.floats("down")
+        if self.within(cap):
+            # What is within a cap may pass it once it is rounded up, and is the cap then.
+            spent = {name: min(x, most[name]) for name, x in spent.items()}
+        return side_by_side(spent, most)
 
     def __str__(self) -> str:
-        return amount(self.floats("up"), "up", "", figures=None)
+        return amount(self.floats("up"), "up", "")
 
     def __repr__(self) -> str:
         return f"Amount({', '.join(f'{n}={_text(v)}' for n, v in self._each().items())})"

@@ -226,6 +226,7 @@ class Ledger:
         adjacency: str = "add-remove",
         filter: str = "pure",  # noqa: A002  (the users' word)
         promise: Mapping[str, Any] | None = None,
+        cap: Amount | None = None,
     ) -> Account:
         """Return an account as it stands; if it is not open, say the command that opens it.
 
@@ -233,7 +234,7 @@ class Ledger:
         """
         found = self.found(name)
         if found is None:
-            refuse_unknown_account(self.url, name, unit, adjacency, filter, unit_name, promise)
+            refuse_unknown_account(self.url, name, unit, adjacency, filter, unit_name, promise, cap)
         return found
 
     def accounts(self) -> list[Account]:
@@ -455,6 +456,13 @@ class Ledger:
             refuse_unknown_plan(self.url, plan_id)
         return found
 
+    def only_plan(self, account: str | Account, key: str | None = None) -> str:
+        """Return the plan that has the key, or else the account's only one with a free slot."""
+        found = self._read(lambda chain: chain.only_plan(_name(account), key), None)
+        if found is None:
+            refuse_unknown_account(self.url, _name(account))
+        return found
+
     def next_slot(
         self,
         plan_id: str,
@@ -592,13 +600,14 @@ class Ledger:
 
         def read(chain: Chain) -> Sheet:
             now, entries = chain.needed(name), tuple(chain.all(account=name))
-            charged = [entry.cost for entry in entries if entry.cost is not None]
+            charged = [e.cost for e in entries if e.cost is not None and e.kind != "plan"]
             return Sheet(
                 account=now,
                 entries=entries,
                 unfinished=tuple(chain.unfinished(name)),
                 head=chain.head,
                 promises=tuple(chain.standings(now, charged[-1] if charged else None)),
+                plans=tuple(chain.plans(name)),
             )
 
         found = self._read(read, None)

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any, NoReturn, TypeAlias
 
 from sqlalchemy import Connection
 
-from discreet.errors import PolicyError
+from discreet.errors import InputError, PolicyError
 from discreet.guarantees import Adjacency
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
@@ -143,6 +144,27 @@ class Chain:
             refuse_unknown_plan(self.store.url, plan_id)
         return Plan.told(found)
 
+    def plans(self, account: str) -> list[Plan]:
+        """Return the plans of an account, oldest first."""
+        found = self.all(account=account, kind="plan")
+        return [self.plan(str(entry.plan_id)) for entry in found]
+
+    def only_plan(self, account: str, key: str | None) -> str:
+        """Return the plan that has the key, or else the only one with a free slot."""
+        plans = self.plans(account)
+        found = [one for one in plans if one.has_key(key)] or [one for one in plans if one.free]
+        if not found:
+            raise PolicyError("ledger.no_free_plan", account=account)
+        if len(found) > 1:
+            names = ", ".join(one.plan_id for one in found)
+            raise InputError("ledger.several_plans", account=account, plans=names)
+        return found[0].plan_id
+
+    def paid_slots(self, account: str) -> str:
+        """Say which releases of plans are paid for and free, for who is refused another charge."""
+        free = [one for one in self.plans(account) if one.free]
+        return "".join(say("ledger.free_slots", plan=one.plan_id, free=one.free) for one in free)
+
     def registered(self, account: Account, *, all_of_them: bool = False) -> list[Registered]:
         """Return the account's promises, oldest first; those withdrawn too, if asked for."""
         found: dict[str, Registered] = {}
@@ -195,10 +217,10 @@ class Chain:
         if not broken:
             return
         known = [*self.registered(before), *new]
-        one = next(each for each in known if each.id in broken)
+        one = min((e for e in known if e.id in broken), key=lambda each: each.limit.lead)
         said = f"“{one.promise(account).sentence()}” ({one.id})"
-        allows = one.limit.limit_text()
-        told = {"account": account.name, "said": said, "allows": allows, "spent": before.spent}
+        spent, allows = before.spent.beside(one.limit)
+        told = {"account": account.name, "said": said, "allows": allows, "spent": spent}
         if charge is None or not before.spent.within(one.limit):
             passed = "passed" if one.id in before.promises else "too_late"
             raise BrokenPromise(f"ledger.promise_{passed}", **told)
@@ -206,19 +228,19 @@ class Chain:
         least = one.limit
         for limit in (*(each.limit for each in known), *caps):
             least = least.least(limit)
-        rest = least.minus(before.spent)
+        rest, left = least.minus(before.spent), one.limit.minus(before.spent)
         # What rounding left over is nothing that anyone would release.
-        used_up = rest.lead <= one.limit.lead * _CRUMBS
-        fits = None if used_up else account.filter.fitting(charge, rest)
-        left = one.limit.minus(before.spent).limit_text()
+        crumbs = one.limit.lead * _CRUMBS
+        fits = None if rest.lead <= crumbs else account.filter.fitting(charge, rest)
         too_late = fits is None and before.spent != account.filter.zero
         raise BrokenPromise(
             "ledger.promise_would_break",
             **told,
             cost=account.filter.cost(charge),
-            left=say("ledger.nothing") if used_up else left,
+            left=say("ledger.nothing") if left.lead <= crumbs else left.limit_text(),
             said_to_fit=said_to_fit(fits),
-            series=say("ledger.series_from_the_first") if too_late else "",
+            series=self.paid_slots(account.name)
+            or (say("ledger.series_from_the_first") if too_late else ""),
         )
 
     def afford(
@@ -236,7 +258,7 @@ class Chain:
         promising, new = self.promising(before, promise)
         after = promising.after(cost, moment)
         self.refuse_broken(after, before, charge, new)
-        after.check(charge, before)
+        after.check(charge, before, partial(self.paid_slots, before.name))
         return cost, after, moment, new
 
     def spend(
@@ -325,20 +347,33 @@ def refuse_unknown_account(
     filter: str = "pure",  # noqa: A002  (the users' word)
     unit_name: str | None = None,
     promise: Mapping[str, Any] | None = None,
+    cap: Amount | None = None,
 ) -> NoReturn:
-    """Refuse an account that is not open, with the command that opens it."""
+    """Refuse an account that is not open, with the command that opens it.
+
+    It has the promise that is known, or else the cap, or else an example.
+    """
     words = ["discreet", "ledger", "open", "--ledger", url, "--account", name, "--unit", unit]
     words += [] if unit_name is None else ["--unit-name", unit_name]
-    words += ["--adjacency", adjacency, "--filter", filter, *_promise_flags(promise, adjacency)]
-    words += ["--delta", "1e-6"] if filter == "basic" and "--delta" not in words else []
-    raise PolicyError("ledger.not_open", account=name, url=url, command=shlex.join(words))
-
-
-def _promise_flags(promise: Mapping[str, Any] | None, adjacency: str) -> list[str]:
-    """Return the flags that say a promise; the usual example where none is known."""
-    if promise is None:
+    words += ["--adjacency", adjacency, "--filter", filter]
+    which = "example" if promise is None and cap is None else ""
+    if promise is None and cap is not None:
+        which = "needed"
+        for coordinate, value in cap.floats("up").items():
+            words += [f"--{coordinate}", repr(value)] if value else []
+    elif promise is None:
         prior = "--prior" if adjacency == Adjacency.ADD_REMOVE else "--q"
-        return ["--posterior", "0.12", prior, "0.05"]
+        words += ["--posterior", "0.12", prior, "0.05"]
+    else:
+        words += _promise_flags(promise)
+    words += ["--delta", "1e-6"] if filter == "basic" and "--delta" not in words else []
+    about = say(f"ledger.opened_with_{which}") if which else ""
+    command = shlex.join(words)
+    raise PolicyError("ledger.not_open", account=name, url=url, command=command, about=about)
+
+
+def _promise_flags(promise: Mapping[str, Any]) -> list[str]:
+    """Return the flags that say a promise."""
     if {"all", "groups", "table"} & set(promise):
         return ["--file", "promise.yaml"]
     words: list[str] = []

@@ -128,6 +128,15 @@ class Plan:
         """How many releases the plan has."""
         return sum(part.times for part in self.parts)
 
+    @property
+    def free(self) -> int:
+        """How many of its releases are paid for and not taken."""
+        return self.slots - len({entry.slot for entry in self.taken})
+
+    def has_key(self, key: str | None) -> bool:
+        """Whether a slot was taken for a key."""
+        return key is not None and any(e.said.get("idempotency_key") == key for e in self.taken)
+
     def charge(self, number: int) -> Charge:
         """Return what the slot of that number may promise."""
         passed = 0
@@ -203,6 +212,7 @@ class Plan:
             "cost": self.cost.to_dict("up"),
             "slots": self.slots,
             "stored": len(self.outputs),
+            "free": self.free,
         }
 
     def __repr__(self) -> str:

@@ -28,7 +28,7 @@ from discreet.ledger.backend import Damaged
 from discreet.ledger.entries import BEFORE_THE_FIRST, UNREADABLE, Entry, digest, read_moment
 from discreet.ledger.filters import Charge
 from discreet.ledger.migrations import FIRST, FORMAT
-from discreet.ledger.plans import Part
+from discreet.ledger.plans import Part, Plan
 from discreet.ledger.promises import Registered, Standing
 from discreet.ledger.store import Row, Store
 from discreet.words import say
@@ -49,11 +49,13 @@ class Sheet(Tabular):
     unfinished: tuple[Entry, ...]
     head: str
     promises: tuple[Standing, ...] = ()
+    plans: tuple[Plan, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sheet as JSON-ready values."""
         return self.account.to_dict() | {
             "promises": [one.to_dict() for one in self.promises],
+            "plans": [one.to_dict() for one in self.plans],
             "entries": [entry.to_dict() for entry in self.entries],
             "unfinished": [entry.release_id for entry in self.unfinished],
             "head": self.head,

@@ -30,7 +30,7 @@ from discreet.guarantees import parameters
 from discreet.ledger import Account, Amount, Entry, Ledger, Slot, Standing
 from discreet.ledger.accounts import remaining_dict
 from discreet.ledger.entries import new_id
-from discreet.ledger.filters import Chargeable
+from discreet.ledger.filters import Chargeable, Filter
 from discreet.ledger.plans import LostSlot
 from discreet.ledger.promises import register
 from discreet.promises import Promise, delta_in
@@ -123,9 +123,15 @@ class Charging:
             adjacency=protect.adjacency,
             filter=self.filter,
             promise=self.spec.promise_keys,
+            cap=self._whole(),
         )
         found.require(unit=protect.unit, adjacency=protect.adjacency, unit_name=protect.name)
         return found
+
+    def _whole(self) -> Amount:
+        """What the spec asks for in all, if it is one of a series."""
+        series = getattr(self.spec, "series", None)
+        return Filter(self.filter).cost(self.charges).times(series.releases if series else 1)
 
     # -- before anything is spent
 
@@ -156,6 +162,12 @@ class Charging:
                 unit=self.spec.protect.unit,
             )
             after, promises = foreseen.account, foreseen.promises
+            if self.plan_id is not None:
+                plan = self.ledger.plan(self.plan_id)
+                number = plan.next(self.key, retry=self.retry)
+                notes.append(
+                    text("charge.takes_slot", slot=number, of=plan.slots, plan=plan.plan_id)
+                )
             notes += self._on_promises(promises)
         except DiscreetError as refusal:
             refused, promises = refusal, self.ledger.promises(account)

@@ -123,6 +123,8 @@ class Release(Tabular):
     plan: Plan
     table: Table = field(repr=False)
     head: str
+    series: dict[str, Any] | None = None
+    """Which slot of which plan it took: `plan_id`, `slot`, `of`, and how many are `free`."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as JSON-ready values, without its table."""
@@ -133,6 +135,7 @@ class Release(Tabular):
             "files": [str(path) for path in self.files],
             "statement": str(self.statement),
             "head": self.head,
+            "series": self.series,
             **self.plan.to_dict(),
             "cut": self.plan.cut(self.table),
         }
@@ -172,6 +175,7 @@ def release(
     progress: Progress | None = None,
     who: str | None = None,
     plan_id: str | None = None,
+    next_slot: bool = False,
     key: str | None = None,
     retry: bool = False,
     keys_from: str | Path | None = None,
@@ -182,7 +186,8 @@ def release(
     `data` is used instead of the spec's source: a pandas, Polars (also lazy) or Arrow table, a
     DuckDB relation or an Ibis expression. A second run of the same spec is a new, charged release:
     `confirm`, True or a function that is asked, allows it; without it such a run is refused.
-    `plan_id` takes the next slot of a registered plan instead of a new charge; a `key` ties that
+    `plan_id` takes the next slot of a registered plan instead of a new charge, `next_slot` that of
+    the only plan of the account with a free one; a `key` ties that
     slot to an occasion ("2026-11"): the same key again finds the stored release. If its release was
     lost, `retry` takes another slot for the key. Files of keys lie below the spec's folder, or
     below `keys_from`. `changes` are keys of the spec that are set at run time, such as
@@ -194,6 +199,8 @@ def release(
         engine = shaped(joined(engine, asked), asked)
         ledger = Ledger.open(asked.ledger_url)
         plan = plan_of(asked, engine.columns, ledger.found(asked.account))
+        if next_slot and plan_id is None:
+            plan_id = ledger.only_plan(asked.account, key)
         charging = Charging(
             asked,
             ledger,
@@ -228,7 +235,13 @@ def release(
         plan=plan,
         table=table,
         head=ledger.head,
+        series=None if paid.slot is None else _series(ledger, told["series"]),
     )
+
+
+def _series(ledger: Ledger, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return which slot a release took, and how many more of its plan are free."""
+    return {**told, "free": ledger.plan(told["plan_id"]).free}
 
 
 def preview(

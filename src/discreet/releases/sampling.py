@@ -31,7 +31,7 @@ from discreet.releases.allowance import as_pure
 from discreet.releases.engines.base import TEXTS, Column, Engine
 from discreet.releases.models import Closed
 from discreet.releases.pricing import Asked, Pricing, price
-from discreet.rounding import number, up
+from discreet.rounding import FIGURES, number, up
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -99,9 +99,9 @@ def told(sample: Mapping[str, Any], spent: Mapping[str, Any]) -> dict[str, Any]:
     where = "add-remove" if design.rate is not None else "replace"
     charge = stated(spent["epsilon"], spent.get("delta"), adjacency=where)
     inside = before_sampling(charge, up(float(design.chance)))  # type: ignore[arg-type]
-    budget = f"ε = {number(inside.epsilon, 'up')}"
+    budget = f"ε = {number(inside.epsilon, 'up', FIGURES)}"
     if isinstance(inside, ApproxDP):
-        budget += f", δ = {number(inside.delta, 'up')}"
+        budget += f", δ = {number(inside.delta, 'up', FIGURES)}"
     said = (
         say("releases.sample.poisson", rate=design.rate)
         if design.rate is not None

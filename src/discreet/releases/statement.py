@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from discreet.guarantees import amount
-from discreet.rounding import number
+from discreet.rounding import FIGURES, number
 from discreet.statements import gaussian_lines, learned_lines, promise_lines
 from discreet.statements.presenter import cut_lines
 from discreet.statements.tables import flat
@@ -112,7 +112,7 @@ def _beyond(unit: Mapping[str, Any]) -> str:
 
 def _call(call: Mapping[str, Any]) -> str:
     def price(value: float | None) -> str:
-        return "" if value is None else number(value, "up")
+        return "" if value is None else number(value, "up", FIGURES)
 
     gaussian = call["mechanism"] in ("gaussian", "exponential")
     sensitivity = f"L2 {call['l2']:.4g}" if gaussian else f"L1 {call['l1']:.4g}"

@@ -18,7 +18,7 @@ from discreet.releases.sheets import wide
 from discreet.reports.facts import Statement, purpose_of
 from discreet.reports.pictures import Picture
 from discreet.reports.sentences import not_protected
-from discreet.rounding import number
+from discreet.rounding import FIGURES, number
 from discreet.statements import learned_table, probability_text, promise_lines
 from discreet.statements.tables import Table, joining_table, lines_of, stated_limit, tables_of
 from discreet.words import say
@@ -122,13 +122,16 @@ def _parameters(guarantee: Any) -> list[tuple[str, str, str]]:
     if rho is not None:
         from discreet.composition.concentrated import zcdp_epsilon
 
-        epsilon = number(zcdp_epsilon(rho, 1e-6), "up")
+        epsilon = number(zcdp_epsilon(rho, 1e-6), "up", FIGURES)
         same = say("reports.page.equivalent", epsilon=epsilon, delta=number(1e-6, "up"))
-        return [("rho", number(rho, "up", 5), same), ("delta", number(delta, "up"), "")]
+        return [
+            ("rho", number(rho, "up", FIGURES), same),
+            ("delta", number(delta, "up", FIGURES), ""),
+        ]
     small = "" if delta else say("reports.page.pure_delta")
     return [
-        ("epsilon", number(guarantee["epsilon"], "up", 5), ""),
-        ("delta", number(delta, "up"), small),
+        ("epsilon", number(guarantee["epsilon"], "up", FIGURES), ""),
+        ("delta", number(delta, "up", FIGURES), small),
     ]
 
 

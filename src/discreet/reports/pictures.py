@@ -14,7 +14,7 @@ from typing import Any
 from discreet.lazily import missing
 from discreet.reports.facts import Statement
 from discreet.reports.sentences import Icons
-from discreet.rounding import number
+from discreet.rounding import FIGURES, number
 from discreet.statements.figures import counted, frequency, plain
 from discreet.statements.tables import Table
 from discreet.words import say
@@ -127,14 +127,14 @@ def _account(statement: Statement) -> Picture | None:
         {
             "entry": str(place),
             "spent": row["spent"][key],
-            "label": number(row["spent"][key], "up", 3),
+            "label": number(row["spent"][key], "up", FIGURES),
             "this": here is not None and row["release_id"] == here,
         }
         for place, row in enumerate(charges, 1)
     ]
     chart = account_chart(rows[-_MOST:], sign=_SIGNS[key], cap=spending["cap"].get(key))
     shown = tuple(
-        (str(place), row["at"][:10], str(row["purpose"]), number(row["spent"][key], "up"))
+        (str(place), row["at"][:10], str(row["purpose"]), number(row["spent"][key], "up", FIGURES))
         for place, row in enumerate(charges, 1)
     )
     return Picture(

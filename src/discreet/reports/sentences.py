@@ -29,7 +29,7 @@ from discreet.composition import loss_of
 from discreet.errors import InputError
 from discreet.frames import JsonReady, html_table
 from discreet.guarantees import Adjacency, Guarantee, PureDP
-from discreet.rounding import number, percent
+from discreet.rounding import FIGURES, number, percent
 from discreet.statements.figures import (
     chance,
     counted,
@@ -246,7 +246,7 @@ def guarantee_text(
         "unit": unit,
         "guarantee": str(guarantee),
         "adjacency": guarantee.adjacency.value,
-        "epsilon": "" if epsilon is None else number(epsilon, "up"),
+        "epsilon": "" if epsilon is None else number(epsilon, "up", FIGURES),
         "factor": ""
         if epsilon is None
         else times(math.exp(epsilon) if epsilon < 700 else math.inf),
@@ -266,7 +266,7 @@ def neighbours(adjacency: str, unit: str) -> dict[str, str]:
 
 def _given(guarantee: Guarantee, name: str) -> str:
     value = getattr(guarantee, name, None)
-    return "" if value is None else number(value, "up")
+    return "" if value is None else number(value, "up", FIGURES)
 
 
 def pure_against_approximate(belief: Belief, audience: Audience = "public") -> str:
@@ -280,7 +280,7 @@ def pure_against_approximate(belief: Belief, audience: Audience = "public") -> s
         unit=belief.unit,
         chance=chance(belief.holds_with),
         holds_with=level(belief.holds_with),
-        epsilon_prime="∞" if loss is None else number(loss, "up"),
+        epsilon_prime="∞" if loss is None else number(loss, "up", FIGURES),
         people=f"{belief.beyond.people:,}",
         up_to=whole_up(belief.beyond.up_to),
     )

@@ -7,11 +7,9 @@ what was proved. A prior is shown as it was given.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from discreet.guarantees import amount
-from discreet.rounding import decimal_down, decimal_up, number, percent
+from discreet.rounding import decimal_down, decimal_up, percent
 from discreet.words import catalogue
 
 Side: TypeAlias = Literal["up", "down"]
@@ -105,29 +103,3 @@ def whole_up(x: float) -> str:
 def decimals(x: float, side: Side, digits: int = 4) -> str:
     """Return a number with fixed decimals, rounded outward."""
     return f"{(decimal_up if side == 'up' else decimal_down)(x, digits):.{digits}f}"
-
-
-def side_by_side(spent: Mapping[str, Any], limit: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what is spent and what limits it, with figures enough that they do not contradict.
-
-    >>> side_by_side({"epsilon": 1.2992831}, {"epsilon": 1.2992832})
-    ('ε = 1.2992831', 'ε = 1.2992832')
-    """
-    figures = figures_apart(spent, limit)
-    return amount(spent, "up", "", figures), amount(limit, "down", "", figures)
-
-
-def figures_apart(spent: Mapping[str, Any], limit: Mapping[str, Any], least: int = 6) -> int:
-    """Return how many figures it takes until nothing that is within its limit seems to pass it.
-
-    What is spent is rounded up and its limit down, so that one that is spent to the last digit
-    would seem to be passed.
-    """
-    names = [n for n in ("epsilon", "delta", "rho") if None not in (spent.get(n), limit.get(n))]
-    within = [(spent[n], limit[n]) for n in names if spent[n] <= limit[n]]
-
-    def fits(figures: int) -> bool:
-        texts = ((number(x, "up", figures), number(y, "down", figures)) for x, y in within)
-        return all(float(x.replace(",", "")) <= float(y.replace(",", "")) for x, y in texts)
-
-    return next(filter(fits, range(least, 17)), 17)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.beliefs import Prior
 from discreet.guarantees import amount
-from discreet.rounding import decimal_down, decimal_up, percent
-from discreet.statements.figures import side_by_side
+from discreet.rounding import FIGURES, decimal_down, decimal_up, percent
 from discreet.statements.tables import learned_table, probability_text
 from discreet.words import say
 
@@ -26,7 +25,7 @@ Facts = list[tuple[str, str]]
 
 
 def amount_text(
-    said: Mapping[str, Any] | None, side: Literal["up", "down"], figures: int = 6
+    said: Mapping[str, Any] | None, side: Literal["up", "down"], figures: int = FIGURES
 ) -> str:
     """Return an amount of budget to six figures: spending rounded up, what is left down.
 
@@ -60,16 +59,8 @@ def decided_by(choice: Choice) -> str:
 
 
 def spent_and_cap(spent: Amount, cap: Amount | None) -> tuple[str, str]:
-    """Return what is spent and its cap; see `side_by_side`."""
-    if cap is None or not spent.within(cap):
-        return spent_text(spent), limit_text(cap)
-    most = cap.to_dict("down")
-    # What is within a cap may pass it once it is rounded up, and is the cap then.
-    used = {
-        name: x if x is None or most.get(name) is None else min(x, most[name])
-        for name, x in spent.to_dict("up").items()
-    }
-    return side_by_side(used, most)
+    """Return what is spent and its cap, which do not contradict each other."""
+    return (spent_text(spent), limit_text(None)) if cap is None else spent.beside(cap)
 
 
 def spent_text(amount: Amount) -> str:

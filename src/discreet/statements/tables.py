@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from discreet.guarantees import amount
-from discreet.rounding import number, percent
-from discreet.statements.figures import figures_apart, frequency, level, plain, share, whole_up
+from discreet.guarantees import amount, figures_apart
+from discreet.rounding import FIGURES, number, percent
+from discreet.statements.figures import frequency, level, plain, share, whole_up
 from discreet.words import say
 
 Facts: TypeAlias = Mapping[str, Any]
@@ -32,7 +32,6 @@ _FIGURES = {
     "joined",
     "without",
 }
-_FEWEST = 5  # figures of an amount
 _CROWD = 100  # odds in 100, as people were asked about them
 
 
@@ -136,12 +135,12 @@ def probability_text(facts: Facts) -> str:
 # -- every fact that is said in one line
 
 
-def stated_amount(said: Facts, figures: int = _FEWEST) -> str:
+def stated_amount(said: Facts, figures: int = FIGURES) -> str:
     """Return what was spent; rounded up."""
     return amount(said, "up", say("statements.nothing"), figures)
 
 
-def stated_limit(said: Facts, figures: int = _FEWEST) -> str:
+def stated_limit(said: Facts, figures: int = FIGURES) -> str:
     """Return a cap, or what is left of it; rounded down."""
     if said.get("unbounded"):
         return say("statements.no_cap")
@@ -152,7 +151,7 @@ def lines_of(facts: Facts) -> dict[str, str]:
     """Return every fact that is said in one line, by the name of its label."""
     spending, unit, model = facts["spending"], facts["unit"], facts["model"]
     composition, risk = facts["composition"], facts["risk"]
-    figures = figures_apart(spending["account_now"], spending["cap"], _FEWEST)
+    figures = figures_apart(spending["account_now"], spending["cap"])
     lines = {
         "account": facts["identity"]["account"],
         "variant": facts["guarantee"]["variant"],
