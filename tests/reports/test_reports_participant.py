@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from importlib import import_module
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 from forging import rewritten
-from stories import Made
+from stories import BASE, Made, made, opened
 
 import browsers
 from discreet.beliefs import Prior, explain
@@ -145,3 +146,25 @@ def test_on_a_phone_from_disk(browser: Any, found: Report) -> None:
     plain.locator("summary").click()
     expect(plain.locator("tbody tr")).to_have_count(len(PLACES))
     plain.context.close()
+
+
+def test_a_series_says_what_holds_so_far_and_when_all_is_out(tmp_path: Path) -> None:
+    """Someone who decides whether to join needs the end of the year, not its first month."""
+    opened(tmp_path)
+    spec = BASE | {"budget": {"epsilon": 1.2}, "series": {"releases": 12}}
+    first = made(tmp_path, spec)
+    page = report(first.release_id, ledger=first.ledger).folder / "participant.html"
+    shown = re.sub(r"<[^>]*>", " ", page.read_text(encoding="utf-8"))
+    now, end = (explain(PureDP(e), Prior(0.3)).posterior.upper for e in (0.1, 1.2))
+    assert "number 1 of 12" in shown
+    assert f"at most {math.ceil(100 * now)} in 100. When all 12 are out" in shown
+    assert f"it can be at most {math.ceil(100 * end)} in 100" in shown
+    assert "With everything that was published so far:" in shown
+
+
+def test_what_is_approved_and_not_yet_spent_is_told(pure: Made, tmp_path: Path) -> None:
+    copy = pure.copied(tmp_path)
+    page = report(copy.release_id, ledger=copy.ledger).folder / "participant.html"
+    end = explain(PureDP(3.0), Prior(0.3)).posterior.upper  # the cap
+    wanted = f"If all that is approved is used, it can be at most {math.ceil(100 * end)} in 100"
+    assert wanted in page.read_text(encoding="utf-8")

@@ -17,14 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from discreet.beliefs import Belief, Prior, explain
 from discreet.errors import DiscreetError, InputError
+from discreet.guarantees import Adjacency
+from discreet.ledger.amounts import Amount
 from discreet.ledger.entries import canonical, digest
 from discreet.releases.outputs import FILES
-from discreet.reports.facts import Statement, account_statement, statement, text_of_json
+from discreet.reports.facts import Risk, Statement, account_statement, statement, text_of_json
 from discreet.reports.page import page
-from discreet.reports.participant import participant_page
+from discreet.reports.participant import USUAL, participant_page
 from discreet.reports.pictures import pictures
-from discreet.reports.sentences import series_text
+from discreet.reports.sentences import approved_text, series_text
 from discreet.reports.stored import Books, Stored, books_of, find, ledger_folder
 from discreet.reports.written import markdown, registry_yaml, slug
 
@@ -90,7 +93,7 @@ def report(
     stored = find(str(release_id), ledger=ledger, output=output)
     stated = statement(stored)
     more = {
-        "participant.html": participant_page(stated).encode(),
+        "participant.html": participant_page(stated, _later(stored, stated)).encode(),
         "registry.yaml": registry_yaml(stated).encode(),
     }
     more |= {f"released/{name}": (stored.folder / name).read_bytes() for name in FILES}
@@ -144,10 +147,11 @@ def _recorded(stored: Books, manifest: str) -> int | None:
         return None
 
 
-def _series(stored: Stored, stated: Statement) -> str | None:
-    """Return where a series stands, if the spec says that this release is one of several."""
-    from discreet.beliefs import explain
+def _series(stored: Stored, stated: Statement, prior: Prior | None = None) -> str | None:
+    """Return where a series stands, if the spec says that this release is one of several.
 
+    It speaks of someone at a prior, or else at that of the statement's headline.
+    """
     planned = stored.said.get("spec", {}).get("series")
     cost = stored.entry.cost
     if planned is None or cost is None or stated.risk is None:
@@ -158,11 +162,34 @@ def _series(stored: Stored, stated: Statement) -> str | None:
     left = total - len(same)
     if left < 0 or k > total:
         return None
-    now = stated.risk.headline
     end = stored.account.spent if not left else stored.account.spent.plus(cost.times(left))
-    promised = stored.account.promise(end)
-    at_end = explain(promised, now.prior, confidence=min(now.holds_with, 0.999999), unit=now.unit)
+    now, at_end = _now_and_then(stored, stated.risk, end, prior)
     return series_text(now, at_end, k, total)
+
+
+def _later(stored: Stored, stated: Statement) -> str | None:
+    """Return what a participant may expect once all is out that is planned, or approved."""
+    if stated.risk is None:
+        return None
+    usual = USUAL / 100
+    central = stored.account.adjacency is Adjacency.ADD_REMOVE
+    prior = Prior(usual) if central else Prior(1.0, usual)
+    told, cap = _series(stored, stated, prior), stored.account.cap
+    if told is not None or cap is None or cap == stored.account.spent:
+        return told
+    now, at_end = _now_and_then(stored, stated.risk, cap, prior)
+    return approved_text(now, at_end)
+
+
+def _now_and_then(
+    stored: Stored, risk: Risk, end: Amount, prior: Prior | None
+) -> tuple[Belief, Belief]:
+    """Return what may be believed by now, and once so much is spent, from the same prior."""
+    now = risk.headline
+    sure, unit = min(now.holds_with, 0.999999), now.unit
+    if prior is not None:
+        now = explain(stored.total(), prior, confidence=sure, unit=unit)
+    return now, explain(stored.account.promise(end), now.prior, confidence=sure, unit=unit)
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> tuple[Path, ...]:

@@ -27,7 +27,10 @@ from discreet.words import say
 PLACES = (1, 2, 3, 5, 7, *range(10, 95, 5), 95, 97, 98, 99)
 """The percentages that a slider has."""
 
-_USUAL = PLACES.index(30), PLACES.index(10)
+USUAL = 30
+"""The percentage that the page begins with."""
+
+_USUAL = PLACES.index(USUAL), PLACES.index(10)
 _HERE = Path(__file__).parent
 
 
@@ -63,8 +66,8 @@ def _row(before: float, after: float) -> dict[str, Any]:
     }
 
 
-def participant_page(statement: Statement) -> str:
-    """Return the page as HTML."""
+def participant_page(statement: Statement, later: str | None = None) -> str:
+    """Return the page as HTML; `later` is what is to be expected of releases to come."""
     facts = statement.facts
     table: dict[str, Any] = {"format": 1, "in": None, "value": None, "joining": None}
     if statement.risk is not None:
@@ -80,7 +83,7 @@ def participant_page(statement: Statement) -> str:
         style=_text("report.css", "figures.css", "participant.css"),
         lead=escape(lead),
         promised=_promised(statement),
-        worry=_worry(table, facts),
+        worry=_worry(table, facts, later),
         joining=_joining(table),
         open_title=escape(say("reports.not_protected.title")),
         open_to=unprotected(statement),
@@ -115,7 +118,7 @@ def _slider(name: str, table: list[dict[str, Any]], first: int) -> str:
     )
 
 
-def _worry(table: dict[str, Any], facts: Any) -> str:
+def _worry(table: dict[str, Any], facts: Any, later: str | None) -> str:
     rows = table["in"] or table["value"]
     if rows is None:
         reason = escape(str(facts["guarantee"]["reason"]))
@@ -129,16 +132,17 @@ def _worry(table: dict[str, Any], facts: Any) -> str:
     )
     sure = table["holds_with"]
     holds = _say("holds_always") if sure == 1 else _say("holds", level=f"{100 * sure:g} %")
+    so_far = "" if later is None else f"<p>{_say('so_far')}</p>"
+    told = "" if later is None else f'<p class="statement">{escape(later)}</p>'
     return (
         f'<section aria-labelledby="worry"><h2 id="worry">{_say("worry")}</h2>'
         f"{_slider('suspect', rows, _USUAL[0])}"
         f'<fieldset class="choices only-script"><legend>{_say("about")}</legend>{choices}'
-        "</fieldset>"
-        f'<p class="big" aria-live="polite">{_say("from")} <span id="before">'
+        f'</fieldset>{so_far}<p class="big" aria-live="polite">{_say("from")} <span id="before">'
         f'{escape(first["before"])}</span> {_say("to")} <span id="after">{escape(first["after"])}'
         f'</span></p><div class="figures only-script" id="figures" aria-hidden="true"></div>'
         f'<p class="only-script"><span class="key before"></span> {_say("key_before")} '
-        f'<span class="key after"></span> {_say("key_after")}</p><p>{holds}</p>'
+        f'<span class="key after"></span> {_say("key_after")}</p>{told}<p>{holds}</p>'
         f'<p class="lead">{_say("knows")}</p></section>\n'
     )
 

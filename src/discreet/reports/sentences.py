@@ -323,22 +323,33 @@ def series_text(
         raise InputError("reports.series.other_prior")
     if so_far.posterior is None or at_end.posterior is None:
         raise InputError("reports.series.no_posterior")
-    prior, now, end = so_far.prior.pq, so_far.posterior.upper, at_end.posterior.upper
     key = f"reports.series.{check_audience(audience)}"
+    shown = _now_and_end(so_far, at_end)
     if audience == "technical":
         shown = {
-            "before": f"{prior:g}",
-            "now": decimals(now, "up"),
-            "end": decimals(end, "up"),
-        }
-    else:
-        crowd = crowd_for(prior, now, end)
-        shown = {
-            "before": plain(prior, crowd),
-            "now": frequency(now, "up", crowd),
-            "end": frequency(end, "up", crowd),
+            "before": f"{so_far.prior.pq:g}",
+            "now": decimals(so_far.posterior.upper, "up"),
+            "end": decimals(at_end.posterior.upper, "up"),
         }
     return say(key, k=f"{k:,}", total=f"{total:,}", method=f"{at_end.method}.", **shown)
+
+
+def approved_text(so_far: Belief, at_end: Belief) -> str:
+    """Return what may be believed by now, and once all that is approved is spent."""
+    return say("reports.series.approved", **_now_and_end(so_far, at_end))
+
+
+def _now_and_end(so_far: Belief, at_end: Belief) -> dict[str, str]:
+    """Both beliefs as frequencies of the same crowd."""
+    if so_far.prior is None or so_far.posterior is None or at_end.posterior is None:
+        raise InputError("reports.series.no_posterior")
+    prior, now, end = so_far.prior.pq, so_far.posterior.upper, at_end.posterior.upper
+    crowd = crowd_for(prior, now, end)
+    return {
+        "before": plain(prior, crowd),
+        "now": frequency(now, "up", crowd),
+        "end": frequency(end, "up", crowd),
+    }
 
 
 # -- one person's worry
