@@ -26,7 +26,7 @@ from discreet.guarantees import Guarantee
 from discreet.rounding import decimal_up, up
 from discreet.words import say
 
-SHOWN = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
+SHOWN = (0.01, 0.05, 0.1, 0.3, 0.5, 0.75, 0.9)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,8 @@ def explain(
     if join:
         joining = _joining(subject, prior, confidence, counts_sensitive_only, unit)
         payload["joining"] = joining.to_dict()
-        lines += ["", joining.text, *_joining_table(joining)]
+        other = say("cli.explain.another_comparison", unit=unit)
+        lines += ["", other, joining.text, *_joining_table(joining)]
     emit(payload, lines, as_json)
 
 
