@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import altair as alt
@@ -55,3 +57,11 @@ def test_two_steps_have_no_single_band() -> None:
 
     with pytest.raises(InputError, match="no single bound"):
         before_after_spec(explain(PureDP(1.0), Prior(0.3, 0.5)), 0.3)
+
+
+def test_small_beliefs_are_not_drawn_as_a_flat_line() -> None:
+    rows = [row | {"value": row["value"] / 10} for row in ROWS]
+    largest = max(row["value"] for row in rows)
+    text = json.dumps(belief_over_time_spec(rows, per_year=12, limit=0.05))
+    (top,) = {float(end) for end in re.findall(r'"domain": \[0(?:\.0)?, ([\d.]+)\]', text)}
+    assert largest < top <= 3 * largest

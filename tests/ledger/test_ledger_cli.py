@@ -378,7 +378,7 @@ def test_a_refusal_names_the_promise_that_binds(discreet: Discreet) -> None:
 
     book = Ledger.open(discreet.url)
     tighter = promise_in({"ratio": 3})
-    book.reserve("a", PureDP(0.3), purpose="x", who="y", promise=tighter)
+    book.reserve("a", PureDP(0.3), purpose="x", who="y", spec_hash="0" * 64, promise=tighter)
     limits = {one.registered.id: one for one in book.promises("a")}
     assert len(limits) == 2
     least = min(limits.values(), key=lambda one: one.registered.limit.lead)

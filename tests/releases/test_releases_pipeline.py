@@ -244,10 +244,12 @@ def test_a_second_run_says_so_first_and_is_charged(
     with pytest.raises(PolicyError, match="Nothing was spent"):
         release(spec, data=people, folder=tmp_path, confirm=lambda _: False)
     assert ledger.head == head
+    assert said == []  # the refusal says it, once
+    release(spec, data=people, folder=tmp_path, confirm=True, say=said.append)
     assert "new charge" in said[0]
     again = _made(spec, people, tmp_path)
-    assert again.remaining["epsilon"] == 98.0
-    assert len(list((tmp_path / "out").iterdir())) == 2
+    assert again.remaining["epsilon"] == 97.0
+    assert len(list((tmp_path / "out").iterdir())) == 3
 
 
 def test_over_budget_is_refused_before_anything_is_read(
@@ -400,7 +402,7 @@ def test_a_tolerance_becomes_the_budget_and_holds_for_the_whole_account(
     made = _made(spec, people, tmp_path)
     assert made.spent["epsilon"] == pytest.approx(1.29928298)
     # What is promised is never stated smaller than it is, nor what is left larger.
-    assert "**This release spends** ε = 1.2993\n" in made.statement.read_text()
+    assert "**This release spends** ε = 1.29929\n" in made.statement.read_text()
     left = float(made.statement.read_text().split("**Remaining**: ε = ")[1].split()[0])
     assert left <= made.remaining["epsilon"] < left + 1e-3
     with pytest.raises(BudgetExceeded, match="would break a promise"):

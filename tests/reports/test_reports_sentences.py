@@ -258,5 +258,5 @@ def test_the_least_number_is_shown() -> None:
 
 def test_amounts() -> None:
     assert amount({"epsilon": None, "delta": None, "rho": None}, "up", "nothing") == "nothing"
-    assert amount({"epsilon": 1.29929, "rho": None}, "up", "") == "ε = 1.2993"
-    assert amount({"epsilon": 1.29929, "rho": None}, "down", "") == "ε = 1.2992"
+    assert amount({"epsilon": 1.2992831, "rho": None}, "up", "") == "ε = 1.29929"
+    assert amount({"epsilon": 1.2992831, "rho": None}, "down", "") == "ε = 1.29928"

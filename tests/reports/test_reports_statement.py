@@ -13,17 +13,19 @@ import pytest
 import yaml
 from forging import edited, rewritten, verified
 from reading import grade
-from stories import BASE, Made, made, opened
+from stories import BASE, Made, made, opened, people
 from tracing import untraced
 
 from discreet.beliefs import Prior, explain
 from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.guarantees import ApproxDP, PureDP
 from discreet.ledger import Ledger
+from discreet.releases import Preview, release
 from discreet.reports.facts import release_text, statement, statement_schema
 from discreet.reports.folder import report
 from discreet.reports.stored import find
 from discreet.reports.written import markdown, registry_record, registry_yaml
+from discreet.statements.presenter import standing_facts
 
 ABOUT = ("membership", "value")
 
@@ -227,7 +229,7 @@ def test_every_numeral_of_a_release_comes_from_its_facts(pure: Made, audience: A
     some = {k: facts[k] for k in ("identity", "composition")} | {"spending": spending}
     assert untraced(lambda said: release_text(said, audience), some) == []
     text = facts["texts"][audience]
-    assert "ε = 1.2993" in text
+    assert "ε = 1.29929" in text
     assert "ε = 1.7007" in text
     assert pure.release_id in text
 
@@ -304,3 +306,26 @@ def test_keys_that_are_found_beside_public_ones_are_told_as_paid(tmp_path: Path)
     kinds = {row["what"]: row["kind"] for row in facts["bases"]}
     assert kinds["keys of county"] == "paid"
     assert kinds["keys of band"] == "public"
+
+
+def test_a_dry_run_of_margins_says_which_totals_are_left_out(tmp_path: Path) -> None:
+    opened(tmp_path)
+    (tmp_path / "states.csv").write_text("county,state\nnorth,up\nsouth,down\nwest,down\n")
+    plain = {key: MARGINS[key] for key in ("count", "margins", "keys")}
+    spec = BASE | {"statistics": [plain | {"name": "tables"}], "budget": {"epsilon": 1.0}}
+    spec |= {"let": {"age": "if(cost > 15, 'old', 'young')", "sex": "if(cost > 5, 'f', 'm')"}}
+    found = release(spec, data=people(), folder=tmp_path, dry_run=True)
+    assert isinstance(found, Preview)
+    assert any("no totals by county, age alone" in note for note in found.notes)
+
+
+def test_what_is_foreseen_is_not_said_to_be_so(tmp_path: Path) -> None:
+    """Nothing is spent yet: what is used is used with this release."""
+    opened(tmp_path)
+    promise = {"posterior": 0.12, "p": 0.05, "values_known": True}
+    spec = BASE | {"tolerance": promise, "series": {"releases": 12}}
+    found = release(spec, data=people(), folder=tmp_path, dry_run=True)
+    assert isinstance(found, Preview)
+    assert found.account is not None
+    facts = dict(standing_facts(found.account, found.promises, found.after))
+    assert "With this release 9 % used; 11 more like it would fit" in facts["Promise"]

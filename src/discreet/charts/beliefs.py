@@ -29,6 +29,7 @@ from discreet.charts.style import (
     rows_of,
     share,
     styled,
+    top_of,
 )
 from discreet.composition.curves import Sided
 from discreet.errors import InputError
@@ -199,7 +200,7 @@ _STRENGTHS: dict[_Strength, list[int]] = {  # and how each is dashed
 
 @lru_cache(maxsize=64)
 def _over_time_shape(
-    names: tuple[_Strength, ...], per_year: int, about: str, start: float
+    names: tuple[_Strength, ...], per_year: int, about: str, start: float, top: float
 ) -> dict[str, Any]:
     x = alt.X(
         "years:Q",
@@ -207,7 +208,7 @@ def _over_time_shape(
         axis=alt.Axis(tickCount=6),
         scale=alt.Scale(zero=True, nice=False),
     )
-    whole, axis = alt.Scale(domain=[start, 1]), alt.Axis(format="~%", tickCount=6)
+    whole, axis = alt.Scale(domain=[start, top]), alt.Axis(format="~%", tickCount=6)
     y = alt.Y("value:Q", title=say(f"charts.over_time.{about}"), axis=axis, scale=whole)
     looks = dict(zip(_STRENGTHS, COLOURS, strict=False))
     legend = alt.Legend(orient="top", symbolType="stroke", symbolSize=500, symbolStrokeWidth=2.4)
@@ -246,7 +247,8 @@ def belief_over_time_spec(
     text = "" if limit is None else say("charts.over_time.limit", percent=100 * limit)
     limits = [] if limit is None else [{"limit": limit, "text": text}]
     passed = [row for row in belief if row["passes"]]
-    shape = _over_time_shape(names, per_year, about, start)
+    top = top_of(max([limit or 0.0, start, *(row["value"] for row in rows)]))
+    shape = _over_time_shape(names, per_year, about, start, top)
     return drawn(shape, {"belief": belief, "passed": passed, "limit": limits})
 
 

@@ -25,6 +25,7 @@ from discreet.charts.style import (
     rows_of,
     share,
     styled,
+    top_of,
     whole,
 )
 from discreet.laws.geometric import Geometric
@@ -191,7 +192,8 @@ def belief_spent_spec(rows: Sequence[Mapping[str, Any]], limit: float | None) ->
     """
     axis = whole(0, max(row["charge"] for row in rows))
     x = alt.X("charge:Q", title=say("charts.account.entry"), axis=axis)
-    y = alt.Y("value:Q", title=say("charts.account.sure"), **share())
+    top = top_of(max([limit or 0.0, *(row["value"] for row in rows)]))
+    y = alt.Y("value:Q", title=say("charts.account.sure"), **share(top))
     line = named("spent").encode(x=x, y=y)
     steps = line.mark_line(interpolate="step-after", strokeWidth=2.2, color=COLOURS[0])
     dots = line.mark_point(filled=True, size=60, color=COLOURS[0], opacity=1)

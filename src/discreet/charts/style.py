@@ -91,6 +91,14 @@ def share(top: float = 1.0, **axis: Any) -> dict[str, Any]:
     }
 
 
+def top_of(largest: float) -> float:
+    """Return where the axis of a probability ends: small ones on one to 100 % are a flat line.
+
+    There are few ends, so that few shapes are drawn.
+    """
+    return next(end for end in (0.1, 0.2, 0.3, 0.5, 0.75, 1.0) if end == 1 or end >= 1.2 * largest)
+
+
 def whole(first: int, last: int) -> alt.Axis:
     """Return an axis of whole numbers; where they are few, Vega would put ticks between them."""
     few = list(range(first, last + 1)) if last <= 10 else alt.Undefined

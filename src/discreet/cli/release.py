@@ -136,7 +136,7 @@ def release(
     made = release(
         file,
         dry_run=dry_run,
-        confirm=lambda notice: yes or _asked(),
+        confirm=lambda notice: yes or _asked(notice),
         say=_tell,
         progress=progress if sys.stderr.isatty() else None,
         plan_id=plan,
@@ -170,10 +170,11 @@ def _write_script(file: Path, path: Path, keys_from: Path | None, as_json: bool)
     emit({"release_id": None, "dry_run": True, "files": [where]}, lines, as_json)
 
 
-def _asked() -> bool:
+def _asked(notice: str) -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    return typer.confirm(say("cli.release.charge"), default=False, err=True)
+    question = say("cli.go_on", notice=notice)
+    return typer.confirm(question, default=False, err=True)
 
 
 def _tell(sentence: str) -> None:

@@ -273,9 +273,9 @@ class Charging:
             return slot, slot.entry
         notice = self._again()
         if notice is not None:
-            say(notice)
             if not (confirm(notice) if callable(confirm) else confirm):
                 raise PolicyError("charge.not_confirmed", notice=notice)
+            say(notice)
         return None, self.ledger.reserve(
             spec.account, self.charges, guaranteed=self.guaranteed, **said
         )

@@ -191,11 +191,16 @@ def _noise(row: Mapping[str, Any]) -> str:
     return say("presenter.accuracy.assumed", found="; ".join(found), **values)
 
 
-def promise_line(one: Standing) -> str:
-    """Return where an account stands under a promise: the sentence, used, fitting, kept."""
-    parts = [one.sentence, say("presenter.promise.used", share=percent(one.share_used, "up"))]
+def promise_line(one: Standing, *, foreseen: bool = False) -> str:
+    """Return where an account stands under a promise: the sentence, used, fitting, kept.
+
+    It may stand there only once a release is made that is `foreseen`.
+    """
+    when = "_after" if foreseen else ""
+    used = say(f"presenter.promise.used{when}", share=percent(one.share_used, "up"))
+    parts = [one.sentence, used]
     if one.fits_again is not None:
-        parts[-1] += say("presenter.promise.more", releases=one.fits_again)
+        parts[-1] += say(f"presenter.promise.more{when}", releases=one.fits_again)
     parts[-1] += "."
     return " ".join(parts if one.kept else [*parts, say("presenter.promise.broken")])
 
@@ -215,7 +220,10 @@ def standing_facts(
         (say("presenter.account.is"), owner),
         (say("presenter.account.composition"), account.filter.value),
         (say("presenter.account.spent"), used),
-        *((say("presenter.account.promise"), promise_line(one)) for one in promises),
+        *(
+            (say("presenter.account.promise"), promise_line(one, foreseen=after is not None))
+            for one in promises
+        ),
     ]
     if account.cap is None:
         return [*facts, (say("presenter.account.cap"), say("presenter.account.without_cap"))]

@@ -414,6 +414,14 @@ class Margins(Grouped):
             found.append((*node, *(ALL,) * (len(levels) - len(node))))
         return found
 
+    def note(self, contribution: Contribution) -> str | None:
+        """Say which totals are not published, where sets of columns are listed."""
+        missing = [name for name in self.grouped_by if (name,) not in self._sets]
+        if isinstance(self.margins, UpTo) or self.hierarchy or not missing:
+            return None
+        named = ", ".join(missing)
+        return say("releases.margins.totals_left_out", statistic=self.name, columns=named)
+
     # ------------------------------------------------------------------ measuring and noise
 
     @cached_property
