@@ -356,9 +356,8 @@ def refuse_unknown_account(
     words = ["discreet", "ledger", "open", "--ledger", url, "--account", name, "--unit", unit]
     words += [] if unit_name is None else ["--unit-name", unit_name]
     words += ["--adjacency", adjacency, "--filter", filter]
-    which = "example" if promise is None and cap is None else ""
+    which = "promise" if promise is not None else "example" if cap is None else "needed"
     if promise is None and cap is not None:
-        which = "needed"
         for coordinate, value in cap.floats("up").items():
             words += [f"--{coordinate}", repr(value)] if value else []
     elif promise is None:
@@ -367,9 +366,10 @@ def refuse_unknown_account(
     else:
         words += _promise_flags(promise)
     words += ["--delta", "1e-6"] if filter == "basic" and "--delta" not in words else []
-    about = say(f"ledger.opened_with_{which}") if which else ""
-    command = shlex.join(words)
-    raise PolicyError("ledger.not_open", account=name, url=url, command=command, about=about)
+    what = say(f"ledger.opened_with_{which}")
+    raise PolicyError(
+        "ledger.not_open", account=name, url=url, command=shlex.join(words), what=what
+    )
 
 
 def _promise_flags(promise: Mapping[str, Any]) -> list[str]:
