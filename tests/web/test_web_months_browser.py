@@ -65,7 +65,7 @@ def test_months_under_one_promise(
     spec = page.input_value("#spec")
     typed = "source: {path: Zürich.csv, types: {county: text}}"
     page.fill("#spec", spec.replace("source: Zürich.csv", typed))
-    expect(page.locator("#look")).to_contain_text("text")
+    expect(page.locator("#look-problem")).to_contain_text("column 'county'")
     expect(look.get_by_role("button")).to_have_count(0)
     page.fill("#spec", spec)
     page.locator("[name=remove][value='2']").click()
