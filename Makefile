@@ -65,6 +65,7 @@ soak: $(VENV)/.ready-test
 	$(BIN)/python -m benchmarks.campaign
 	$(BIN)/python -m benchmarks.neighbours
 	$(BIN)/python tests/reports/mutations.py
+	$(BIN)/python -m benchmarks.mends
 
 audit: $(VENV)/.ready-test
 	$(BIN)/python -m benchmarks.audit

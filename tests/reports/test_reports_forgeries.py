@@ -207,6 +207,10 @@ def test_later_charges_are_told_as_unproven(approximate: Made, tmp_path: Path) -
     answer = answered(found.folder, ledger=made.ledger)
     assert answer["verified"]
     assert answer["unproven"] == ["1 later entries of the account are not in this report"]
+    last = found.statement.facts["spending"]["entries"]
+    alone = answered(found.folder)
+    assert alone["complete_up_to"]["entry"] == last
+    assert f"what was charged after entry {last}: that needs the ledger" in alone["unproven"]
 
 
 def _another_reason(body: Any) -> None:

@@ -203,8 +203,8 @@ def audit(
     check_settings(epsilon, trials, failure_probability)
     if isinstance(draws, bool) or not isinstance(draws, int) or not 1 <= draws <= 1000:
         raise InputError("auditing.bad_draws", draws=draws)
-    asked = spec if isinstance(spec, Spec) else load(spec, folder=folder, keys_from=keys_from)
-    asked = asked.as_shaped()
+    told = spec if isinstance(spec, Spec) else load(spec, folder=folder, keys_from=keys_from)
+    asked, whole = told.as_shaped(), told.sample is None
     plan, columns = raised(asked, float(epsilon)), columns_of(asked)
     made = neighbours(plan, columns)
     released = Releases(plan, columns, made.data, draws, progress)
@@ -226,7 +226,8 @@ def audit(
             checks.cells(plan, released.shapes),
             checks.charge(plan, made.data["whole person"], columns),
             checks.support(plan),
-            checks.fresh(seen, failure_probability / 4),
+            checks.fresh(seen, failure_probability / (4 if whole else 8)),
+            *(() if whole else (checks.sample(told, failure_probability / 8),)),
         )
     finally:
         released.close()

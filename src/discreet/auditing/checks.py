@@ -28,17 +28,22 @@ from discreet.auditing.claims import at_least
 from discreet.auditing.neighbours import Neighbours
 from discreet.auditing.path import PRIORITY, Seen, opened
 from discreet.frames import JsonReady
+from discreet.releases.contributions import Contribution
 from discreet.releases.drawing import passes, query_of, with_noise
-from discreet.releases.engines.base import Column, KeySet
+from discreet.releases.engines.base import Column, Counting, KeySet, Query
 from discreet.releases.pipeline import release
 from discreet.releases.planning import Plan
 from discreet.releases.pricing import Priced
+from discreet.releases.sampling import drawn
 from discreet.releases.source import Source
+from discreet.releases.spec import Spec
 from discreet.releases.statistics.base import DRAWN, Noisy
+from discreet.rounding import up
 from discreet.words import say
 
 _WIDE = 2.0**52
 _DRAWN = 3200
+_INVENTED = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +285,24 @@ def support(plan: Plan) -> Check:
     if not kinds:
         return _check("support", True, "no_numbers")
     return _check("support", True, "every_number", mechanisms=", ".join(sorted(kinds)))
+
+
+def sample(spec: Spec, alpha: float) -> Check:
+    """Draw the sample of a spec from invented units, twice: not more often than is said.
+
+    The attacks take every unit as drawn, with the budget that is spent on those drawn. That others
+    are charged less rests on the chance to be drawn, all rows or none, afresh each time.
+    """
+    unit, chance = spec.protect.column, float(spec.sample.chance if spec.sample else 1)
+    rows = [dict.fromkeys(unit, f"u{n // 2}") for n in range(2 * _INVENTED)]
+    with opened(rows, dict.fromkeys(unit, "text")) as engine:
+        once: Any = drawn(engine, spec)
+        there = once.measure(Query((), None, Contribution(), (Counting("rows"),)))["rows"][0]
+        hits, again = once.units(unit), drawn(once, spec).units(unit)  # type: ignore[attr-defined]
+    share = max(at_least(hits, _INVENTED, alpha / 2), at_least(again, max(hits, 1), alpha / 2))
+    passed = share <= up(chance) and there == 2 * hits
+    told = {"units": _INVENTED, "drawn": hits, "again": again, "chance": chance}
+    return _check("sample", passed, "sampled" if passed else "sampled_more", **told)
 
 
 def fresh(seen: Sequence[Seen], alpha: float) -> Check:

@@ -55,8 +55,9 @@ def raised(spec: Spec, epsilon: float) -> Plan:
 
     A budget in ρ becomes ε²/2, which is what pure ε costs in ρ. What `mechanism: auto` chose at
     the spec's own budget is kept. A wanted accuracy (`within`) becomes a weight in proportion to
-    the price that it has now.
+    the price that it has now. A sample is left out: everyone counts as drawn.
     """
+    spec = spec.model_copy(update={"sample": None})
     columns = columns_of(spec)
     now = plan_of(spec, columns)
     charges = now.pricing.charges

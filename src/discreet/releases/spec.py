@@ -371,7 +371,6 @@ class Spec(InFolder):
             "where": None,
             "let": {},
             "per_unit": {},
-            "sample": None,
         }
         entries = tuple(map(_unconditional, self.named()))
         found = self.model_copy(update=bare | {"statistics": entries})
