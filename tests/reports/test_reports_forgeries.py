@@ -68,6 +68,13 @@ def _no_beliefs(said: Any) -> None:
     said["learned"]["rows"] = []
 
 
+def _fewer_beliefs(said: Any) -> None:
+    """Leave the last prior out, wherever it is told."""
+    last = said["learned"]["rows"].pop()["prior"]
+    risk = said["risk"]
+    risk["beliefs"] = [row for row in risk["beliefs"] if row["p"] * row["q"] != last]
+
+
 def _certain(said: Any) -> None:
     for row in said["risk"]["beliefs"]:
         row |= {"p": 0.0, "lower": 0.0, "upper": 0.0, "joined": 0.0}
@@ -82,6 +89,7 @@ FORGERIES: dict[str, Callable[[Any], Any]] = {
     "the list of hashes emptied": lambda said: said["hashes"].update(files={}),
     "no risk": lambda said: said.update(risk=None, learned=None),
     "no beliefs": _no_beliefs,
+    "fewer beliefs": _fewer_beliefs,
     "beliefs at p = 0": _certain,
     "another worst case": lambda said: said["risk"]["worst"]["ratio"].update(value=1.01),
     "another approver": _spending(approved_by="The Minister"),

@@ -299,8 +299,9 @@ def sample(spec: Spec, alpha: float) -> Check:
         once: Any = drawn(engine, spec)
         there = once.measure(Query((), None, Contribution(), (Counting("rows"),)))["rows"][0]
         hits, again = once.units(unit), drawn(once, spec).units(unit)  # type: ignore[attr-defined]
-    share = max(at_least(hits, _INVENTED, alpha / 2), at_least(again, max(hits, 1), alpha / 2))
-    passed = share <= up(chance) and there == 2 * hits
+    twice = at_least(min(again, hits), max(hits, 1), alpha / 2)
+    share = max(at_least(hits, _INVENTED, alpha / 2), twice)
+    passed = share <= up(chance) and there == 2 * hits and again <= hits
     told = {"units": _INVENTED, "drawn": hits, "again": again, "chance": chance}
     return _check("sample", passed, "sampled" if passed else "sampled_more", **told)
 
