@@ -5,7 +5,8 @@
     spark:///srv/visits                 the same, absolute
     spark://s3a://bucket/visits         the same, wherever Spark can read
 
-A name without a slash and not ending in .parquet is a table. The session that is running is used;
+A name without a slash and not ending in .parquet is a table. The session that is running is used,
+also one of Spark Connect (4.3 or later, which can open a second session on the same server);
 else one is started, on the master that `SPARK_MASTER` or Spark's own configuration names (without
 either, on this machine), and stopped afterwards. A session that is started here writes no log (a
 task that fails would quote values there), opens no page, and keeps what it spills in a private
