@@ -55,6 +55,7 @@ def test_it_is_accessible_and_fits(
     page.emulate_media(color_scheme="light")
     accessible(page)
     until(page, f"({CUT}).length === 0")  # a chart follows a screen that becomes narrow
+    assert page.evaluate(OUTSIDE) == []
     shoot(page, f"{name}-360")
     # Half as wide is the same as letters twice as large.
     page.emulate_media(forced_colors="active")
@@ -79,6 +80,9 @@ def test_it_is_accessible_and_fits(
     shoot(page, f"{name}-print")
 
 
+# Released values that one would have to scroll for.
+OUTSIDE = """[...document.querySelectorAll('.released tbody :is(th, td)')]
+  .filter((one) => one.getBoundingClientRect().right > innerWidth).map((one) => one.textContent)"""
 # Words of charts that are cut off.
 CUT = """[...document.querySelectorAll('.chart svg')].flatMap((svg) => {
   const frame = svg.getBoundingClientRect();
