@@ -203,6 +203,16 @@ def test_no_header_is_quoted(content: str, why: str, tmp_path: Path) -> None:
     assert SECRET not in str(told.value).lower()
 
 
+def test_no_message_of_the_engine_is_passed_on() -> None:
+    import duckdb
+
+    from discreet.releases.engines.duckdb import _in_our_words
+
+    with pytest.raises(DataError, match="could not read") as told, _in_our_words("read it"):
+        duckdb.sql(f"select cast('{SECRET}' as integer)").fetchall()
+    assert SECRET not in str(told.value)
+
+
 def test_a_view_that_reads_another_file_is_refused(tmp_path: Path) -> None:
     import duckdb
 

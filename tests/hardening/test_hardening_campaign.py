@@ -64,6 +64,17 @@ def test_no_room_for_work_is_said_before_anything_is_charged(
     assert [path.name for path in work.iterdir()] == ["lock"]
 
 
+def test_files_that_cannot_be_written_are_told_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(outputs, "synchronise", full)
+    with pytest.raises(InternalError, match=r"could not be written: No space.*stays spent"):
+        release(clinic(tmp_path, 40), folder=tmp_path)
+
+
 def test_what_cannot_be_shown_is_shown_by_the_next_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
