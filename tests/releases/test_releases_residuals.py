@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import discreet
 from discreet.releases.residuals import SPARE, excess, fits, squared_change
+from discreet.releases.statistics.base import Noisy
 
 
 def projection(sizes: tuple[int, ...]) -> np.ndarray:
@@ -142,3 +145,88 @@ def test_where_noise_is_small_it_is_not_used() -> None:
     assert not fits(5.0, Fraction(49, 50), (50, 3))
     assert excess(0.1, (4, 5)) == math.inf
     assert Fraction(1, 10**6) > SPARE
+
+
+SIZES = {"a": 3, "b": 4, "c": 2, "d": 3, "e": 5}
+
+
+@pytest.fixture(scope="module")
+def margins() -> Any:
+    """Pairs of five columns, for which residuals alone are the better measurement in ρ."""
+    keys = {name: [str(k) for k in range(size)] for name, size in SIZES.items()}
+    entry = {"count": "rows", "margins": {"up_to": 2, "of": list(SIZES)}, "keys": keys}
+    spec = {
+        "account": "a",
+        "purpose": "p",
+        "source": "d.csv",
+        "protect": {"unit": "person", "column": "id", "rows": 1},
+        "budget": {"rho": 0.1},
+        "statistics": [entry],
+        "ledger": "sqlite:///l.db",
+        "output": "out",
+    }
+    return discreet.check(spec)
+
+
+def test_a_release_in_rho_measures_residuals_alone(margins: Any) -> None:
+    calls = margins.plan.pricing.calls
+    names = [call.asked.part.name for call in calls]
+    assert names[0] == "residual: (all)"
+    assert all(name.startswith("residual: ") for name in names)
+    assert len(names) == 1 + len(SIZES) + math.comb(len(SIZES), 2)
+    together = _least(margins.plan.statistics[0].statistic.design)
+    cells, squares = 0, 0.0
+    for line in margins.plan.accuracy():
+        cells += line["cells"]
+        squares += line["cells"] * line["sd"] ** 2
+    assert squares < 0.99 * together / (2 * 0.1)
+    assert sum(Fraction(call.to_dict()["rho"]) for call in calls) <= Fraction(0.1)
+
+
+def _least(design: Any) -> float:
+    prices = dict.fromkeys(design.measurable, 1.0)
+    return float(design.total(prices, design.split(prices, 1)[0]))
+
+
+def test_nothing_but_residuals_is_used_of_what_was_measured(margins: Any) -> None:
+    """What is published stays the same when anything without a residual is added to a table."""
+    statistic = margins.plan.statistics[0].statistic
+    calls = margins.plan.calls(margins.plan.statistics[0].name)
+    drawn = np.random.default_rng(3)
+    noisy, moved = {}, {}
+    for name, call in calls.items():
+        margin = name.removeprefix("residual: ").split(", ") if "(all)" not in name else []
+        shape = tuple(SIZES[column] for column in margin)
+        values = drawn.integers(-50, 50, shape)
+        other = values.copy()
+        for axis in range(len(shape)):
+            less = tuple(1 if k == axis else n for k, n in enumerate(shape))
+            other = other + drawn.integers(-9, 9, less)
+        noisy[name] = Noisy(values.reshape(-1).tolist(), 0, 1.0, call.law)
+        moved[name] = Noisy(other.reshape(-1).tolist(), 0, 1.0, call.law)
+    assert noisy["residual: a, b"].values != moved["residual: a, b"].values
+    assert statistic.rows(noisy, 0.95) == statistic.rows(moved, 0.95)
+
+
+@pytest.mark.parametrize("rho", [3.0, 5000.0])
+def test_noise_that_is_not_wide_enough_is_priced_whole(margins: Any, rho: float) -> None:
+    spec = margins.plan.spec.to_dict() | {"budget": {"rho": rho}}
+    calls = discreet.check(spec).plan.pricing.calls
+    assert not any(call.asked.part.name.startswith("residual") for call in calls)
+    assert all(call.asked.part.l2_squared == 1 for call in calls)
+
+
+def test_noise_for_every_output_is_on_whole_margins(margins: Any) -> None:
+    spec = margins.plan.spec.to_dict() | {"budget": {"epsilon": 0.1}}
+    calls = discreet.check(spec).plan.pricing.calls
+    assert not any(call.asked.part.name.startswith("residual") for call in calls)
+
+
+def test_each_call_pays_for_what_a_row_changes_in_its_residual(margins: Any) -> None:
+    for call in margins.plan.pricing.calls:
+        name = call.asked.part.name.removeprefix("residual: ")
+        sizes = tuple(SIZES[column] for column in name.split(", ")) if name != "(all)" else ()
+        change = float((projection(sizes)[0] ** 2).sum())
+        sigma = float(call.law.sigma)
+        paid = float(call.asked.part.l2_squared) / (2 * sigma**2)
+        assert change / (2 * sigma**2) + excess(sigma, sizes) <= paid

@@ -286,8 +286,11 @@ class Design:
             mean = np.zeros(shape)
             for margin, variance in measured:
                 gone = [k for k, n in enumerate(self._plain(margin), 1) if n not in part]
-                table = tables[margin].reshape(self.shape(margin))
-                mean += table.sum(axis=tuple(gone)).astype(np.float64) / (variance * own[level])
+                table = tables[margin].reshape(self.shape(margin)).sum(axis=tuple(gone))
+                if self.apart:
+                    mean += self._residual(part, table)
+                else:
+                    mean += table.astype(np.float64) / (variance * own[level])
             means.append(mean)
         sums: list[Whole] = []
         for level in range(len(told) - 1, 0, -1):
@@ -301,6 +304,18 @@ class Design:
             share = (spread / tree.added_up(spread, level)[parents])[broad]
             found = means[level] + share * (found - sums[level - 1])[parents]
         return found
+
+    def _residual(self, part: Margin, table: Whole) -> Floats:
+        """Return the residual of a table, worked out in whole numbers.
+
+        Nothing else of the table may be used, not even by rounding.
+        """
+        cells = self._count(part)
+        if int(np.abs(table).max(initial=0)) * cells * 2 ** len(part) >= _LARGEST:
+            table = table.astype(object)
+        for axis, name in enumerate(part, 1):
+            table = table * self.sizes[name] - table.sum(axis=axis, keepdims=True)
+        return np.asarray(table.astype(np.float64) / cells)
 
     def _variances(self, part: Margin, noise: Mapping[Margin, Spread]) -> list[Floats]:
         """Return the variance of a set's residual for the nodes of each level."""
@@ -486,6 +501,12 @@ class Design:
             return self.split({margin: prices[margin] for margin in keep}, power, steps=steps)
         gap = best[2] if power == 1 else math.inf
         return dict(zip(measured, shares.tolist(), strict=True)), gap
+
+    def total(self, prices: Mapping[Margin, float], shares: Mapping[Margin, float]) -> float:
+        """Return the sum of all published cells' variances, where noise has price/share."""
+        gain, cost = self._objective(list(shares))
+        told = gain @ np.array([share / prices[margin] for margin, share in shares.items()])
+        return float((cost / told).sum())
 
     def _objective(self, measured: Sequence[Margin]) -> tuple[Floats, Floats]:
         """Return G and c: the variances of all published cells add up to Σ_A c_A/(G t)_A."""

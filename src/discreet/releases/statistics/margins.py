@@ -14,6 +14,11 @@ that gathers K finest groups has at most c·min(K, G) rows of a unit; L1 stays T
 With `count: units` a unit counts once in each of its finest groups, as it must for margins to add
 up: with `groups: 1` in all.
 
+Residuals alone. Where the budget is in ρ, what is measured of a margin may be its residual alone,
+which costs less (`residuals`): then each set below the published ones is measured, by a call that
+is named after its residual. It is done where that makes the errors smaller, which the spec alone
+decides, and where κ is negligible at the scale of the noise.
+
 Keys that are found. Each open column is searched by itself (its units a key, bounded to G keys, at
 ε_i and δ_i). Let k be the lists found, a random variable that is released. For every fixed k all
 that follows is the mechanism for public keys k: a row counts if its keys are in k, which the row
@@ -46,6 +51,7 @@ from pydantic import (
 )
 
 from discreet.errors import BudgetExceeded, SpecError
+from discreet.laws import DiscreteGaussian
 from discreet.releases.adding_up import Design, Errors, Margin, Spread, Tree
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import (
@@ -60,6 +66,7 @@ from discreet.releases.engines.base import (
 from discreet.releases.models import Closed, Keys, Names, Pair, as_tuple
 from discreet.releases.quotients import Within as Reach
 from discreet.releases.quotients import part
+from discreet.releases.residuals import SPARE, fits, squared_change
 from discreet.releases.statistics.base import (
     Answer,
     Discover,
@@ -159,6 +166,7 @@ class Margins(Grouped):
     )
     _parents: Mapping[str, Mapping[str, str]] = PrivateAttr(default_factory=dict)
     _raised: Mapping[Margin, float] = PrivateAttr(default_factory=dict)
+    _whole_noise: bool = PrivateAttr(default=False)
 
     @field_validator("hierarchy")
     @classmethod
@@ -305,10 +313,17 @@ class Margins(Grouped):
         given = dict(self.public_keys)
         return lru_cache(maxsize=64)(lambda lists: self._changed(keys=given | dict(lists)))
 
-    def _changed(self, raised: Mapping[Margin, float] | None = None, **fields: Any) -> Margins:
+    def _changed(
+        self,
+        raised: Mapping[Margin, float] | None = None,
+        *,
+        whole_noise: bool | None = None,
+        **fields: Any,
+    ) -> Margins:
         """Return it with other fields or weights, and nothing that was made from those before."""
         found = self.model_copy(update=fields)
         found._raised = self._raised if raised is None else raised
+        found._whole_noise = self._whole_noise if whole_noise is None else whole_noise
         for name, value in vars(type(self)).items():
             if isinstance(value, cached_property):
                 found.__dict__.pop(name, None)
@@ -458,13 +473,41 @@ class Margins(Grouped):
                 _called(margin), together, size, self._step, signed=signed
             )
         pure, _ = design.split({m: float(part.l1) ** 2 for m, part in parts.items()}, 2)
-        spread, _ = design.split({m: float(part.l2_squared) for m, part in parts.items()}, 1)
-        of_epsilon, of_rho = _exact(pure), _exact(spread)
-        return tuple(
-            part.shared(epsilon=of_epsilon.get(m, Fraction(0)), rho=of_rho.get(m, Fraction(0)))
+        of_epsilon, of_rho, alone = _exact(pure), *self._split_rho(parts, signed)
+        nothing = Fraction(0)
+        shared = [
+            part.shared(epsilon=of_epsilon.get(m, nothing), rho=of_rho.get(m, nothing))
             for m, part in parts.items()
-            if m in pure or m in spread
-        )
+            if m in of_epsilon or m in of_rho
+        ]
+        return (*shared, *(part.shared(epsilon=nothing, rho=rho) for part, rho in alone))
+
+    def _split_rho(
+        self, parts: Mapping[Margin, Part], signed: bool
+    ) -> tuple[dict[Margin, Fraction], list[tuple[Part, Fraction]]]:
+        """Return the shares of ρ: of margins, or of residuals alone, whichever errs less."""
+        design, prices = self.design, {m: float(part.l2_squared) for m, part in parts.items()}
+        spread, _ = design.split(prices, 1)
+        if self._whole_noise or self.sought or self._levels or min(design.sizes.values()) < 2:
+            return _exact(spread), []
+        residuals = {
+            margin: replace(
+                part,
+                name=_residual(margin),
+                l2_squared=(1 + SPARE)
+                * squared_change(part.l1, part.l2_squared, self._sizes(margin), signed=signed),
+            )
+            for margin, part in parts.items()
+        }
+        own = {m: float(part.l2_squared) for m, part in residuals.items()}
+        apart = replace(design, apart=True)
+        shares, _ = apart.split(own, 1)
+        if apart.total(own, shares) >= design.total(prices, spread):
+            return _exact(spread), []
+        return {}, [(residuals[margin], share) for margin, share in _exact(shares).items()]
+
+    def _sizes(self, margin: Margin) -> list[int]:
+        return [self.design.sizes[name] for name in margin]
 
     def tightened(self, calls: Mapping[str, Priced], tries: int) -> Margins | None:
         """Return it with more weight for margins that are not within what is wanted; None if all.
@@ -472,6 +515,8 @@ class Margins(Grouped):
         The error of a margin falls about as the fourth root of its weight. Where many tries did not
         help, no split of this budget will do.
         """
+        if not all(self._fits(name, call) for name, call in calls.items()):
+            return self._changed(whole_noise=True)
         wanted = () if isinstance(self.margins, UpTo) else self.margins
         limits = {self._in_order(one.of): one.within for one in wanted if one.within is not None}
         if not limits:
@@ -491,6 +536,15 @@ class Margins(Grouped):
             return None
         return self._changed(raised)
 
+    def _fits(self, name: str, call: Priced) -> bool:
+        """Return whether the noise of a call is wide enough for what its residual is priced at."""
+        if name not in self._residual_calls:
+            return True
+        if not isinstance(call.law, DiscreteGaussian):
+            return False
+        squared = call.asked.part.l2_squared / (1 + SPARE)
+        return fits(float(call.law.sigma), squared, self._sizes(self._margin(name)))
+
     def numbers(self, part: str, measured: Measured) -> list[int]:
         """Return a margin of what was measured."""
         found: Mapping[int, int] = measured[self.measure_name("cells")]
@@ -504,7 +558,11 @@ class Margins(Grouped):
 
     @cached_property
     def _called(self) -> dict[str, Margin]:
-        return {_called(margin): margin for margin in self.design.measurable}
+        return self._residual_calls | {_called(margin): margin for margin in self.design.measurable}
+
+    @cached_property
+    def _residual_calls(self) -> dict[str, Margin]:
+        return {_residual(margin): margin for margin in self.design.measurable}
 
     # ------------------------------------------------------------------ answers
 
@@ -515,8 +573,10 @@ class Margins(Grouped):
         @lru_cache(maxsize=8)
         def known(noise: tuple[tuple[str, Any], ...]) -> _Known:
             spread = {self._margin(name): Spread.of(law) for name, law in noise}
-            errors = self.design.errors(spread)
-            return _Known(spread, errors, self.design.digits(errors))
+            alone = any(name in self._residual_calls for name, _ in noise)
+            design = replace(self.design, apart=True) if alone else self.design
+            errors = design.errors(spread)
+            return _Known(design, spread, errors, design.digits(errors))
 
         return known
 
@@ -524,7 +584,7 @@ class Margins(Grouped):
         """Every cell of every margin: its estimate, standard error and interval."""
         known = self._following(tuple((n, one.law) for n, one in noisy.items()))
         tables = {self._margin(n): _whole(one.values) for n, one in noisy.items()}
-        combined = self.design.combined(tables, known.noise, known.digits)
+        combined = known.design.combined(tables, known.noise, known.digits)
         scale = 10**known.digits
         twins = self._twins({m: np.asarray(t / scale, float) for m, t in combined.items()})
         unit, step = Fraction(1, 10**known.digits), self._step
@@ -566,8 +626,8 @@ class Margins(Grouped):
             return None
         flat = self._by_margin(whole)
         numbers = {margin: np.array(own, dtype=np.int64) for margin, own in flat.items()}
-        noise = {self._margin(name): Spread.of(call.law) for name, call in calls.items()}
-        widths = simulated(self.design, numbers, noise, interval, **self._public)
+        known = self._following(tuple((n, call.law) for n, call in calls.items()))
+        widths = simulated(known.design, numbers, known.noise, interval, **self._public)
         return [
             (max(int(n) - int(w), 0) * step, (int(n) + int(w)) * step)
             for margin in self.design.published
@@ -628,7 +688,7 @@ class Margins(Grouped):
             at = design.inside(whole, margin)
             joint = None
             if not design.tree.levels:
-                joint = design.part_of(margin, whole, known.noise, interval)
+                joint = known.design.part_of(margin, whole, known.noise, interval)
             own, other = (self._widths(known.errors[m], m, each) for m in (margin, whole))
             for place, value in enumerate(values[margin]):
                 apart = Reach(np.zeros(1), own[place : place + 1], float(other[at[place]]))
@@ -681,6 +741,7 @@ class Margins(Grouped):
 
 @dataclass(frozen=True, slots=True)
 class _Known:
+    design: Design
     noise: Mapping[Margin, Spread]
     errors: Mapping[Margin, Errors]
     digits: int
@@ -700,6 +761,10 @@ def _exact(shares: Mapping[Margin, float]) -> dict[Margin, Fraction]:
 
 def _called(margin: Margin) -> str:
     return ", ".join(margin) or ALL
+
+
+def _residual(margin: Margin) -> str:
+    return f"residual: {_called(margin)}"
 
 
 def _whole(values: Sequence[int]) -> np.ndarray[Any, np.dtype[Any]]:
