@@ -224,5 +224,5 @@ def fraction_of(text: str) -> Fraction:
     (Fraction(1, 4), Fraction(3, 4))
     """
     if len(text) > 1_000 or not _NUMBER.fullmatch(text):
-        raise ValueError("not a number that can be computed with")
+        raise ValueError(text[:40])
     return Fraction(text)

@@ -264,13 +264,13 @@ def test_rows_that_a_killed_run_spilled_are_removed_by_the_next_one(
             os.chown(others[2], 12345, -1)  # of someone else
         else:
             others.pop()
-        spilling._remove_abandoned(str(home))
+        spilling.remove_abandoned(str(home))
         assert left.exists(), "someone works in it"
     finally:
         running.kill()
         running.wait()
     assert any(left.glob("duckdb_temp*")), "what was spilled is still there"
-    spilling._remove_abandoned.cache_clear()
+    spilling.remove_abandoned.cache_clear()
     spill = spilling.Spill()  # as the next run does
     assert set(home.iterdir()) == {spill.path, *others}
     spill.remove()

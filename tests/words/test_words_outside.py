@@ -66,9 +66,12 @@ def _texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def sentences(source: str) -> list[tuple[int, str]]:
     """Return the texts of a module that read like a sentence, with their lines."""
+    tree = ast.parse(source)
+    # Which names a room's files have is a table of names.
+    tree.body = [node for node in tree.body if not ast.unparse(node).startswith("_FILES = ")]
     return sorted(
         (line, found[0])
-        for line, text in _texts(ast.parse(source))
+        for line, text in _texts(tree)
         if (found := SENTENCE.search(text)) and not SQL.match(text) and not CODE.search(text)
     )
 

@@ -28,7 +28,7 @@ class Spill:
 
     def __init__(self) -> None:
         home = tempfile.gettempdir()
-        _remove_abandoned(home)
+        remove_abandoned(home)
         # Its name is known before it is there: a signal at any moment leaves nothing. It gets
         # the name by which others look for it once it is locked.
         self.path = Path(home, f"discreet-{secrets.token_hex(8)}")
@@ -55,7 +55,7 @@ class Spill:
 
 
 @cache
-def _remove_abandoned(home: str) -> None:
+def remove_abandoned(home: str) -> None:
     """Remove, once in a process, the folders of this user whose lock nobody holds."""
     with suppress(OSError), os.scandir(home) as there:
         for one in there:
