@@ -247,15 +247,6 @@ def test_an_account_is_not_opened_by_nobody_and_it_is_told_where(
 # -- files
 
 
-@pytest.mark.parametrize("sign", [";", "\t", "|"])
-def test_a_file_with_another_sign_between_columns_is_no_file_of_one(client: Any, sign: str) -> None:
-    body = f"person{sign}county{sign}cost\na{sign}b{sign}1\n".encode()
-    told = client.post("/release/upload", files={"data": ("a.csv", body)}, headers=HTML)
-    assert told.status_code == 422
-    assert "separated by" in told.text
-    assert "commas" in told.text
-
-
 @pytest.mark.parametrize(
     ("sent", "kept"),
     [

@@ -25,7 +25,7 @@ from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import load, release
 from discreet.releases.tables import csv_of
-from discreet.web.release.spec_form import form_of, written
+from discreet.web.release.spec_form import draft_of, form_of, written
 from discreet.web.workfolder import MOST_BYTES
 from soaking import examples
 
@@ -656,3 +656,58 @@ def test_an_account_opens_with_the_promise_of_its_spec(client: Any, spec: dict[s
     assert "would break a promise" in page
     assert "raise the cap" not in page
     assert "Go on to the charge" not in page
+
+
+# -- a CSV file with other signs than commas
+
+
+@pytest.mark.parametrize(
+    ("sign", "typed", "decimal"), [(";", ";", ","), ("\t", "tab", None), ("|", "|", None)]
+)
+def test_a_file_with_other_signs_is_taken_and_the_spec_names_them(
+    client: Any, sign: str, typed: str, decimal: str | None
+) -> None:
+    header, row = sign.join(["Person", "Kreis", "Kosten"]), sign.join([PERSON, "Bonn", "397,31"])
+    sent = {"data": ("besuche.csv", f"{header}\n{row}\n".encode(), "text/csv")}
+    begun = client.post("/release/upload", files=sent, headers=HTML)
+    assert begun.status_code == 200
+    assert PERSON not in begun.text
+    text = html.unescape(
+        re.search(r'<textarea[^>]*id="spec"[^>]*>(.*?)</textarea>', begun.text, re.S)[1]
+    )  # type: ignore[index]
+    source = {"path": "besuche.csv", "delimiter": sign} | ({"decimal": decimal} if decimal else {})
+    values = yaml.safe_load(text)
+    assert values["source"] == source
+    assert values["protect"]["column"] == "Person"
+    form = form_of(values)
+    assert form["source"] == "besuche.csv"
+    assert form["source.delimiter"] == typed
+    assert draft_of(form).values == values
+    assert "check that it is so in this file" in begun.text
+    assert "<code>Kosten</code>" in begun.text
+    spec = values | {
+        "account": "people",
+        "purpose": "test",
+        "protect": {"unit": "person", "column": "Person", "rows": 1},
+        "statistics": [{"mean": "Kosten", "bounds": [0, 500], "resolution": 1}],
+    }
+    looked = client.post("/release/look", data={"which": "form", **form_of(spec)}, headers=HTML)
+    assert looked.status_code == 200, looked.text
+    assert "would spend" in looked.text
+
+
+def test_a_first_line_that_looks_like_data_is_refused_with_semicolons_too(client: Any) -> None:
+    sent = {"data": ("besuche.csv", f"{PERSON};1980-02-29;3,5\n".encode(), "text/csv")}
+    refused = client.post("/release/upload", files=sent, headers=HTML)
+    assert refused.status_code == 422
+    assert "looks like data" in refused.text
+    assert PERSON not in refused.text
+
+
+def test_a_file_in_latin_1_is_read_as_the_spec_says(client: Any, spec: dict[str, Any]) -> None:
+    (client.folder / "orte.csv").write_bytes("person;größe\nA;1\n".encode("latin-1"))
+    said = {"path": "orte.csv", "delimiter": ";", "encoding": "latin-1"}
+    asked = spec | {"source": said, "statistics": [{"count": "rows"}]}
+    shown = client.get("/release", params={"spec": written(asked)})
+    assert shown.status_code == 200
+    assert "<code>größe</code>" in shown.text

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from discreet.releases.engines.base import Column
+    from discreet.releases.source import Source
     from discreet.releases.spec import Spec
     from discreet.synthetic.spec import SyntheticSpec
 
@@ -49,7 +50,6 @@ _KINDS = (".csv", ".parquet")
 _SQLITE = "sqlite:///"
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\\*?\[\]{}]")
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
-_SIGNS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # as the catalogue names them
 _NUMBER = re.compile(r"[\s+\-.,:/\d]*\d[\s+\-.,:/\d]*")
 
 
@@ -172,22 +172,34 @@ class Workfolder:
         for name in (*_key_files(spec), *files_in(spec.promise_keys)):
             self.inside(name, say("web.folder.spec_file"))
 
-    def screened(self, name: str) -> Path:
-        """Return the path of a file of data whose schema can be used, or refuse it."""
+    def screened(self, name: str, how: Source | None = None) -> Path:
+        """Return the path of a file of data whose schema can be used, or refuse it.
+
+        Unless a spec says how the file is written, its header line shows what separates columns.
+        """
         path = self.inside(name, "source")
         if path.suffix.lower() not in _KINDS:
             raise InputError("web.folder.ending", name=name[:200])
         if not path.is_file():
             raise InputError("web.folder.no_file", name=name[:200])
-        _screened(path, path.suffix.lower(), uploaded=False)
+        _screened(path, path.suffix.lower(), how, uploaded=False)
         return path
 
-    def columns(self, name: str) -> Mapping[str, Column]:
+    def proposed(self, name: str) -> str | dict[str, str]:
+        """Return a file as the source of a spec: with the signs that its header line shows."""
+        from discreet.releases.checking import proposed_source
+
+        found = proposed_source(str(self.screened(name)))
+        signs = found.model_dump(exclude_defaults=True, exclude={"path"})
+        return {"path": name, **signs} if signs else name
+
+    def columns(self, name: str, how: Source | None = None) -> Mapping[str, Column]:
         """Return the columns of a file and their kinds: its schema, and nothing of its rows."""
-        path = self.screened(name)
+        path = self.screened(name, how)
+        from discreet.releases.checking import proposed_source
         from discreet.releases.engines.duckdb import DuckDB
 
-        engine = DuckDB.open(name, lambda _: path)
+        engine = DuckDB.open(name, lambda _: path, how or proposed_source(str(path)))
         try:
             return dict(engine.columns)
         finally:
@@ -205,7 +217,7 @@ class Workfolder:
             with os.fdopen(handle, "wb") as out:
                 for chunk in _bounded(stream, text=suffix == ".csv"):
                     out.write(chunk)
-            _screened(beside, suffix, uploaded=True)
+            _screened(beside, suffix, None, uploaded=True)
             return self._placed(beside, stem, suffix)
         finally:
             beside.unlink(missing_ok=True)
@@ -290,10 +302,10 @@ def _packed(start: bytes) -> None:
         raise DataError("web.file.packed")
 
 
-def _screened(path: Path, suffix: str, *, uploaded: bool) -> None:
+def _screened(path: Path, suffix: str, how: Source | None, *, uploaded: bool) -> None:
     """Refuse a file whose schema cannot be used, having read nothing but the schema."""
     try:
-        names = _header(path) if suffix == ".csv" else _footer(path, uploaded=uploaded)
+        names = _header(path, how) if suffix == ".csv" else _footer(path, uploaded=uploaded)
     except OSError as error:
         raise InputError("web.file.unreadable", why=error.strerror) from None
     if len(names) > MOST_COLUMNS:
@@ -307,16 +319,22 @@ def _screened(path: Path, suffix: str, *, uploaded: bool) -> None:
         raise DataError("web.file.same_names")
 
 
-def _header(path: Path) -> list[str]:
+def _header(path: Path, how: Source | None) -> list[str]:
+    from discreet.releases.engines.files import written_as
+    from discreet.releases.source import Source
+
+    how, wide = how or Source(), how is not None and how.encoding == "utf-16"
     with path.open("rb") as file:
         start = file.read(_HEADER)
     _packed(start)
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start:
+    if not wide and (start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start):
         raise DataError("web.file.not_text")
     try:
         # A character may be cut in two at the end of what was read, and a name never ends there.
-        text = codecs.getincrementaldecoder("utf-8-sig")().decode(start)
-        names = next(csv.reader(io.StringIO(text, newline=""), strict=True), [])
+        encoding = "utf-8-sig" if how.encoding == "utf-8" else how.encoding
+        text = codecs.getincrementaldecoder(encoding)().decode(start)
+        sign = written_as(path, how).delimiter
+        names = next(csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True), [])
     except UnicodeDecodeError:
         raise DataError("web.file.not_text") from None
     except csv.Error:
@@ -325,8 +343,6 @@ def _header(path: Path) -> list[str]:
         raise DataError("web.file.header_long", most=f"{_HEADER:,}")
     if not names:
         raise DataError("web.file.no_header")
-    if len(names) == 1 and (found := re.search("[;\t|]", names[0])):
-        raise DataError("web.file.delimiter", sign=say(f"web.sign.{_SIGNS[found.group()]}"))
     return names
 
 

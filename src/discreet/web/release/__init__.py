@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request
-from pydantic import ConfigDict
+from pydantic import ConfigDict, ValidationError
 from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse, Response
 
@@ -45,6 +45,7 @@ from discreet.web.release.spec_form import (
     kinds,
     own_fields,
     readable,
+    source_of,
     written,
 )
 from discreet.web.release.stored import DOWNLOADS, SHOWN, Section, download, find_made
@@ -243,7 +244,8 @@ def release_page(
             return _shown(request, state_of_file(folder, file))
         if source is not None:
             synthetic = request.url.path == SYNTHETIC
-            begun = start(source, chosen, folder.columns(source), synthetic=synthetic)
+            columns = folder.columns(source)
+            begun = start(folder.proposed(source), chosen, columns, synthetic=synthetic)
             return _shown(request, state_of_text(written(begun)))
     except DiscreetError as error:
         return _shown(request, None, problem=str(error))
@@ -323,7 +325,7 @@ def _shown(
         files=folder.data(),
         specs=sorted(folder.specs()),
         most=MOST_BYTES,
-        columns=_columns(folder, (form or {}).get("source", "")),
+        columns=_columns(folder, form or {}),
         unsaid=unsaid,
         problem=_masked(problem),
         opening=opening or {},
@@ -407,10 +409,14 @@ def _listed(folder: Workfolder, form: Mapping[str, str], column: str, typed: str
     return say("web.spec.listed", keys=len(keys), some=some)
 
 
-def _columns(folder: Workfolder, source: str) -> dict[str, Any]:
+def _columns(folder: Workfolder, form: Mapping[str, str]) -> dict[str, Any]:
+    from discreet.releases.source import Source
+
+    said = source_of(form)
     try:
-        return dict(folder.columns(source)) if source else {}
-    except DiscreetError:
+        how = Source.model_validate(said) if isinstance(said, dict) else None
+        return dict(folder.columns(form["source"], how)) if said else {}
+    except (DiscreetError, ValidationError):
         return {}  # the dry run says what is wrong with it
 
 

@@ -21,7 +21,7 @@ _FIRST = {
 
 
 def start(
-    source: str,
+    source: str | Mapping[str, str],
     promise: Mapping[str, Any] | None = None,
     columns: Iterable[str] = (),
     *,

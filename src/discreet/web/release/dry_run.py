@@ -109,10 +109,11 @@ def look(folder: Workfolder, spec: Spec | SyntheticSpec) -> Look:
     """Run a spec dry and ask its ledger; nothing is read but the schema, and nothing is spent."""
     from discreet.ledger import Ledger
     from discreet.releases import Preview, Spec, release
+    from discreet.releases.source import options_of
     from discreet.synthetic import Synthesis, synthesize
 
     if spec.located is not None and "://" not in spec.located:
-        folder.screened(spec.located)
+        folder.screened(spec.located, options_of(spec.source))
     made = release(spec, dry_run=True) if isinstance(spec, Spec) else synthesize(spec, dry_run=True)
     seen = made.outlook if isinstance(made, (Preview, Synthesis)) else None
     if seen is None or not isinstance(made, (Preview, Synthesis)):  # pragma: no cover

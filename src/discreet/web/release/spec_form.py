@@ -54,6 +54,7 @@ _TOP = (
     "columns", "keys", "impossible", "n_synthetic", "copies", "n",
     "mechanism", "nulls", "interval", "ledger", "output",
 )  # fmt: skip
+_SIGNS = ("delimiter", "decimal", "encoding")
 _BREAKS = re.compile("[\x85\u2028\u2029]")
 _PLACE = re.compile(r"statistics\.(\d{1,3})\.")
 
@@ -337,6 +338,7 @@ def form_of(mapping: Mapping[str, Any]) -> Fields:
     """Return the fields of a spec's values; they need not be valid."""
     values = _plain(mapping)
     form = _fields(values, _PARTS["top"])
+    form |= _source_form(values.get("source"))
     form["promise"] = "budget" if "budget" in values else "tolerance"
     for name in ("protect", "tolerance", "budget"):
         if name in values:
@@ -386,6 +388,8 @@ def draft_of(form: Mapping[str, str]) -> Draft:
     found |= {name: _of_part(form, name) for name in ("protect", promise, "series")}
     problems = {name: text for draft in found.values() for name, text in draft.problems.items()}
     values = dict(found.pop("").values)
+    if source := source_of(form):
+        values["source"] = source
     values |= {name: draft.values for name, draft in found.items() if draft.values}
     places = sorted({int(match[1]) for name in form if (match := _PLACE.match(name))})
     if places:
@@ -414,6 +418,25 @@ def _of_part(form: Mapping[str, str], prefix: str) -> Draft:
         return Draft(yaml_values(text, prefix, SpecError))
     fields, at = _under(form, f"{prefix}."), f"{prefix}."
     return _read(_PARTS[prefix], fields, at) if prefix in _PARTS else _statistic(fields, at)
+
+
+def source_of(form: Mapping[str, str]) -> str | Values:
+    """Return the source that a form says: a file, with the signs that it is written with."""
+    signs = {name: text for name in _SIGNS if (text := form.get(f"source.{name}"))}
+    if signs.get("delimiter") == "tab":  # blanks around a text are left out
+        signs["delimiter"] = "\t"
+    path = form.get("source", "")
+    return {"path": path, **signs} if path and signs else path
+
+
+def _source_form(source: Any) -> Fields:
+    if not isinstance(source, Mapping):
+        return {}
+    said = {name: str(text) for name, text in source.items() if name in ("path", *_SIGNS)}
+    if said.get("delimiter") == "\t":
+        said["delimiter"] = "tab"
+    path = said.pop("path", "")
+    return {"source": path} | {f"source.{name}": text for name, text in said.items()}
 
 
 def written(values: Any) -> str:
