@@ -20,7 +20,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import DataError
+from discreet.errors import DataError, DiscreetError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import load, release
@@ -711,3 +711,77 @@ def test_a_file_in_latin_1_is_read_as_the_spec_says(client: Any, spec: dict[str,
     shown = client.get("/release", params={"spec": written(asked)})
     assert shown.status_code == 200
     assert "<code>größe</code>" in shown.text
+
+
+# -- a table with margins, by the form alone
+
+
+def looked(client: Any, form: dict[str, str], **more: str) -> tuple[Any, dict[str, Any]]:
+    """Return the answer to a form, and the spec that it shows."""
+    said = client.post("/release/look", data={"which": "form", **form, **more}, headers=HTML)
+    found = re.search(r'<textarea[^>]*id="spec"[^>]*>(.*?)</textarea>', said.text, re.DOTALL)
+    assert found is not None
+    return said, yaml.safe_load(html.unescape(found[1]))
+
+
+def test_a_count_becomes_a_table_with_margins_by_the_form_alone(
+    client: Any, spec: dict[str, Any]
+) -> None:
+    form = form_of(spec | {"statistics": [{"count": "units", "by": ["person", "county"]}]})
+    changed = {"statistics.1.was": "count", "statistics.1.kind": "margins"}
+    said, values = looked(client, form | changed)
+    (entry,) = values["statistics"]
+    assert entry == {"margins": [["person", "county"]], "count": "units"}
+    assert "Public values of county" in html.unescape(said.text)
+    filled = form_of(values) | {
+        "statistics.1.what": "county, cost; cost",
+        "statistics.1.keys.county": "north, south",
+        "statistics.1.keys.cost": "low, high",
+    }
+    said, values = looked(client, filled, **{"statistics.1.was": "margins"})
+    (entry,) = values["statistics"]
+    assert entry["margins"] == [["county", "cost"], ["cost"]]
+    assert entry["keys"] == {"county": ["north", "south"], "cost": ["low", "high"]}
+    assert said.status_code == 200, said.text
+    assert "would spend" in said.text
+    assert "statistics.1.yaml" not in said.text
+    back = {"statistics.1.was": "margins", "statistics.1.kind": "count"}
+    (entry,) = looked(client, form_of(values) | back)[1]["statistics"]
+    assert entry == {"count": "units"}
+
+
+def test_margins_that_were_just_added_count_rows_and_ask_for_their_tables(
+    client: Any, spec: dict[str, Any]
+) -> None:
+    said, values = looked(client, form_of(spec), add="margins")
+    assert values["statistics"][1] == {"margins": "", "count": "rows"}
+    assert "statistic 2: fill in “Tables”" in said.text
+
+
+@pytest.mark.parametrize(
+    ("typed", "sets"),
+    [
+        ("county, age; sex", [["county", "age"], ["sex"]]),
+        ('"a, b", age ; "c;d"', [["a, b", "age"], ["c;d"]]),
+        ("up to 2 of county, age, sex", {"up_to": 2, "of": ["county", "age", "sex"]}),
+        ("Up to 2 columns of county, age", {"up_to": 2, "of": ["county", "age"]}),
+        ("[[county], [age, sex]]", [["county"], ["age", "sex"]]),
+    ],
+)
+def test_sets_of_columns_are_typed_in_words(typed: str, sets: Any) -> None:
+    form = {"statistics.1.kind": "margins", "statistics.1.what": typed}
+    entry = draft_of(form).values["statistics"][0]
+    assert entry["margins"] == sets
+    spec = {"statistics": [entry | {"count": "rows"}]}
+    assert draft_of(form_of(spec)).values["statistics"] == spec["statistics"]
+
+
+@pytest.mark.parametrize("margins", ["rows", ["county", "sex"]])
+def test_margins_that_are_no_sets_are_told_with_an_example(
+    spec: dict[str, Any], margins: Any
+) -> None:
+    entry = {"margins": margins, "count": "rows"}
+    with pytest.raises(DiscreetError, match=r"\[\[county, age\], \[sex\]\]") as refused:
+        load(spec | {"statistics": [entry]})
+    at = "statistic 1.margins" if margins == "rows" else "statistic 1.margins.1"
+    assert str(refused.value).startswith(f"{at}: ")

@@ -491,9 +491,10 @@ def _validated(mapping: dict[str, Any]) -> Spec:
 
 
 def _by_statistic(steps: list[str | int]) -> list[str | int]:
-    """Count statistics as people do."""
+    """Count statistics, and what lists hold, as people do."""
+    steps = [step + 1 if isinstance(step, int) else step for step in steps]
     if len(steps) > 1 and steps[0] == "statistics" and isinstance(steps[1], int):
-        return [say("releases.spec.statistic", position=steps[1] + 1), *steps[2:]]
+        return [say("releases.spec.statistic", position=steps[1]), *steps[2:]]
     return steps
 
 

@@ -183,7 +183,7 @@ class FormField:
 
     name: str
     takes: Literal[
-        "text", "number", "share", "texts", "numbers", "column", "choice", "flag", "other"
+        "text", "number", "share", "texts", "numbers", "column", "sets", "choice", "flag", "other"
     ]
     required: bool
     label: str
@@ -477,7 +477,14 @@ class Statistic(Closed):
         own = [name for name in cls.model_fields if name not in _ASKED_OF_ALL]
         own.sort(key=lambda name: name != cls.kind)
         keys = cls.model_json_schema()["properties"]
-        return tuple(_form_field(name, cls.model_fields[name], keys[name]) for name in own)
+        return tuple(
+            _form_field(cls.kind, name, cls.model_fields[name], keys[name]) for name in own
+        )
+
+    @classmethod
+    def keyed_by(cls, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the columns whose keys a form asks for; its values need not be valid."""
+        return texts_in(values.get("by"))
 
     @classmethod
     def label(cls) -> str:
@@ -497,15 +504,22 @@ _TAKES: dict[str | None, Any] = {
 }
 
 
-def _form_field(name: str, field: Any, schema: Mapping[str, Any]) -> FormField:
+def texts_in(given: object) -> tuple[str, ...]:
+    """Return the texts of a list; of anything else, none."""
+    return tuple(one for one in given if isinstance(one, str)) if isinstance(given, list) else ()
+
+
+def _form_field(kind: str, name: str, field: Any, schema: Mapping[str, Any]) -> FormField:
     """Derive a form's field from a model's: words from the catalogue, else the model's own."""
 
     def words(part: str, otherwise: str) -> str:
-        text = f"releases.forms.{name}.{part}"
-        return say(text) if has(text) else otherwise
+        texts = (f"releases.forms.{at}.{part}" for at in (f"{kind}_{name}", name))
+        return next((say(text) for text in texts if has(text)), otherwise)
 
     first = schema.get("anyOf", [schema])[0]
     options = tuple((one, words(one, one)) for one in first.get("enum", ()))
+    if options and not field.is_required():
+        options = (*options, ("", words("none", "")))
     takes: Any = "choice" if options else _TAKES.get(first.get("type"), "other")
     if first.get("type") == "array":
         items = first.get("items") or first["prefixItems"][0]
@@ -513,8 +527,8 @@ def _form_field(name: str, field: Any, schema: Mapping[str, Any]) -> FormField:
     label = name.replace("_", " ")
     if "column" in field.metadata:
         takes, label = "column", say("releases.forms.column")
-    elif "share" in field.metadata:
-        takes = "share"
+    else:
+        takes = next((one for one in ("share", "sets") if one in field.metadata), takes)
     return FormField(
         name,
         takes,

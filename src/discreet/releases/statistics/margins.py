@@ -82,6 +82,7 @@ from discreet.releases.statistics.base import (
     ordered,
     register,
     rounded,
+    texts_in,
 )
 from discreet.releases.twin import MOST_CELLS, simulated, simulations, twin_of
 from discreet.words import say
@@ -126,7 +127,20 @@ class Weighed(Closed):
 
 
 def _weighed(margin: object) -> object:
-    return {"of": margin} if isinstance(margin, (list, tuple)) else margin
+    return margin if isinstance(margin, (Weighed, dict)) else {"of": _listed(margin)}
+
+
+def _listed(margins: object) -> object:
+    if not isinstance(margins, (list, tuple)):
+        raise SpecError("releases.margins.sets", given=margins)
+    return tuple(margins)
+
+
+def _sets_in(margins: object) -> list[object]:
+    """Return the sets of columns in what was written, which need not be valid."""
+    sets = [margins] if isinstance(margins, dict) else margins
+    entries = sets if isinstance(sets, list) else []
+    return [one.get("of") if isinstance(one, dict) else one for one in entries]
 
 
 def _known(twin: object) -> object:
@@ -140,7 +154,7 @@ def _form(margins: object) -> str:
 Set: TypeAlias = Annotated[
     Weighed, BeforeValidator(_weighed, json_schema_input_type=list[str] | Weighed)
 ]
-Sets: TypeAlias = Annotated[tuple[Set, ...], BeforeValidator(as_tuple)]
+Sets: TypeAlias = Annotated[tuple[Set, ...], BeforeValidator(_listed)]
 
 
 @register("margins")
@@ -151,10 +165,12 @@ class Margins(Grouped):
     mixes: ClassVar[bool] = True
 
     margins: Annotated[
-        Annotated[UpTo, Tag("size")] | Annotated[Sets, Tag("sets")], Discriminator(_form)
+        Annotated[UpTo, Tag("size")] | Annotated[Sets, Tag("sets")], Discriminator(_form), "sets"
     ] = Field(description="Sets of columns, or all sets up to a size.")
     count: Literal["rows", "units"] | None = None
-    sum: str | None = Field(default=None, description="The column to add up, instead of count.")
+    sum: Annotated[str | None, "column"] = Field(
+        default=None, description="The column to add up, instead of count."
+    )
     bounds: Annotated[Pair, AfterValidator(ordered)] | None = None
     resolution: float | None = Field(default=None, gt=0)
     hierarchy: dict[str, str | dict[str, str]] = Field(
@@ -208,6 +224,15 @@ class Margins(Grouped):
             raise SpecError("releases.margins.found_within")
         if self.twin is not None and (self.twin.total is not None or self.twin.zeros):
             raise SpecError("releases.margins.found_public")
+
+    @classmethod
+    def keyed_by(cls, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the columns of its sets, but for those above another."""
+        hierarchy = values.get("hierarchy")
+        levels = hierarchy.values() if isinstance(hierarchy, dict) else ()
+        above = {_only(one) for one in levels if isinstance(one, (str, dict))}
+        named = (name for one in _sets_in(values.get("margins")) for name in texts_in(one))
+        return tuple(dict.fromkeys(name for name in named if name not in above))
 
     # ------------------------------------------------------------------ what it is about
 

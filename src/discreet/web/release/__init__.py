@@ -39,10 +39,13 @@ from discreet.web.release.confirming import Confirmations, Pending
 from discreet.web.release.drafts import missing, start
 from discreet.web.release.dry_run import HOW_LEARNED, Look, is_synthetic, look, read
 from discreet.web.release.spec_form import (
+    begun,
     draft_of,
     form_of,
     grouped,
+    keyed_by,
     kinds,
+    of_kind,
     own_fields,
     readable,
     source_of,
@@ -209,8 +212,8 @@ def state_of_form(sent: Filled[SpecSent]) -> State:
         del statistics[sent.state.remove - 1 : sent.state.remove]
     if sent.state.add:
         added = sent.state.add if sent.state.add in kinds() else next(iter(kinds()))
-        statistics.append({"kind": added})
-    for place, fields in enumerate(statistics, start=1):
+        statistics.append(begun(added))
+    for place, fields in enumerate(map(of_kind, statistics), start=1):
         form |= {f"statistics.{place}.{name}": text for name, text in fields.items()}
     draft = draft_of(form)
     return State(written(draft.values), form, problems=draft.problems)
@@ -245,8 +248,8 @@ def release_page(
         if source is not None:
             synthetic = request.url.path == SYNTHETIC
             columns = folder.columns(source)
-            begun = start(folder.proposed(source), chosen, columns, synthetic=synthetic)
-            return _shown(request, state_of_text(written(begun)))
+            first = start(folder.proposed(source), chosen, columns, synthetic=synthetic)
+            return _shown(request, state_of_text(written(first)))
     except DiscreetError as error:
         return _shown(request, None, problem=str(error))
     return _shown(request, None, promise=promise)
@@ -255,8 +258,8 @@ def release_page(
 @router.post("/release/example/{name}", include_in_schema=False)
 def example(request: Request, name: str) -> Response:
     """Put invented data of a situation into the folder, with a spec that is filled in."""
-    begun = state_of_text(written(begin(folder_of(request), name)))
-    return RedirectResponse(begun.link or "/release", status_code=303)
+    state = state_of_text(written(begin(folder_of(request), name)))
+    return RedirectResponse(state.link or "/release", status_code=303)
 
 
 @router.get("/release/open", include_in_schema=False)
@@ -375,7 +378,8 @@ def _statistics(folder: Workfolder, form: Mapping[str, str]) -> list[Shown]:
 def _card(folder: Workfolder, form: Mapping[str, str], place: int) -> Shown:
     at = f"statistics.{place}."
     kind = form.get(f"{at}kind", "")
-    by = tuple(filter(None, columns_of(form.get(f"{at}by", ""))))
+    own = {n.removeprefix(at): text for n, text in form.items() if n.startswith(at)}
+    by = keyed_by(own)
     return Shown(
         place=place,
         kind=kind,

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.releases.checking import proposed_unit
 from discreet.web.release.dry_run import is_synthetic
-from discreet.web.release.spec_form import own_fields
+from discreet.web.release.spec_form import kinds, own_fields
 from discreet.words import say
 
 _FIRST = {
@@ -98,4 +98,4 @@ def _needs(entry: object) -> list[str]:
     fields = own_fields(kind).values()
     needed = [one for one in fields if one.required and entry.get(one.name) in (None, "", [], {})]
     found = [say("web.missing.field", label=one.label) for one in needed]
-    return found + _unlisted(entry.get("by"), entry.get("keys"))
+    return found + _unlisted([*kinds()[kind].keyed_by(entry)], entry.get("keys"))

@@ -55,6 +55,8 @@ _TOP = (
     "mechanism", "nulls", "interval", "ledger", "output",
 )  # fmt: skip
 _SIGNS = ("delimiter", "decimal", "encoding")
+_UP_TO = re.compile(r"up to (\d{1,2}) (?:columns )?of\s+(.+)", re.IGNORECASE | re.DOTALL)
+_BETWEEN = re.compile(r'(?:"(?:[^"]|"")*"|[^;"])+')
 _BREAKS = re.compile("[\x85\u2028\u2029]")
 _PLACE = re.compile(r"statistics\.(\d{1,3})\.")
 
@@ -79,6 +81,28 @@ class Items(Rule):
             self.of == "names" or (self.of == "keys" and found[0].lower().endswith(".csv"))
         )
         return found[0] if alone else found
+
+
+@dataclass(frozen=True)
+class Sets(Rule):
+    """Sets of columns: `county, age; sex`, or `up to 2 of county, age, sex`; or YAML."""
+
+    def read(self, given: object) -> Any:
+        """Return the sets, as a spec writes them."""
+        text = str(given or "").strip()
+        if text.startswith(("[", "{")):
+            return Value().read(text)
+        if found := _UP_TO.fullmatch(text):
+            return {"up_to": int(found[1]), "of": columns_of(found[2])}
+        return [columns_of(one.strip()) for one in _BETWEEN.findall(text)] or None
+
+    def said(self, sets: object) -> str:
+        """Return sets as they are typed; the rest as YAML."""
+        if isinstance(sets, Mapping) and sets.keys() == {"up_to", "of"}:
+            return say("web.spec.up_to", most=sets["up_to"], columns=_said(sets["of"]))
+        if isinstance(sets, list) and all(isinstance(one, list) and one for one in sets):
+            return "; ".join(map(_said, sets))
+        return in_yaml(sets)
 
 
 def _number(**bounds: Any) -> Number:
@@ -138,6 +162,7 @@ _TAKES: dict[str, Rule] = {
     "share": _number(low=0, high=1, unit="fraction"),
     "texts": Items(),
     "numbers": Items("numbers"),
+    "sets": Sets(),
     "flag": Ticked(),
     "other": Value(),
 }
@@ -158,8 +183,42 @@ def own_fields(kind: str) -> dict[str, FormField]:
 
 
 def grouped(kind: str) -> bool:
-    """Whether a statistic has groups."""
-    return kind in kinds() and "by" in kinds()[kind].model_fields
+    """Whether a statistic has groups that are named by themselves."""
+    sets = any(one.takes == "sets" for one in own_fields(kind).values())
+    return kind in kinds() and "by" in kinds()[kind].model_fields and not sets
+
+
+def of_kind(fields: Fields) -> Fields:
+    """Return a statistic's fields after its kind was changed: what both kinds ask for stays."""
+    was, kind = fields.get("was", ""), fields.get("kind", "")
+    fields = {name: text for name, text in fields.items() if name != "was"}
+    if was == kind or not {was, kind} <= kinds().keys():
+        return fields
+    old, new = own_fields(was), own_fields(kind)
+    typed = {one.name: fields.pop(name, "") for name, one in old.items()}
+    columns = fields.pop("by", "") or next(
+        (typed[one.name] for one in old.values() if one.takes == "sets"), ""
+    )
+    for name, one in new.items():
+        same = name == "what" and old["what"].takes == one.takes
+        fields[name] = typed.get(one.name, "") or (typed[was] if same else "")
+        if one.takes == "sets":
+            fields[name] = fields[name] or columns
+    if grouped(kind) and ";" not in columns and not _UP_TO.fullmatch(columns):
+        fields["by"] = columns
+    return fields
+
+
+def begun(kind: str) -> Fields:
+    """Return the fields of a statistic that was just added."""
+    asked = own_fields(kind).items()
+    return {"kind": kind} | {name: one.options[0][0] for name, one in asked if one.options}
+
+
+def keyed_by(fields: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the columns of a statistic whose public keys are asked for."""
+    model = kinds().get(fields.get("kind", ""))
+    return () if model is None else tuple(filter(None, model.keyed_by(_statistic(fields).values)))
 
 
 @cache
@@ -170,9 +229,9 @@ def _asked(model: type[Statistic]) -> tuple[FormField, ...]:
 @cache
 def _part_of(model: type[Statistic]) -> type[Form]:
     own = {name: _TAKES.get(one.takes, Text()) for name, one in own_fields(model.kind).items()}
-    return _part(
-        "Statistic", **{n: r for n, r in _OF_ALL.items() if n in model.model_fields}, **own
-    )
+    shared = {n: r for n, r in _OF_ALL.items() if n != "by" and n in model.model_fields}
+    by = {"by": _OF_ALL["by"]} if grouped(model.kind) else {}
+    return _part("Statistic", **shared, **by, **own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +258,8 @@ def _read(part: type[Form], given: Mapping[str, str], at: str = "") -> Draft:
 def _said(value: object, rule: object = None) -> str:
     if isinstance(rule, Value):
         return in_yaml(value)
+    if isinstance(rule, Sets):
+        return rule.said(value)
     if isinstance(rule, Number) and rule.unit == "fraction" and (said := _in_percent(value)):
         return said
     if isinstance(value, bool):
@@ -271,11 +332,11 @@ def _statistic(form: Mapping[str, str], at: str = "") -> Draft:
         name: _read(part, _under(form, f"{name}."), f"{at}{name}.")
         for name, part in _GROUPS.items()
     }
-    finds = bool(form.get("find"))
+    finds = bool(form.get("find")) and grouped(kind)
     for name, group in groups.items():
         if name != "find" or finds:
             problems |= group.problems
-    by = values.get("by", [])
+    by = kinds()[kind].keyed_by(values)
     keys = {name: Items("keys").read(text) for name in by if (text := form.get(f"keys.{name}"))}
     if finds and by:
         values["keys"] = {"discover": groups["find"].values}

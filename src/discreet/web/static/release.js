@@ -150,10 +150,13 @@ if (specForm && yamlForm) {
 
 // A column is pressed instead of typed: it goes into its field, or out again. Names are as in CSV.
 const split = (text) => text.match(/"(?:[^"]|"")*"|[^,\s][^,]*/g)?.map((one) => one.trim()) || [];
-const cell = (name) => (/[",\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
+const cell = (name) => (/[",;\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
+// Of sets of columns, the last one is meant: what stands before it stays.
+const before = (chip, text) => ("sets" in chip.dataset && text.match(/^(?:.*;|\s*up to \d+ (?:columns )?of )\s*/i)?.[0]) || "";
 function pressed() {
   for (const chip of document.querySelectorAll("[data-puts]")) {
-    const typed = split(document.getElementById(chip.dataset.puts)?.value || "");
+    const text = document.getElementById(chip.dataset.puts)?.value || "";
+    const typed = split(text.slice(before(chip, text).length));
     chip.setAttribute("aria-pressed", typed.includes(cell(chip.dataset.value)));
   }
 }
@@ -161,10 +164,11 @@ document.addEventListener("click", (event) => {
   const chip = event.target.closest("[data-puts]");
   if (!chip) return;
   const field = document.getElementById(chip.dataset.puts);
-  const [name, typed] = [cell(chip.dataset.value), split(field.value)];
+  const head = before(chip, field.value);
+  const [name, typed] = [cell(chip.dataset.value), split(field.value.slice(head.length))];
   const rest = typed.filter((one) => one !== name);
   const there = rest.length < typed.length;
-  field.value = ("many" in chip.dataset ? [...rest, ...(there ? [] : [name])] : there ? [] : [name]).join(", ");
+  field.value = head + ("many" in chip.dataset ? [...rest, ...(there ? [] : [name])] : there ? [] : [name]).join(", ");
   field.dispatchEvent(new Event("input", { bubbles: true }));
   field.dispatchEvent(new Event("change", { bubbles: true }));
   pressed();
