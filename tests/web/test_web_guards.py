@@ -40,6 +40,7 @@ def test_without_the_token_nothing_is_served(tmp_path: Path) -> None:
         assert answer.status_code == 403
         assert answer.json()["code"] == "token"
     assert them.get("/tolerate?token=wrong", headers=HTML).status_code == 403
+    assert "start it again" in them.get("/tolerate?token=wrong", headers=HTML).text
     assert them.get("/tolerate", headers={"Cookie": "discreet-8765=wrong"}).status_code == 403
     assert them.get("/tolerate", headers={"Cookie": 'discreet-8765="\\377"'}).status_code == 403
 

@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 from states import MADE, STATES, pages
 
+import discreet
 from browsers import until
+from discreet.ledger import Ledger
 
 pytestmark = pytest.mark.slow
 # Charts that can be seen are drawn, and no number is faded, unless it is said why.
@@ -209,3 +211,32 @@ def test_a_door_that_stays_shut_is_accessible_too(
     assert page.goto(site.url + "/tolerate").status == 403
     accessible(page)
     page.context.close()
+
+
+def test_a_released_table_of_margins_is_seen_whole(page_at: Callable[..., Any], site: Any) -> None:
+    names = ("Landkreis", "Altersgruppe", "Geschlecht")
+    keys = {name: [f"{name} A", f"{name} B"] for name in names}
+    (site.folder / "margins.csv").write_text(f"person,{','.join(names)}\n")
+    Ledger.open(f"sqlite:///{site.folder / 'margins.db'}").open_account(
+        "margins", unit="person", adjacency="add-remove", filter="pure", approver="A", reason="R"
+    )
+    spec = {
+        "account": "margins",
+        "purpose": "test",
+        "source": "margins.csv",
+        "protect": {"unit": "person", "column": "person", "rows": 1},
+        "budget": {"epsilon": 0.001},
+        "statistics": [{"count": "rows", "margins": [[*names[:2]], [names[2]]], "keys": keys}],
+        "ledger": "sqlite:///margins.db",
+        "output": "out",
+    }
+    made = discreet.release(spec, folder=site.folder)
+    page = page_at(f"/release/made/{made.to_dict()['release_id']}")
+    until(page, DRAWN)
+    assert (
+        page.evaluate(
+            "[...document.querySelectorAll('.released-part .scroll')]"
+            ".filter((one) => one.scrollWidth > one.clientWidth + 1).length"
+        )
+        == 0
+    )

@@ -25,6 +25,8 @@ from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import load, release
 from discreet.releases.tables import csv_of
+from discreet.statements import learned
+from discreet.statements.presenter import learned_facts
 from discreet.web.release.spec_form import draft_of, form_of, written
 from discreet.web.workfolder import MOST_BYTES
 from soaking import examples
@@ -785,3 +787,23 @@ def test_margins_that_are_no_sets_are_told_with_an_example(
         load(spec | {"statistics": [entry]})
     at = "statistic 1.margins" if margins == "rows" else "statistic 1.margins.1"
     assert str(refused.value).startswith(f"{at}: ")
+
+
+# -- in words
+
+
+def test_a_promise_that_came_along_is_said_as_a_sentence(client: Any) -> None:
+    promise = "tolerance: {posterior: 0.12, p: 0.05, about: membership, every_output: true}"
+    shown = client.get("/release", params={"promise": promise}, headers=HTML)
+    notice = re.search(r'<p class="notice">(.*?)</p>', shown.text, re.DOTALL)
+    assert notice is not None
+    assert "tolerance:" not in notice[1]
+    assert "12 % sure" in html.unescape(notice[1]).replace("\xa0", " ")
+
+
+def test_the_headings_of_a_table_of_beliefs_are_short() -> None:
+    found = learned(PureDP(1.0), "one person", [])
+    assert found is not None
+    names = learned_facts(found.to_dict())["names"]
+    assert any("guess" in name for name in names)
+    assert max(map(len, names)) <= 60
