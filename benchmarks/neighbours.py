@@ -61,7 +61,7 @@ from discreet.guarantees import ApproxDP
 from discreet.ledger import Ledger
 from discreet.releases import drawing, limits, release
 from discreet.releases.engines import expressions
-from discreet.releases.statistics.quantiles import _Ranked
+from discreet.releases.statistics.quantiles import Ranked
 from discreet.synthetic import synthesize
 
 __all__ = ["BAND", "SLACK", "cases", "neighbours"]
@@ -439,8 +439,8 @@ def _fixed() -> Iterator[None]:
     drawing.with_noise = lambda call, numbers, progress=None: [3] * len(numbers)
     for room in (drawing, limits):
         room.noisy_max = lambda scores, scale, **_: 0  # type: ignore[assignment]
-    jointly = _Ranked.chosen
-    _Ranked.chosen = lambda *given: [0] * len(jointly(*given))  # type: ignore[method-assign]
+    jointly = Ranked.chosen
+    Ranked.chosen = lambda *given: [0] * len(jointly(*given))  # type: ignore[method-assign]
     multinomial, secret = noise.multinomial, expressions.secrets
     expressions.secrets = SimpleNamespace(token_hex=lambda size: "5a" * size)  # of samples
     noise.multinomial = lambda size, weights: [size] + [0] * (len(weights) - 1)
@@ -448,7 +448,7 @@ def _fixed() -> Iterator[None]:
         yield
     finally:
         noise.multinomial, expressions.secrets = multinomial, secret
-        drawing.with_noise, _Ranked.chosen = with_noise, jointly  # type: ignore[method-assign]
+        drawing.with_noise, Ranked.chosen = with_noise, jointly  # type: ignore[method-assign]
         drawing.noisy_max = limits.noisy_max = noisy_max
 
 

@@ -97,7 +97,7 @@ def _width(law: Any, share: float, failure: float) -> Callable[[Floats, Floats],
     return width
 
 
-class _Ranked(Grouped):
+class Ranked(Grouped):
     """Quantiles chosen at once; of what, and at which shares, is said by those below."""
 
     @property
@@ -111,7 +111,7 @@ class _Ranked(Grouped):
         raise NotImplementedError
 
     @model_validator(mode="after")
-    def _no_within(self) -> _Ranked:
+    def _no_within(self) -> Ranked:
         if self.within is not None:
             raise SpecError("releases.plan.no_within", statistic=self.name or self.kind)
         return self
@@ -298,7 +298,7 @@ class Several(Closed):
 
 
 @register("quantiles")
-class Quantiles(_Ranked):
+class Quantiles(Ranked):
     """Values that about given shares of the rows lie below, chosen at once."""
 
     quantiles: Several
@@ -338,7 +338,7 @@ class Quantiles(_Ranked):
 
 
 @register("median")
-class Median(Bounded, _Ranked):
+class Median(Bounded, Ranked):
     """The value that half of the rows lie below, with an interval."""
 
     median: ColumnName
