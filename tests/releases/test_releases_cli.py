@@ -86,10 +86,14 @@ def test_a_dry_run_and_then_the_release(clinic: Path) -> None:
     assert isinstance(again.exception, BudgetExceeded)
 
 
-def test_a_plan_and_next_come_together(clinic: Path) -> None:
-    for flags in (["--plan", "x"], ["--next"]):
-        ran = _run(release_command.release, str(clinic / "release.yaml"), *flags)
-        assert isinstance(ran.exception, InputError)
+@pytest.mark.parametrize(
+    ("flags", "error"), [(["--plan", "x"], InputError), (["--next"], PolicyError)]
+)
+def test_a_plan_needs_next_and_next_a_plan(
+    clinic: Path, flags: list[str], error: type[Exception]
+) -> None:
+    ran = _run(release_command.release, str(clinic / "release.yaml"), *flags)
+    assert isinstance(ran.exception, error)
 
 
 def test_init_writes_a_spec_that_can_be_read_and_leaves_files_alone(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_a_choice_is_written_and_read_back() -> None:
         (_spec(protect={"rows": {"choose": [2]}}), "at least 2"),
         (_spec({"count": "rows", "within": {"error": 50}}), "instead of within"),
         (_spec(sample={"rate": 0.5}), "chosen on a sample"),
-        (_spec(protect={"rows": {"choice": [1, 2]}}), "choose is missing"),
+        (_spec(protect={"rows": {"choice": [1, 2]}}), "the nearest is choose"),
     ],
 )
 def test_what_cannot_be_chosen_is_refused(spec: dict[str, Any], says: str) -> None:

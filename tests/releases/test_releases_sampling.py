@@ -53,7 +53,7 @@ def test_what_is_charged_is_what_it_costs_everyone(tmp_path: Path) -> None:
     assert isinstance(tried, Preview)
     told = next(note for note in tried.notes if "secret sample" in note)
     inside = math.log1p(math.expm1(1.0) / 0.25)
-    assert f"{math.ceil(1000 * inside) / 1000:.3f}" in told
+    assert f"{math.ceil(100_000 * inside) / 100_000:.5f}" in told
     made = release(_spec(), data=VISITS, folder=tmp_path)
     assert isinstance(made, Release)
     spent = float(ledger.account("people").spent.epsilon)
@@ -73,9 +73,9 @@ REPLACE = {"unit": "person", "column": "person", "rows": 2, "adjacency": "replac
 @pytest.mark.parametrize(
     ("changes", "inside"),
     [
-        ({"budget": {"epsilon": 1.0}}, "ε = 2.064"),
+        ({"budget": {"epsilon": 1.0}}, "ε = 2.06346"),
         ({"budget": {"epsilon": 1.0, "delta": 1e-6}, "mechanism": "gaussian"}, "δ = 4e-06"),
-        ({"budget": {"rho": 0.5}}, "ε = 2.064"),
+        ({"budget": {"rho": 0.5}}, "ε = 2.06346"),
     ],
 )
 def test_a_sample_of_fixed_size(tmp_path: Path, changes: dict[str, Any], inside: str) -> None:
@@ -181,4 +181,4 @@ def test_the_statement_says_for_whom(tmp_path: Path) -> None:
     text = "\n".join(Path(path).read_text() for path in found.files if str(path).endswith(".md"))
     assert "known to have been drawn" in text
     assert "50 % becomes at most 73.2 %" in text
-    assert "50 % becomes at most 88.8 %" in text  # 1/(1 + e^{-2.064})
+    assert "50 % becomes at most 88.8 %" in text  # 1/(1 + e^{-2.06346})

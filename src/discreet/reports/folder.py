@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.beliefs import Belief, Prior, explain
-from discreet.errors import DiscreetError, InputError
+from discreet.errors import DiscreetError, GuaranteeError, InputError
 from discreet.guarantees import Adjacency
 from discreet.ledger.amounts import Amount
 from discreet.ledger.entries import canonical, digest
@@ -177,8 +177,10 @@ def _later(stored: Stored, stated: Statement) -> str | None:
     told, cap = _series(stored, stated, prior), stored.account.cap
     if told is not None or cap is None or cap == stored.account.spent:
         return told
-    now, at_end = _now_and_then(stored, stated.risk, cap, prior)
-    return approved_text(now, at_end)
+    try:
+        return approved_text(*_now_and_then(stored, stated.risk, cap, prior))
+    except GuaranteeError:  # all that is approved bounds nothing this surely
+        return None
 
 
 def _now_and_then(
