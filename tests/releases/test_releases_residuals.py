@@ -148,6 +148,7 @@ def test_where_noise_is_small_it_is_not_used() -> None:
 
 
 SIZES = {"a": 3, "b": 4, "c": 2, "d": 3, "e": 5}
+NOWHERE = {name: np.zeros(0, dtype=np.int64) for name in SIZES}
 
 
 @pytest.fixture(scope="module")
@@ -230,3 +231,25 @@ def test_each_call_pays_for_what_a_row_changes_in_its_residual(margins: Any) -> 
         sigma = float(call.law.sigma)
         paid = float(call.asked.part.l2_squared) / (2 * sigma**2)
         assert change / (2 * sigma**2) + excess(sigma, sizes) <= paid
+
+
+def test_intervals_of_residuals_cover_as_stated(margins: Any) -> None:
+    """Seeded: 200 draws of 131 cells, whose share that is covered has a deviation below 0.003."""
+    statistic = margins.plan.statistics[0].statistic
+    calls = margins.plan.calls(margins.plan.statistics[0].name)
+    drawn = np.random.default_rng(11)
+    laws = {}
+    for name, call in calls.items():
+        sigma = float(call.law.sigma)
+        points = np.arange(-math.ceil(12 * sigma), math.ceil(12 * sigma) + 1)
+        weights = np.exp(-(points**2) / (2 * sigma**2))
+        cells = len(statistic.design.counted(statistic._margin(name), NOWHERE, []))
+        laws[name] = (points, weights / weights.sum(), cells, call.law)
+    covered = []
+    for _ in range(200):
+        noisy = {
+            name: Noisy(drawn.choice(points, cells, p=chances).tolist(), 0, 1.0, law)
+            for name, (points, chances, cells, law) in laws.items()
+        }
+        covered += [row[0].low <= 0 <= row[0].high for row in statistic.rows(noisy, 0.95)]
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.01)
