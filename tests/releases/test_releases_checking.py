@@ -174,7 +174,7 @@ def test_a_dry_run_says_how_a_csv_file_is_taken_to_be_written(
 ) -> None:
     spec = SPEC | {"source": source}
     columns = {"person": "text", "g": "text", "x": "number"}
-    notes = " ".join(discreet.check(spec, columns=columns).plan.notes)
+    notes = " ".join(discreet.check(spec, columns=columns).plan.as_written)
     assert (said or "") in notes
     assert ("dates like 2026-01-31" in notes) == (said is not None)
 

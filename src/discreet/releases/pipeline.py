@@ -50,7 +50,7 @@ class Preview(Tabular):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know before the release."""
-        return (*self.plan.notes, *self.outlook.notes)
+        return (*self.plan.as_written, *self.plan.notes, *self.outlook.notes)
 
     @property
     def refused(self) -> DiscreetError | None:

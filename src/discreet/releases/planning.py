@@ -104,7 +104,6 @@ class Plan:
     def notes(self) -> tuple[str, ...]:
         """What a person should know of how the data are read."""
         said = [] if self.spec.sample is None else [self._of_sample()]
-        said += self._as_written()
         said += [say("releases.plan.assumed_number", column=name) for name in self.assumed_numbers]
         for one in self.statistics:
             own = one.statistic.note(one.contribution)
@@ -115,14 +114,15 @@ class Plan:
                 )
         return tuple(said)
 
-    def _as_written(self) -> list[str]:
+    @property
+    def as_written(self) -> tuple[str, ...]:
         """How a CSV file is taken to be written; what is written otherwise counts as missing."""
         source = options_of(self.spec.source)
         if not is_csv(source.path or ""):
-            return []
+            return ()
         number = f"1{source.thousands or ''}234{source.decimal}5"
         said = {"encoding": source.encoding.upper(), "delimiter": source.delimiter}
-        return [say("releases.plan.as_written", number=number, **said)]
+        return (say("releases.plan.as_written", number=number, **said),)
 
     def _of_sample(self) -> str:
         found = told(self.spec.to_dict()["sample"], self.pricing.charges[0].to_dict())
