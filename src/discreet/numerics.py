@@ -30,30 +30,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "bracket",
-    "double_above",
-    "exact",
-    "float_down",
-    "float_up",
-    "incomplete_beta",
-    "last_whole",
-    "log_beta_term",
-    "log_binomial",
-    "log_normal_density",
-    "log_normal_tail",
-    "lowest",
-    "lowest_between",
-    "mills",
-    "mills_fall",
-    "narrow",
-    "newton",
-    "normal_tail",
-    "root_down",
-    "settle",
-    "upper_normal",
-]
-
 T = TypeVar("T")
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
@@ -126,6 +102,47 @@ def last_whole(
         middle = (low + high) // 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
+
+
+def first_above(excess: Callable[[int], float], most: int) -> int | None:
+    """Return the first of 1, …, `most` at which a rising excess is above 0; None if none is.
+
+    The next number tried is where the line through two of those seen, over √n, passes 0. An end
+    that stays twice counts for half of its value (Illinois), and after three times it is halves.
+
+    >>> first_above(lambda n: n - 400.5, 10**6), first_above(lambda n: -1.0, 1000)
+    (401, None)
+    """
+    low, below = 0, -math.inf
+    high, above = 1, excess(1)
+    while above <= 0:
+        if high >= most:
+            return None
+        guess = _crossing((low, below), (high, above))
+        low, below = high, above
+        high = min(most, max(2 * low, min(10_000 * low, guess or 0)))
+        above = excess(high)
+    stayed = 0
+    while high - low > 1:
+        guess = _crossing((low, below), (high, above)) if abs(stayed) < 3 else None
+        n = min(high - 1, max(low + 1, guess or (low + high) // 2))
+        value = excess(n)
+        if value > 0:
+            high, above, stayed = n, value, max(stayed, 0) + 1
+            below /= 2 if stayed > 1 else 1
+        else:
+            low, below, stayed = n, value, min(stayed, 0) - 1
+            above /= 2 if stayed < -1 else 1
+    return high
+
+
+def _crossing(one: tuple[int, float], two: tuple[int, float]) -> int | None:
+    """Return where the line through two values over √n passes 0, if it does farther on."""
+    (a, below), (b, above) = one, two
+    if not (math.isfinite(below) and math.isfinite(above) and below < above):
+        return None
+    root = (math.sqrt(b) * -below + math.sqrt(a) * above) / (above - below)
+    return int(min(root, 1e9) ** 2)
 
 
 def newton(
@@ -226,10 +243,7 @@ def lowest(
     if hint is not None and hint > 0:
         value = f(hint)
         if value < math.inf:
-            vertex = _vertex(f, hint, value)
-            if vertex is not None:
-                return vertex
-            left, right = _around(f, hint, value)
+            left, right = _around(f, hint, value, 0.002 * hint, (0.0, value))
             return _brent(f, left, right, hint, value, max(tolerance, _NEAR))
     low, place = 0.0, 0.0
     value = f(0.0)
@@ -243,48 +257,46 @@ def lowest(
 
 
 def lowest_between(
-    f: Callable[[float], float], low: float, high: float, tolerance: float = 1e-9
+    f: Callable[[float], float],
+    low: float,
+    high: float,
+    tolerance: float = 1e-9,
+    *,
+    hint: float | None = None,
 ) -> tuple[float, float]:
     """Return where a function that falls and then rises is smallest on [low, high], and its value.
+
+    `hint` is a place near the lowest point; from there fewer places, and nearer ones, are tried.
 
     >>> place, value = lowest_between(lambda x: (x - 1) ** 2, 0.0, 3.0)
     >>> round(place, 6)
     1.0
     """
+    if hint is not None and low < hint < high:
+        value = f(hint)
+        low, high = _around(f, hint, value, 0.05 * min(hint - low, high - hint), (low, high))
+        return _brent(f, low, high, hint, value, tolerance)
     start = high - _GOLDEN * (high - low)
     return _brent(f, low, high, start, f(start), tolerance)
 
 
-def _vertex(f: Callable[[float], float], hint: float, value: float) -> tuple[float, float] | None:
-    """Return the lowest point near a good hint by one parabola; None if the hint is not near.
-
-    Within a thousandth of the lowest point of a smooth function, the value at the vertex is off by
-    some 1e-12 of it.
-    """
-    width = 1e-3 * hint
-    left, right = f(hint - width), f(hint + width)
-    bend = left - 2 * value + right
-    if not 0 < bend < math.inf:
-        return None
-    shift = (left - right) / (2 * bend)
-    if not abs(shift) < 1:
-        return None
-    place = hint + shift * width
-    lowest_value = f(place)
-    return (place, lowest_value) if lowest_value <= min(left, value, right) else None
-
-
-def _around(f: Callable[[float], float], hint: float, value: float) -> tuple[float, float]:
-    """Return ends at which the function is above its value at the hint."""
-    width = 0.002 * hint
-    left, right = max(0.0, hint - width), hint + width
-    while left > 0 and f(left) < value:
+def _around(
+    f: Callable[[float], float],
+    hint: float,
+    value: float,
+    width: float,
+    ends: tuple[float, float],
+) -> tuple[float, float]:
+    """Return places, no farther than the ends, at which f is above its value at the hint."""
+    (low, high), first = ends, width
+    left, right = max(low, hint - width), min(high, hint + width)
+    while left > low and f(left) < value:
         width *= 4
-        left = max(0.0, left - width)
-    width = 0.002 * hint
-    while right < value and f(right) < value:
+        left = max(low, left - width)
+    width = first
+    while right < high and f(right) < value:
         width *= 4
-        right += width
+        right = min(high, right + width)
     return left, right
 
 

@@ -15,9 +15,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from discreet.budgets.bowls import _NotSmooth, _Proof, bowl
-from discreet.budgets.guards import guarded
 from discreet.budgets.search import search
-from discreet.budgets.structure import reciprocal
+from discreet.budgets.structure import guarded, reciprocal
 from discreet.errors import FormulaError
 from discreet.promises import Box
 from discreet.promises.formula import evaluate, parse

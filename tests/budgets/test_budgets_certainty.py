@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from discreet import choose
-from discreet.budgets import certainty, reciprocals
+from discreet.budgets import proving, reciprocals
 from discreet.budgets import search as searching
 from discreet.budgets.finding import Search
 from discreet.budgets.search import search, search_monotone
@@ -109,7 +109,7 @@ class TestNearCertainty:
     def near(self, text: str, piece: Box, slopes: str = "pq") -> tuple[Any, Search]:
         state = Search()
         W = reciprocals.OfFormula(reciprocal(parse(text)))
-        return certainty.near_certainty(W, piece, slopes, state), state
+        return proving.near_certainty(W, piece, slopes, state), state
 
     @pytest.mark.parametrize(
         ("text", "piece"),
@@ -155,19 +155,19 @@ class TestNearCertainty:
         """W = (1 + 2pq)/3, so G falls along p = 1 where 1 − u² < 2/3, that is below ½ log 3."""
         near, _ = self.near("3/(1 + 2*p*q)", Box(1, 1, 0, 1), "q")
         below, above = math.log(3) / 2 - 1e-9, math.log(3) / 2 + 1e-9
-        assert certainty.certain_from(*near, below) == (1.0, pytest.approx(0.9))
+        assert proving.certain_from(*near, below) == (1.0, pytest.approx(0.9))
         # Above it only the point itself, at which nothing can be learned, is safe.
-        assert certainty.certain_from(*near, above) == (1.0, 1.0)
+        assert proving.certain_from(*near, above) == (1.0, 1.0)
 
     def test_both_directions_must_fall(self) -> None:
         """W = (1 + p + q)/3: G falls in q below ½ log 1.5, in p below log 1.5."""
         near, _ = self.near("3/(1 + p + q)", Box())
         for target, proved in ((0.2, True), (0.21, False), (0.41, False)):
-            p, q = certainty.certain_from(*near, target)
+            p, q = proving.certain_from(*near, target)
             assert (p < 1 and q < 1) == proved
         near, _ = self.near("3/(1 + p + q)", Box(0, 1, 1, 1), "p")
         for target, proved in ((0.21, True), (0.4, True), (0.41, False)):
-            assert (certainty.certain_from(*near, target)[0] < 1) == proved
+            assert (proving.certain_from(*near, target)[0] < 1) == proved
 
 
 class TestPlenty:

@@ -71,7 +71,7 @@ TABLE: list[tuple[str, Profile, Box, int]] = [
         1050,
     ),
     ("2 + 9*(q-0.3)**2", lambda p, q: 2 + 9 * (q - 0.3) ** 2, Box(0.3, 0.3), 390),
-    ("exp(1 - p) + log(2 + q)", lambda p, q: np.exp(1 - p) + np.log(2 + q), Box(), 160),
+    ("exp(1 - p) + log(2 + q)", lambda p, q: np.exp(1 - p) + np.log(2 + q), Box(), 450),
     (
         "max(0.3/(p*q), 3 - 1.5*p)",
         lambda p, q: np.maximum(0.3 / (p * q), 3 - 1.5 * p),

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.beliefs.one_prior import epsilon_at
-from discreet.budgets import certainty, cutting, finding, proving, reciprocals
+from discreet.budgets import enclosures, finding, proving, reciprocals
 from discreet.budgets.enclosures import Boxes, Enclosure
 from discreet.budgets.finding import Search
 from discreet.budgets.structure import reciprocal
@@ -347,7 +347,7 @@ class TestNearCertainty:
 
     def found(self, **W: list[Any]) -> Any:
         given = {"low": [1.0, 0.5], "high": [1.0], "undefined": [False]} | W
-        return certainty.near_certainty(Fixed(**given), self.EVERYWHERE, "pq", Search())
+        return proving.near_certainty(Fixed(**given), self.EVERYWHERE, "pq", Search())
 
     @pytest.mark.parametrize(
         "W",
@@ -390,7 +390,7 @@ class TestCutting:
         x = np.sort(rng.uniform(0, 1, (2, many)), axis=0)
         y = np.sort(rng.uniform(0, 1, (2, many)), axis=0)
         parents = Boxes(x[0], x[1], y[0], y[1])
-        children = cutting.cut(parents)
+        children = enclosures.cut(parents)
         assert area(children) == pytest.approx(area(parents), rel=1e-12)
         assert len(children) % many == 0
         each = len(children) // many
@@ -412,7 +412,7 @@ class TestCutting:
         mixed = boxes(
             (0.1, 0.2, 0.5, 0.5), (0.3, 0.3, 0.1, 0.9), (0.4, 0.4, 0.6, 0.6), (0, 1, 0, 1)
         )
-        children = cutting.cut(mixed)
+        children = enclosures.cut(mixed)
         share = 256 // 4
         along_p = (children.p0 < children.p1) & (children.q0 == children.q1)
         along_q = (children.p0 == children.p1) & (children.q0 < children.q1)
@@ -430,25 +430,25 @@ class TestCutting:
 
     def test_nothing_is_cut_from_nothing(self) -> None:
         empty = boxes((0, 1, 0, 1))[np.array([False])]
-        assert len(cutting.cut(empty)) == 0
+        assert len(enclosures.cut(empty)) == 0
 
     def test_the_last_line_is_the_end_itself(self) -> None:
         low, high = np.array([0.1, 0.7]), np.array([0.7, 0.9])
-        lines = cutting.grid(low, high, 3)
+        lines = enclosures.grid(low, high, 3)
         assert lines.shape == (2, 4)
         assert (lines[:, 0] == low).all()
         assert (lines[:, -1] == high).all()
         assert np.allclose(np.diff(lines), ((high - low) / 3)[:, None])
-        assert np.allclose(cutting.ends(0.2, 0.8, 3), [0.2, 0.4, 0.6, 0.8])
-        assert cutting.ends(0.2, 0.8, 1).tolist() == [0.8]
-        assert np.allclose(cutting.ends(0.2, 0.8, 2), [0.2, 0.5, 0.8])
+        assert np.allclose(enclosures.ends(0.2, 0.8, 3), [0.2, 0.4, 0.6, 0.8])
+        assert enclosures.ends(0.2, 0.8, 1).tolist() == [0.8]
+        assert np.allclose(enclosures.ends(0.2, 0.8, 2), [0.2, 0.5, 0.8])
 
     @STEADY
     @given(one_box(), st.floats(0, 1), st.floats(0, 1))
     def test_around_the_best_prior_all_is_covered(self, box, x: float, y: float) -> None:
         piece = Box(*box)
         p, q = box[0] + x * (box[1] - box[0]), box[2] + y * (box[3] - box[2])
-        some = cutting.around_best(piece, p, q)
+        some = enclosures.around_best(piece, p, q)
         assert area(some) == pytest.approx((box[1] - box[0]) * (box[3] - box[2]), abs=1e-12)
         assert (some.p0.min(), some.p1.max()) == box[:2]
         assert (some.q0.min(), some.q1.max()) == box[2:]
@@ -461,13 +461,13 @@ class TestCutting:
             assert smallest <= min(2.01e-6, wide)
 
     def test_a_piece_smaller_than_the_first_step_is_one_box(self) -> None:
-        some = cutting.around_best(Box(0.5, 0.500000001, 0.25, 0.250000001), 0.5, 0.25)
+        some = enclosures.around_best(Box(0.5, 0.500000001, 0.25, 0.250000001), 0.5, 0.25)
         assert [float(x) for x in (*some.p0, *some.p1, *some.q0, *some.q1)] == [
             0.5, 0.500000001, 0.25, 0.250000001
         ]  # fmt: skip
 
     def test_the_middle_of_boxes(self) -> None:
-        at = cutting.centres_of(boxes((0.2, 0.4, 0.1, 0.5)))
+        at = enclosures.centres_of(boxes((0.2, 0.4, 0.1, 0.5)))
         assert [float(x[0]) for x in (at.p0, at.p1, at.q0, at.q1)] == pytest.approx(
             [0.3, 0.3, 0.3, 0.3]
         )

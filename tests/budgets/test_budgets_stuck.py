@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from discreet import choose
 from discreet.beliefs.one_prior import epsilon_for_ratio
-from discreet.budgets import certainty, cutting, finding, proving, reciprocals
+from discreet.budgets import enclosures, finding, proving, reciprocals
 from discreet.budgets.enclosures import Boxes, _multiply, at_points, enclose
 from discreet.budgets.search import search
 from discreet.budgets.structure import branches, on_rays, pieces, reciprocal
 from discreet.errors import ToleranceError
 from discreet.promises import Box, Formula
-from discreet.promises.formula import evaluate, parse
+from discreet.promises.formula import Number, evaluate, parse
 from soaking import examples
 
 STEADY = settings(derandomize=True, deadline=None, max_examples=examples(200))
@@ -36,6 +36,9 @@ ANSWERED = [
     ("1 + sqrt(1 - p*q)", WHOLE, math.log(2) / 2),
     ("1 + 0.3*(1-p*q)/(p*q)", WHOLE, HALF_LOG[0.3]),
     ("1 + 0.92*(1-p*q)/(p*q)", WHOLE, HALF_LOG[0.92]),
+    ("1 + 1.0*(1-p*q)/(p*q)", WHOLE, math.inf),
+    ("1 + 1.3*(1-p*q)/(p*q)", WHOLE, math.inf),
+    ("(1 + 1.0*(1-p*q)/(p*q) + 3)/2", WHOLE, None),
     ("1/(p*q) + 1e-9", WHOLE, math.inf),
     ("1/(p*q)**1 + 0.2*p", WHOLE, math.inf),
     ("3 if p**2 != 0.2 else 1.1", (0.0, 1.0, 0.4, 0.4), epsilon_for_ratio(0.2**0.5, 0.4, 1.1)),
@@ -57,7 +60,7 @@ ANSWERED = [
 def test_it_is_answered_soon_and_tightly(text, ends, epsilon):
     started = time.process_time()
     choice = choose(Formula(text, Box(*ends)))
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 1
     proof = choice.certificate
     assert proof.certified
     assert proof.lower == proof.upper or proof.upper - proof.lower <= 1e-6
@@ -66,13 +69,65 @@ def test_it_is_answered_soon_and_tightly(text, ends, epsilon):
         assert proof.lower <= epsilon * (1 + 1e-14)
 
 
+def test_a_bowl_without_width_in_a_strip_of_few_doubles():
+    """Lines beyond it never came farther away, and filled the memory."""
+    low = 0.9
+    high = math.nextafter(math.nextafter(low, 1.0), 1.0)
+    middle = math.nextafter(low, 1.0)
+    for sides in ((middle, middle), (low, middle)):
+        assert enclosures.outward((low, high), sides, 8).tolist() == [low, middle, high]
+    text = (
+        "((3.0+8*((p-0.4988)**2+(q-1.70201/2)**2) if p+q <= 0.3 else 1+0.93*(1-p*q)/(p*q))"
+        " if (p**2 < 0.6 or (1-p == 0.1 or q/p < 0.7))"
+        " else (1.8-1.4*q/2 + 1+0.88014*(1-p)+0.9*(1-q))/2)"
+    )
+    choice = choose(text)
+    assert 0 < choice.epsilon < 1
+
+
 @pytest.mark.parametrize("text", ["1 + 1/(1-log(p*q))", "1 + sqrt(1-p)", "1 + sqrt(1-q)"])
 def test_a_true_refusal_is_soon(text):
     """The ratio comes down to 1 where there is something to learn."""
     started = time.process_time()
     with pytest.raises(ToleranceError, match="ratio of 1 or less"):
         choose(text)
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 1
+
+
+terms = st.tuples(
+    st.integers(-6, 6).map(lambda n: Fraction(n, 4)), st.integers(-3, 2), st.integers(-3, 2)
+)
+
+
+@STEADY
+@given(st.lists(terms, min_size=1, max_size=5), st.sampled_from(["", " + exp(p)", " + log(p)"]))
+def test_what_asks_nothing_is_above_every_certainty(sum_of, more):
+    """A formula that is said to ask nothing is at least 1/(pq) at every prior."""
+    text = " + ".join(f"({float(c)!r})*p**({i})*q**({j})" for c, i, j in sum_of)
+    if reciprocal(parse(f"{text} + 1/(p*q){more}")) != Number(0.0):
+        return
+    priors = [Fraction(n, 16) for n in (1, 2, 5, 11, 15, 16)] + [Fraction(1, 10**6)]
+    for p in priors:
+        for q in priors:
+            least = sum(c * p**i * q**j for c, i, j in sum_of)
+            assert least >= 0
+
+
+@pytest.mark.parametrize(
+    ("text", "nothing"),
+    [
+        ("2/(p*q) - 1/p", True),
+        ("1/(p*q) + 1.5*p - p*q", True),
+        ("sqrt(2)/(p*q)", True),
+        ("1/(p*q) + p - 1.01*p*q", False),
+        ("1/(p*q) - 1e-9*(1-p)", False),
+        ("1/(p*q) + log(p-0.5) - log(p-0.5)", False),  # has no value everywhere
+        ("1/(p*q) + (p-q)/(p-q)", False),
+        ("0.999999999999/(p*q)", False),
+    ],
+)
+def test_which_formulas_ask_nothing(text, nothing):
+    assert (reciprocal(parse(text)) == Number(0.0)) is nothing
 
 
 def test_a_search_that_meets_its_limit_says_so(monkeypatch):
@@ -136,7 +191,7 @@ def test_rays_do_not_prove_too_much():
     W = reciprocal(parse("1 + 0.4*(1-p*q)/(p*q)"))
     limit = -math.log1p(-0.4) / 2
     for target, holds in ((limit * (1 - 1e-7), True), (limit * (1 + 1e-7), False)):
-        assert certainty._rises(W, "q", 0.02, True, target, [1e9]) is holds
+        assert proving._rises(W, "q", 0.02, True, target, [1e9]) is holds
 
 
 def test_the_formula_for_each_answer_to_its_comparisons():
@@ -229,7 +284,7 @@ def test_what_a_multiplier_proves_holds_within_the_comparison(given_text, at, wi
     W = reciprocals.OfFormula(reciprocal(parse(text)), (test,))
     box = Boxes(*(np.array([x]) for x in (at[0], at[0] + width, at[1], at[1] + width)))
     enclosed, _ = enclose(W.expression, box)
-    w = W.over(cutting.centres_of(box), "")[0].high
+    w = W.over(enclosures.centres_of(box), "")[0].high
     if not proving.slope_bound(w, box, enclosed, target, proving.line_of(test, box, "pq"))[0]:
         return
     rng = random.Random(3)  # noqa: S311
@@ -253,7 +308,7 @@ def test_a_multiplier_proves_what_boxes_alone_do_not():
     W = reciprocals.OfFormula(reciprocal(parse(text)), (test,))
     box = Boxes(*(np.array([x]) for x in (0.499, 0.501, 0.499, 0.501)))
     enclosed, _ = enclose(W.expression, box)
-    w = W.over(cutting.centres_of(box), "")[0].high
+    w = W.over(enclosures.centres_of(box), "")[0].high
     best = min(epsilon_for_ratio(0.499 + 1e-4 * i, 0.501 - 1e-4 * i, 2.0) for i in range(21))
     across = proving.line_of(test, box, "pq")
     for share, alone, with_it in ((0.9, True, True), (0.99, False, True), (1.01, False, False)):

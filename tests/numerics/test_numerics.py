@@ -97,6 +97,42 @@ def test_the_last_whole_number_at_which_a_condition_holds(a, b, guess) -> None:
     assert all(low <= n < last + 50 for n in tried)
 
 
+@STEADY
+@given(
+    st.integers(1, 30_000),
+    st.sampled_from(["root", "line", "log", "step", "cliff", "flat", "inverse"]),
+    st.integers(1, 40_000),
+)
+def test_the_first_number_above_is_found_whatever_the_way_there(first, way, most) -> None:
+    tried = []
+
+    def excess(n: int) -> float:
+        tried.append(n)
+        at = first - 0.5
+        return {
+            "root": math.sqrt(n) - math.sqrt(at),
+            "line": n - at,
+            "log": math.log(n / at),
+            "step": 1e-9 if n > at else -1e9,
+            "cliff": math.inf if n > at else -math.inf,
+            "flat": 1e-300 if n > at else 0.0,
+            "inverse": 1 / at - 1 / n,
+        }[way]
+
+    assert numerics.first_above(excess, most) == (first if first <= most else None)
+    assert len(tried) <= 75
+    assert max(tried) <= max(most, 1)
+
+
+@STEADY
+@given(st.floats(0.05, 0.95), st.floats(0.01, 0.99), st.floats(1, 6))
+def test_a_hint_does_not_change_what_is_lowest_between(place, hint, power) -> None:
+    def f(x: float) -> float:
+        return abs(x - place) ** power + 1
+
+    assert numerics.lowest_between(f, 0.0, 1.0, hint=hint)[1] == pytest.approx(1, abs=1e-7)
+
+
 def test_newton_stays_inside_its_bracket() -> None:
     """From far right of the root of a steep function the first step would pass 0."""
     found = numerics.newton(lambda x: (x**4 - 16, 4 * x**3), 0.5, near=1e-15)

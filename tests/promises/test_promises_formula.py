@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.budgets.enclosures import Boxes, enclose
@@ -141,6 +141,7 @@ def test_enclosures_enclose(text, a, b, c, d, x, y, v, w):
 
 @stable
 @given(formulas, st.floats(1e-6, 1), st.floats(1e-6, 1))
+@example("(1.0 if q > 0.5 and p*q <= 0.3 else 2)", 0.5, 1.0)
 def test_pieces_and_reciprocal_keep_the_value(text, p, q):
     expression = parse(f"1.5 + ({text})**2")
     value = evaluate(expression, p, q)
@@ -149,7 +150,9 @@ def test_pieces_and_reciprocal_keep_the_value(text, p, q):
     held = [
         part
         for part, box in pieces(expression, Box())
-        if box.p0 <= p <= box.p1 and box.q0 <= q <= box.q1
+        if (box.p0 <= p <= box.p1 and box.q0 <= q <= box.q1)
+        # of a piece on which it depends on pq alone, too
+        or (in_product_only(part) and (box.p_fixed or box.q_fixed))
     ]
     assert any(evaluate(part, p, q) == pytest.approx(value, rel=1e-12) for part in held)
     assert evaluate(reciprocal(expression), p, q) == pytest.approx(1 / value, rel=1e-12)

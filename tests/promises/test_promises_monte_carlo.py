@@ -21,6 +21,7 @@ from discreet.errors import ToleranceError
 from discreet.guarantees import Adjacency
 from discreet.promises import Counterfactual, Promise, promise_in
 from discreet.series import plan
+from soaking import soaked
 
 DRAWS, COMPARISONS = 20_000, 2_000
 Array = NDArray[np.float64]
@@ -164,8 +165,9 @@ def compared(index: int, keys: dict[str, Any], mechanism: str, seed: int) -> int
 @pytest.mark.parametrize("mechanism", ["geometric", "gaussian", "discrete-gaussian"])
 @pytest.mark.parametrize("index", range(len(SHAPES)), ids=lambda i: str(SHAPES[i]))
 def test_a_plan_keeps_its_promise(index: int, mechanism: str) -> None:
-    """2 plans with 4 truths each, for 14 promises and 3 mechanisms: 336 of 2,000 comparisons."""
-    assert sum(compared(index, SHAPES[index], mechanism, seed) for seed in (1, 2)) > 0
+    """2 plans (one, but in a soak) with 4 truths each, for 14 promises and 3 mechanisms."""
+    seeds = (1, 2) if soaked() else (1,)
+    assert sum(compared(index, SHAPES[index], mechanism, seed) for seed in seeds) > 0
 
 
 @pytest.mark.slow

@@ -13,11 +13,14 @@ p = q = 1. One array operation serves all boxes of a search level.
 A box is `undefined` where the formula may have no value in it: a denominator that may be 0, a
 logarithm or root that may be negative. A denominator or logarithm that reaches 0 only on the
 face p = 0 or q = 0 is fine: those priors are limits, not members.
+
+Boxes of priors are cut about the worst prior of a piece, and level by level.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -471,3 +474,105 @@ def _power(base: Span, exponent: float) -> Span:
     if even and exponent > 0:
         return np.array([np.where((base[0] < 0) & (base[1] > 0), 0.0, span[0]), span[1]])
     return span
+
+
+_AT_ONCE = 256  # an array operation costs about the same for one box as for this many
+NEAR = {1: 1e-11, 2: 1e-8}  # the first cut beside the best prior, by dimension
+SMOOTH = {1: 4e-6, 2: 3e-5}  # the same where ε_i is smooth there: its square counts
+ACROSS = {1: 16, 2: 8}  # lines across a bowl, by dimension
+_FARTHER = 1.2  # how much farther apart each line beyond a bowl is than the one before
+
+
+def cut(boxes: Boxes, least: int = 3) -> Boxes:
+    """Cut boxes along both sides, segments along their length, and leave points alone.
+
+    Few boxes are cut fine and many coarsely, so that every level does a fair piece of work.
+    """
+    share = _AT_ONCE // max(1, len(boxes))
+    segments, sides = max(8, share), max(least, math.isqrt(share))
+    wide_p, wide_q = boxes.p0 < boxes.p1, boxes.q0 < boxes.q1
+    groups = []
+    for p_is_wide, q_is_wide in ((True, True), (True, False), (False, True), (False, False)):
+        chosen = (wide_p == p_is_wide) & (wide_q == q_is_wide)
+        if not chosen.any():
+            continue
+        some = boxes[chosen]
+        many = sides if p_is_wide and q_is_wide else segments
+        p = grid(some.p0, some.p1, many if p_is_wide else 1)
+        q = grid(some.q0, some.q1, many if q_is_wide else 1)
+        columns = q.shape[1] - 1
+        i, j = np.divmod(np.arange((p.shape[1] - 1) * columns), columns)
+        groups.append([p[:, i], p[:, i + 1], q[:, j], q[:, j + 1]])
+    if not groups:
+        return boxes
+    ends = [np.concatenate([group[k].ravel() for group in groups]) for k in range(4)]
+    return Boxes(*ends)
+
+
+def grid(low: Array, high: Array, parts: int) -> Array:
+    """Return lines that cut each of some spans into equal parts."""
+    steps = np.arange(parts + 1) / parts
+    out = low[:, None] + (high - low)[:, None] * steps
+    out[:, -1] = high
+    return out
+
+
+def ends(low: float, high: float, parts: int) -> Array:
+    """Return lines that cut a span into equal parts, or its end alone."""
+    return low + (high - low) * (np.arange(parts + 1) / parts) if parts > 1 else np.array([high])
+
+
+def around_best(piece: Box, p: float, q: float, smooth: bool = False) -> Boxes:
+    """Cut a piece into boxes that shrink towards a prior, fourfold at each step.
+
+    On both sides of a kink, or of a smooth minimum, ε_i is then monotone on most boxes, and those
+    around it are too small to matter: one level proves most profiles.
+    """
+    dimension = 1 if piece.p_fixed or piece.q_fixed else 2
+    steps = (SMOOTH if smooth else NEAR)[dimension] * 4.0 ** np.arange(24)
+    axes = []
+    for low, high, at in ((piece.p0, piece.p1, p), (piece.q0, piece.q1, q)):
+        lines = np.concatenate([at - steps, at + steps])
+        lines = lines[(lines > low) & (lines < high)]
+        axes.append(np.unique(np.concatenate([[low], lines, [high]])))
+    return cross(*axes)
+
+
+def outward(ends: tuple[float, float], sides: tuple[float, float], many: int) -> Array:
+    """Return lines across the sides of a bowl, and ever farther apart beyond them."""
+    (low, high), (start, stop) = ends, sides
+    if low == high:
+        return np.array([low])
+    step = (stop - start) / many
+    lines = [low, *(start + step * i for i in range(many)), stop, high]
+    away = step
+    # of a piece of a few doubles the bowl may have no width
+    while step > 0 and (start - away > low or stop + away < high):
+        lines += [start - away, stop + away]
+        step *= _FARTHER
+        away += step
+    return np.array(sorted({x for x in lines if low <= x <= high}))
+
+
+def cross(p: Array, q: Array) -> Boxes:
+    """Return the boxes between lines; one line is a side of no length."""
+    (p0, p1), (q0, q1) = ((x[:-1], x[1:]) if len(x) > 1 else (x, x) for x in (p, q))
+    return Boxes(
+        np.repeat(p0, len(q0)), np.repeat(p1, len(q0)), np.tile(q0, len(p0)), np.tile(q1, len(p0))
+    )
+
+
+def sizes(boxes: Boxes) -> Array:
+    """Return the longer side of each box."""
+    return np.maximum(boxes.p1 - boxes.p0, boxes.q1 - boxes.q0)
+
+
+def centres_of(boxes: Boxes) -> Boxes:
+    """Return the centres, as boxes of no size."""
+    p, q = (boxes.p0 + boxes.p1) / 2, (boxes.q0 + boxes.q1) / 2
+    return Boxes(p, p, q, q)
+
+
+def uncut(low: Array, high: Array) -> Mask:
+    """Say where no double lies between two ends."""
+    return np.asarray(np.nextafter(low, math.inf) >= high)

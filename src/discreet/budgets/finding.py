@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.beliefs.one_prior import TINY
-from discreet.budgets.cutting import NEAR, SMOOTH, ends, grid
-from discreet.budgets.enclosures import Array, Boxes, at_points
+from discreet.budgets.enclosures import NEAR, SMOOTH, Array, Boxes, at_points, ends, grid
 from discreet.budgets.reciprocals import OfFormula, OfFunction, Reciprocal, just_below
 from discreet.errors import ToleranceError
 from discreet.promises.box import Box
@@ -44,9 +43,12 @@ class Search:
     def offer(self, epsilon: Array, p: Array, q: Array) -> None:
         """Take the least of these ε as the best so far, if it is."""
         best = int(np.argmin(epsilon))
-        if epsilon[best] < self.upper:
-            self.upper = float(epsilon[best])
-            self.p, self.q = float(p[best]), float(q[best])
+        self.offer_one(float(epsilon[best]), float(p[best]), float(q[best]))
+
+    def offer_one(self, epsilon: float, p: float, q: float) -> None:
+        """Take this ε as the best so far, if it is."""
+        if epsilon < self.upper:
+            self.upper, self.p, self.q = epsilon, p, q
         if self.upper < _FLOOR:
             raise ToleranceError("budgets.ratio_of_one", p=self.p, q=self.q)
 

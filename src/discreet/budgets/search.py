@@ -34,13 +34,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from discreet.budgets.certainty import (
-    along_rays,
-    certain_from,
-    near_certainty,
-    unproved_at_certainty,
-)
-from discreet.budgets.cutting import around_best, cut, sizes, uncut
+from discreet.budgets.enclosures import around_best, cut, sizes, uncut
 from discreet.budgets.finding import (
     Search,
     coarse_look,
@@ -50,24 +44,27 @@ from discreet.budgets.finding import (
     offer_points,
     target_gap,
 )
-from discreet.budgets.guards import guarded
 from discreet.budgets.proving import (
     DUST,
+    along_rays,
     beside_bowl,
+    certain_from,
     collapse,
     corner_bound,
     dive,
     line_of,
+    near_certainty,
     no_better,
     refuse_undefined,
     settle,
     slope_bound,
+    unproved_at_certainty,
 )
 from discreet.budgets.reciprocals import OfFormula, OfFunction, Reciprocal
-from discreet.budgets.structure import branches, pieces, reciprocal
+from discreet.budgets.structure import branches, guarded, pieces, reciprocal
 from discreet.promises.box import Box
 from discreet.promises.formula import Expression, evaluate, is_constant
-from discreet.promises.shapes.ratio import constant_ratio
+from discreet.promises.shapes.ratio import least_for_ratio
 from discreet.promises.tolerance import Tolerance
 
 _RELATIVE = {1: 2e-10, 2: 2e-8}  # of ε, by the dimension of the piece
@@ -91,9 +88,9 @@ def search(expression: Expression, box: Box) -> Search:
     ]
     for within, part, piece in parted:
         if is_constant(part) and not within:
-            found = constant_ratio(evaluate(part, 1.0, 1.0), piece)
-            state.lower = min(state.lower, found.lower)
-            state.offer(np.array([found.upper]), np.array([found.p]), np.array([found.q]))
+            lower, *upper_at = least_for_ratio(evaluate(part, 1.0, 1.0), piece)
+            state.lower = min(state.lower, lower)
+            state.offer_one(*upper_at)
             continue
         dimension = 1 if piece.p_fixed or piece.q_fixed else 2
         inverse = OfFormula(reciprocal(part), within)
@@ -144,7 +141,7 @@ def _search_piece(
         for test in (test for test in within if test.op == "=="):
             look_along(W, test, piece, state)
     slopes = ("" if piece.p_fixed else "p") + ("" if piece.q_fixed else "q")
-    boxes = beside_bowl(W, piece, slopes, at[1], state, relative)
+    boxes = beside_bowl(W, piece, at[1], state, relative)
     if boxes is None:
         boxes = around_best(piece, *look_around(W, piece, at[0]))
     elif not len(boxes):

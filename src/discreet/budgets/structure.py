@@ -3,6 +3,12 @@
 - `reciprocal`: W = 1/r* as a formula, which is never negative. Where r* = a/(pq) it is pq/a, which
   has no pole at p = 0. Where r* ≥ 1/(pq) it asks for a posterior of at most 1 or more, which is
   nothing: 0 stands for it. Where r* ≤ 0 no budget keeps it, as where r* ≤ 1: ∞ stands for it.
+- `guarded`: a condition that keeps what is under a root, or divides, from falling below 0. In
+  `1.5 + sqrt(p - q) if p > q else 2` the root has a value wherever it counts. Boxes that the line
+  p = q crosses cannot tell: over them p − q may be negative. So its guard is written into the
+  formula, max(p − q, 0), which changes nothing where the condition holds. A condition a > b keeps
+  an argument if that is c(a − b), c > 0, plus what is never negative, as sums of products with
+  exact numbers; or a product of such arguments and of what is never negative.
 - `in_product_only`: whether p and q occur only as the product pq.
 - `on_rays`: the formula on rays that leave p = q = 1.
 - `pieces`: a box cut where a comparison changes along one prior: p or 1 − p² with a number, where
@@ -17,7 +23,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from typing import TypeAlias
@@ -43,14 +50,19 @@ from discreet.promises.formula import (
 )
 
 Within: TypeAlias = tuple[Compare, ...]
+_Product: TypeAlias = frozenset[tuple[Expression, Fraction]]  # what is multiplied, how often
+_Sum: TypeAlias = dict[_Product, Fraction]  # products, and how often each occurs
 _NEAR = 8 * 2.0**-52  # how far from a threshold its comparison is surely decided, relative
 _EQUATIONS = ("==", "!=")
 _LEAST = 1e-150  # thresholds below are not looked for
 _PRODUCT = (Binary("*", Variable("p"), Variable("q")), Binary("*", Variable("q"), Variable("p")))
+_CERTAIN = frozenset((Variable(name), Fraction(-1)) for name in "pq")  # 1/(pq)
+_FAR_DOWN = (1e-3, 2e-3)  # a prior at which few formulas ask for nothing
 _MOST = 12  # formulas that a minimum inside another one is spread out to
 OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 _TRUE = Logical("and", ())
 _FALSE = Logical("or", ())
+_ABOVE_0 = Number(5e-324)  # the least number above 0
 _T = Variable("p")  # the length of a ray
 
 
@@ -73,31 +85,67 @@ def positive(e: Expression) -> bool:
             return False
 
 
-def reciprocal(e: Expression) -> Expression:
-    """Return a formula for 1/e, ∞ where e ≤ 0, turned inside out as far as signs allow."""
-    out = _inverted(e)
-    return Number(0.0) if _asks_nothing(out) or _adds_to_nothing(e) else out
-
-
-def _adds_to_nothing(e: Expression) -> bool:
-    """Say whether e is a sum of c/(pq), c ≥ 1, and of what is never negative."""
+def defined(e: Expression) -> bool:
+    """Say whether the form alone shows that e has a value at every prior."""
     match e:
-        case Binary("+", left, right):
-            both = ((left, right), (right, left))
-            return any(reciprocal(a) == Number(0.0) and positive(b) for a, b in both)
+        case Number(_) | Variable(_):
+            return True
+        case Binary("/", left, right):
+            return defined(left) and positive(right)
+        case Binary(_, left, right):
+            return defined(left) and defined(right)
+        case Power(base, exponent):
+            return positive(base) or (exponent >= 0 and exponent % 1 == 0 and defined(base))
+        case Call("sqrt" | "log", (argument,)):
+            return positive(argument)
+        case Call(_, arguments):
+            return all(map(defined, arguments))
         case _:
             return False
 
 
-def _asks_nothing(w: Expression) -> bool:
-    """Say whether w is c·pq with c ≤ 1: no belief can break a bound on the ratio of 1/w."""
-    exponents, others = _monomial(w)
-    if exponents != {"p": 1.0, "q": 1.0} or not all(map(is_constant, others)):
-        return False
+def reciprocal(e: Expression) -> Expression:
+    """Return a formula for 1/e, ∞ where e ≤ 0, turned inside out as far as signs allow."""
+    return Number(0.0) if _asks_nothing(e) else _inverted(e)
+
+
+def _asks_nothing(e: Expression) -> bool:
+    """Say whether the form shows that e ≥ 1/(pq): no belief can break such a bound on the ratio.
+
+    e − 1/(pq) is a sum of products of what is above 0. One with more of p and of q is the smaller
+    one, so whatever is taken off may be taken from one with as much of the rest, and less of them.
+    """
     try:
-        return 0 < evaluate(w, 1.0, 1.0) <= 1
+        if evaluate(e, *_FAR_DOWN) * math.prod(_FAR_DOWN) < 1 - 1e-9 or not defined(e):
+            return False
     except FormulaError:  # a divisor that is too small for a double
         return False
+    terms = _added(_sum_of(e), {_CERTAIN: Fraction(1)}, Fraction(-1))
+    if not all(positive(atom) for term in terms for atom, _ in term):
+        return False
+    above = {term: times for term, times in terms.items() if times > 0}
+    for term, times in terms.items():
+        lacks = -times
+        for larger in [other for other in above if lacks > 0 and _is_above(other, term)]:
+            taken = min(lacks, above[larger])
+            above[larger] -= taken
+            lacks -= taken
+        if lacks > 0:
+            return False
+    return True
+
+
+def _is_above(one: _Product, other: _Product) -> bool:
+    """Say whether a product is not below another at any prior: it has less of p and of q.
+
+    It may have more of a number above 1, such as exp(1).
+    """
+    return all(
+        times > 0
+        if isinstance(atom, Variable)
+        else times < 0 and is_constant(atom) and evaluate(atom, 1.0, 1.0) > 1 + 1e-12
+        for atom, times in _times(other, one, -1)
+    )
 
 
 def _inverted(e: Expression) -> Expression:
@@ -119,6 +167,58 @@ def _inverted(e: Expression) -> Expression:
             return Inverse(e)
 
 
+def _sum_of(e: Expression) -> _Sum:
+    """Return a sum of products: how often each occurs. What is neither stands for itself."""
+    match e:
+        case Number(value) if math.isfinite(value):
+            return {frozenset(): Fraction(value)} if value else {}
+        case Binary("+" | "-" as op, left, right):
+            return _added(_sum_of(left), _sum_of(right), Fraction(1 if op == "+" else -1))
+        case Binary("*", left, right):
+            return _product(_sum_of(left), _sum_of(right))
+        case Binary("/", left, right):
+            return _product(_sum_of(left), _raised(right, -1.0))
+        case Power(base, exponent):
+            return _raised(base, exponent)
+        case _:
+            return {frozenset({(e, Fraction(1))}): Fraction(1)}
+
+
+def _raised(base: Expression, exponent: float) -> _Sum:
+    """Return a power as a sum of products, with no more cancelled than there is for certain."""
+    found = _sum_of(base)
+    if exponent == 2:
+        return _product(found, found)
+    if len(found) == 1:
+        ((product, times),) = found.items()
+        whole, simple = exponent % 1 == 0, all(positive(atom) for atom, _ in product)
+        if simple and times > 0 and (times == 1 or (whole and abs(exponent) < 9)):
+            raised = frozenset((a, n * Fraction(exponent)) for a, n in product if exponent)
+            return {raised: Fraction(times ** int(exponent)) if whole else times}
+    return {frozenset({(Power(base, exponent), Fraction(1))}): Fraction(1)}
+
+
+def _added(a: _Sum, b: _Sum, times: Fraction) -> _Sum:
+    out = {k: a.get(k, Fraction(0)) + times * b.get(k, Fraction(0)) for k in {*a, *b}}
+    return {k: x for k, x in out.items() if x}
+
+
+def _product(a: _Sum, b: _Sum) -> _Sum:
+    out: _Sum = {}
+    for k, x in a.items():
+        for m, y in b.items():
+            out = _added(out, {_times(k, m): x * y}, Fraction(1))
+    return out
+
+
+def _times(a: _Product, b: _Product, sign: int = 1) -> _Product:
+    """Return the product of two products, or with −1 their ratio."""
+    both = dict(a)
+    for atom, n in b:
+        both[atom] = both.get(atom, Fraction(0)) + sign * n
+    return frozenset((atom, n) for atom, n in both.items() if n)
+
+
 def rebuilt(e: Expression, part: Callable[[Expression], Expression]) -> Expression:
     """Return the formula with something else in the place of each of its parts."""
     match e:
@@ -138,6 +238,68 @@ def rebuilt(e: Expression, part: Callable[[Expression], Expression]) -> Expressi
             return Conditional(part(test), part(then), part(otherwise))
         case _:
             return e
+
+
+def guarded(e: Expression) -> Expression:
+    """Return the formula with every guard written into the arguments that it keeps."""
+    match e:
+        case Conditional(test, then, otherwise):
+            then, otherwise = guarded(then), guarded(otherwise)
+            for known in _known(test, True):
+                then = _kept_in(then, known)
+            for known in _known(test, False):
+                otherwise = _kept_in(otherwise, known)
+            return Conditional(test, then, otherwise)
+        case _:
+            return rebuilt(e, guarded)
+
+
+def _known(test: Expression, holds: bool) -> Iterator[Compare]:
+    """Yield comparisons that hold wherever the test does, or wherever it does not."""
+    match test:
+        case Compare(op, left, right):
+            op = op if holds else OPPOSITE[op]
+            if op in ("<", "<="):
+                yield Compare(">" + op[1:], right, left)
+            elif op in (">", ">="):
+                yield Compare(op, left, right)
+        case Logical("not", (argument,)):
+            yield from _known(argument, not holds)
+        case Logical(op, arguments) if (op == "and") == holds:
+            for argument in arguments:
+                yield from _known(argument, holds)
+
+
+def _kept_in(e: Expression, test: Compare) -> Expression:
+    strict = test.op == ">"
+    match e:
+        case Call("sqrt", (argument,)) if _keeps(test, argument):
+            return Call("sqrt", (Call("max", (argument, Number(0.0))),))
+        case Power(base, exponent) if exponent % 1 and exponent > 0 and _keeps(test, base):
+            return Power(Call("max", (base, Number(0.0))), exponent)
+        case Power(base, exponent) if exponent < 0 and strict and _keeps(test, base):
+            return Power(Call("max", (base, _ABOVE_0)), exponent)
+        case Binary("/", left, right) if strict and _keeps(test, right):
+            return Binary("/", _kept_in(left, test), Call("max", (right, _ABOVE_0)))
+        case _:
+            return rebuilt(e, lambda part: _kept_in(part, test))
+
+
+def _keeps(test: Compare, argument: Expression) -> bool:
+    """Say whether the argument is not below 0 where the test holds, and above 0 if it is strict."""
+    match argument:
+        case Binary("*", left, right):
+            for one, other in ((left, right), (right, left)):
+                if _keeps(test, one) and (positive(other) or _keeps(test, other)):
+                    return True
+    apart, found = _sum_of(Binary("-", test.left, test.right)), _sum_of(argument)
+    for term, times in apart.items():
+        share = found.get(term, Fraction(0)) / times
+        if share > 0:
+            rest = _added(found, apart, -share)
+            if all(x > 0 and all(positive(atom) for atom, _ in k) for k, x in rest.items()):
+                return True
+    return False
 
 
 def on_rays(e: Expression, first: str) -> Expression:

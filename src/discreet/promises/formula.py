@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -123,14 +124,23 @@ def parse(text: str) -> Expression:
 def _parsed(text: str) -> Expression:
     if len(text) > _LONGEST:
         raise FormulaError("promises.formula_long", characters=len(text), most=_LONGEST)
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise FormulaError("promises.formula_unreadable", formula=_short(text)) from None
+    tree = tree_of(text)
+    if tree is None:
+        raise FormulaError("promises.formula_unreadable", formula=_short(text))
     expression = _convert(tree, 0)
     if isinstance(expression, _TRUTH):
         raise FormulaError("promises.formula_comparison", formula=_short(text))
     return expression
+
+
+def tree_of(text: str) -> ast.expr | None:
+    """Return the tree of an expression, or None; Python's own remarks on it are left out."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
 
 
 def _short(text: str) -> str:

@@ -74,11 +74,17 @@ class Ratio(Tolerance):
 
 
 def constant_ratio(ratio: float, box: Box, name: str = "K&R (14), (25)") -> Solved:
-    """Constant r on a box: fact 1 of `shapes`."""
+    """Constant r on a box, with what is known of it."""
+    lower, upper, p, q = least_for_ratio(ratio, box)
+    method = say("promises.method.closed_form", by=name)
+    return Solved(lower, upper, p, q, p > 0 and q > 0, method)
+
+
+def least_for_ratio(ratio: float, box: Box) -> tuple[float, float, float, float]:
+    """Constant r on a box: bounds of the least ε, and its prior, by fact 1 of `shapes`."""
     q = box.q0
     p = box.p1 if q * (ratio + 1) <= 1 else box.p0
-    epsilon = range_for_ratio(p, q, ratio)
-    return Solved(*epsilon, p, q, p > 0 and q > 0, say("promises.method.closed_form", by=name))
+    return *range_for_ratio(p, q, ratio), p, q
 
 
 def ratio_falls(ratio: float, box: Box) -> Solved:
