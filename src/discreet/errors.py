@@ -70,6 +70,7 @@ class DiscreetError(Exception):
         return {"code": self.code, "message": self.message, "next": self.next}
 
 
+_LONGEST = 1_000
 _NAME = re.compile(r"[a-z_]+(?:\.[a-z0-9_-]+)+")
 
 
@@ -77,6 +78,7 @@ def _said(name: str, values: dict[str, Any]) -> tuple[str, str | None, str | Non
     """Return what is wrong, the next step, and the next step as the command line says it."""
     if not _NAME.fullmatch(name):
         return name, None, None
+    values = {k: _short(v) if isinstance(v, str) else v for k, v in values.items()}
     texts = catalogue()
     if isinstance(texts.entry(name), str):
         return texts.say(name, **values), None, None
@@ -85,6 +87,11 @@ def _said(name: str, values: dict[str, Any]) -> tuple[str, str | None, str | Non
         for part in ("says", "next", "flags")
     )
     return str(says), following, flags
+
+
+def _short(text: str) -> str:
+    """A text of others that is quoted: no longer than a message may be."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 class InputError(DiscreetError, ValueError):

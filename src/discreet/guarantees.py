@@ -52,6 +52,7 @@ __all__ = [
 ]
 
 
+_CRUMB = 1e-12
 _SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 
@@ -123,11 +124,17 @@ def amount(
 
     >>> amount({"epsilon": 0.5, "delta": 1e-6, "rho": None}, "up", "nothing")
     'ε = 0.5, δ = 1e-06'
+    >>> amount({"epsilon": 1e-16, "delta": 1e-16}, "down", "nothing")
+    'ε = 0, δ = 1e-16'
     """
+
+    def told(name: str) -> str:
+        # What rounding left over of a limit is nothing to spend; a δ may be so small.
+        crumb = side == "down" and name != "delta" and said[name] < _CRUMB
+        return number(0.0 if crumb else said[name], side, figures)
+
     found = [
-        f"{sign} = {number(said[name], side, figures)}"
-        for name, sign in _SIGNS.items()
-        if said.get(name) is not None
+        f"{sign} = {told(name)}" for name, sign in _SIGNS.items() if said.get(name) is not None
     ]
     return ", ".join(found) or nothing
 

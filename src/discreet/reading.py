@@ -26,6 +26,7 @@ __all__ = [
     "fraction_of",
     "json_values",
     "line",
+    "number_text",
     "share_of",
     "text_of",
     "yaml_values",
@@ -223,6 +224,11 @@ def fraction_of(text: str) -> Fraction:
     >>> fraction_of("2.5e-1"), fraction_of("3/4")
     (Fraction(1, 4), Fraction(3, 4))
     """
+    return Fraction(number_text(text))
+
+
+def number_text(text: str) -> str:
+    """Return a text that is a number of not too many digits; raise ValueError for any other."""
     if len(text) > 1_000 or not _NUMBER.fullmatch(text):
         raise ValueError(text[:40])
-    return Fraction(text)
+    return text

@@ -62,12 +62,17 @@ def typed(command: str, site: Path | None, folder: Path, **environment: str) -> 
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_it_is_short_and_in_the_documentation_as_it_stands(group: str) -> None:
-    code = (HERE / f"{GROUPS[group]}.py").read_text(encoding="utf-8")
+@pytest.mark.parametrize("module", [*GROUPS.values(), "toy_noise"])
+def test_it_is_short_and_in_the_documentation_as_it_stands(module: str) -> None:
+    code = (HERE / f"{module}.py").read_text(encoding="utf-8")
     assert len(code.splitlines()) < 100
     page = (HERE.parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
-    assert f'```python title="{GROUPS[group]}.py"\n{code}```\n' in page
+    assert f'```python title="{module}.py"\n{code}```\n' in page
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_its_entry_point_is_in_the_documentation(group: str) -> None:
+    page = (HERE.parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
     assert f'[project.entry-points."discreet.{group}"]' in page
 
 
@@ -120,6 +125,8 @@ def test_a_language_is_found_by_name(installed: Path, tmp_path: Path) -> None:
     assert "Das gilt für jedes mögliche Ergebnis." in said
     code, said = typed("choose --ratio 3", None, tmp_path, DISCREET_LANGUAGE="de")
     assert (code, "For everyone" in said) == (0, True)  # as with gettext
+    code, said = typed("init release.yaml", installed, tmp_path, DISCREET_LANGUAGE="de")
+    assert code == 0, said  # what the language does not have is in English
 
 
 def test_a_flag_that_nobody_has_is_still_refused(installed: Path, tmp_path: Path) -> None:

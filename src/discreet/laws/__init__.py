@@ -7,7 +7,7 @@ from discreet.laws.exponential import Exponential
 from discreet.laws.gaussian import Gaussian
 from discreet.laws.geometric import Geometric
 from discreet.laws.laplace import Laplace
-from discreet.laws.mechanism import Mechanism, Noise
+from discreet.laws.mechanism import Mechanism, Noise, WholeNoise
 from discreet.laws.randomized_response import RandomizedResponse
 from discreet.laws.registry import Kind, by_budget, kind_of, names, register
 
@@ -21,6 +21,7 @@ __all__ = [
     "Mechanism",
     "Noise",
     "RandomizedResponse",
+    "WholeNoise",
     "by_budget",
     "kind_of",
     "names",

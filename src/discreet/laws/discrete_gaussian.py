@@ -15,17 +15,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from discreet.laws.checks import probability
-from discreet.laws.gaussian import OfSigma
-from discreet.laws.mechanism import DiscreteNormalLoss
+from discreet.laws.calibration import gaussian_scale
+from discreet.laws.gaussian import Gaussian, OfSigma
+from discreet.laws.mechanism import Continuous, DiscreteNormalLoss, WholeNoise
 from discreet.laws.registry import Kind, register
-from discreet.numerics import last_whole, normal_tail
+from discreet.numerics import normal_tail, upper_normal
 from discreet.words import say
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _REACH = 10.1  # e^{-10.1²/2} < 1e-22
 _MOST = 2_000.0
+_SMOOTH = 50.0  # from here on lattice and line differ by less than one step
 
 
 @lru_cache(maxsize=64)
@@ -37,8 +44,16 @@ def _normaliser(sigma: float) -> float:
     return 1 + 2 * math.fsum(math.exp(-n * n / (2 * sigma * sigma)) for n in range(1, reach))
 
 
+def _normal_tail(t: float, one: float, other: float) -> float:
+    """P(|X + Y| ≥ t) for normal noise of these standard deviations."""
+    return 2 * normal_tail(t / math.hypot(one, other))
+
+
+NORMAL = Continuous(1.0, lambda alpha: upper_normal(alpha / 2), _normal_tail)
+
+
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussian(OfSigma):
+class DiscreteGaussian(OfSigma, WholeNoise):
     """Discrete Gaussian noise of parameter `sigma` for integer statistics.
 
     >>> d = DiscreteGaussian(3.0)
@@ -46,7 +61,24 @@ class DiscreteGaussian(OfSigma):
     (3.0, 0.133)
     """
 
-    whole_numbers = True
+    released_as = "gaussian"
+    paid_in = "rho"
+    continuous = NORMAL
+
+    @classmethod
+    def of_scale(cls, scale: float) -> DiscreteGaussian:
+        """Return the law of this σ."""
+        return cls(scale)
+
+    @classmethod
+    def least_scale(cls, l1: Fraction, l2_squared: Fraction, budget: float) -> float:
+        """Return √(Δ₂²/2ρ), rounded up."""
+        return gaussian_scale(l2_squared, budget)
+
+    @property
+    def scale(self) -> float:
+        """σ."""
+        return self.sigma
 
     @property
     def loss(self) -> DiscreteNormalLoss | None:
@@ -92,17 +124,40 @@ class DiscreteGaussian(OfSigma):
         """A bound of log E e^{tN}: σ²t²/2 (Canonne, Kamath and Steinke 2020, Lemma 8)."""
         return (self.sigma * t) ** 2 / 2
 
-    def quantile(self, prob: float) -> int:
-        """Smallest whole x with P(N ≤ x) ≥ prob."""
-        prob = probability("prob", prob)
-        far = math.ceil(40 * self.sigma) + 1
-        return 1 + last_whole(lambda x: self.cdf(x) < prob, -far, far)
+    @staticmethod
+    def log_characteristic(scale: NDArray[Any], theta: NDArray[Any]) -> NDArray[Any]:
+        """Return log Σ_k e^{−σ²(θ+2πk)²/2}, less that at θ = 0 (Poisson summation)."""
+        import numpy as np
 
-    def half_width(self, confidence: float = 0.95) -> int:
-        """Smallest whole t with P(|N| ≤ t) ≥ confidence."""
-        level = (1 - probability("confidence", confidence)) / 2
-        far = math.ceil(40 * self.sigma) + 1
-        return 1 + last_whole(lambda t: self.tail(t + 1) > level, -1, far)
+        theta = theta - 2 * math.pi * np.rint(theta.real / (2 * math.pi))
+        if float(scale.max(initial=0.0)) < 0.5:
+            # Few whole numbers, summed up; Poisson's sum would be long.
+            steps = [(n, np.exp(-(n**2) / (2 * np.maximum(scale, 0.02) ** 2))) for n in range(1, 8)]
+            above = sum(weight * np.cos(n * theta) for n, weight in steps)
+            whole = sum(weight for _, weight in steps)
+            return np.asarray(np.log1p(2 * above) - np.log1p(2 * whole))
+        far = 1 if float(scale.min(initial=1.0)) >= 1 else 3
+        turns = [2 * math.pi * k for k in range(-far, far + 1) if k]
+        above = sum(np.exp(-(scale**2) * turn * (theta + turn / 2)) for turn in turns)
+        below = sum(np.exp(-(scale**2) * turn**2 / 2) for turn in turns)
+        return np.asarray(-((scale * theta) ** 2) / 2 + np.log1p(above) - np.log1p(below))
+
+    def simulated(self, size: int, chance: np.random.Generator) -> NDArray[np.int64]:
+        """Whole numbers by their chances, or rounded ones where the step no longer shows."""
+        import numpy as np
+
+        if self.sigma > 1000:
+            return np.rint(chance.normal(0, self.sigma, size)).astype(np.int64)
+        far = math.ceil(12 * self.sigma) + 1
+        steps = np.arange(-far, far + 1)
+        density = np.exp(-(steps**2) / (2 * self.sigma**2))
+        return chance.choice(steps, size, p=density / density.sum())
+
+    def covers(self, confidence: float) -> int:
+        """Return the least t for a small σ; for a large one that of the continuous law, and 1."""
+        if self.sigma > _SMOOTH:
+            return math.ceil(Gaussian(self.sigma).half_width(confidence)) + 1
+        return self.half_width(confidence)
 
     def explain(self) -> str:
         """Say in one sentence what the noise does."""
@@ -118,5 +173,6 @@ register(
         python="laws.DiscreteGaussian.of_rho({})",
         given_by={"sigma": DiscreteGaussian},
         slow_below=1e-4,
+        released=DiscreteGaussian,
     )
 )

@@ -14,16 +14,38 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from discreet.guarantees import PureDP
+from discreet.laws.calibration import laplace_scale
 from discreet.laws.checks import positive, probability, whole
-from discreet.laws.mechanism import Noise, StepsLoss, TwoPoint
+from discreet.laws.mechanism import Continuous, StepsLoss, TwoPoint, WholeNoise
 from discreet.laws.registry import Kind, register
 from discreet.words import say
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def _laplace_tail(t: float, one: float, other: float) -> float:
+    """P(|X + Y| ≥ t) = (s² e^{−t/s} − r² e^{−t/r})/(s² − r²), for Laplace noise of scales s > r."""
+    wide, narrow = max(one, other), min(one, other)
+    gap = (wide - narrow) / wide
+    if gap < 1e-9:
+        return (1 + t / (2 * narrow)) * math.exp(-t / wide)
+    if narrow < 1e-9 * wide:
+        return math.exp(-t / wide) / (1 - (narrow / wide) ** 2)
+    ratio = 2 * math.log1p(-gap)  # log of (narrow/wide)²
+    return math.exp(-t / wide) * math.expm1(ratio - t * gap / narrow) / math.expm1(ratio)
+
+
+LAPLACE = Continuous(0.5, lambda alpha: -math.log(alpha), _laplace_tail)
+
 
 @dataclass(frozen=True, slots=True)
-class Geometric(Noise):
+class Geometric(WholeNoise):
     """Two-sided geometric noise for integer statistics.
 
     >>> g = Geometric(1.2993)
@@ -35,11 +57,24 @@ class Geometric(Noise):
 
     epsilon: float
     sensitivity: int = 1
-    whole_numbers = True
+    released_as = "geometric"
+    paid_in = "epsilon"
+    continuous = LAPLACE
 
     def __post_init__(self) -> None:
         positive("epsilon", self.epsilon)
         whole("sensitivity", self.sensitivity)
+
+    @classmethod
+    def of_scale(cls, scale: float) -> Geometric:
+        """Return the law of exactly this scale."""
+        above, below = scale.as_integer_ratio()
+        return cls(float(below), above)
+
+    @classmethod
+    def least_scale(cls, l1: Fraction, l2_squared: Fraction, budget: float) -> float:
+        """Return Δ₁/ε, rounded up."""
+        return laplace_scale(l1, budget)
 
     @property
     def scale(self) -> float:
@@ -108,6 +143,24 @@ class Geometric(Noise):
         below = math.log(-math.expm1(-(rate + t))) + math.log(-math.expm1(-(rate - t)))
         return 2 * math.log(-math.expm1(-rate)) - below
 
+    @property
+    def finite_below(self) -> float:
+        """ε/Δ."""
+        return self.epsilon / self.sensitivity
+
+    @staticmethod
+    def log_characteristic(scale: NDArray[Any], theta: NDArray[Any]) -> NDArray[Any]:
+        """−log(1 + (sin(θ/2)/sinh(1/2s))²)."""
+        import numpy as np
+
+        ratio = np.sin(theta / 2) / np.sinh(np.minimum(0.5 / scale, 700.0))
+        return np.asarray(-np.log1p(ratio**2))
+
+    def simulated(self, size: int, chance: np.random.Generator) -> NDArray[np.int64]:
+        """The difference of two geometric numbers."""
+        stop = -math.expm1(-self.finite_below)
+        return chance.geometric(stop, size) - chance.geometric(stop, size)
+
     def quantile(self, prob: float) -> int:
         """Smallest whole x with P(N ≤ x) ≥ prob."""
         prob = probability("prob", prob)
@@ -157,5 +210,6 @@ register(
         given_by={"scale": lambda scale, size: _of(size / positive("scale", scale), size)},
         loss_by_name=True,
         usual=True,
+        released=Geometric,
     )
 )

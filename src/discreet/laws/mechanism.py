@@ -12,20 +12,30 @@ The privacy loss of one release has one of a few known laws, which `composition`
 | `DiscreteNormalLoss(σ)`    | discrete Gaussian noise, sensitivity 1                             |
 | `None`                     | unknown: only what the mechanism promises is used                  |
 
-A mechanism from outside the package is a subclass of `Mechanism` and a call of `register`.
+A mechanism from outside the package is a subclass of `Mechanism` and a call of `register`. Noise
+that releases are to draw is a `WholeNoise`: all that a release asks of its noise, it asks the law.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeAlias
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from discreet.errors import InputError
 from discreet.guarantees import ZCDP, PureDP
-from discreet.laws.checks import positive, whole
+from discreet.laws.checks import positive, probability, whole
+from discreet.numerics import last_whole
 from discreet.rounding import up
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Budget: TypeAlias = Literal["epsilon", "rho"]
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -190,6 +200,88 @@ class Noise(Mechanism):
         if self.whole_numbers:
             return self.tail(whole("distance", distance))
         return self.tail(positive("distance", distance))
+
+
+@dataclass(frozen=True, slots=True)
+class Continuous:
+    """A continuous law that noise on whole numbers is close to, and that is easier to add up.
+
+    `apart`: how far noise of equal rank is apart at the most. `reach(α)`: what noise of scale 1
+    stays within, but for a probability α. `tail(t, s, r)`: P(|X + Y| ≥ t) for scales s and r.
+    """
+
+    apart: float
+    reach: Callable[[float], float]
+    tail: Callable[[float, float, float], float]
+
+
+class WholeNoise(Noise):
+    """Noise on whole numbers that releases can draw; they store it by its name and its scale."""
+
+    __slots__ = ()
+
+    whole_numbers = True
+    #: What specs and stored releases call it.
+    released_as: ClassVar[str]
+    #: What it is paid in: ε, by the L1 sensitivity, or ρ, by the L2 sensitivity.
+    paid_in: ClassVar[Budget]
+    #: For intervals of quotients; without it, each noise is bounded by itself.
+    continuous: ClassVar[Continuous | None] = None
+
+    @classmethod
+    @abstractmethod
+    def of_scale(cls, scale: float) -> Self:
+        """Return the law of exactly this scale."""
+
+    @classmethod
+    @abstractmethod
+    def least_scale(cls, l1: Fraction, l2_squared: Fraction, budget: float) -> float:
+        """Return a scale, never too small, that keeps a budget at these sensitivities."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> float:
+        """Its scale."""
+
+    def quantile(self, prob: float) -> int:
+        """Smallest whole x with P(N ≤ x) ≥ prob."""
+        prob = probability("prob", prob)
+        far = self._far(min(prob, 1 - prob))
+        return 1 + last_whole(lambda x: self.cdf(x) < prob, -far, far)
+
+    def half_width(self, confidence: float = 0.95) -> int:
+        """Smallest whole t with P(|N| ≤ t) ≥ confidence."""
+        level = (1 - probability("confidence", confidence)) / 2
+        return 1 + last_whole(lambda t: self.tail(t + 1) > level, -1, self._far(level))
+
+    def _far(self, level: float) -> int:
+        """Return a whole number that the noise passes with less than that probability."""
+        far = math.ceil(4 * (self.sd or 1.0)) + 1
+        while self.tail(far) >= level:
+            far *= 2
+        return far
+
+    def covers(self, confidence: float) -> int:
+        """Return a whole t with P(|N| ≤ t) ≥ confidence; where that is quicker, not the least."""
+        return self.half_width(confidence)
+
+    @abstractmethod
+    def cumulant(self, t: float) -> float:
+        """Return log E e^{tN}, or a bound of it."""
+
+    @property
+    def finite_below(self) -> float:
+        """The t from which on E e^{tN} is infinite."""
+        return math.inf
+
+    @staticmethod
+    @abstractmethod
+    def log_characteristic(scale: NDArray[Any], theta: NDArray[Any]) -> NDArray[Any]:
+        """Return log E e^{iθN} for noise of these scales; θ may be imaginary, within its reach."""
+
+    @abstractmethod
+    def simulated(self, size: int, chance: np.random.Generator) -> NDArray[np.int64]:
+        """Return so many values of the law for a simulation. What protects is drawn in `noise`."""
 
 
 def distance_across(count: int, limit: int) -> int:

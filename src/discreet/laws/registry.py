@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
 
 from discreet.errors import InputError
 from discreet.guarantees import Adjacency
-from discreet.laws.mechanism import Mechanism
+from discreet.laws.mechanism import Budget, Mechanism, WholeNoise
 from discreet.outside import load_from_outside
 from discreet.words import has, say
-
-Budget: TypeAlias = Literal["epsilon", "rho"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +28,7 @@ class Kind:
     budget fix its privacy loss, whatever the sensitivity that the budget is for. `slow_below`: its
     loss has no closed form, so that each bound takes a transform, and a long one below this budget.
     `usual`: where only a budget of its kind is known, this mechanism shows how accurate it is.
+    `released` is the class of its law, where releases can draw it.
     """
 
     name: str
@@ -43,6 +41,7 @@ class Kind:
     loss_by_name: bool = False
     slow_below: float | None = None
     usual: bool = False
+    released: type[WholeNoise] | None = None
 
     @property
     def label(self) -> str:
@@ -108,6 +107,29 @@ def kind_of(name: str, *, planned: bool = True) -> Kind:
     if name not in known:
         raise InputError("laws.unknown", name=name, known=", ".join(known))
     return KINDS[name]
+
+
+def released_laws() -> dict[str, type[WholeNoise]]:
+    """Return the laws that releases can draw, by the names that specs have for them.
+
+    >>> list(released_laws())
+    ['geometric', 'gaussian']
+    """
+    names()  # loads them
+    found = [kind.released for kind in KINDS.values() if kind.released is not None]
+    return {law.released_as: law for law in sorted(found, key=lambda law: law.paid_in)}
+
+
+def released_law(name: str) -> type[WholeNoise] | None:
+    """Return the law that a spec or a stored release names; None if there is none."""
+    if name not in released_laws():
+        load_from_outside("mechanisms")
+    return released_laws().get(name)
+
+
+def usual_noise(budget: Budget) -> type[WholeNoise]:
+    """Return the noise that a release draws for a budget of a kind, where none is named."""
+    return next(law for law in released_laws().values() if law.paid_in == budget)
 
 
 def by_budget(name: str, budget: float, sensitivity: float = 1) -> Mechanism:

@@ -4,7 +4,6 @@
   and the index of the best score, by noisy max (OpenDP).
 - `rational`: exact draws over rationals from the operating system's randomness (Bernoulli,
   multinomial, uniform, randomized response).
-- `calibration`: scales that keep a promise exactly, rounded to the safe side. No sampler.
 - `context`: an OpenDP `Context` with the budget of a choice or of a plan.
 - `standalone`: what a script that makes a release with OpenDP alone starts with.
 
@@ -13,7 +12,7 @@ Nothing here takes a seed: a release must not be reproducible by anyone who lear
 
 from __future__ import annotations
 
-from discreet.noise.calibration import (
+from discreet.laws.calibration import (
     gaussian_scale,
     keep_probability,
     laplace_scale,

@@ -124,7 +124,7 @@ def randomize(answer: T, answers: Sequence[T], keep: Fraction) -> T:
     """Return the answer with probability `keep`, else one of the others, each equally likely.
 
     Warner's randomized response, for yes/no and for k answers; it runs where the answer is, before
-    it leaves the person. `calibration.keep_probability` gives `keep` for an ε.
+    it leaves the person. `laws.calibration.keep_probability` gives `keep` for an ε.
 
     >>> randomize("yes", ["yes", "no"], Fraction(1))
     'yes'

@@ -30,20 +30,19 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from discreet.errors import InputError
+from discreet.laws.calibration import WIDEST
 from discreet.laws.discrete_gaussian import DiscreteGaussian
 from discreet.laws.geometric import Geometric
-from discreet.noise.calibration import WIDEST
+from discreet.laws.registry import released_laws
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (done, total) after every chunk."""
 
 Sampler: TypeAlias = Callable[[Any, int], Sequence[int]]
 """Draws so many independent whole numbers by a law."""
-
-SelectionLaw: TypeAlias = Literal["permute-and-flip", "exponential"]
 
 CHUNK = 10_000
 """Values drawn in one call: about a tenth of a second between two signs of progress."""
@@ -109,9 +108,11 @@ def _measurement(law: str, scale: float, part: int = 0) -> Callable[[list[int]],
         return dp.m.make_laplace(vectors, dp.l1_distance(T="i64"), scale=scale)  # type: ignore[no-any-return]
     if law == "gaussian":
         return dp.m.make_gaussian(vectors, dp.l2_distance(T=float), scale=scale)  # type: ignore[no-any-return]
-    pure = law == "permute-and-flip"
-    measure = dp.max_divergence() if pure else dp.zero_concentrated_divergence()
-    return dp.m.make_noisy_max(vectors, dp.linf_distance(T="i64"), measure, scale=scale)  # type: ignore[no-any-return]
+    measures = {
+        "permute-and-flip": dp.max_divergence,
+        "exponential": dp.zero_concentrated_divergence,
+    }
+    return dp.m.make_noisy_max(vectors, dp.linf_distance(T="i64"), measures[law](), scale=scale)  # type: ignore[no-any-return]
 
 
 def _zeros(law: str, scale: float, size: int) -> list[int]:
@@ -165,7 +166,7 @@ def discrete_gaussian(
     return _added(lambda size: _zeros("gaussian", sigma, size), values, progress)
 
 
-def noisy_max(scores: Sequence[int], scale: float, *, law: SelectionLaw = "exponential") -> int:
+def noisy_max(scores: Sequence[int], scale: float, *, law: str = "exponential") -> int:
     """Return the index of the score that is highest after noise of that scale.
 
     >>> noisy_max([0, 0, 10_000], 1.0)
@@ -205,7 +206,7 @@ def self_test(draws: int = DRAWS) -> Iterator[tuple[str, bool, int]]:
     probability at least 1 − β (Dvoretzky, Kiefer and Wolfowitz 1956; Massart 1990), β = 1e-9.
     """
     reach = math.sqrt(math.log(2 / FAILURE) / (2 * draws))
-    for law in (Geometric(0.5), DiscreteGaussian(3.0)):
+    for law in (one.of_scale(3.0) for one in released_laws().values()):
         drawn = sorted(add_noise(law, [0] * draws))
         upto = {value: place for place, value in enumerate(drawn, start=1)}
         off = max(abs(count / draws - law.cdf(value)) for value, count in upto.items())
