@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.composition import loss_of
-from discreet.composition.grid.smoothing import as_gaussian
+from discreet.composition.grid.lattice import as_gaussian
 from discreet.laws import DiscreteGaussian, Gaussian
 
 STEADY = settings(derandomize=True, deadline=None, max_examples=40)

@@ -16,12 +16,15 @@ from typer.testing import CliRunner
 
 import discreet
 from discreet.composition import loss_of
-from discreet.composition.distributions import (
+from discreet.composition.events import (
     curve_of_distribution,
+    curve_of_event,
     distribution_values,
+    event_of,
+    event_values,
     read_distribution,
+    read_event,
 )
-from discreet.composition.events import curve_of_event, event_of, event_values, read_event
 from discreet.errors import DiscreetError, GuaranteeError, InputError
 from discreet.laws import Gaussian, Laplace
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.composition.distributions import curve_of_distribution
-from discreet.composition.events import curve_of_event, event_of
+from discreet.composition.events import curve_of_distribution, curve_of_event, event_of
 
 TEXT = (Path(__file__).parents[2] / "docs" / "interchange.md").read_text(encoding="utf-8")
 

@@ -15,7 +15,7 @@ from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
 from discreet.laws import Gaussian, Geometric, Laplace, RandomizedResponse
 from discreet.promises import Promise, Ratio
-from discreet.series import horizon
+from discreet.series import horizon, horizons
 from losses import bound_of
 
 DAILY = ZCDP(0.01)
@@ -319,3 +319,21 @@ def test_a_search_that_is_pointed_somewhere_finds_what_one_from_nothing_finds(ea
     for step in found.series:
         alone = bound_of([(each, step.k)], 0.01).epsilon_prime
         assert step.epsilon_prime == pytest.approx(alone, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("promise", "most"),
+    [({"p": 0.1, "about": "membership"}, 26), ({"p": 0.5, "q": 0.1}, 260)],
+)
+def test_a_picture_of_ten_years_costs_few_transforms(promise, most) -> None:
+    """The first release that passes, and sixteen points of 3,650 releases, as the page asks."""
+    from discreet.composition.grid import loss
+
+    horizons._bound.cache_clear()
+    loss._window.cache_clear()
+    how = {"posterior": 0.5, "confidence": 0.99, "strength": "curve", **promise}
+    until = horizon(Laplace(0.05), most=2, ceiling=10_000, **how)
+    series = horizon(Laplace(0.05), most=16, upto=3650, **how).series
+    assert loss._window.cache_info().misses <= most
+    assert until.releases == next(step.k for step in series if step.excess > 0)
+    assert [step.k for step in series][-1] == 3650

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from discreet.lazily import found_in
 
 if TYPE_CHECKING:
-    from discreet.composition.composing import Composition, compose
     from discreet.composition.concentrated import (
         zcdp_curve,
         zcdp_delta,
@@ -26,15 +25,21 @@ if TYPE_CHECKING:
     )
     from discreet.composition.curves import Sided, Strength
     from discreet.composition.loss import LossBound, PrivacyLoss
-    from discreet.composition.plans import Part, Releases, guarantee_of, loss_of
+    from discreet.composition.plans import (
+        Composition,
+        Part,
+        Releases,
+        compose,
+        guarantee_of,
+        loss_of,
+    )
     from discreet.composition.theorems import METHODS
 
 _FILES = {
-    "composing": "Composition compose",
     "concentrated": "zcdp_curve zcdp_delta zcdp_epsilon zcdp_paper_epsilon",
     "curves": "Sided Strength",
     "loss": "LossBound PrivacyLoss",
-    "plans": "Part Releases guarantee_of loss_of",
+    "plans": "Composition Part Releases compose guarantee_of loss_of",
     "theorems": "METHODS",
 }
 

@@ -196,9 +196,7 @@ class ZCDPLoss(ConcentratedLoss):
         """Return the loss of m steps: m²ρ."""
         return self if m == 1 else replace(self, rho=ZCDP(self.rho).steps(m).rho)
 
-    def _bounded(
-        self, failure: float, sided: str, strength: Strength | None, hint: float | None
-    ) -> LossBound:
+    def _bounded(self, failure: float, sided: str, strength: Strength | None) -> LossBound:
         if self.papers:
             bound = papers_route(self.rho, failure, sided)
             return LossBound(bound, failure, "generic", True, say("composition.bound.papers_rho"))

@@ -195,5 +195,17 @@ def least_along(delta_at: Callable[[float], float], x: float, bound: Bound) -> f
         value = at(epsilon)
         return math.log(value) if value > 0 else -1e6
 
-    place, value = lowest_between(logarithm, 0.0, x)
-    return 0.0 if value <= -1e6 else min(1.0, at(place), at(0.0))
+    place, value = lowest_between(logarithm, 0.0, x, hint=_near_least(delta_at, x))
+    if value <= -1e6:
+        return 0.0
+    return min(at(place), at(0.0)) if place < x / 64 else at(place)
+
+
+def _near_least(delta_at: Callable[[float], float], x: float) -> float | None:
+    """Where the least of T may lie: x − log(1 + 1/θ), if δ falls like e^{−θε} to the left of x."""
+    near = x * 0.999
+    ends = delta_at(near), delta_at(x)
+    if not 1e-300 < ends[1] < ends[0] < 1:
+        return None
+    falls = math.log(ends[0] / ends[1]) / (x - near)
+    return x - math.log1p(1 / falls)

@@ -198,28 +198,22 @@ class PrivacyLoss(ABC):
         sided: str = "two",
         *,
         strength: Strength | None = None,
-        hint: float | None = None,
     ) -> LossBound:
-        """Return the bound on the loss that fails with at most this probability.
-
-        `hint` is an ε near the best point of the curve, where one is known.
-        """
+        """Return the bound on the loss that fails with at most this probability."""
         check_failure(failure)
         check_sided(sided)
         if strength not in (None, "generic", "curve", "exact"):
             raise InputError("composition.strength_unknown", strength=strength)
-        return self._bounded(failure, sided, strength, hint)
+        return self._bounded(failure, sided, strength)
 
-    def _bounded(
-        self, failure: float, sided: str, strength: Strength | None, hint: float | None
-    ) -> LossBound:
+    def _bounded(self, failure: float, sided: str, strength: Strength | None) -> LossBound:
         note = None
         if strength == "exact":
             if self.exact_proved:
                 bound = up(self.exact_epsilon(failure, "two" if sided == "two" else "one"))
                 return LossBound(bound, failure, "exact", False, say("composition.bound.exact"))
             note = say("composition.bound.exact_not_proved")
-        found = self._best(failure, sided, hint)
+        found = self._best(failure, sided)
         largest = self.pure()
         if largest <= found.epsilon_prime:
             found = CurvePoint(largest, largest, 0.0)
@@ -231,8 +225,12 @@ class PrivacyLoss(ABC):
         point = (found.epsilon, found.delta)
         return LossBound(found.epsilon_prime, failure, "curve", True, method, point, note)
 
-    def _best(self, failure: float, sided: str, hint: float | None) -> CurvePoint:
-        return best_point(self.delta, failure, sided, hint=hint)
+    def _best(self, failure: float, sided: str) -> CurvePoint:
+        return best_point(self.delta, failure, sided, hint=self._near_best(failure))
+
+    def _near_best(self, failure: float) -> float | None:
+        """Return an ε near the best point of the curve, where one is known without a search."""
+        return None
 
     def chance_of_rise(self, x: float, least: PrivacyLoss | None = None) -> float:
         """Return T(x) of `curves`: a bound of how often the loss is above x.

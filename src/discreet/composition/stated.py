@@ -81,9 +81,7 @@ class PointLoss(PrivacyLoss):
         """Return the loss of m steps by the group property."""
         return PointLoss(self.stated.steps(m))
 
-    def _bounded(
-        self, failure: float, sided: str, strength: Strength | None, hint: float | None
-    ) -> LossBound:
+    def _bounded(self, failure: float, sided: str, strength: Strength | None) -> LossBound:
         epsilon, delta = self.stated.epsilon, self.lost
         if delta == 0:
             return certain(epsilon)
@@ -145,10 +143,8 @@ class CurveLoss(PrivacyLoss):
         """Return the curve itself."""
         return self.stated
 
-    def _bounded(
-        self, failure: float, sided: str, strength: Strength | None, hint: float | None
-    ) -> LossBound:
-        return super(CurveLoss, self)._bounded(failure, sided, None, hint)
+    def _bounded(self, failure: float, sided: str, strength: Strength | None) -> LossBound:
+        return super(CurveLoss, self)._bounded(failure, sided, None)
 
     def _right_guess(self, kappa: float) -> float:
         return guesses.from_curve(self.delta, kappa)

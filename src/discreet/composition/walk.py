@@ -180,7 +180,8 @@ class WalkLoss(PrivacyLoss):
 
         return self._first_rung(exposed, delta_prime)
 
-    def _best(self, failure: float, sided: str, hint: float | None) -> CurvePoint:
+    def _best(self, failure: float, sided: str) -> CurvePoint:
+        hint = self._about(0.83 * math.sqrt(max(0.0, -2 * math.log(failure))))
         return best_rung(self.delta, self.step, self.times, failure, sided, hint=hint)
 
     def _right_guess(self, kappa: float) -> float:

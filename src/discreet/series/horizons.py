@@ -10,6 +10,20 @@ Passing is strictly greater. One more release never makes a bound smaller: the t
 k, and what a search along a curve leaves loose is taken out by a running maximum, on the safe side.
 For the same reason a bound after k releases is one after fewer, so the first k that passes can be
 found by bisection where not every step is asked for (`most`).
+
+Under a cap: how many more releases fit, and what a δ may cost.
+
+Releases left are added up as a filter adds them, by plain sums. pure: Σε ≤ cap; basic: Σε and Σδ;
+zCDP: Σρ. Sums of this kind may be spent as one goes, on budgets chosen after looking at what was
+published; tighter accounting is for a plan fixed in advance (`horizon`). Numbers are compared as
+exact fractions, so repeated small releases never slip past.
+
+Advice on δ. (0, δ)-DP is kept by publishing each person's full record with probability δ: no record
+need be protected at all as long as that is rare. So of n people up to nδ may be exposed outright,
+in expectation, and a δ near 1/n allows one person's record to be published on every occasion (Dwork
+and Roth 2014, §2.3, who ask for δ far below 1/n; Kasiviswanathan and Smith 2014 for Bayesian
+adversaries). δ is neither the probability that something is learned nor the failure probability δ'
+of a belief bound, which may be larger by far: see `discreet.composition.curves`.
 """
 
 from __future__ import annotations
@@ -17,6 +31,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import lru_cache
 from itertools import count
 from typing import Any, ClassVar, NamedTuple
@@ -30,14 +45,14 @@ from discreet.composition import LossBound, Part, Releases, guarantee_of
 from discreet.composition.curves import Sided, Strength
 from discreet.errors import GuaranteeError, InputError
 from discreet.frames import JsonReady, Tabular, columns_from, html_table
-from discreet.guarantees import Adjacency, PureDP
+from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
 from discreet.laws.checks import whole
-from discreet.numerics import last_whole
+from discreet.numerics import first_above
 from discreet.promises.keys import PRIORS, promise_from, shape_keys
 from discreet.promises.promise import Promise, PromiseLike
 from discreet.rounding import decimal_up, up
 from discreet.series.planning import adjacency_of
-from discreet.words import say
+from discreet.words import catalogue, say
 
 _CEILING = 1_000_000
 _SHOWN = 1_000
@@ -156,14 +171,13 @@ def horizon(
     one, before = _alike(each, spent)
     parts = Releases(((one, 1),), method, strength, delta, nonnegative)
     watched = _Watched.of(asked, parts, before)
-    first = watched.after(1)
-    if math.isinf(first.shown) and (limited is None or first.kept.excess > 0):
+    if (limited is None or watched.after(1).kept.excess > 0) and math.isinf(watched.shown(1)):
         raise GuaranteeError("series.one_spends_all", confidence=watched.promise.confidence)
     look = _Look(watched, upto, ceiling)
     steps, passed = look.at_every() if most is None else look.at_some(most)
-    last, sure = watched.after(steps[-1].k), watched.promise
-    final = last.kept
-    certain = final.failure == 0 and not math.isinf(last.shown) and not sure.on_average
+    final, sure = watched.after(steps[-1].k).kept, watched.promise
+    finite = not math.isinf(steps[-1].epsilon_prime)
+    certain = final.failure == 0 and finite and not sure.on_average
     return Horizon(
         releases=passed,
         series=tuple(steps),
@@ -232,49 +246,28 @@ def _check_whole(**numbers: int | None) -> None:
             whole(name, number)
 
 
-@dataclass(frozen=True, slots=True)
-class _Hint:
-    """An ε near the best point of a curve; it shortens a search, and all hints count as equal."""
-
-    epsilon: float | None = field(compare=False)
-
-
 @lru_cache(maxsize=4096)
-def _loss(plan: Releases, alone: tuple[int, float, str], hint: _Hint) -> LossBound:
-    """The bound on one loss; it depends on no prior and no limit, so those may be moved."""
-    return _bound(plan, *alone, hint.epsilon)
+def _bound(plan: Releases, m: int, failure: float, sided: str) -> LossBound:
+    """Return the bound on the loss of m steps; infinite where too much δ is spent for any.
 
-
-def _bound(
-    plan: Releases, m: int, failure: float, sided: str, hint: float | None = None
-) -> LossBound:
-    """Return the bound on the loss of m steps; infinite where too much δ is spent for any."""
+    It depends on no prior and no limit, so those may be moved.
+    """
     loss = plan.loss(m)
     try:
-        return loss.one_step(failure, sided, strength=plan.strength, hint=hint)
+        return loss.one_step(failure, sided, strength=plan.strength)
     except GuaranteeError:
         method = loss.described(say("composition.bound.none"))
         return LossBound(math.inf, 0.0, "generic", True, method)
 
 
-def _pointed_to(best: dict[int, float], k: int) -> float | None:
-    """Where the best points after other numbers of releases point to: a power of k through two."""
-    near = sorted(best, key=lambda other: abs(math.log(other / k)))[:2]
-    if len(near) < 2 or not all(best[other] > 0 for other in near):
-        return None
-    one, two = near
-    power = math.log(best[two] / best[one]) / math.log(two / one)
-    return best[one] * math.pow(k / one, min(2.0, max(0.0, power)))
-
-
 class _After(NamedTuple):
-    """What is known after k releases: `shown` bounds the loss that the belief is shown from.
+    """What is known after k releases: `one` bounds the only loss that counts, if one does.
 
     `guess` is how often the best guess is right, and how often it was beforehand.
     """
 
-    shown: float
     kept: Kept
+    one: float | None = None
     guess: tuple[float, float] | None = None
 
 
@@ -288,7 +281,6 @@ class _Watched:
     parts: Releases
     spent: Part | None
     prior: Prior | None
-    _best: dict[int, float] = field(default_factory=dict, compare=False)
     _seen: dict[int, _After] = field(default_factory=dict, compare=False)
 
     @classmethod
@@ -321,42 +313,41 @@ class _Watched:
             return replace(self.parts, parts=((each, k + 1),))
         return replace(self.parts, parts=(*before, (each, k)))
 
-    def after(self, k: int, hint: float | None = None) -> _After:
+    def after(self, k: int) -> _After:
         """Return what is known after k releases."""
         if k not in self._seen:
-            self._seen[k] = self._found(k, hint)
+            self._seen[k] = self._found(k)
         return self._seen[k]
 
-    def _found(self, k: int, hint: float | None) -> _After:
+    def _found(self, k: int) -> _After:
         plan = self.series(k)
         if self.alone is not None:
-            near = _Hint(hint or (_pointed_to(self._best, k) if k else None))
-            asked = (self.alone.steps, self.alone.failure, self.alone.sided)
             strength = self.alone.strength(plan.strength)
             plan, wanted = replace(plan, strength=strength), plan.strength
-            bound = _loss(plan, asked, near)
-            if 0 < self.alone.excess(bound.epsilon_prime) < 1e-6:
-                # So near the limit, what a search leaves loose must not decide.
-                again = _bound(plan, *asked)
-                bound = min(bound, again, key=lambda one: one.epsilon_prime)
-            if bound.point is not None and k:
-                self._best[k] = bound.point[0]
+            bound = _bound(plan, self.alone.steps, self.alone.failure, self.alone.sided)
             loss = bound.epsilon_prime
             found = self.alone.judged(bound, wanted)
-            return _After(loss, replace(found, excess=math.inf) if math.isinf(loss) else found)
+            return _After(replace(found, excess=math.inf) if math.isinf(loss) else found, loss)
         total = plan.loss()
         by_law = plan.strength if plan.by_law else None
         found = kept(self.promise, self.limits, total, strength=by_law)
-        shown, guess = self._shown(plan, found), None
+        guess = None
         if self.promise.on_average:
             related = total.steps(self.promise.related)
             before = {part.box.q1 for _, part in self.promise.parts}
             rates = ((related.right_guess(q), q) for q in before)
             guess = max(rates, key=lambda pair: pair[0] - pair[1])
-        return _After(shown, found, guess)
+        return _After(found, guess=guess)
+
+    def shown(self, k: int) -> float:
+        """Return the bound of the loss that the belief after k releases is shown from.
+
+        Where both losses count, the larger of a and b/2, which share what may fail in a direction.
+        """
+        found, plan = self.after(k), self.series(k)
+        return self._shown(plan, found.kept) if found.one is None else found.one
 
     def _shown(self, plan: Releases, found: Kept) -> float:
-        """The larger of a and b/2, which share what may fail in a direction."""
         if self.promise.every_output or self.promise.on_average:
             halves = [found.one, None if found.two is None else found.two / 2]
             return max((x for x in halves if x is not None), default=0.0)
@@ -415,9 +406,9 @@ class _Look:
     def at_every(self) -> tuple[list[Step], int | None]:
         """The series from 1 on, and the first number that passes."""
         if self._spent_already():
-            return [self.watched.step(0, self.watched.after(0).shown)], 0
+            return [self.watched.step(0, self.watched.shown(0))], 0
         last = self.upto
-        if last is None and self._around(self.ceiling) is None:
+        if last is None and self._first_over(self.ceiling) is None:
             last = min(_SHOWN, self.ceiling)
         steps: list[Step] = []
         passed: int | None = None
@@ -432,9 +423,8 @@ class _Look:
     def at_some(self, most: int) -> tuple[list[Step], int | None]:
         """The same at about so many steps; the first that passes is found by bisection."""
         if self._spent_already():
-            return [self.watched.step(0, self.watched.after(0).shown)], 0
-        around = self._around(self.ceiling if self.upto is None else self.upto)
-        passed = None if around is None else 1 + last_whole(lambda k: not self._over(k), *around)
+            return [self.watched.step(0, self.watched.shown(0))], 0
+        passed = self._first_over(self.ceiling if self.upto is None else self.upto)
         last = self.upto or passed or min(_SHOWN, self.ceiling)
         return list(self._walk(_spread(last, most, passed))), passed
 
@@ -444,20 +434,14 @@ class _Look:
     def _over(self, k: int) -> bool:
         return not self.watched.after(k).kept.kept
 
-    def _around(self, reach: int) -> tuple[int, int] | None:
-        """Two numbers of releases, the first seen to keep the promise and the second to pass."""
-        kept, k = 0, 1
-        while not self._over(k):
-            if k >= reach:
-                return None
-            kept, k = k, min(2 * k, reach)
-        return kept, k
+    def _first_over(self, reach: int) -> int | None:
+        return first_above(lambda k: self.watched.after(k).kept.excess, reach)
 
     def _walk(self, places: Iterable[int]) -> Iterator[Step]:
         """The beliefs after so many releases; a bound never falls."""
         largest = 0.0
         for k in places:
-            largest = max(largest, self.watched.after(k).shown)
+            largest = max(largest, self.watched.shown(k))
             yield self.watched.step(k, largest)
 
 
@@ -468,3 +452,83 @@ def _spread(last: int, most: int, passed: int | None) -> list[int]:
     if passed is not None:
         found |= {k for k in (passed - 1, passed) if 1 <= k <= last}
     return sorted(found)
+
+
+_SAFE = 1e-2  # of one person, in expectation, over everything
+
+
+def releases_left(cap: Guarantee, each: Guarantee, spent: Guarantee | None = None) -> int | None:
+    """Return how many more releases like `each` fit under the cap; None if they cost nothing.
+
+    >>> releases_left(PureDP(1.0), PureDP(0.1), spent=PureDP(0.35))
+    6
+    """
+    stated = [cap, each] if spent is None else [cap, each, spent]
+    if len({g.adjacency for g in stated}) > 1:
+        raise GuaranteeError("series.cap_under_another_adjacency")
+    names = _names(cap)
+    limits = []
+    for name in names:
+        room = _amount(cap, name) - (Fraction(0) if spent is None else _amount(spent, name))
+        cost = _amount(each, name)
+        if cost > 0 or room < 0:
+            limits.append(max(0, room // cost) if cost > 0 else 0)
+    for g in stated[1:]:
+        extra = [n for n in ("epsilon", "delta", "rho") if n not in names and _amount(g, n) > 0]
+        if extra:
+            raise GuaranteeError("series.cap_does_not_count", stated=g, spends=extra[0], cap=cap)
+    return min(limits) if limits else None
+
+
+def _names(cap: Guarantee) -> tuple[str, ...]:
+    match cap:
+        case PureDP():
+            return ("epsilon",)
+        case ApproxDP():
+            return ("epsilon", "delta")
+        case ZCDP():
+            return ("rho",)
+    raise GuaranteeError("series.no_cap", kind=type(cap).__name__)
+
+
+def _amount(stated: Guarantee, name: str) -> Fraction:
+    """The exact value of a float, read as the decimal that was written."""
+    return Fraction(repr(float(getattr(stated, name, 0.0))))
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaAdvice(JsonReady):
+    """What a δ may cost among so many people, and a δ that costs next to nothing."""
+
+    people: int
+    delta: float
+    exposed: float
+    advised: float
+    verdict: str
+    sentences: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+def advice_on_delta(people: int, delta: float) -> DeltaAdvice:
+    """Return what δ allows at worst among `people`, over everything it was summed over.
+
+    >>> advice_on_delta(1_000_000, 1e-6).verdict
+    'too large'
+    """
+    whole("people", people)
+    ApproxDP(0.0, delta)
+    exposed, advised = people * delta, min(1e-6, _SAFE / people)
+    if delta == 0:
+        verdict = "none"
+        sentences = [say("series.delta.none", advised=advised, people=people)]
+    else:
+        large = "large" if delta > advised else "small enough"
+        verdict = "too large" if exposed >= 0.5 else large
+        shown = decimal_up(exposed, 4)
+        sentences = [
+            say("series.delta.at_worst", delta=delta, exposed=shown, people=people),
+            say("series.delta.advised", advised=advised),
+            say("series.delta.is_not"),
+        ]
+    sources = catalogue().names("series.delta.sources")
+    return DeltaAdvice(people, delta, exposed, advised, verdict, tuple(sentences), sources)

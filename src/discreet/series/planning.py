@@ -7,6 +7,18 @@ through the same bound, keeps the promise.
 
 The plan is for releases fixed in advance: one whose budgets are changed after looking at what was
 published needs a filter instead (`discreet.composition.filters`).
+
+One release of a plan: its share of the budget, its accuracy, and what adds up over all of them.
+
+A split is a list of weights, the largest of which is 1; release j gets the weight w_j times the
+budget of the largest. Weights divide what adds up: ε for pure and approximate DP, ρ for zCDP and
+Gaussian noise.
+
+What accumulates depends on the unit of protection (KSZ Examples 4.1 and 4.2, note 1). A guarantee
+for a partition (one person's day, one person's month) speaks of one period's data of one person.
+What an adversary may learn about one period is bounded by that period's release alone. Whoever is
+there in many periods is exposed by all of them together. A guarantee for a whole person, or a
+household, speaks of all their data in all releases at once.
 """
 
 from __future__ import annotations
@@ -26,21 +38,14 @@ from discreet.composition.theorems import described
 from discreet.errors import GuaranteeError, InputError, ToleranceError
 from discreet.frames import JsonReady, Tabular, html_table
 from discreet.guarantees import Adjacency, ApproxDP, parameters, stated
-from discreet.laws.mechanism import NormalLoss
-from discreet.laws.registry import Budget, by_budget, kind_of, usual
+from discreet.laws.checks import whole
+from discreet.laws.mechanism import Budget, NormalLoss
+from discreet.laws.registry import by_budget, kind_of, usual
 from discreet.promises.keys import delta_in, promise_from
 from discreet.promises.promise import Promise, PromiseLike
+from discreet.promises.unit import Unit
 from discreet.rounding import decimal_down, down, up
-from discreet.series.each_release import (
-    Accumulation,
-    Accuracy,
-    Split,
-    accumulation,
-    accuracy_of,
-)
 from discreet.words import say
-
-_LAST_DIGIT = 1e-15
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,26 +286,13 @@ def _largest(
         raise ToleranceError("series.allows_everything")
     if promise.every_output and method in (None, "basic"):
         return _pure(limits, drawn)
-    last: list[float] = []
 
-    def at(x: float, hint: float | None = None) -> Kept:
+    def at(x: float) -> Kept:
         plan = drawn.parts(x, method, strength, delta, nonnegative)
         asked = plan.strength if plan.by_law else None
-        return kept(promise, limits, plan.loss(), strength=asked, hint=hint)
+        return kept(promise, limits, plan.loss(), strength=asked)
 
-    def near_the_last(x: float) -> Kept:
-        # The best point of the curve moves with the budget: the last one points to the next.
-        found = at(x, last[1] * x / last[0] if last else None)
-        last[:] = [] if found.point is None else [x, found.point[0]]
-        return found
-
-    x, found = largest(near_the_last, min(1.0, bound))
-    # Whoever checks the plan has no hint, and may find a point of the curve that is worse in its
-    # last digits. What is planned is kept by that one too.
-    less = _LAST_DIGIT
-    while found.point is not None and not (checked := at(x)).kept:
-        x, less, found = x * (1 - less), 2 * less, checked
-    return x, found if found.kept else checked
+    return largest(at, min(1.0, bound))
 
 
 def _pure(limits: Limits, drawn: _Drawn) -> tuple[float, Kept]:
@@ -419,3 +411,101 @@ def adjacency_of(part: Part, asked: str | None = None) -> Adjacency:
             "series.other_adjacency", stated=guarantee_of(part), has=stated.value, asked=asked
         )
     return Adjacency.of(asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The share of each release, as weights whose largest is 1.
+
+    >>> Split.growing(3, 2.0).weights
+    (0.25, 0.5, 1.0)
+    """
+
+    name: str
+    weights: tuple[float, ...]
+
+    @classmethod
+    def equal(cls, releases: int) -> Split:
+        """The same for each of so many releases."""
+        return cls("equal", (1.0,) * whole("releases", releases))
+
+    @classmethod
+    def weighted(cls, weights: Sequence[float]) -> Split:
+        """Given weights, one a release, all positive."""
+        if not weights:
+            raise InputError("series.no_weights")
+        for w in weights:
+            number = isinstance(w, (int, float)) and not isinstance(w, bool)
+            if not number or not 0 < w < math.inf:
+                raise InputError("series.weight_not_positive", weight=w)
+        largest = max(weights)
+        return cls("weighted", tuple(w / largest for w in weights))
+
+    @classmethod
+    def growing(cls, releases: int, factor: float) -> Split:
+        """Each release gets `factor` times the one before (below 1 it shrinks)."""
+        Split.equal(releases)
+        if math.isnan(factor) or not 0 < factor < math.inf:
+            raise InputError("series.growth_not_positive", factor=factor)
+        exponents = [j * math.log(factor) for j in range(releases)]
+        largest = max(exponents)
+        if min(exponents) - largest < -30:
+            raise InputError("series.growth_too_steep", factor=factor, releases=releases)
+        return cls("growing", tuple(math.exp(x - largest) for x in exponents))
+
+    def counted(self) -> list[tuple[float, int]]:
+        """Return the distinct weights and how often each occurs, in order of first use."""
+        counts: dict[float, int] = {}
+        for w in self.weights:
+            counts[w] = counts.get(w, 0) + 1
+        return list(counts.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy(JsonReady):
+    """How far off one released value is; None for what the mechanism has not."""
+
+    mechanism: str
+    sensitivity: float
+    sd: float | None
+    prob_exact: float | None
+    within_95: float | None
+    words: str
+
+
+def accuracy_of(name: str, budget: float, sensitivity: float = 1) -> Accuracy:
+    """Return the accuracy of one release with the named mechanism at a budget."""
+    law = by_budget(name, budget, sensitivity)
+    sd, within = law.sd, law.half_width(0.95)
+    return Accuracy(
+        mechanism=name,
+        sensitivity=sensitivity,
+        sd=None if sd is None else float(sd),
+        prob_exact=law.prob_exact,
+        within_95=None if within is None else float(within),
+        words=law.explain(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulation(JsonReady):
+    """What adds up over the releases of a plan, and what does not."""
+
+    unit: str
+    accumulates: str
+    does_not_accumulate: str
+
+
+def accumulation(unit: Unit, releases: int, period: str = "period") -> Accumulation:
+    """Say what accumulates over so many releases for the unit that is protected."""
+    if unit.is_person:
+        return Accumulation(
+            unit=str(unit),
+            accumulates=say("series.accumulates.person", unit=unit, releases=releases),
+            does_not_accumulate=say("series.does_not_accumulate.person", unit=unit),
+        )
+    return Accumulation(
+        unit=str(unit),
+        accumulates=say("series.accumulates.period", releases=releases, period=period),
+        does_not_accumulate=say("series.does_not_accumulate.period", unit=unit, period=period),
+    )

@@ -6,8 +6,7 @@ Other packages call `on_grid` only. Importing this package loads NumPy.
 |---------------|---------------------------------------------------------------------------|
 | `ingredients` | the losses of each mechanism, put on a grid on the safe side              |
 | `loss`        | δ(ε) of all of them, by a tilted transform; the exact one of categories   |
-| `lattice`     | δ(ε) of equal discrete Gaussian releases, over whole numbers              |
-| `smoothing`   | many different discrete Gaussian releases as one Gaussian one             |
+| `lattice`     | δ(ε) of equal discrete Gaussian releases; many different ones as Gaussian |
 """
 
 from __future__ import annotations
@@ -25,9 +24,8 @@ from discreet.composition.grid.ingredients import (
     Steps,
     TwoPoints,
 )
-from discreet.composition.grid.lattice import EqualNormals
+from discreet.composition.grid.lattice import EqualNormals, as_gaussian
 from discreet.composition.grid.loss import CategoryLoss, GridLoss
-from discreet.composition.grid.smoothing import as_gaussian
 from discreet.guarantees import Adjacency, PureDP
 from discreet.laws.mechanism import (
     CategoriesLoss,

@@ -91,7 +91,7 @@ class GridLoss(PrivacyLoss):
         target = down((delta - self.lost) / (1 - self.lost), 8) if self.lost else delta
         if self.largest() < _LEAST:
             return max(0.0, self.largest() - target)
-        bucket = _bucket(self, min(_saddle_epsilon(self, target), self.largest() * (1 - 1e-9)))
+        bucket = _bucket(self, min(_saddle(self, target)[0], self.largest() * (1 - 1e-9)))
         window = _window(self, bucket)
         while bucket >= 0 and window.delta(window.low) <= target:
             bucket -= 1
@@ -102,6 +102,16 @@ class GridLoss(PrivacyLoss):
         if window.delta(window.low) <= target:  # the first window that is low enough is so at once
             return min(self.largest(), settle(self._delta, delta, window.low))
         return min(self.largest(), settle(self._delta, delta, window.epsilon(target)))
+
+    def _near_best(self, failure: float) -> float | None:
+        """An ε near the best point, where −dδ/dε = δ' − δ: δ is δ'/(1+θ) if it falls like e^{−θε}.
+
+        It saves the windows that a search from 0 would pass.
+        """
+        if failure <= self.lost or self.largest() < _LEAST:
+            return None
+        theta = _saddle(self, failure - self.lost)[1]
+        return min(_saddle(self, (failure - self.lost) / (1 + theta))[0], self.largest())
 
 
 @lru_cache(maxsize=256)
@@ -140,8 +150,8 @@ def _tilt_at(loss: GridLoss, epsilon: float) -> float:
     return newton(excess, start, 0.5, high, width=1e-3)
 
 
-def _saddle_epsilon(loss: GridLoss, delta: float) -> float:
-    """The ε of the saddle-point approximation to δ: where to look first."""
+def _saddle(loss: GridLoss, delta: float) -> tuple[float, float]:
+    """The ε of the saddle-point approximation to δ, and θ there: where to look first."""
     sd, goal = _centre(loss)[1], math.log(delta)
 
     def missing(tilt: float) -> tuple[float, float]:
@@ -153,7 +163,7 @@ def _saddle_epsilon(loss: GridLoss, delta: float) -> float:
 
     start = 0.5 + min(60.0, math.sqrt(-2 * goal)) / max(sd, _unit(loss)) / 1.2
     tilt = newton(missing, start, 0.5, 0.5 + 60 / sd, width=1e-3)
-    return max(0.0, cumulants(loss.ingredients, tilt)[1])
+    return max(0.0, cumulants(loss.ingredients, tilt)[1]), tilt - 0.5
 
 
 @lru_cache(maxsize=256)
