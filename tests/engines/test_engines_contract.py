@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import threading
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.releases.contributions import Contribution
+from discreet.releases.engines import sql
 from discreet.releases.engines.base import (
     Bins,
     Counting,
@@ -66,6 +68,19 @@ def test_all_measures_at_once(opened: Opened, visits: pa.Table) -> None:
     assert found["sum"] == [100, 0, 0, 1000]
     assert [sum(cell) for cell in found["t"]] == [2, 0, 0, 1]  # type: ignore[arg-type]
     assert found["t"][0][0] == found["t"][0][100] == found["t"][3][1000] == 1  # type: ignore[index]
+
+
+def test_progress_changes_no_number(
+    opened: Opened, visits: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql, "_LOOK", 0.001)
+    told: list[tuple[str, int, int]] = []
+    engine: Any = opened(visits)
+    query = Query(("person",), KeySet(("ward",), (("1",), ("2",))), _bounds(2), (Counting("n"),))
+    watched = engine.watched(lambda *now: told.append(now))
+    assert watched.measure(query) == engine.measure(query) == {"n": [4, 1]}
+    assert all(what and 0 <= done < total for what, done, total in told)
+    assert not any(thread.name.endswith("(look)") for thread in threading.enumerate())
 
 
 @pytest.mark.parametrize("unit", [(), ("person",)])

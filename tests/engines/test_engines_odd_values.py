@@ -17,6 +17,7 @@ import pytest
 
 from discreet.errors import DataError, PolicyError
 from discreet.releases.contributions import Contribution
+from discreet.releases.engines import in_types
 from discreet.releases.engines import opened as opened_source
 from discreet.releases.engines.base import (
     Bins,
@@ -105,6 +106,38 @@ def test_no_text_stops_a_column_of_numbers(opened: Any, text: str) -> None:
 def test_no_number_stops_a_column_of_numbers(opened: Any, odd: Any, dtype: pa.DataType) -> None:
     plain = Decimal(0) if pa.types.is_decimal(dtype) else 0
     _moved(opened, odd, dtype, plain)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts", "right"),
+    [
+        ("%d.%m.%Y", ["31.01.2026", "31.1.2026", "1.2.2026"], ["2026-01-31"] * 2 + ["2026-02-01"]),
+        ("%m/%d/%Y", ["01/31/2026", "12/1/2026"], ["2026-01-31", "2026-12-01"]),
+        ("%Y%m%d", ["20260131", "2026131"], ["2026-01-31", None]),
+        (
+            "%d.%m.%Y",
+            ["31.02.2026", "32.01.2026", "00.01.2026", "2026-01-31", "31-01-2026", " 1.2.2026"],
+            [None] * 6,
+        ),
+        (
+            "%d.%m.%Y",
+            ["1.2.2026\n", "1.2.20266", "1.2.26", "", None, "x", "1.2.0000", "٣.١.٢٠٢٦", "9" * 400],
+            [None] * 9,
+        ),
+        ("%d (%m) [%Y]", ["1 (2) [2026]", "1 2 2026"], ["2026-02-01", None]),
+    ],
+)
+def test_dates_in_a_declared_way_are_the_same_days_everywhere(
+    opened: Any, pattern: str, texts: list[str | None], right: list[str | None]
+) -> None:
+    engine = in_types(opened(pa.table({"day": pa.array(texts, pa.string())})), {"day": pattern})
+    assert dict(engine.columns) == {"day": "moment"}
+    days = sorted({day for day in right if day is not None} | {"2026-03-03"})
+    counted = engine.measure(
+        Query((), KeySet(("day",), tuple((day,) for day in days)), ONE, (Counting("n"),))
+    )["n"]
+    engine.close()
+    assert counted == [right.count(day) for day in days]
 
 
 MOMENTS = [

@@ -162,7 +162,7 @@ def test_three_thousand_counties_in_fifty_states_are_as_precise_as_least_squares
     states = np.concatenate([np.arange(50), chance.integers(0, 50, 2950)])
     tree = Tree(("state", "county"), (np.zeros(50, dtype=np.int64), states))
     design = Design({}, ((), ("state",), ("county",)), tree)
-    shares, _ = design.split(dict.fromkeys(design.measurable, 1.0), 2)
+    shares, *_ = design.split(dict.fromkeys(design.measurable, 1.0), 2)
     noise = {m: Spread.of(Geometric(share)) for m, share in shares.items()}
     found = design.errors(noise)
     precise = np.zeros((3000, 3000))
@@ -189,7 +189,7 @@ def test_intervals_cover_in_every_margin(pure: bool) -> None:
     """
     design = up_to(2, MEPS[:7])
     prices = dict.fromkeys(design.measurable, 1.0)
-    shares, _ = design.split(prices, 2 if pure else 1)
+    shares, *_ = design.split(prices, 2 if pure else 1)
     laws = {
         m: Geometric(s) if pure else DiscreteGaussian(math.sqrt(1 / s)) for m, s in shares.items()
     }
@@ -299,7 +299,7 @@ def _rmse(design: Design, noise: dict[Margin, Spread]) -> float:
 @pytest.mark.parametrize(("size", "columns", "most"), [(2, 7, 3.76), (3, 7, 4.535), (2, 12, 5.48)])
 def test_errors_of_all_margins_of_a_survey(size: int, columns: int, most: float) -> None:
     design = up_to(size, MEPS[:columns])
-    shares, gap = design.split(dict.fromkeys(design.measurable, 1.0), 1)
+    shares, gap, _ = design.split(dict.fromkeys(design.measurable, 1.0), 1)
     assert gap < 1e-5
     noise = {m: Spread(1 / share) for m, share in shares.items()}  # ρ = 0.5
     assert _rmse(design, noise) <= most
@@ -313,7 +313,7 @@ def test_no_other_split_is_better(data: st.DataObject) -> None:
     prices = {m: data.draw(st.floats(1, 9)) for m in design.measurable}
     chance = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     for power in (1, 2):
-        shares, gap = design.split(prices, power)
+        shares, gap, _ = design.split(prices, power)
         assert math.isclose(sum(shares.values()), 1)
         assert gap < 1e-3 if power == 1 else gap == math.inf
         best = _rmse(design, {m: Spread(prices[m] / s**power) for m, s in shares.items()})
@@ -333,7 +333,7 @@ def test_weights_move_the_budget() -> None:
     prices = dict.fromkeys(plain.measurable, 1.0)
     found = []
     for design in (plain, heavy):
-        shares, _ = design.split(prices, 1)
+        shares, *_ = design.split(prices, 1)
         noise = {m: Spread(1 / share) for m, share in shares.items()}
         found.append(float(design.errors(noise)["a1", "a2"].sd[0]))
     assert found[1] < 0.8 * found[0]

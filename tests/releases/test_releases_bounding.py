@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from fractions import Fraction
+from itertools import groupby, pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -176,6 +177,39 @@ def test_sorted_keys_keep_the_same_rows(apart: int, worlds: list[list[Row]], R: 
         rows = _measured(worlds, bounds, (Counting("rows"), Summing("sum", COST)), apart=apart)
     assert len(taken) == 2
     assert rows == _measured(worlds, bounds, (Counting("rows"), Summing("sum", COST)))
+
+
+@settings(derandomize=True, deadline=None, max_examples=examples(40))
+@given(st.lists(st.sampled_from(["", "a", "aa", "é", "𝒳"]), max_size=40), st.data())
+def test_the_first_of_texts_are_those_of_each_unit(units: list[str], data: st.DataObject) -> None:
+    most = data.draw(st.integers(1, 6))
+    rows = [(unit, rank) for rank, unit in enumerate(sorted(units))]
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=5)))
+    batches = [rows[a:b] for a, b in pairwise([0, *cuts, len(rows)])]
+    sorted_ = (
+        (pa.array([u for u, _ in b], pa.string()), pa.array([r for _, r in b], pa.int64()))
+        for b in batches
+    )
+    kept = [rank for part in workers.first_of_texts(sorted_, most) for rank in part.to_pylist()]
+    expected = [r for _, own in groupby(rows, key=lambda row: row[0]) for _, r in [*own][:most]]
+    assert kept == expected
+
+
+def test_units_that_are_texts_are_sorted_beside_their_keys() -> None:
+    worlds = {text: [i for i in range(40) if i % 3 == place] for place, text in enumerate("abc")}
+    table = pa.table({"unit": [t for t, own in worlds.items() for _ in own], "group": ["g"] * 40})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duckdb, "LARGE", 0)
+        patch.setattr(duckdb, "MOST_SHARE", -1.0)
+        taken: list[bool] = []
+        patch.setattr(workers, "first_of_texts", _counted(taken, workers.first_of_texts))
+        bounds = Contribution.of(4, 4, 4, adjacency="add-remove", grouped=True)
+        engine = DuckDB.of(table)
+        for cells in (KeySet(("group",), (("g",),)), None):
+            query = Query(("unit",), cells, bounds, (Counting("n"),))
+            assert engine.measure(query) == {"n": [12]}
+        engine.close()
+    assert taken
 
 
 def test_units_too_far_apart_are_sorted_beside_their_keys() -> None:

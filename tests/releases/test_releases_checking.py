@@ -127,6 +127,22 @@ def test_what_was_set_at_run_time_is_recorded(
     assert code == 2
 
 
+def test_the_command_line_names_flags_for_what_check_cannot_know(
+    spec: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec.write_text(yaml.safe_dump(SPEC | {"budget": None}))
+    for words, says in {
+        (): "--dry-run, which reads the ledger",
+        ("--set", "budget.epsilon=1", "--set", "tolerance.posterior=0.2"): "--set tolerance=null",
+    }.items():
+        with pytest.raises(SystemExit):
+            main(["check", str(spec), *words])
+        assert says in capsys.readouterr().err
+    given = ["--set", "budget.epsilon=1", "--source", "november.csv", "--json"]
+    code, out = _run(capsys, "check", str(spec), *given)
+    assert (code, json.loads(out)["spent"]["epsilon"]) == (0, 1.0)
+
+
 def test_init_lists_the_columns_of_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -152,7 +168,8 @@ def test_init_proposes_how_a_file_is_written_and_who_is_in_it(
     spec = yaml.safe_load(written)
     assert code == 0
     assert [one["name"] for one in json.loads(out)["columns"]] == ["Patient-ID", "Kosten"]
-    assert spec["source"] == {"path": "besuche.csv", "delimiter": ";", "decimal": ","}
+    written_as = {"delimiter": ";", "decimal": ",", "encoding": "utf-8"}
+    assert spec["source"] == {"path": "besuche.csv"} | written_as
     assert spec["protect"]["column"] == "Patient-ID"
     assert "discreet release german.yaml" in written
     assert "SECRET" not in written + out
@@ -199,3 +216,19 @@ def test_the_self_test_finds_a_sampler_that_is_off(monkeypatch: pytest.MonkeyPat
         samplers, "add_noise", lambda law, zeros: [n // 2 for n in true(law, zeros)]
     )
     assert not any(works for _, works, _ in samplers.self_test())
+
+
+def test_dates_that_are_declared_are_told_as_they_are_written(tmp_path: Path) -> None:
+    types = {"day": "%d.%m.%Y", "cost": "number"}
+    spec = {
+        "account": "a",
+        "purpose": "p",
+        "source": {"path": "d.csv", "types": types},
+        "protect": {"unit": "record"},
+        "budget": {"epsilon": 1.0},
+        "statistics": [{"count": "rows"}],
+        "ledger": "sqlite:///l.db",
+        "output": "out",
+    }
+    (note,) = discreet.check(spec, columns={"day": "date", "cost": "number"}).plan.as_written
+    assert "dates like 31.01.2026." in note

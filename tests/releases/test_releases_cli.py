@@ -133,3 +133,29 @@ def test_the_pumpkin_auction_example(tmp_path: Path) -> None:
     ((_, value, *_),) = made.table.rows()  # type: ignore[union-attr]
     assert value is not None
     assert 0 <= float(value) <= 100
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_on_a_terminal_it_asks_before_the_first_charge(
+    clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bool
+) -> None:
+    own = shutil.copytree(clinic, tmp_path / "own", ignore=shutil.ignore_patterns("*.db", "out"))
+    book = Ledger.open(f"sqlite:///{own / 'ledger.db'}")
+    terms = {"unit": "person", "adjacency": "add-remove", "filter": "pure", "cap": PureDP(2.0)}
+    book.open_account("clinic-patients", **terms, approver="tester", reason="test")
+    asked: list[str] = []
+
+    def confirm(question: str, **_: object) -> bool:
+        asked.append(question)
+        return answer
+
+    monkeypatch.setattr(release_command, "at_terminal", lambda: True)
+    monkeypatch.setattr(release_command.typer, "confirm", confirm)
+    before = len(list(book.entries()))
+    more = ("--set", "tolerance=null", "--set", "budget.epsilon=0.01")
+    done = _run(release_command.release, str(own / "release.yaml"), *more)
+    assert done.exit_code == (0 if answer else 1)
+    assert (len(list(book.entries())) > before) == answer
+    assert len(asked) == 1
+    assert "Would spend ε = 0.01" in asked[0]
+    assert "count_rows_1: off by at most" in asked[0]

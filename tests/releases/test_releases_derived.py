@@ -24,6 +24,7 @@ from discreet.numerics import normal_tail
 from discreet.releases import preview, release
 from discreet.releases.quotients import Spread, beyond, difference, quotient
 from discreet.releases.tables import RESERVED
+from discreet.statements.presenter import accuracy_lines
 from soaking import examples
 
 scales = st.floats(0.3, 30)
@@ -32,16 +33,18 @@ factors = st.floats(0, 3)
 
 def mass(spread: Spread) -> tuple[np.ndarray, np.ndarray]:
     """The places and probabilities of noise with step 1, but for less than 1e-12."""
-    far = math.ceil(spread.scale * (9 if spread.gaussian else 32)) + 2
+    far = math.ceil(spread.scale * (9 if spread.law is DiscreteGaussian else 32)) + 2
     n = np.arange(-far, far + 1)
     weight = np.exp(
-        -(n**2) / (2 * spread.scale**2) if spread.gaussian else -np.abs(n) / spread.scale
+        -(n**2) / (2 * spread.scale**2)
+        if spread.law is DiscreteGaussian
+        else -np.abs(n) / spread.scale
     )
     return n, weight / weight.sum()
 
 
 def spread_of(gaussian: bool, scale: float) -> Spread:
-    return Spread(gaussian, scale, 1.0)
+    return Spread(DiscreteGaussian if gaussian else Geometric, scale, 1.0)
 
 
 @settings(derandomize=True, deadline=None, max_examples=examples(400))
@@ -240,6 +243,38 @@ def test_a_release_has_shares_rates_and_changes(
     assert "0 to 1" in stored["explanations"]["share"]
 
 
+def test_a_dry_run_says_how_far_off_they_may_be(
+    asked: dict[str, Any], visits: pa.Table, account: Callable[..., Ledger], tmp_path: Path
+) -> None:
+    account(unit="record")
+    first = release(asked, data=visits, folder=tmp_path)
+    (tmp_path / "people.csv").write_text("county,people\nnorth,6000\nsouth,2000\n")
+    asked["statistics"] = [
+        VISITS,
+        ILL,
+        {"share": {"of": "ill", "among": "visits"}, "name": "share"},
+        {"rate": {"events": "visits", "per": "people.csv", "times": 1000}, "name": "rate"},
+        {"rate": {"events": "ill", "per": "visits"}, "name": "each"},
+        {"change": {"of": "visits", "against": first.release_id}, "name": "change"},
+        {"change": {"of": "visits", "against": first.release_id, "as": "ratio"}, "name": "x"},
+    ]
+    shown = preview(asked, data=visits, folder=tmp_path)
+    said = {row["statistic"]: row for row in shown.to_dict()["accuracy"]}
+    noise = spread_of(False, 0.5)
+    for size in said["share"]["assumed"]:
+        half, whole = Fraction(size["rows"], 2), Fraction(size["rows"])
+        _, low, high = quotient(half, noise, whole, noise, 0.95, most=1)
+        assert size["half_width"] == pytest.approx(float((high or 1) - low) / 2, rel=1e-5)
+    assert len(said["each"]["assumed"]) >= 2
+    made = release(asked, data=visits, folder=tmp_path, confirm=True)
+    # The south has fewer people: its rate has the wider interval, and that one is told.
+    for name in ("rate", "change"):
+        ends = [(high or 0) - (low or 0) for _, low, high in rows_of(made, name).values()]
+        assert said[name]["half_width"] == pytest.approx(max(ends) / 2, rel=0.3)
+    lines = accuracy_lines(shown.to_dict())
+    assert any(line.startswith("share: off by at most 0.") for line in lines)
+
+
 def test_a_statistic_in_place_is_released_and_charged(
     asked: dict[str, Any], visits: pa.Table, account: Callable[..., Ledger], tmp_path: Path
 ) -> None:
@@ -270,7 +305,10 @@ def test_a_statistic_in_place_is_released_and_charged(
         ({"change": {"of": "tables", "against": "nowhere"}}, "made of several noisy numbers"),
         ({"share": {"of": "ill", "among": ["county"]}}, "Name a statistic with margins"),
         ({"share": {"of": "tables", "among": ["county", "ill"]}}, "one that another contains"),
-        ({"share": {"of": "tables", "among": ["age"]}}, "no table by these columns"),
+        (
+            {"share": {"of": "tables", "among": ["age"]}},
+            r"'share_tables_5': .*Add \[age\] to",
+        ),
     ],
 )
 def test_what_cannot_be_made_is_refused_before_the_charge(
@@ -330,6 +368,10 @@ def test_shares_of_cells_of_one_table(
     made = release(asked, data=visits, folder=tmp_path)
     rows = rows_of(made, "part")
     assert len(rows) == 4
+    (told,) = (row for row in made.plan.accuracy() if row["statistic"] == "part")
+    at = {size["rows"]: size["half_width"] for size in told["assumed"]}
+    for _, low, high in () if levels else rows.values():  # of wholes of 400 and 600
+        assert at[1000] * 0.5 <= ((high or 0) - (low or 0)) / 2 <= at[100] * 1.5
     for key, (value, low, high) in rows.items():
         assert value == pytest.approx(0.25 if "yes" in key else 0.75, abs=0.05)
         assert 0 <= (low or 0) <= (value or 0) <= (high or 0) <= 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.cli import main
 from discreet.errors import InputError, SpecError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
@@ -159,3 +161,25 @@ def test_a_spec_with_such_a_number_is_refused(changes: dict[str, Any]) -> None:
     }
     with pytest.raises(SpecError):
         load(spec | changes)
+
+
+MOVES = "\x1b[2J\x1b]0;x\x07\r\x9b1A\u202e\n  verified"
+
+
+def test_no_text_of_a_release_moves_the_cursor(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A key that was found, or a folder that was passed on, may hold what a terminal obeys."""
+    table = {"statistic": ["n"], MOVES: [MOVES], "value": ["1"]}
+    said = {"release_id": MOVES, "account": "a", "spent": {"epsilon": 1}, "table": table}
+    (tmp_path / "release.json").write_text(json.dumps(said))
+    for flags in ((), ("--json",), ("--across", MOVES), ("--across", "no" + MOVES, "--json")):
+        with pytest.raises(SystemExit):
+            main(["table", str(tmp_path), *flags])
+        shown = capsys.readouterr()
+        for text in (shown.out, shown.err):
+            assert all(c.isprintable() or c == "\n" for c in text)
+        if "--json" not in flags:
+            assert not any(line.startswith("  verified") for line in shown.out.splitlines())
+        elif shown.out and "rows" in (told := json.loads(shown.out)):
+            assert told["rows"] == [["n", MOVES, "1"]]

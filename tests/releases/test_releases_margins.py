@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.soaking import examples
+from tests.soaking import examples, soaked
 
 from discreet import release
 from discreet.auditing import audit
@@ -280,7 +280,10 @@ SMALL = {
 @pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"rho": 0.5}])
 def test_an_audit_passes(spec: dict[str, Any], budget: dict[str, float]) -> None:
     """A right release fails with probability 1e-9 at most."""
-    found = audit(asked(spec, SMALL, budget=budget), trials=200, failure_probability=1e-9, draws=2)
+    trials = 200 if soaked() else 100
+    found = audit(
+        asked(spec, SMALL, budget=budget), trials=trials, failure_probability=1e-9, draws=2
+    )
     assert found.passed, found
 
 

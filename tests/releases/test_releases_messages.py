@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.words import catalogue
+
+WHO = {"unit": "person", "column": "id"}
 
 
 def _spec(source: str, statistic: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -103,8 +106,13 @@ def test_nulls_are_described_in_one_way() -> None:
     [
         ({"purpose": None, "purpse": "p"}, "purpse is not a key of a spec; the nearest is purpose"),
         ({"protect": {"unit": "person", "column": "id", "row": 1}}, "the nearest is rows"),
+        ({"statistics": [{"count": "rows", "sets": [["a"]]}]}, "statistic 1.sets is not a key"),
         ({"interval": 95}, "so 95 % is 0.95"),
         ({"zzz": 1}, "see docs/spec.md"),
+        ({"statistics": [{"rate": {"of": "x", "per": 1}}]}, "rate.of is not a key of a spec; see"),
+        ({"budget": None}, "no ledger is read here. Make a dry run of the release"),
+        ({"tolerance": {"posterior": 0.2}}, 'for a single run, with changes={"tolerance": None}'),
+        ({"promise": {"posterior": 0.2}}, 'with changes={"promise": None}'),
     ],
 )
 def test_a_slip_is_met_with_what_was_probably_meant(change: dict[str, Any], says: str) -> None:
@@ -112,3 +120,48 @@ def test_a_slip_is_met_with_what_was_probably_meant(change: dict[str, Any], says
     with pytest.raises(DiscreetError) as refused:
         discreet.check(spec)
     assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "change"),
+    [
+        ("let.late", {"let": {"late": "{}"}}),
+        ("where", {"where": "{}"}),
+        ("n.where", {"statistics": [{"count": "rows", "name": "n", "where": "{}"}]}),
+        ("per_unit.f", {"protect": WHO, "per_unit": {"f": {"any": "{}"}}}),
+        ("let.m", {"protect": WHO, "per_unit": {"f": "count"}, "let": {"m": "f > 0 and {}"}}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("formula", "says"),
+    [
+        ("dep_dely > 60", "no column 'dep_dely'; the nearest is 'dep_delay'"),
+        ("CARRIER = 'UA'", "no column 'CARRIER'; the nearest is 'carrier'"),
+        ("carrier = UA", "no column 'UA'; check its name. If it is a text, write it in quotes"),
+    ],
+)
+def test_a_formula_is_named_by_its_key_and_a_column_by_the_nearest(
+    key: str, change: dict[str, Any], formula: str, says: str, tmp_path: Path
+) -> None:
+    if key == "let.m":  # It sees features and not the columns that they are made of.
+        formula, says = "g > 0", "no column 'g'"
+    spec = _spec("d.csv") | json.loads(json.dumps(change).replace("{}", formula))
+    (tmp_path / "d.csv").write_text("id,dep_delay,carrier\n1,2,UA\n")
+    columns: Any = {"id": "text", "dep_delay": "number", "carrier": "text"}
+    for refuse in (
+        lambda: discreet.preview(spec, folder=tmp_path),
+        lambda: discreet.check(spec, columns=columns),
+    ):
+        with pytest.raises(DiscreetError) as refused:
+            refuse()
+        assert str(refused.value).startswith(f"{key}: ")
+        assert says in str(refused.value)
+
+
+def test_a_file_that_is_not_there_is_named_once(tmp_path: Path) -> None:
+    with pytest.raises(DiscreetError) as refused:
+        discreet.preview(_spec(str(tmp_path / "nope.csv")), folder=tmp_path)
+    assert str(refused.value).count("nope.csv") == 1
+    with pytest.raises(DiscreetError) as refused:
+        discreet.preview(_spec("nope.csv"), folder=tmp_path)
+    assert str(tmp_path / "nope.csv") in str(refused.value)

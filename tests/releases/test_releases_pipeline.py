@@ -205,7 +205,8 @@ def test_a_dry_run_reads_no_row_and_spends_nothing(
     assert said["spent"]["epsilon"] == 1.0
     assert said["remaining"]["epsilon"] == 100.0
     assert said["accuracy"][0]["half_width"] > 0
-    assert [size["rows"] for size in said["accuracy"][1]["assumed"]] == [10, 100, 1000]
+    assert [size["rows"] for size in said["accuracy"][1]["assumed"]] == [100, 1000]
+    assert said["accuracy"][1]["only_bounds"] == 10
     widths = [size["half_width"] for size in said["accuracy"][1]["assumed"]]
     assert widths == sorted(widths, reverse=True)
     json.dumps(said, allow_nan=False)

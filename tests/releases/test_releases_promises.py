@@ -276,3 +276,18 @@ def test_the_first_row_is_the_prior_of_the_promise(
     made = _made(_promising(spec, TWELVE_FROM_FIVE), people, tmp_path)
     rows = [line for line in made.statement.read_text().splitlines() if line.startswith("| ")]
     assert rows[1].startswith("| 5 % | 12 % |")
+
+
+def test_a_plain_budget_is_told_in_beliefs_before_it_is_spent(
+    spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
+) -> None:
+    spec["budget"] = {"epsilon": 1.0}
+    # e·0.1/(e·0.1 + 0.9) = 23.2 %, rounded up; first without an account, then on one that is open.
+    for _ in range(2):
+        notes = _preview(spec, people, tmp_path).notes
+        (told,) = (note for note in notes if "No promise is made" in note)
+        assert "from 10 % to 24 %" in told
+        if "is not open" in " ".join(notes):
+            account()
+    promised = _preview(_promising(spec, TWELVE_FROM_FIVE), people, tmp_path)
+    assert not any("No promise is made" in note for note in promised.notes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet
-from discreet.releases.residuals import SPARE, excess, fits, squared_change
+from discreet.releases.adding_up import SPARE, excess, fits, squared_change
 from discreet.releases.statistics.base import Noisy
 
 
@@ -186,7 +186,7 @@ def test_a_release_in_rho_measures_residuals_alone(margins: Any) -> None:
 
 def _least(design: Any) -> float:
     prices = dict.fromkeys(design.measurable, 1.0)
-    return float(design.total(prices, design.split(prices, 1)[0]))
+    return float(design.split(prices, 1)[2])
 
 
 def test_nothing_but_residuals_is_used_of_what_was_measured(margins: Any) -> None:
@@ -231,6 +231,33 @@ def test_each_call_pays_for_what_a_row_changes_in_its_residual(margins: Any) -> 
         sigma = float(call.law.sigma)
         paid = float(call.asked.part.l2_squared) / (2 * sigma**2)
         assert change / (2 * sigma**2) + excess(sigma, sizes) <= paid
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+@pytest.mark.parametrize("size", [2, 5])
+def test_no_unit_changes_a_residual_by_more_than_is_paid(
+    margins: Any, size: int, adjacency: str, rows: int
+) -> None:
+    """Every unit of so many rows that comes, goes or is replaced by another, in every table."""
+    keys = {name: [str(k) for k in range(size)] for name in "abcdefgh"}
+    entry = {"count": "rows", "margins": {"up_to": 2, "of": list(keys)}, "keys": keys}
+    spec = margins.plan.spec.to_dict() | {"budget": {"rho": 0.01}, "statistics": [entry]}
+    spec["protect"] = {**spec["protect"], "adjacency": adjacency, "rows": rows, "groups": rows}
+    calls = {call.asked.part.name: call for call in discreet.check(spec).plan.pricing.calls}
+    assert "residual: a" in calls or adjacency == "replace"
+    for name, columns in (("a", 1), ("a, b", 2)):
+        call = calls.get(f"residual: {name}")
+        if call is None:
+            continue
+        one = projection((size,) * columns)
+        nobody = np.zeros(len(one))
+        units = np.array([nobody, *one, *map(sum, combinations_with_replacement(one, rows))])
+        others = units if adjacency == "replace" else [nobody]
+        most = max(float(((units - other) ** 2).sum(axis=1).max()) for other in others)
+        sigma = float(call.law.sigma)
+        paid = float(call.asked.part.l2_squared) / (2 * sigma**2)
+        assert most / (2 * sigma**2) + excess(sigma, (size,) * columns) <= paid
 
 
 def test_intervals_of_residuals_cover_as_stated(margins: Any) -> None:

@@ -73,6 +73,27 @@ def test_the_same_key_finds_the_stored_release_and_draws_nothing(
     assert "\n" not in repr(again)
 
 
+def test_a_spec_without_numbers_spends_what_its_slot_has_paid_for(
+    spec: dict[str, Any], people: pa.Table, ledger: Ledger, tmp_path: Path
+) -> None:
+    """A plan is registered with rounded figures, which no promise gives exactly."""
+    paid = ledger.register_plan(
+        "people", [(PureDP(0.0457), 12)], PureDP(12 * 0.0457), purpose="a year", who="tester"
+    )
+    spec |= {"tolerance": {"ratio": 3}, "series": {"releases": 12}}
+    del spec["budget"]
+    given: dict[str, Any] = {"data": people, "folder": tmp_path}
+    alone = release(spec, dry_run=True, **given)
+    assert alone.spent["epsilon"] > 0.0457
+    shown = release(spec, dry_run=True, plan_id=paid, **given)
+    assert shown.spent["epsilon"] == 0.0457
+    made = release(spec, plan_id=paid, **given)
+    assert made.spent["epsilon"] == 0.0457
+    spec["budget"] = {"epsilon": 0.01}
+    del spec["tolerance"], spec["series"]
+    assert release(spec, plan_id=paid, **given).spent["epsilon"] == 0.01
+
+
 def test_a_key_of_another_spec_or_of_no_plan_is_refused(
     run: Callable[..., Any], spec: dict[str, Any], plan: str
 ) -> None:

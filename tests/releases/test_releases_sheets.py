@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,11 +17,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.cli import main
 from discreet.errors import InputError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import release
-from discreet.releases.sheets import Sheet, notes, spreadsheet_csv, tidy, wide, workbook
+from discreet.releases.sheets import (
+    Sheet,
+    notes,
+    release_workbook,
+    spreadsheet_csv,
+    tidy,
+    wide,
+    workbook,
+)
 from discreet.reports.stored import read_release
 from discreet.synthetic import synthesize
 from discreet.synthetic.files import read as read_synthetic
@@ -166,3 +176,36 @@ def test_synthetic_records_are_no_formulas_either(tmp_path: Path) -> None:
     assert texts <= {"'=1+1", "no", "''quoted"}
     assert set(made.to_columns()["answer"]) <= {"=1+1", "no", "'quoted"}
     assert read_synthetic(folder).counts.sum() == len(made.to_columns()["answer"])
+
+
+@pytest.mark.parametrize(
+    "forged",
+    ["=cmd|' /C calc'!A0", "1</v></c><c t='str'><f>1+1</f><v>1", "\x1b[2J", "1e9999", "nan", 3],
+)
+@pytest.mark.parametrize("column", ["value", "interval_low"])
+def test_a_number_that_is_none_is_written_nowhere(
+    column: str, forged: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever passes a folder on can write what they like where a number stands."""
+    table = SAID["table"] | {column: ["1", forged, "3", "4", "9"]}
+    told = SAID | {"table": table, "release_id": "x", "account": "a", "spent": {"epsilon": 1}}
+    (tmp_path / "release.json").write_text(json.dumps(told))
+    made = [tmp_path / "table.csv", tmp_path / "table.xlsx"]
+    for flags in ((), ("--csv", str(made[0])), ("--xlsx", str(made[1]))):
+        with pytest.raises(SystemExit) as end:
+            main(["table", str(tmp_path), *flags])
+        assert end.value.code == 2
+    assert not any(path.exists() for path in made)
+    assert "\x1b" not in "".join(capsys.readouterr())
+
+
+def test_a_table_wider_than_a_workbook_has_its_long_sheet_alone() -> None:
+    size = 2**14
+    keys = [str(key) for key in range(size)]
+    said = {"purpose": "p", "release_id": "r", "made": "m", "unit_name": "u", "interval": 0.95}
+    said |= {"spent": {"epsilon": 1}, "explanations": {}, "table": {"statistic": ["n"] * size}}
+    said["table"] |= {"k": keys, "value": ["1"] * size}
+    with zipfile.ZipFile(io.BytesIO(release_workbook(said))) as book:
+        assert sum("worksheets" in name for name in book.namelist()) == 2
+    with pytest.raises(InputError, match="16,385 columns"):
+        release_workbook(said, "k")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import re
+from datetime import date
 from fractions import Fraction
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +22,11 @@ from discreet.errors import DataError, DiscreetError, InputError, SpecError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import release
+from discreet.releases.checking import columns_in, proposed_source
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines import opened
+from discreet.releases.engines import opened, sql
 from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing, Tally
+from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.rows import condition
 from discreet.releases.source import Source
 from discreet.releases.spec import load
@@ -112,7 +117,7 @@ def test_a_dry_run_says_which_columns_are_taken_for_numbers(tmp_path: Path) -> N
 
 
 def test_columns_in_declared_types(tmp_path: Path) -> None:
-    lines = ["2026-01-31,Yes,5", "2026-02-30,no,05", "0000-01-01,maybe,1e3", "2026-1-3,0,-7", ",,"]
+    lines = ["2026-01-31,Yes,5", "2026-02-30,no,-05", "0000-01-01,maybe,1e3", "2026-1-3,0,-7", ",,"]
     (tmp_path / "v.csv").write_text("\n".join(["day,in,n", *lines]) + "\n")
     types = {"day": "date", "in": "boolean", "n": "integer"}
     engine = opened(Source(path="v.csv", types=types), tmp_path.joinpath)  # type: ignore[arg-type]
@@ -124,7 +129,28 @@ def test_columns_in_declared_types(tmp_path: Path) -> None:
 
     assert counted("day", "2026-01-31", "2026-02-30", "0000-01-01", "2026-01-03") == [1, 0, 0, 0]
     assert counted("in", "true", "false") == [1, 2]
-    assert counted("n", "5", "1000", "-7") == [1, 0, 1]
+    assert counted("n", "5", "1000", "-7", "-5") == [1, 0, 1, 1]
+    engine.close()
+
+
+_WRITTEN = st.text("0123456789-+ .e_xT:/\n", max_size=22) | st.from_regex(
+    r"-?0*[0-9]{15,20}|[0-9]{3,5}-[01]?[0-9]-[0-3]?[0-9]|-?infinity|epoch", fullmatch=True
+)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(texts=st.lists(_WRITTEN, min_size=1, max_size=30))
+def test_whole_numbers_and_days_are_those_that_their_patterns_match(texts: list[str]) -> None:
+    def day(text: str) -> date | None:
+        try:
+            return date.fromisoformat(text) if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else None
+        except ValueError:
+            return None
+
+    engine = DuckDB.of(pa.table({"n": texts, "day": texts})).typed({"n": "integer", "day": "date"})
+    found = engine._fetch(engine._sql(engine._source))
+    assert found["n"] == [int(t) if re.fullmatch("-?[0-9]{1,18}", t) else None for t in texts]
+    assert found["day"] == [day(text) for text in texts]
     engine.close()
 
 
@@ -144,6 +170,32 @@ def test_types_that_cannot_be_are_refused(types: dict[str, Any], why: str, tmp_p
     pq.write_table(pa.table({"cost": [1.5]}), tmp_path / "v.parquet")
     with pytest.raises(DataError, match=why):
         opened(Source(path="v.parquet", types=types), tmp_path.joinpath)
+
+
+@pytest.mark.parametrize("wrong", ["day", "%d", "%d.%m.%y", "%d.%d.%Y", "%d/%b/%Y", "d.m.Y", 3])
+def test_a_type_that_is_none_is_refused_with_those_that_there_are(wrong: Any) -> None:
+    with pytest.raises(SpecError, match=r"source.*types\.day") as refused:
+        load(_spec(source={"path": "v.csv", "types": {"day": wrong}}))
+    assert wrong == 3 or "%d.%m.%Y" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("header", "encoding", "found"),
+    [
+        ("Größe;Alter", "latin-1", {"encoding": "latin-1", "delimiter": ";", "decimal": ","}),
+        ("Größe,Alter", "utf-8", {}),
+        ("Größe,Alter", "utf-8-sig", {}),
+        ("Größe;Alter", "utf-16", {"encoding": "utf-16", "delimiter": ";", "decimal": ","}),
+        ("Name,Alter", "latin-1", {}),
+    ],
+)
+def test_the_encoding_is_proposed_from_the_header_and_from_nothing_else(
+    header: str, encoding: str, found: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "v.csv").write_bytes(f"{header}\n".encode(encoding) + b"\xe4\xff,1\n")
+    source = proposed_source(str(tmp_path / "v.csv"))
+    assert source.model_dump(exclude_defaults=True, exclude={"path"}) == found
+    assert list(columns_in(source)) == header.replace(";", ",").split(",")
 
 
 # -- how a file is written
@@ -310,26 +362,71 @@ def test_texts_of_polars_are_texts_for_every_version_of_arrow() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="bytes read are counted by Linux")
-@pytest.mark.parametrize("where", ["month == '03'", "month >= '03' and month < '04'"])
-def test_a_condition_on_a_partition_reads_that_partition_alone(tmp_path: Path, where: str) -> None:
+@pytest.mark.parametrize(
+    ("written", "declared", "where"),
+    [
+        ("{:02}", "text", "month == '03'"),
+        ("{:02}", "text", "month >= '03' and month < '04'"),
+        ("{}", "integer", "month == 3"),
+        ("{:02}", "integer", "month >= 3 and month < 4"),
+        ("{}", "number", "month == 3"),
+        ("2026-{:02}-01", "date", "month == date('2026-03-01')"),
+    ],
+)
+def test_a_condition_on_a_partition_reads_that_partition_alone(
+    tmp_path: Path, written: str, declared: Any, where: str
+) -> None:
     people = pa.array([(7 * i) % 100_003 for i in range(100_000)])
     for month in range(1, 13):
-        folder = tmp_path / f"month={month:02}"
+        folder = tmp_path / f"month={written.format(month)}"
         folder.mkdir()
         pq.write_table(pa.table({"person": people}), folder / "visits.parquet")
-    one = (tmp_path / "month=03" / "visits.parquet").stat().st_size
+    one = (folder / "visits.parquet").stat().st_size
 
     def read() -> int:
         said = Path("/proc/self/io").read_text().split()
         return int(said[said.index("rchar:") + 1])
 
-    engine = opened(str(tmp_path), Path)
+    engine = opened(Source(path=str(tmp_path), types={"month": declared}), Path)
     query = Query(("person",), None, Contribution(1, 1, 1), (Counting("n"),))
     month = engine.filtered(condition(where, engine.columns))  # type: ignore[attr-defined]
     month.measure(query)  # what is imported is read once
     before = read()
     assert month.measure(query)["n"] == [len(set(people.to_pylist()))]
     assert read() - before < 2 * one
+    engine.close()
+
+
+def test_a_file_tells_how_much_of_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql, "_LOOK", 0.001)
+    lines = "\n".join(f"{i % 1000},{i % 7}" for i in range(3_000_000))
+    (tmp_path / "visits.csv").write_text(f"person,cost\n{lines}\n")
+    told: list[tuple[str, int, int]] = []
+    source: Any = opened("visits.csv", tmp_path.joinpath)
+    engine = source.watched(lambda *now: told.append(now))
+    query = Query(("person",), None, Contribution(1, 1, 1), (Summing("s", COST),))
+    assert engine.measure(query)["s"][0] <= 1000 * 600
+    between = []
+    for _, one in groupby((now for now in told if now[2] > 1), key=lambda now: now[0]):
+        shares = [done for _, done, _ in one]
+        assert shares == sorted(shares)
+        between.append(len({share for share in shares if 0 < share < 1000}))
+    assert max(between) > 3  # of the step that reads the file; another may end before a look
+    source.close()
+
+
+@pytest.mark.parametrize("types", [{}, {"person": "integer"}])
+def test_a_file_is_bounded_in_less_memory_than_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, types: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("DISCREET_MEMORY", "56MB")
+    lines = "\n".join(f"{i % 400_009},{i % 7},{i:040}" for i in range(1_200_000))
+    (tmp_path / "visits.csv").write_text(f"person,cost,note\n{lines}\n")
+    engine = opened(Source(path="visits.csv", types=types), tmp_path.joinpath)
+    query = Query(("person",), None, Contribution(2, 2, 2), (Summing("s", COST), Counting("n")))
+    assert engine.measure(query)["n"] == [800_018]
     engine.close()
 
 

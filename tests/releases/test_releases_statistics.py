@@ -6,6 +6,7 @@ import math
 import random
 import statistics as plain
 from fractions import Fraction
+from functools import cache
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -180,8 +181,12 @@ def test_scores_are_ranks_on_all_small_data_and_move_by_no_more_than_is_said(at:
     share, candidates = Fraction(repr(at)), range(4)
     a, b = share.as_integer_ratio()
 
+    @cache
+    def counted(*counts: int) -> list[int]:
+        return _quantile_scores(at, list(counts))
+
     def scores(values: tuple[int, ...]) -> list[int]:
-        return _quantile_scores(at, [values.count(c) for c in candidates])
+        return counted(*(values.count(c) for c in candidates))
 
     def moved(x: tuple[int, ...], y: tuple[int, ...]) -> int:
         return max(abs(p - q) for p, q in zip(scores(x), scores(y), strict=True))

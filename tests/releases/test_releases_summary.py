@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
+from discreet.cli import main
 from discreet.errors import BudgetExceeded, InputError, PolicyError, SpecError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
+from discreet.releases.sheets import tidy, wide
 from discreet.releases.summary import SHARES, summary_spec
 
 PROTECT = {"unit": "person", "column": ["person"], "rows": 1}
@@ -91,6 +94,34 @@ def test_a_dry_run_spends_nothing_and_the_cap_holds(ledger: str, tmp_path: Path)
         _summed(ledger, tmp_path, budget={"epsilon": 1001.0})
     with pytest.raises(PolicyError):
         _summed(f"sqlite:///{tmp_path / 'other.db'}", tmp_path, write=None)
+
+
+def test_a_dry_run_on_the_command_line_tells_the_accuracy_and_writes_what_it_would_run(
+    ledger: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("person,age,sex\n1,2,f\n")
+    (tmp_path / "known.yaml").write_text(yaml.safe_dump(KNOWN))
+    words = ["summarize", "people.csv", "--columns", "known.yaml", "--account", "people"]
+    words += ["--ledger", ledger, "--unit-column", "person", "--rows", "1", "--epsilon", "1"]
+    for write in ([], ["--write", "asked.yaml"]):
+        with pytest.raises(SystemExit) as ended:
+            main([*words, "--dry-run", *write])
+        assert not ended.value.code
+        out = capsys.readouterr().out
+        accuracy = out.split("Accuracy:")[1]
+        assert all(name in accuracy for name in ("rows", "quantiles of age", "keys of sex"))
+        assert ("asked.yaml" in out) is bool(write)
+    assert not (tmp_path / "summary.yaml").exists()
+    assert discreet.check(tmp_path / "asked.yaml").spent["epsilon"] == 1.0
+
+
+def test_tables_for_readers_have_words_for_every_key(ledger: str, tmp_path: Path) -> None:
+    _summed(ledger, tmp_path)
+    (stored,) = tmp_path.glob("out/*/release.json")
+    for sheet in (shape(json.loads(stored.read_text())) for shape in (tidy, wide)):
+        assert "any number" in {cell for row in sheet.rows for cell in row}
+        assert "1e+300" not in repr(sheet)
 
 
 @pytest.mark.parametrize(

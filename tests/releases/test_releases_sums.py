@@ -12,7 +12,7 @@ from tests.soaking import examples
 
 from discreet.laws.discrete_gaussian import DiscreteGaussian
 from discreet.laws.geometric import Geometric
-from discreet.releases.sums import Sum
+from discreet.releases.quotients import Sum
 
 Law = Geometric | DiscreteGaussian
 Term = tuple[Law, int, int]

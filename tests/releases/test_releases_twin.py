@@ -151,7 +151,7 @@ def test_its_simulated_intervals_cover_the_truth(pure: bool) -> None:
     90 numbers each, by a fixed seed, with intervals from 199 simulated releases.
     """
     design = up_to(2, (6, 5, 4))
-    shares, _ = design.split(dict.fromkeys(design.measurable, 1.0), 2 if pure else 1)
+    shares, *_ = design.split(dict.fromkeys(design.measurable, 1.0), 2 if pure else 1)
     laws = {
         m: Geometric(s) if pure else DiscreteGaussian(math.sqrt(1 / s)) for m, s in shares.items()
     }

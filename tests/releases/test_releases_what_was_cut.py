@@ -26,7 +26,7 @@ from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.planning import plan_of
 from discreet.releases.spec import load
 from discreet.releases.statistics.cut import Cut, CutUnits
-from soaking import examples
+from soaking import examples, soaked
 
 KEYS = ("north", "south", "west")
 CELLS = KeySet(("county",), tuple((key,) for key in KEYS))
@@ -297,5 +297,7 @@ def test_keys_that_were_found_have_their_cut_counted(
 @pytest.mark.slow
 def test_the_audit_passes_what_was_cut(spec: dict[str, Any]) -> None:
     spec["statistics"].append({"sum": "cost", "bounds": [0, 15], "resolution": 1})
-    found = audit(spec | {"cut": {"weight": 2}}, trials=300, failure_probability=1e-6, draws=2)
+    asked = spec | {"cut": {"weight": 2}}
+    trials = 300 if soaked() else 100
+    found = audit(asked, trials=trials, failure_probability=1e-6, draws=2)
     assert found.passed, found.faults

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import json
 import math
 import random
 from collections import Counter
@@ -156,6 +159,10 @@ def test_a_promise_becomes_coins() -> None:
         ("question: x\nanswers: [a, b]\nepsilon: 1\npromise: {ratio: 2}\n", "only one of them"),
         ("question: x\nanswers: [a]\nepsilon: 1\n", "two or more"),
         ("question: x\nanswers: [a, a]\nepsilon: 1\n", "two or more"),
+        ('question: x\nanswers: ["a", "a "]\nepsilon: 1\n', "neither begins nor ends"),
+        ('question: x\nanswers: ["a\\nb", "c"]\nepsilon: 1\n', "one printable line"),
+        ('question: x\nanswers: ["\\ud800", "c"]\nepsilon: 1\n', "one printable line"),
+        ('question: "x\\e[2J"\nanswers: [a, b]\nepsilon: 1\n', "not a printable line"),
         ("question: ''\nanswers: [a, b]\nepsilon: 1\n", "no question"),
         ("question: x\nanswers: [a, b]\nepsilon: 15\n", "at most 14"),
         ("question: x\nanswers: [a, b]\nepsilon: 1\nencoding: other\n", "auto, response or unary"),
@@ -220,3 +227,42 @@ def test_the_local_model_does_not_show_the_noise_of_a_central_count(
     said = capsys.readouterr().out
     assert "on a count" not in said
     assert "reported truly 75.0% of the time" in said
+
+
+def test_a_page_that_cannot_be_written_is_not_charged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    book = discreet.Ledger.open("sqlite:///ledger.db")
+    terms = {"unit": "person", "filter": "pure", "approver": "a", "reason": "b"}
+    book.open_account(
+        "panel", adjacency="local", cap=discreet.PureDP(5, adjacency="local"), **terms
+    )
+    Path("survey.yaml").write_text(
+        "question: x\nanswers: [a, b]\nepsilon: 1\nledger: sqlite:///ledger.db\naccount: panel\n"
+    )
+    Path("link.html").symlink_to(tmp_path / "elsewhere.html")
+    for page in ("nowhere/page.html", "link.html"):
+        assert _exit("randomize", "survey.yaml", "--page", page) == 2
+    assert book.account("panel").spent.epsilon == 0
+    assert not Path("elsewhere.html").exists()
+
+    def full(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    assert _exit("randomize", "survey.yaml", "--page", "page.html") == 2
+    assert "stays spent" in capsys.readouterr().err
+    assert book.account("panel").spent.epsilon == 1
+
+
+def test_an_answer_is_read_where_nobody_sees_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "survey.yaml").write_text("question: x\nanswers: [ja, nein]\nepsilon: 14\n")
+    seen = []
+    for _ in range(20):
+        monkeypatch.setattr("sys.stdin", io.StringIO("nein\n"))
+        assert _exit("randomize", str(tmp_path / "survey.yaml"), "--answer", "-", "--json") == 0
+        seen.append(json.loads(capsys.readouterr().out)["report"])
+    assert seen.count("nein") > 15

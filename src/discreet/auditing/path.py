@@ -25,10 +25,12 @@ from typing import Any, TypeAlias
 
 from discreet.auditing.events import Name, Sample, collected
 from discreet.guarantees import ApproxDP, PureDP
+from discreet.laws.registry import usual_noise
 from discreet.releases.contributions import Contribution
 from discreet.releases.drawing import Drawn, draw
 from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Column, Found, KeySet, Labels, Query, fields
+from discreet.releases.limits import LIMIT, chosen_limit
 from discreet.releases.planning import Plan, plan_of
 from discreet.releases.spec import Budget, Spec
 from discreet.releases.tables import VALUES, Table
@@ -69,10 +71,10 @@ def raised(spec: Spec, epsilon: float) -> Plan:
         budget = Budget(epsilon=epsilon, delta=max(delta, given or 0.0))
     else:
         budget = Budget(rho=epsilon**2 / 2)
-    through_rho = any(call.rho is not None for call in now.pricing.calls)
     mechanism = spec.mechanism
     if budget.delta is not None and mechanism == "auto":
-        mechanism = "gaussian" if through_rho else "geometric"
+        through_rho = any(call.rho is not None for call in now.pricing.calls)
+        mechanism = usual_noise("rho" if through_rho else "epsilon").released_as
     changes = {
         "tolerance": None,
         "budget": budget,
@@ -181,6 +183,9 @@ class Seen:
 def trial(plan: Plan, engine: Any) -> Seen:
     """Make the release once, charged to nobody, and return what an adversary sees of it."""
     seen = Seen()
+    if plan.limits:
+        limit = chosen_limit(plan, plan.limits, engine)
+        plan, seen.values[LIMIT, "choice"] = plan.limits[limit], float(limit)
     table = draw(plan, engine, observe=lambda drawn: _watch(drawn, seen))
     seen.shape = _shape(table)
     seen.values |= _published(table)

@@ -26,12 +26,48 @@ whole numbers over 10^k, decimals, and they add up exactly whatever was rounded 
 large that rounding moves no cell by more than a hundredth of its standard error.
 
 Apart. Where of each measured margin nothing but its own residual is used, it costs less in ρ
-(`residuals`), and each A is measured by itself: in the weights above only B = A counts.
+(below), and each A is measured by itself: in the weights above only B = A counts.
 
 Split. Noise of variance s_B costs a share of the budget: s_B = price_B/share_B in ρ, and
 price_B/share_B² in ε. In ρ the sum of the variances of all published cells is convex in the shares;
 `Design.split` minimises it and tells how far from the least it may be. In ε it is not convex: the
 best of several starts is taken, and nothing is claimed. A tree enters there as a balanced one.
+
+Noisy margins of which the residuals alone are published: what that costs in ρ.
+
+Notation as in `adding_up`. A margin on A is measured as y = μ + z with independent discrete
+Gaussian noise of scale σ in its N cells, and nothing but the residual P y is published, where
+P = ⊗_{i∈A} (I − J/n_i). Let d, of whole numbers, be what one unit changes in μ, and v = P d.
+
+Theorem. P y is (ρ + κ)-zCDP with ρ = max ‖v‖²/(2σ²) and κ = Σ_{i∈A} log((1+τ_i)/(1−τ_i)), where
+τ_i = θ(2π²σ²/n_i)^{N/n_i} − 1 and θ(s) = Σ_{k∈ℤ} e^{−s k²}.
+
+Proof. Write g(x) = e^{−‖x‖²/(2σ²)}. The noise z has the probability g(z)/c in ℤ^N, and ‖z‖² =
+‖P z‖² + ‖z − P z‖². So P z takes the value x with probability g(x) h(x)/c, where h(x) is the sum of
+g over all z − P z with P z = x: a shift of the lattice K = {k ∈ ℤ^N : P k = 0}. Where h lies
+between two numbers whose ratio is e^κ at the most,
+
+    E[(p(x)/p(x − v))^{α−1}] ≤ e^{κ(α−1)} E[(g(x)/g(x − v))^{α−1}]
+                             = e^{κ(α−1)} e^{(α−1)‖v‖²/(2σ²)} E[e^{−(α−1)⟨z, v⟩/σ²}]
+                             ≤ e^{κ(α−1)} e^{(α−1)α‖v‖²/(2σ²)},
+
+for ⟨P z, v⟩ = ⟨z, v⟩, and E[e^{t z_j}] = e^{t²σ²/2} Σ_k g(k − tσ²)/Σ_k g(k) ≤ e^{t²σ²/2}, since no
+shift of a lattice has a larger sum of g than the lattice itself (Canonne, Kamath and Steinke 2020).
+So the divergence of order α is at most α‖v‖²/(2σ²) + κ, for every α > 1, and κ ≤ κα.
+
+h. K contains L = 1 ⊗ ℤ^{N/n_1}, which is all of K in its span. Sum g first over a coset of L: its
+basis is orthogonal, of N/n_1 vectors of length √n_1, so by Poisson summation the sum is within a
+factor 1 ± τ_1 of a constant times g of what is orthogonal to L. These parts form the lattice
+P_1 ℤ^{n_1} ⊗ K', K' the kernel for the other attributes, which contains P_1 ℤ^{n_1} ⊗ 1 ⊗ ℤ^{…}.
+The dual of that, scaled by √n_2, lies in ℤ^{N/n_2}, since the dual of P ℤ^n is the vectors of ℤ^n
+that add up to 0; so its sum is within 1 ± τ_2; and so on through A.
+
+‖v‖². For two cells that differ in the attributes S, ⟨P e, P e'⟩ = Π ∏_{i∈S} −1/(n_i − 1), where
+Π = ∏_{i∈A} (1 − 1/n_i) = ‖P e‖². If d has one sign, pairs of cells count with a positive product:
+it is largest for cells that differ in two attributes, those with the fewest categories. If d may
+have both signs (a unit is replaced, or numbers may be negative), the size of a product counts: it
+is largest for cells that differ in one attribute. So ‖v‖² ≤ Π (L2² + (L1² − L2²) t), with t that
+largest share; and never more than L2².
 """
 
 from __future__ import annotations
@@ -39,6 +75,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Any, TypeAlias
@@ -46,8 +83,54 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.releases.quotients import Within
-from discreet.releases.sums import Sum
+from discreet.releases.quotients import Sum, Within
+
+SPARE = Fraction(1, 2**20)
+"""What κ may add to ρ at the most, as a share of it; noise is calibrated for so much more."""
+
+
+def squared_change(
+    l1: Fraction, l2_squared: Fraction, sizes: Sequence[int], *, signed: bool = False
+) -> Fraction:
+    """Return the most that one unit changes a residual, as the square of its length.
+
+    `signed` where it may add in some cells and take away in others.
+
+    >>> squared_change(Fraction(1), Fraction(1), (4, 5))
+    Fraction(3, 5)
+    """
+    share = math.prod((Fraction(n - 1, n) for n in sizes), start=Fraction(1))
+    fewest = sorted(n - 1 for n in sizes)[: 1 if signed else 2]
+    alike = Fraction(0)
+    if share and len(fewest) == (1 if signed else 2):
+        alike = Fraction(1, math.prod(fewest))
+    return min(l2_squared, share * (l2_squared + (l1**2 - l2_squared) * alike))
+
+
+def excess(sigma: float, sizes: Sequence[int]) -> float:
+    """Return κ, rounded up; infinite where the noise is too small for the bound to say anything.
+
+    >>> excess(10.0, (4, 5)) < 1e-80
+    True
+    """
+    cells, total = math.prod(sizes), 0.0
+    for size in sizes:
+        s = 2 * math.pi**2 * sigma**2 / size * (1 - 1e-12)
+        if s < 1:
+            return math.inf
+        # θ − 1 is 2(e^{−s} + e^{−4s} + …), below 2e^{−s}/(1 − e^{−3s}).
+        beyond = 2 * math.exp(-s) / (1 - math.exp(-3 * s))
+        off = math.expm1(cells / size * math.log1p(beyond)) * (1 + 1e-9)
+        if off >= 1:
+            return math.inf
+        total += math.log1p(off) - math.log1p(-off)
+    return total * (1 + 1e-9)
+
+
+def fits(sigma: float, squared: Fraction, sizes: Sequence[int]) -> bool:
+    """Return whether κ stays within what noise calibrated for (1 + SPARE) squared leaves for it."""
+    return excess(sigma, sizes) <= float(squared * SPARE) / (2 * sigma**2) * (1 - 1e-9)
+
 
 Margin: TypeAlias = tuple[str, ...]
 """A set of attributes in the order of the design; of a tree it has one level at most."""
@@ -146,7 +229,7 @@ class Design:
     tree: Tree = field(default_factory=Tree)
     weights: Mapping[Margin, float] = field(default_factory=dict)
     apart: bool = False
-    """Whether of a measured margin nothing but its own residual is used (see `residuals`)."""
+    """Whether of a measured margin nothing but its own residual is used (see above)."""
 
     def _level(self, margin: Margin) -> int:
         return next((k for k, name in enumerate(self.tree.levels, 1) if name in margin), 0)
@@ -474,12 +557,12 @@ class Design:
 
     def split(
         self, prices: Mapping[Margin, float], power: int, *, steps: int = 5000
-    ) -> tuple[dict[Margin, float], float]:
-        """Return the share of the budget of each margin worth measuring, and the relative gap.
+    ) -> tuple[dict[Margin, float], float, float]:
+        """Return the shares of margins worth measuring, the relative gap, and what is reached.
 
-        Noise on a margin has the variance price/share^power, in any unit. The gap is a bound on how
-        much more than the least the sum of all published cells' variances is; for a power of 2,
-        where none is known, it is infinite.
+        Noise on a margin has the variance price/share^power, in any unit. What is reached is the
+        sum of all published cells' variances. The gap is a bound on how much more than the least it
+        is; for a power of 2, where none is known, it is infinite.
         """
         best: tuple[float, Floats, float] | None = None
         measured = list(prices)
@@ -500,13 +583,7 @@ class Design:
         if len(keep) < len(measured):
             return self.split({margin: prices[margin] for margin in keep}, power, steps=steps)
         gap = best[2] if power == 1 else math.inf
-        return dict(zip(measured, shares.tolist(), strict=True)), gap
-
-    def total(self, prices: Mapping[Margin, float], shares: Mapping[Margin, float]) -> float:
-        """Return the sum of all published cells' variances, where noise has price/share."""
-        gain, cost = self._objective(list(shares))
-        told = gain @ np.array([share / prices[margin] for margin, share in shares.items()])
-        return float((cost / told).sum())
+        return dict(zip(measured, shares.tolist(), strict=True)), gap, best[0]
 
     def _objective(self, measured: Sequence[Margin]) -> tuple[Floats, Floats]:
         """Return G and c: the variances of all published cells add up to Σ_A c_A/(G t)_A."""

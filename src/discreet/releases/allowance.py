@@ -49,6 +49,12 @@ def allowance(spec: InFolder, account: Account | None) -> Allowance:
     return Allowance(_guarantee(limit, adjacency, delta), promise)
 
 
+def require_own(spec: InFolder) -> None:
+    """Refuse a spec that says nothing of what it may spend, where no ledger is read."""
+    if spec.budget is None and spec.promise_keys is None:
+        raise SpecError("charge.nothing_asked_no_ledger")
+
+
 def _of_account(account: Account | None, adjacency: Adjacency) -> Guarantee:
     if account is None:
         raise SpecError("charge.nothing_asked_unopened")

@@ -19,7 +19,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -30,7 +30,7 @@ from discreet.guarantees import parameters
 from discreet.ledger import Account, Amount, Entry, Ledger, Slot, Standing
 from discreet.ledger.accounts import remaining_dict
 from discreet.ledger.entries import new_id
-from discreet.ledger.filters import Chargeable, Filter
+from discreet.ledger.filters import Chargeable, Filter, charges
 from discreet.ledger.plans import LostSlot
 from discreet.ledger.promises import register
 from discreet.promises import Promise, delta_in
@@ -38,7 +38,7 @@ from discreet.releases import outputs
 from discreet.releases.engines import file_of
 from discreet.releases.spec import without_password
 from discreet.rounding import percent
-from discreet.statements import learned
+from discreet.statements import Learned, learned
 from discreet.words import say as text
 
 if TYPE_CHECKING:
@@ -85,6 +85,34 @@ class Outlook:
     def remaining_after(self) -> dict[str, Any] | None:
         """What the account would allow after the charge; None if it would be refused."""
         return None if self.after is None else remaining_dict(self.after.remaining)
+
+    @property
+    def learned(self) -> Learned | None:
+        """What may be learned from everything charged, this included; None if it is refused.
+
+        If the account is not open, it is what this charge alone allows.
+        """
+        spec, after = self.charging.spec, self.after
+        if after is not None:
+            promises = [one.registered.promise(after) for one in self.promises]
+            return learned(after.total, after.called(spec.unit), promises)
+        alone = charges(self.charging.charges)
+        if self.account is not None or len(alone) != 1:
+            return None
+        return learned(alone[0].guarantee, spec.unit)
+
+    def in_beliefs(self) -> Iterator[str]:
+        """Yield what may be learned in a sentence, where no promise says it."""
+        found = None if self.promises else self.learned
+        if found is None:
+            return
+        about = "membership" if found.rows[0].membership is not None else "value"
+        most = [
+            text("charge.belief", before=percent(row.prior, "up"), after=percent(most, "up"))
+            for row in found.rows
+            if (most := row.to_dict()[about]) is not None
+        ]
+        yield text(f"charge.no_promise_{about}", unit=found.unit, beliefs="; ".join(most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +165,10 @@ class Charging:
 
     def outlook(self) -> Outlook:
         """Say what the charge would do; nothing is written."""
+        found = self._outlook()
+        return replace(found, notes=(*found.notes, *found.in_beliefs()))
+
+    def _outlook(self) -> Outlook:
         notes = [text("charge.nothing_read")]
         refused = after = again = None
         account = self.ledger.found(self.spec.account)
@@ -276,8 +308,13 @@ class Charging:
             if not (confirm(notice) if callable(confirm) else confirm):
                 raise PolicyError("charge.not_confirmed", notice=notice)
             say(notice)
+        series = getattr(spec, "series", None)
         return None, self.ledger.reserve(
-            spec.account, self.charges, guaranteed=self.guaranteed, **said
+            spec.account,
+            self.charges,
+            guaranteed=self.guaranteed,
+            releases=None if series is None else series.releases,
+            **said,
         )
 
     def _slot(self, said: Mapping[str, Any], say: Say) -> Slot:

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from discreet.frames import Tabular, columns_from
+from discreet.releases.allowance import require_own
 from discreet.releases.engines import is_csv, opened
 from discreet.releases.engines.base import Column, fields
 from discreet.releases.pipeline import charge_dict
 from discreet.releases.planning import Plan, plan_of
 from discreet.releases.rows import columns_shaped
-from discreet.releases.source import Declared, Source, options_of
+from discreet.releases.source import Source, kind_declared, options_of
 from discreet.releases.spec import Spec, load
 
 _NAMES = re.compile(
@@ -23,13 +24,6 @@ _NAMES = re.compile(
     r"([_ -]?(id|no|number|key))?",
     re.IGNORECASE,
 )
-_KINDS: dict[Declared, Column] = {
-    "text": "text",
-    "number": "number",
-    "integer": "integer",
-    "date": "moment",
-    "boolean": "truth",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +78,7 @@ def check(
     row is read. Without either, every column that the spec names is taken to be there.
     """
     asked = load(spec, folder=folder, keys_from=keys_from, changes=changes)
+    require_own(asked)
     basis: Literal["declared", "header", "assumed"] = "assumed"
     if columns is not None:
         basis, found = "declared", dict(columns)
@@ -92,7 +87,7 @@ def check(
     else:
         types = options_of(asked.source).types
         basis = "declared" if types else basis
-        found = _named(asked) | {name: _KINDS[kind] for name, kind in types.items()}
+        found = _named(asked) | {name: kind_declared(kind) for name, kind in types.items()}
     if basis == "assumed":
         return Checked(plan_of(asked.as_shaped(), found), basis, found)
     known = dict(found)
@@ -108,7 +103,7 @@ def elsewhere(spec: Spec, path: str | Path) -> Source:
 
 
 def proposed_source(path: str) -> Source:
-    """Return a file as a source; of a CSV file, with the sign that its header line shows."""
+    """Return a file as a source; of a CSV file, as its header line shows that it is written."""
     from discreet.releases.engines.files import written_as
 
     source = Source(path=path)

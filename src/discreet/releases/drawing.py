@@ -56,7 +56,7 @@ def draw(
     observe: Observe | None = None,
 ) -> Table:
     """Measure what a plan asks, add noise, and read the answers; find keys first, if any."""
-    tell = _teller(progress)
+    tell, engine = _teller(progress), _watched(engine, progress)
     plan = with_found_keys(plan, engine, progress)
     drawn: dict[str, Result] = {}
     for group in passes(plan.statistics):
@@ -130,6 +130,12 @@ def _teller(progress: Progress | None) -> _Tell:
     return tell
 
 
+def _watched(engine: Engine, progress: Progress | None) -> Engine:
+    """Return an engine that tells how far its queries are, if it can and somebody asks."""
+    watched = getattr(engine, "watched", None)
+    return engine if progress is None or watched is None else watched(progress)
+
+
 def passes(statistics: tuple[Planned, ...]) -> list[list[Planned]]:
     """Gather the statistics that share one pass: the same cells, the same bounds."""
     passes: dict[Any, list[Planned]] = {}
@@ -166,7 +172,7 @@ def with_found_keys(plan: Plan, engine: Engine, progress: Progress | None = None
     """
     if not any(planned.open for planned in plan.statistics):
         return plan
-    tell, keys = _teller(progress), {}
+    tell, engine, keys = _teller(progress), _watched(engine, progress), {}
     for search, call in plan.searches.items():
         rows = _meeting(engine, search.where)
         found = rows.find_keys(plan.spec.protect.column, search.sought.columns, search.contribution)
@@ -235,9 +241,8 @@ def _drawn(
         return Drawn(planned, call, cells, None, Noisy(found, 0, call.sd))
     chosen = []
     scores = planned.statistic.scores(part.name, measured)
-    law = "exponential" if call.mechanism == "exponential" else "permute-and-flip"
     for done, cell in enumerate(scores, start=1):
-        chosen.append(noisy_max(cell, call.scale, law=law))  # type: ignore[arg-type]
+        chosen.append(noisy_max(cell, call.scale, law=call.mechanism))
         drawing(done, len(scores))
     return Drawn(planned, call, cells, None, Noisy(chosen, 0, call.sd))
 

@@ -27,6 +27,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 
 from discreet.errors import SpecError
 from discreet.releases.engines.base import Column
+from discreet.releases.models import nearest
 from discreet.words import say
 
 Type: TypeAlias = Literal["integer", "number", "text", "date", "moment", "boolean", "untyped"]
@@ -328,7 +329,8 @@ def _constant(value: Any, at: int) -> Term:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 80 else f"{text[:77]}…"
+    line = " ".join(text.split())  # a formula may have several
+    return line if len(line) <= 80 else f"{line[:77]}…"
 
 
 # ---------------------------------------------------------------------- types
@@ -403,7 +405,9 @@ class _Types:
         if term.value in self.derived:
             return replace(self.derived[term.value], at=term.at)
         if term.value not in self.columns:
-            self.refuse("no_column", term, column=term.value)
+            near = nearest(term.value, (*self.columns, *self.derived))
+            why = "no_column" if near is None else "near_column"
+            self.refuse(why, term, column=term.value, near=near)
         kind = self.columns[term.value]
         if kind not in _TYPES:
             self.refuse("no_type", term, column=term.value)

@@ -4,14 +4,21 @@ With m_u the rows of unit u and R₁ < … < R_k the limits to choose among, the
 
     lost(R) = Σ_u min(m_u, R_k) − min(m_u, R)
 
-rows. Its score is −lost(R) − noise(R), where noise(R), public, is how many rows the noise of the
+rows. Its cost is lost(R) + noise(R), where noise(R), public, is how many rows the noise of the
 release at that limit amounts to: of each number the mean size of its noise, in rows, over all
-cells. The score is thus about the total error of a table of counts, of the wrong sign.
+cells. The cost is thus about the total error of a table of counts. The score of a limit is what it
+saves beside each other one, for each row that the two limits are apart,
 
-Sensitivity. A unit adds min(m, R_k) − min(m, R) to lost(R), which lies between 0 and R_k − R, so
-between 0 and Δ = R_k − R₁ whatever its m. Adding or removing a unit moves every score by at most Δ,
-and all of them in one direction: a selection then loses Δ/s instead of 2Δ/s (as for any monotone
-score). Replacing a unit moves a score by at most Δ, one way or the other: 2Δ/s.
+    score(R_i) = min over j ≠ i of (cost(R_j) − cost(R_i)) / |R_i − R_j|, rounded down,
+
+which is 0 or more for the best limit alone, up to ties. (lost(R_i) − lost(R_j)) / (R_j − R_i) is
+how many units have more rows than the limit, on average between the two.
+
+Sensitivity. A unit of m rows adds min(m, R_i) − min(m, R_j) to lost(R_j) − lost(R_i), which for
+R_i > R_j lies between 0 and R_i − R_j, whatever m. So adding, removing or replacing a unit moves
+each quotient by at most 1; so their minimum, and a number rounded down moves by at most 1 where it
+moves by at most 1 before. Scores move both ways: a selection loses 2/s. The largest limit does not
+enter: a list with a limit of 100 chooses between 5 and 10 as well as one without.
 
 The choice has a weight among those of the statistics. What they get does not depend on the limit
 that is chosen, so the whole charge is known before a row is read; only their noise follows it.
@@ -37,16 +44,19 @@ LIMIT = "protect.rows"
 """The name of the call in a plan."""
 
 
-def limit_part(limits: Sequence[int], adjacency: Adjacency) -> Part:
-    """Return the mechanism call that chooses one of rising limits."""
-    moves = limits[-1] - limits[0]
-    monotone = adjacency is not Adjacency.REPLACE
-    return Part.of_choice("choice", [moves], Fraction(1), monotone=monotone)
+def limit_part() -> Part:
+    """Return the mechanism call that chooses one of several limits."""
+    return Part.of_choice("choice", [1], Fraction(1), monotone=False)
 
 
-def lost_rows(kept: Sequence[int]) -> list[int]:
-    """Return lost(R) from the rows that each limit keeps, the largest limit last."""
-    return [kept[-1] - rows for rows in kept]
+def limit_scores(limits: Sequence[int], kept: Sequence[int], noise: Sequence[int]) -> list[int]:
+    """Return the score of each limit, from the rows that each keeps and its noise in rows."""
+    cost = [added - rows for rows, added in zip(kept, noise, strict=True)]  # up to a constant
+    places = range(len(limits))
+    return [
+        min((cost[j] - cost[i]) // abs(limits[i] - limits[j]) for j in places if j != i)
+        for i in places
+    ]
 
 
 def noise_in_rows(plan: Plan) -> int:
@@ -74,10 +84,7 @@ def chosen_limit(plan: Plan, alternatives: Mapping[int, Plan], engine: Engine) -
         return engine.measure(Query(unit, None, bounds, (Counting("rows"),)))["rows"][0]
 
     limits = list(alternatives)
-    lost = lost_rows([kept(limit) for limit in limits])
-    scores = [
-        -rows - noise_in_rows(alternatives[limit]) for rows, limit in zip(lost, limits, strict=True)
-    ]
+    noise = [noise_in_rows(one) for one in alternatives.values()]
+    scores = limit_scores(limits, [kept(limit) for limit in limits], noise)
     call = plan.calls(LIMIT)["choice"]
-    law = "exponential" if call.mechanism == "exponential" else "permute-and-flip"
-    return limits[noisy_max(scores, call.scale, law=law)]  # type: ignore[arg-type]
+    return limits[noisy_max(scores, call.scale, law=call.mechanism)]

@@ -7,7 +7,7 @@ raised inside a model as a `SpecError`, and keeps its words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from datetime import date
 from difflib import get_close_matches
 from typing import Annotated, Any, TypeAlias
@@ -80,6 +80,17 @@ _TYPES = {"model_type": "dict_type", "mapping_type": "dict_type", "list_type": "
 _BELOW = ("lt", "le")
 
 
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like another, whatever its case; None if none is.
+
+    >>> nearest("dep_dely", ["dep_delay", "carrier"]), nearest("Age ", ["age"]), nearest("x", ["y"])
+    ('dep_delay', 'age', None)
+    """
+    names = {one.strip().lower(): one for one in known}
+    found = get_close_matches(name.strip().lower(), names, n=1)
+    return names[found[0]] if found else None
+
+
 def refusal(
     error: ValidationError,
     *,
@@ -98,21 +109,23 @@ def refusal(
     """
     faults = error.errors(include_url=False)
     first = min(faults, key=lambda one: one["type"] != "extra_forbidden")
-    steps = place([step for step in first["loc"] if step not in tags])
+    last = len(first["loc"]) - 1 if first["type"] == "extra_forbidden" else None  # was written
+    steps = place([s for i, s in enumerate(first["loc"]) if s not in tags or i == last])
     where = ".".join(map(str, steps)) or say("releases.spec.whole")
     context = first.get("ctx", {})
     fault = context.get("error")
     if isinstance(fault, DiscreetError):
         text = "releases.spec.fault_next" if fault.next else "releases.spec.fault"
-        return SpecError(text, where=where, says=fault.message, next=fault.next)
+        said = {"says": fault.message, "next": fault.next, "flags": fault.flags or fault.next}
+        return SpecError(text, where=where, **said)
     if isinstance(fault, ValueError):
         return SpecError("releases.spec.fault", where=where, says=f"{str(fault).rstrip('.')}.")
     if first["type"] == "missing":
         return SpecError(missing, where=where)
     if first["type"] == "extra_forbidden":
-        near = get_close_matches(str(steps[-1]), keys(), n=1)
-        if near:
-            return SpecError("releases.spec.near_key", where=where, near=near[0])
+        near = nearest(str(steps[-1]), keys())
+        if near not in (None, steps[-1]):  # a key of other entries is no better here
+            return SpecError("releases.spec.near_key", where=where, near=near)
         return SpecError(unknown, where=where)
     rule = f"releases.rules.{_TYPES.get(first['type'], first['type'])}"
     says = say(rule if has(rule) else "releases.rules.other", **context)

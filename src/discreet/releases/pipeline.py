@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib.metadata import version
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError
 from discreet.frames import Tabular, columns_from, html_grid
-from discreet.guarantees import ZCDP, parameters
+from discreet.guarantees import ZCDP, Guarantee, parameters
+from discreet.laws import DiscreteGaussian
 from discreet.ledger import Account, Ledger, Standing
 from discreet.numerics import float_up
 from discreet.releases import outputs
@@ -198,9 +200,10 @@ def release(
     try:
         engine = shaped(joined(engine, asked), asked)
         ledger = Ledger.open(asked.ledger_url)
-        plan = plan_of(asked, engine.columns, ledger.found(asked.account))
         if next_slot and plan_id is None:
             plan_id = ledger.only_plan(asked.account, key)
+        slot = None if plan_id is None else _slot_budget(ledger, plan_id, key, retry)
+        plan = plan_of(asked, engine.columns, ledger.found(asked.account), slot=slot)
         charging = Charging(
             asked,
             ledger,
@@ -237,6 +240,14 @@ def release(
         head=ledger.head,
         series=None if paid.slot is None else _series(ledger, told["series"]),
     )
+
+
+def _slot_budget(ledger: Ledger, plan_id: str, key: str | None, retry: bool) -> Guarantee | None:
+    """Return what the next slot of a plan has paid for; None where there is none to take."""
+    with suppress(DiscreetError):  # why is said at the charge
+        found = ledger.plan(plan_id)
+        return found.charge(found.next(key, retry=retry)).guarantee
+    return None
 
 
 def _series(ledger: Ledger, told: Mapping[str, Any]) -> dict[str, Any]:
@@ -307,7 +318,8 @@ def _stored(plan: Plan, paid: Paid, table: Table) -> dict[str, Any]:
 
 def _mu(plan: Plan) -> float | None:
     """Return μ = √(2ρ) of the Gaussian noise in a release, rounded up; None without any."""
-    rho = math.fsum(call.rho or 0.0 for call in plan.pricing.calls if call.mechanism == "gaussian")
+    name = DiscreteGaussian.released_as
+    rho = math.fsum(call.rho or 0.0 for call in plan.pricing.calls if call.mechanism == name)
     return up(math.sqrt(2 * rho)) if rho else None
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from itertools import count
 from typing import Any
 
 from discreet.errors import DataError, SpecError
-from discreet.guarantees import Adjacency, Guarantee, PureDP
+from discreet.guarantees import Guarantee, PureDP
+from discreet.laws.calibration import WIDEST
 from discreet.ledger import Account
-from discreet.noise.calibration import WIDEST
 from discreet.promises import Promise
 from discreet.releases.allowance import allowance
 from discreet.releases.contributions import Contribution
@@ -23,16 +24,20 @@ from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
 from discreet.releases.keys import PublicFiles, refuse_unit_column
 from discreet.releases.limits import LIMIT, limit_part
+from discreet.releases.models import nearest
 from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
+from discreet.releases.quotients import Spread
 from discreet.releases.sampling import told
-from discreet.releases.source import options_of
+from discreet.releases.source import date_forms, options_of
 from discreet.releases.spec import Spec
 from discreet.releases.statistics import Statistic
-from discreet.releases.statistics.base import SIZES, Part, Sought, decimal
+from discreet.releases.statistics.base import SIZES, Answer, Part, Result, Sought, decimal
 from discreet.releases.statistics.cut import CutUnits, questions
-from discreet.releases.statistics.derived import Derived, Made
+from discreet.releases.statistics.derived import Derived, Made, Released
 from discreet.releases.tables import RESERVED, Table
 from discreet.words import say
+
+_SOME = 3  # Cells that stand for all, where accuracy is told for assumed numbers.
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,18 @@ class Planned:
         """Its name in the table."""
         return str(self.statistic.name)
 
+    def assumed_rows(self, calls: Mapping[str, Priced], most: int | None) -> Released:
+        """Return some of its rows before they are released; all of margins."""
+        statistic, cells = self.statistic, self.shown(self.cells)
+        if cells is not None and not statistic.mixes:
+            cells = replace(cells, keys=cells.keys[:most])
+        labels = tuple(getattr(statistic, "labels", ()))[: 1 if statistic.extra else 0]
+        row = [Answer(labels, None, None, None)]
+        size = 1 if cells is None else len(cells)
+        spread = Spread.of(next(iter(calls.values())).to_dict())
+        result = Result(self.name, cells, statistic.extra, [row] * size)
+        return Released(result, None if statistic.mixes else spread, calls, statistic, most)
+
     def shown(self, cells: Cells | None) -> KeySet | None:
         """The cells that it has rows for, of those of its pass."""
         return None if self.statistic.overall else self.statistic.shown(cells)
@@ -122,7 +139,9 @@ class Plan:
             return ()
         number = f"1{source.thousands or ''}234{source.decimal}5"
         said = {"encoding": source.encoding.upper(), "delimiter": source.delimiter}
-        return (say("releases.plan.as_written", number=number, **said),)
+        days = [f"{date(2026, 1, 31):{form}}" for form in dict.fromkeys(date_forms(source))]
+        dates = ", ".join(days or [date(2026, 1, 31).isoformat()])
+        return (say("releases.plan.as_written", number=number, dates=dates, **said),)
 
     def _of_sample(self) -> str:
         found = told(self.spec.to_dict()["sample"], self.pricing.charges[0].to_dict())
@@ -189,7 +208,23 @@ class Plan:
             for planned in self.statistics
             for keys in planned.assumed
             for line in self._accuracies(planned, keys)
-        ]
+        ] + list(self._of_derived())
+
+    def _of_derived(self) -> Iterator[dict[str, Any]]:
+        """Yield how accurate what is made from others will be, where their cells are known."""
+        known = {planned.name: planned for planned in self.statistics}
+        for entry in self.spec.named():
+            if not isinstance(entry, Derived):
+                continue
+            sources = [known[entry.name_of(key)] for key in entry.sources()]
+            if all(self.calls(one.name) and not one.open for one in sources):
+                most = _SOME if entry.sized else None
+                some = [one.assumed_rows(self.calls(one.name), most) for one in sources]
+                said = {"statistic": str(entry.name), "interval": self.spec.interval}
+                make = self.derived[str(entry.name)]
+                found = entry.accuracy_of(make, some, self.spec.interval)
+                if found:
+                    yield said | found
 
     def _accuracies(self, planned: Planned, keys: int | None) -> Iterator[dict[str, Any]]:
         """Yield the lines of one statistic, if so many keys of each open column are found."""
@@ -264,16 +299,20 @@ def plan_of(
     account: Account | None = None,
     *,
     rows: int | None = None,
+    slot: Guarantee | None = None,
 ) -> Plan:
     """Work out a spec against the columns that there are, and price it for an account.
 
     `rows` is a limit of rows in the place of the declared one, or of the largest to choose among.
+    `slot` is what the slot of a plan has paid for: it is the budget of a spec that gives none.
     """
     assumed = _check_columns(spec, columns)
     allowed = allowance(spec, account)
     budget = allowed.budget
     if spec.series is not None:
         budget = share(budget, spec.series.releases)
+    if slot is not None and spec.budget is None:
+        budget = slot
     for entry in spec.named():
         if entry.where is not None and isinstance(entry, Derived):
             raise SpecError("releases.rows.made_where", statistic=entry.name)
@@ -293,7 +332,9 @@ def plan_of(
     choice = spec.protect.rows_choice
     if choice is None or rows is not None:
         return plan
-    limits = {limit: plan_of(spec, columns, account, rows=limit) for limit in choice.choose}
+    limits = {
+        limit: plan_of(spec, columns, account, rows=limit, slot=slot) for limit in choice.choose
+    }
     if any(_prices(one) != _prices(plan) for one in limits.values()):
         raise SpecError("releases.plan.choice_changes_charge")
     return replace(plan, limits=limits)
@@ -417,8 +458,7 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
             raise SpecError("releases.plan.choice_sample")
         if any(one.within is not None for one in asked):
             raise SpecError("releases.plan.choice_within")
-        part = limit_part(choice.choose, Adjacency.of(spec.protect.adjacency))
-        asked.append(Asked(LIMIT, part, decimal(choice.weight)))
+        asked.append(Asked(LIMIT, limit_part(), decimal(choice.weight)))
     if spec.cut is not None:
         found = list(questions(statistics, units=bool(spec.protect.column)))
         if not found:
@@ -449,8 +489,8 @@ def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> tuple[str, ...]
 
     def there(column: str, whose: str) -> Column:
         if column not in columns:
-            alike = (name for name in columns if name.strip().lower() == column.strip().lower())
-            for near in alike:
+            near = nearest(column, columns)
+            if near is not None:
                 raise DataError("releases.plan.near_column", whose=whose, column=column, near=near)
             raise DataError("releases.plan.no_column", whose=whose, column=column)
         return columns[column]

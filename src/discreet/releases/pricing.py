@@ -19,24 +19,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from discreet.composition.concentrated import zcdp_delta
 from discreet.errors import BudgetExceeded, SpecError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP, stated
-from discreet.laws.discrete_gaussian import DiscreteGaussian
-from discreet.laws.gaussian import Gaussian
+from discreet.laws.calibration import gaussian_scale, laplace_scale
 from discreet.laws.geometric import Geometric
-from discreet.noise.calibration import gaussian_scale, laplace_scale
+from discreet.laws.mechanism import Budget as Currency
+from discreet.laws.mechanism import WholeNoise
+from discreet.laws.registry import released_law, released_laws, usual_noise
 from discreet.numerics import bracket, float_up
 from discreet.releases.statistics.base import Part, Within, decimal
 from discreet.rounding import down
-from discreet.words import say
+from discreet.words import has, say
 
-Mechanism: TypeAlias = Literal["geometric", "gaussian", "permute-and-flip", "exponential"]
-Currency: TypeAlias = Literal["epsilon", "rho"]
-
-_SMOOTH = 50.0
+SELECTIONS = ("permute-and-flip", "exponential")
+"""The mechanisms of choices; those of noise on numbers are the laws that releases can draw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,30 +67,24 @@ class Priced:
     """One call with its mechanism, scale and price."""
 
     asked: Asked
-    mechanism: Mechanism
+    mechanism: str
     scale: float
     epsilon: float | None
     rho: float | None
 
     @cached_property
-    def law(self) -> Geometric | DiscreteGaussian:
+    def law(self) -> WholeNoise:
         """The law of the noise, in multiples of the resolution; its scale is exactly this one."""
-        if self.mechanism == "gaussian":
-            return DiscreteGaussian(self.scale)
-        above, below = self.scale.as_integer_ratio()
-        return Geometric(float(below), above)
+        return released_laws()[self.mechanism].of_scale(self.scale)
 
     @property
     def sd(self) -> float:
         """Standard deviation of the noise, in multiples; for a choice, its scale."""
-        return self.law.sd if self.asked.part.form == "numbers" else self.scale
+        return (self.law.sd or 0.0) if self.asked.part.form == "numbers" else self.scale
 
     def half_width(self, confidence: float) -> int:
         """The whole t that the noise stays within with that probability, in multiples."""
-        if self.mechanism == "gaussian" and self.scale > _SMOOTH:
-            # From here on lattice and line differ by less than one step; one more covers it.
-            return math.ceil(Gaussian(self.scale).half_width(confidence)) + 1
-        return self.law.half_width(confidence)
+        return self.law.covers(confidence)
 
     def score_within(self, candidates: int, confidence: float) -> float:
         """How far below the best the chosen score is at most, with that probability.
@@ -156,7 +149,7 @@ class Pricing:
         own = list(self.of(statistic).values())
         first = own[0]
         currency: Currency = "epsilon" if first.rho is None else "rho"
-        mechanism = "geometric" if first.mechanism == "geometric" else "auto"
+        mechanism = "auto" if first.mechanism in SELECTIONS else first.mechanism
         amount = sum((decimal(getattr(call, currency)) for call in own), Fraction(0))
         calls = [call for call in self.calls if call not in own]
         for part in parts:
@@ -195,20 +188,36 @@ def share(guarantee: Guarantee, releases: int) -> Guarantee:
     raise SpecError("releases.price.no_series", guarantee=guarantee)
 
 
+def _noise(mechanism: str, currency: Currency) -> type[WholeNoise]:
+    """Return the law that a spec names, or the usual one for a budget in that currency."""
+    named = None if mechanism == "auto" else released_law(mechanism)
+    return usual_noise(currency) if named is None else named
+
+
+def _spends(mechanism: str) -> tuple[Currency, ...]:
+    """Return the currencies in which (ε, δ) may be spent."""
+    return ("epsilon", "rho") if mechanism == "auto" else (_noise(mechanism, "rho").paid_in,)
+
+
+def _why(reason: str, law: type[WholeNoise]) -> str:
+    """Say why the noise is of that law."""
+    name = f"releases.why.{reason}_{law.released_as}"
+    return say(name) if has(name) else say("releases.why.asked", noise=law.released_as)
+
+
 def price(asked: Sequence[Asked], budget: Guarantee, mechanism: str) -> Pricing:
     """Split a budget over the calls, by the mechanism that the spec allows with least error."""
     adjacency = budget.adjacency
     if isinstance(budget, ZCDP):
         calls, spent = _split(asked, budget.rho, "rho", mechanism)
-        asked_for = mechanism == "geometric"
-        why = say("releases.why.rho_geometric") if asked_for else say("releases.why.rho_gaussian")
+        why = _why("rho", _noise(mechanism, "rho"))
         return Pricing(_rho_charges(calls, spent, adjacency), calls, why)
     if isinstance(budget, PureDP):
-        if mechanism == "gaussian":
-            raise SpecError("releases.price.gaussian_pure")
+        if "epsilon" not in _spends(mechanism):
+            raise SpecError("releases.price.not_pure", mechanism=mechanism)
         calls, spent = _split(asked, budget.epsilon, "epsilon", mechanism)
         charge = _epsilon_charge(calls, spent, adjacency)
-        return Pricing((charge,), calls, say("releases.why.pure"))
+        return Pricing((charge,), calls, _why("pure", _noise(mechanism, "epsilon")))
     if isinstance(budget, ApproxDP):
         return _approximate(asked, budget, mechanism)
     raise SpecError("releases.price.no_currency", guarantee=budget)
@@ -221,24 +230,25 @@ def _approximate(asked: Sequence[Asked], budget: ApproxDP, mechanism: str) -> Pr
     left = decimal(budget.delta) - for_keys
     if left < 0:
         raise SpecError("releases.plan.keys_delta", needs=float(for_keys), has=budget.delta)
-    ways: list[Pricing] = []
-    if mechanism != "gaussian":
+    ways: dict[Currency, Pricing] = {}
+    if "epsilon" in _spends(mechanism):
         calls, spent = _split(asked, budget.epsilon, "epsilon", mechanism)
-        ways.append(Pricing((_epsilon_charge(calls, spent, adjacency),), calls, ""))
-    if mechanism != "geometric" and left > 0:
+        ways["epsilon"] = Pricing((_epsilon_charge(calls, spent, adjacency),), calls, "")
+    if "rho" in _spends(mechanism) and left > 0:
         found = _through_rho(asked, budget, _below(left), mechanism)
-        ways += [found] if found else []
+        ways |= {"rho": found} if found else {}
     if not ways:
         raise SpecError("releases.price.no_delta_left")
-    best = min(ways, key=lambda way: _spread(way.calls))
-    geometric = best is ways[0] and mechanism != "gaussian"
-    noise = say("releases.why.geometric") if geometric else say("releases.why.gaussian")
+    best = min(ways, key=lambda way: _spread(ways[way].calls))
+    law = _noise(mechanism, best).released_as
+    noise = say(f"releases.why.{law}") if has(f"releases.why.{law}") else law
     if len(ways) == 1:
         why = say("releases.why.only", noise=noise)
     else:
-        ratio = math.exp(max(map(_spread, (w.calls for w in ways))) - _spread(best.calls))
+        spreads = [_spread(way.calls) for way in ways.values()]
+        ratio = math.exp(max(spreads) - _spread(ways[best].calls))
         why = say("releases.why.narrower", noise=noise, ratio=ratio)
-    return Pricing(best.charges, best.calls, why)
+    return replace(ways[best], why=why)
 
 
 def _through_rho(
@@ -317,16 +327,21 @@ def _priced(asked: Asked, amount: float, currency: Currency, mechanism: str) -> 
     if amount <= 0:
         raise SpecError("releases.price.small_share", statistic=asked.statistic)
     part = asked.part
-    choice = part.form == "choice"
-    if currency == "epsilon":
-        scale = laplace_scale(part.l1, amount)
-        selects: Mechanism = "exponential" if part.joint else "permute-and-flip"
-        return Priced(asked, selects if choice else "geometric", scale, amount, None)
-    if asked.threshold is not None or (mechanism == "geometric" and not choice):
+    epsilon, rho = (amount, None) if currency == "epsilon" else (None, amount)
+    if part.form == "choice":
+        if epsilon is None:
+            scale = gaussian_scale(part.l2_squared, amount)
+        else:
+            scale = laplace_scale(part.l1, epsilon)
+        pure = epsilon is not None and not part.joint
+        return Priced(asked, SELECTIONS[0 if pure else 1], scale, epsilon, rho)
+    # A threshold for keys is proved for geometric noise.
+    law = Geometric if asked.threshold is not None else _noise(mechanism, currency)
+    if epsilon is None and law.paid_in == "epsilon":
         epsilon = down(math.sqrt(2 * amount), 4)
-        return Priced(asked, "geometric", laplace_scale(part.l1, epsilon), epsilon, amount)
-    scale = gaussian_scale(part.l2_squared, amount)
-    return Priced(asked, "exponential" if choice else "gaussian", scale, None, amount)
+    paid = amount if epsilon is None else epsilon
+    scale = law.least_scale(part.l1, part.l2_squared, paid)
+    return Priced(asked, law.released_as, scale, epsilon, rho)
 
 
 def _need(asked: Asked, currency: Currency, mechanism: str) -> float:

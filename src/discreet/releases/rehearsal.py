@@ -12,29 +12,38 @@ over all values of a statistic. The recommended limit has the least geometric me
 all statistics, so that no unit of measurement counts more than another.
 
 The values without noise are those of the same release at a budget so large that no noise is left.
+Quantiles are drawn at any budget, so theirs are counted instead: the least value that the share of
+the rows, or more, lies at or below. A group without rows has none.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from discreet.errors import InputError, PolicyError, SpecError
 from discreet.frames import Tabular, columns_from
+from discreet.releases.allowance import require_own
 from discreet.releases.checking import elsewhere
-from discreet.releases.drawing import draw
+from discreet.releases.drawing import draw, with_found_keys
 from discreet.releases.engines import opened
 from discreet.releases.engines.base import Engine, Query
 from discreet.releases.formula import Term
 from discreet.releases.joining import joined
-from discreet.releases.planning import plan_of
+from discreet.releases.planning import Plan, Planned, plan_of
 from discreet.releases.rows import shaped
 from discreet.releases.sampling import drawn
 from discreet.releases.source import path_in
 from discreet.releases.spec import Spec, load
+from discreet.releases.statistics.base import Answer, Measured, Noisy, decimal
+from discreet.releases.statistics.quantile import Quantile
+from discreet.releases.statistics.quantiles import Ranked
 from discreet.releases.tables import RESERVED
 
 LIMITS = (1, 2, 5, 10, 20, 50)
@@ -94,6 +103,7 @@ def rehearse(
     ones. Nothing is charged or stored, and no ledger is needed.
     """
     asked = load(spec, folder=folder, keys_from=keys_from)
+    require_own(asked)
     if asked.protect.rows is None:
         raise InputError("releases.rehearse.record")
     if repeats < 1 or (limits is not None and not all(1 <= n <= _MOST for n in limits)):
@@ -105,7 +115,7 @@ def rehearse(
         raise InputError("releases.rehearse.joined")
     engine: Any = _Remembering(drawn(shaped(joined(_opened(asked, twin), asked), asked), asked))
     try:
-        truth = _values(_truth(asked, engine), engine)
+        truth = _exact(_truth(asked, engine), engine)
         rows = [row for limit in tried for row in _tried(asked, engine, truth, limit, repeats)]
     finally:
         engine.close()
@@ -173,9 +183,66 @@ def _truth(spec: Spec, engine: Engine) -> Spec:
     return found
 
 
-def _values(spec: Spec, engine: Engine) -> Values:
+class _Counted:
+    """Quantiles whose values are counted, whatever is drawn for them."""
+
+    def __init__(self, statistic: Quantile | Ranked) -> None:
+        self._statistic = statistic
+        self._tallied: list[list[int]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._statistic, name)
+
+    def _seen(self, measured: Measured) -> Measured:
+        (tally,) = self._statistic.measures()
+        self._tallied = measured[tally.name]
+        return measured
+
+    def scores(self, part: str, measured: Measured) -> list[list[int]]:
+        return self._statistic.scores(part, self._seen(measured))
+
+    def chosen(self, part: str, measured: Measured, choose: Any, scale: float) -> list[int]:
+        return self._statistic.chosen(part, self._seen(measured), choose, scale)
+
+    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
+        drawn = self._statistic.rows(noisy, interval)
+        return [
+            [
+                one._replace(value=self._value(share, counts))
+                for share, one in zip(self._shares, answers, strict=True)
+            ]
+            for counts, answers in zip(self._tallied, drawn, strict=True)
+        ]
+
+    @property
+    def _shares(self) -> list[Fraction]:
+        own = self._statistic
+        return [own.share] if isinstance(own, Quantile) else [decimal(at) for at in own.shares]
+
+    def _value(self, share: Fraction, counts: Sequence[int]) -> Fraction | None:
+        upto, number = list(accumulate(counts)), self._statistic.number
+        if not upto[-1]:
+            return None
+        return (number.low + bisect_left(upto, share * upto[-1])) * number.resolution
+
+
+def _counted(planned: Planned) -> Planned:
+    own = planned.statistic
+    if not isinstance(own, Quantile | Ranked):
+        return planned
+    counted: Any = _Counted(own)
+    return replace(planned, statistic=counted)
+
+
+def _exact(spec: Spec, engine: Engine) -> Values:
+    """Return the values of a spec at a budget that leaves no noise."""
+    plan = with_found_keys(plan_of(spec, engine.columns), engine)
+    return _values(replace(plan, statistics=tuple(map(_counted, plan.statistics))), engine)
+
+
+def _values(plan: Plan, engine: Engine) -> Values:
     """Return the values of one draw, by statistic and what names them."""
-    columns = draw(plan_of(spec, engine.columns), engine).columns
+    columns = draw(plan, engine).columns
     names = [name for name in columns if name not in RESERVED]
     found: Values = {}
     for place, value in enumerate(columns["value"]):
@@ -192,8 +259,9 @@ def _tried(
     spec: Spec, engine: Engine, truth: Values, limit: int, repeats: int
 ) -> list[dict[str, Any]]:
     limited = {"protect.rows": limit}
-    exact = _values(_with(spec, _NO_NOISE | limited), engine)
-    noisy = [_values(_with(spec, limited), engine) for _ in range(repeats)]
+    exact = _exact(_with(spec, _NO_NOISE | limited), engine)
+    plan = plan_of(_with(spec, limited), engine.columns)
+    noisy = [_values(plan, engine) for _ in range(repeats)]
     return [
         {
             "limit": limit,

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -173,10 +174,12 @@ class Gathered:
         return "moment" if moment and self.gathering != "sum" else "number"
 
 
-def keys_known(spec: Spec) -> dict[str, tuple[str, ...]]:
-    """Return the columns whose values the spec itself says: bins, months, truth values."""
-    known = {name: domain(parse(text).tree) for name, text in spec.let.items()}
-    for name, feature in spec.per_unit.items():
+def keys_known(
+    let: Mapping[str, str], per_unit: Mapping[str, Feature]
+) -> dict[str, tuple[str, ...]]:
+    """Return the columns whose values a spec itself says: bins, months, truth values."""
+    known = {name: domain(parse(text).tree) for name, text in let.items()}
+    for name, feature in per_unit.items():
         known[name] = ("false", "true") if feature.gathering in ("any", "all") else None
     return {name: keys for name, keys in known.items() if keys is not None}
 
@@ -195,6 +198,15 @@ def columns_read(spec: Spec, seen: Iterable[str]) -> Iterator[str]:
             yield name
 
 
+@contextmanager
+def _under(key: str) -> Iterator[None]:
+    """Name the key of the spec whose formula does not fit the columns."""
+    try:
+        yield
+    except SpecError as fault:
+        raise SpecError("releases.spec.fault", where=key, says=fault.message) from None
+
+
 def condition(text: str, columns: Mapping[str, Column]) -> Term:
     """Return a condition over some columns, its types resolved."""
     return resolve(parse(text), columns, wanted="boolean")
@@ -211,7 +223,8 @@ def shaped(engine: Engine, spec: Spec) -> Engine:
         spec.sample.check(spec.protect.column, found.columns)
     terms, later = _derived(spec, found.columns)
     if spec.where is not None:
-        met = resolve(parse(spec.where), found.columns, terms, wanted="boolean")
+        with _under("where"):
+            met = resolve(parse(spec.where), found.columns, terms, wanted="boolean")
         found = found.filtered(met)
     if terms and not spec.per_unit:
         found = found.computed(terms)
@@ -220,14 +233,18 @@ def shaped(engine: Engine, spec: Spec) -> Engine:
         for name, feature in spec.per_unit.items():
             if name in spec.protect.column:
                 raise SpecError("releases.rows.name_taken", name=name)
-            features[name] = feature.resolved(engine.columns, terms)
+            with _under(f"per_unit.{name}"):
+                features[name] = feature.resolved(engine.columns, terms)
         found = found.per_unit(spec.protect.column, features)
         terms = {}
         for name, formula in later.items():
-            terms[name] = resolve(formula, found.columns, terms)
+            with _under(f"let.{name}"):
+                terms[name] = resolve(formula, found.columns, terms)
         found = found.computed(terms) if terms else found
-    for text in spec.conditions:
-        found.filtered(condition(text, found.columns))  # refused before the charge
+    for text, key in spec.conditions.items():
+        with _under(key):
+            met = condition(text, found.columns)
+        found.filtered(met)  # refused before the charge
     return found  # type: ignore[no-any-return]
 
 
@@ -235,16 +252,20 @@ def columns_shaped(spec: Spec, columns: Mapping[str, Column]) -> dict[str, Colum
     """Return the columns that statistics see, by those of the source and of joined tables."""
     terms, later = _derived(spec, columns)
     if spec.where is not None:
-        resolve(parse(spec.where), columns, terms, wanted="boolean")
+        with _under("where"):
+            resolve(parse(spec.where), columns, terms, wanted="boolean")
     found = {**columns, **{name: KINDS[term.type] for name, term in terms.items()}}
     if spec.per_unit:
         found = {name: columns[name] for name in spec.protect.column if name in columns}
         for name, feature in spec.per_unit.items():
-            found[name] = feature.resolved(columns, terms).kind
+            with _under(f"per_unit.{name}"):
+                found[name] = feature.resolved(columns, terms).kind
         for name, formula in later.items():
-            found[name] = KINDS[resolve(formula, found).type]
-    for text in spec.conditions:
-        condition(text, found)
+            with _under(f"let.{name}"):
+                found[name] = KINDS[resolve(formula, found).type]
+    for text, key in spec.conditions.items():
+        with _under(key):
+            condition(text, found)
     return found
 
 
@@ -261,5 +282,6 @@ def _derived(
         if set(columns_in(formula.tree)) & {*spec.per_unit, *later}:
             later[name] = formula
         else:
-            terms[name] = resolve(formula, columns, terms)
+            with _under(f"let.{name}"):
+                terms[name] = resolve(formula, columns, terms)
     return terms, later

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import InputError, InternalError, SpecError
+from discreet.laws import DiscreteGaussian, Geometric
 from discreet.noise import standalone
 from discreet.releases.planning import Plan, Planned
 from discreet.releases.pricing import Priced
@@ -134,9 +135,11 @@ def _call(key: str, call: Priced) -> str:
         price = f"rho={call.rho!r}" if call.epsilon is None else f"epsilon={call.epsilon!r}"
         changes = f"changes={list(part.changes)}, monotonic={part.monotone}"
         return f"selection({name}, {scale}, {changes}, {price})"
-    if call.mechanism == "gaussian":
+    if isinstance(call.law, DiscreteGaussian):
         return f"gaussian({name}, {scale}, l2_squared={part.l2_squared}, rho={call.rho!r})"
-    return f"laplace({name}, {scale}, l1={part.l1}, epsilon={call.epsilon!r})"
+    if isinstance(call.law, Geometric):
+        return f"laplace({name}, {scale}, l1={part.l1}, epsilon={call.epsilon!r})"
+    raise SpecError("releases.script.no_noise", mechanism=call.mechanism)
 
 
 def _release(plan: Plan) -> list[str]:

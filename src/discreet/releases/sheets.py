@@ -2,7 +2,8 @@
 
 `release.json` is read and nothing else. Texts of the spec's `labels` stand for statistics, columns
 and keys. In CSV no text is a formula (`tables.harmless`), and in a workbook every text is an inline
-string, which no program computes.
+string, which no program computes. What stands for a number must be one: whoever wrote the folder
+could have put a formula there.
 
 The workbook is the least that the format (ECMA-376) asks for, written with the standard library:
 numbers as numbers, the header and totals in bold, the header in sight while one scrolls. The same
@@ -21,12 +22,13 @@ from xml.sax.saxutils import escape, quoteattr
 
 from discreet.errors import InputError
 from discreet.guarantees import amount
+from discreet.reading import number_text
 from discreet.releases.statistics.margins import ALL
 from discreet.releases.tables import FIGURES, STATISTIC, csv_text
 from discreet.statements.presenter import cut_lines
 from discreet.words import say
 
-_MOST_ROWS, _DIGITS = 2**20 - 1, 15
+_MOST_ROWS, _MOST_COLUMNS, _DIGITS = 2**20 - 1, 2**14, 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,19 @@ def _labels(said: Mapping[str, Any]) -> Mapping[str, str]:
     return found
 
 
+def _table(said: Mapping[str, Any]) -> Mapping[str, Sequence[str | None]]:
+    """Return the stored table; raise ValueError where a number is none."""
+    table: Mapping[str, Sequence[str | None]] = said["table"]
+    for name in FIGURES:
+        for text in set(table.get(name, ())):
+            if text is not None:
+                number_text(text)
+    return table
+
+
 def tidy(said: Mapping[str, Any]) -> Sheet:
     """Return the table as it is stored, a row for each number."""
-    table, labels = said["table"], _labels(said)
+    table, labels = _table(said), _labels(said)
     columns = [
         values if name in FIGURES else [None if v is None else labels.get(v, v) for v in values]
         for name, values in table.items()
@@ -68,7 +80,7 @@ def wide(said: Mapping[str, Any], across: str | None = None) -> Sheet:
     Rows without such a key have their value in a column of its own. A number that has a twin is
     shown by it (the column `published`).
     """
-    table, labels = said["table"], _labels(said)
+    table, labels = _table(said), _labels(said)
     groups = [name for name in table if name not in (STATISTIC, *FIGURES)]
     if across is None:
         across = next((name for name in reversed(groups) if len(set(table[name])) > 1), None)
@@ -115,8 +127,10 @@ def _interval(table: Mapping[str, Any], at: int | None) -> str | None:
 
 
 def release_workbook(said: Mapping[str, Any], across: str | None = None) -> bytes:
-    """Return a release as a workbook: the table as stored, the wide one, and notes."""
-    return workbook([tidy(said), wide(said, across), notes(said)])
+    """Return a release as a workbook: the table as stored, the wide one if it fits, and notes."""
+    pivoted = wide(said, across)
+    fits = across is not None or len(pivoted.header) <= _MOST_COLUMNS
+    return workbook([tidy(said), *([pivoted] if fits else []), notes(said)])
 
 
 def notes(said: Mapping[str, Any]) -> Sheet:
@@ -176,6 +190,8 @@ def workbook(sheets: Sequence[Sheet]) -> bytes:
     for sheet in sheets:
         if len(sheet.rows) > _MOST_ROWS:
             raise InputError("sheets.many_rows", rows=len(sheet.rows), most=_MOST_ROWS)
+        if len(sheet.header) > _MOST_COLUMNS:
+            raise InputError("sheets.many_columns", columns=len(sheet.header), most=_MOST_COLUMNS)
     numbers = range(1, len(sheets) + 1)
     parts = {
         "[Content_Types].xml": _types(numbers),

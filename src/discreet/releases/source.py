@@ -12,15 +12,78 @@ nothing is found by looking at rows. A value that is not of its declared type is
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+import re
+from collections.abc import Iterator
+from typing import Annotated, Literal, TypeAlias, get_args
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Discriminator,
+    Field,
+    Tag,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from discreet.errors import SpecError
 from discreet.releases.models import Closed, NamesOrOne
 
-Declared: TypeAlias = Literal["text", "number", "integer", "date", "boolean"]
-"""What the values of a column may be declared to be."""
+_Type: TypeAlias = Literal["text", "number", "integer", "date", "boolean"]
+_PARTS = {"%Y": "([0-9]{4})", "%m": "([0-9]{1,2})", "%d": "([0-9]{1,2})"}
+_DATE = r"[^%0-9A-Za-z]*(?:%[dmY][^%0-9A-Za-z]*){3}"
+
+
+def pattern_of(declared: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return a date's parts as a regular expression, and which they are; None for a name.
+
+    >>> pattern_of("%d.%m.%Y")
+    ('([0-9]{1,2})\\\\.([0-9]{1,2})\\\\.([0-9]{4})', ('%d', '%m', '%Y'))
+    """
+    parts = tuple(re.findall("%.", declared))
+    if not re.fullmatch(_DATE, declared) or sorted(parts) != sorted(_PARTS):
+        return None
+    found = re.escape(declared)
+    for part in parts:
+        one = _PARTS[part]
+        # Two parts with nothing between them have all their digits.
+        found = found.replace(part, one.replace("1,", "") if _joined(declared) else one)
+    return found, parts
+
+
+def _joined(declared: str) -> bool:
+    return re.search("%.%", declared) is not None
+
+
+def _declared(given: str) -> str:
+    if given not in get_args(_Type) and pattern_of(given) is None:
+        raise SpecError("releases.source.type", known=", ".join(get_args(_Type)))
+    return given
+
+
+Declared: TypeAlias = Annotated[
+    str,
+    AfterValidator(_declared),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string", "enum": [*get_args(_Type)]}, {"pattern": f"^{_DATE}$"}]}
+    ),
+]
+"""What the values of a column may be declared to be: a type, or how dates are written."""
+
+
+def kind_declared(declared: str) -> Literal["text", "number", "integer", "moment", "truth"]:
+    """Return what an engine calls the type that a spec declares."""
+    match declared:
+        case "text" | "number" | "integer":
+            return declared
+        case "boolean":
+            return "truth"
+    return "moment"
+
+
+def date_forms(source: Source) -> Iterator[str]:
+    """Yield how dates are declared to be written, column by column."""
+    return (form for form in source.types.values() if pattern_of(form) is not None)
 
 
 class Source(Closed):

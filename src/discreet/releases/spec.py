@@ -22,16 +22,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 import yaml
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     PrivateAttr,
     ValidationError,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
 
 from discreet.errors import PolicyError, SpecError
 from discreet.guarantees import Adjacency
+from discreet.laws.registry import released_law, released_laws
 from discreet.promises import Promise, Unit, promise_in
 from discreet.promises.keys import DEPENDENCE, OF_WHOM
 from discreet.reading import text_of, yaml_values
@@ -69,6 +72,21 @@ class RowsChoice(Closed):
 
 _Rows: TypeAlias = Annotated[
     int | None, BeforeValidator(lambda rows: rows, json_schema_input_type=int | RowsChoice | None)
+]
+
+
+def _drawn(mechanism: str) -> str:
+    """Refuse a mechanism whose noise releases cannot draw."""
+    if mechanism != "auto" and released_law(mechanism) is None:
+        known = ", ".join(("auto", *released_laws()))
+        raise SpecError("releases.spec.mechanism", mechanism=mechanism, known=known)
+    return mechanism
+
+
+_Mechanism: TypeAlias = Annotated[
+    str,
+    AfterValidator(_drawn),
+    WithJsonSchema({"enum": ["auto", *released_laws()], "type": "string"}),
 ]
 
 
@@ -238,7 +256,8 @@ class InFolder(Closed):
         if self.tolerance is not None and self.promise is not None:
             raise SpecError("releases.spec.promise_twice")
         if self.promise_keys is not None and self.budget is not None:
-            raise SpecError("releases.spec.promise_and_budget")
+            key = "tolerance" if self.promise is None else "promise"
+            raise SpecError("releases.spec.promise_and_budget", key=key)
         if self.publication is not None and self.about is not None:
             raise SpecError("releases.spec.about_twice")
 
@@ -305,7 +324,7 @@ class Spec(InFolder):
     budget: Budget | None = None
     series: Series | None = None
     statistics: Annotated[tuple[Registered, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
-    mechanism: Literal["auto", "geometric", "gaussian"] = "auto"
+    mechanism: _Mechanism = "auto"
     nulls: Annotated[Literal["drop"], BeforeValidator(only_drop)] = "drop"
     interval: float = Field(default=0.95, gt=0, lt=1)
     cut: Cut | None = Field(
@@ -345,18 +364,23 @@ class Spec(InFolder):
 
     def named(self) -> tuple[Statistic, ...]:
         """Return the statistics, each with its name or the default one."""
+        known = keys_known(self.let, self.per_unit)
         return tuple(
-            entry.with_keys(keys_known(self)).model_copy(
+            entry.with_keys(known).model_copy(
                 update={"name": entry.name or default_name(entry, position)}
             )
             for position, entry in enumerate(self.statistics, start=1)
         )
 
     @property
-    def conditions(self) -> tuple[str, ...]:
-        """The conditions of single statistics, each once."""
-        measured = (one for entry in self.named() for one in (entry, *entry.tables()))
-        return tuple(dict.fromkeys(one.where for one in measured if one.where is not None))
+    def conditions(self) -> dict[str, str]:
+        """The conditions of single statistics, each with the key of the first that has it."""
+        found: dict[str, str] = {}
+        for entry in self.named():
+            for one in (entry, *entry.tables()):
+                if one.where is not None:
+                    found.setdefault(one.where, f"{one.name}.where")
+        return found
 
     @property
     def reshaped(self) -> bool:

@@ -10,7 +10,7 @@ from discreet.guarantees import amount
 from discreet.rounding import FIGURES, number
 from discreet.statements import gaussian_lines, learned_lines, promise_lines
 from discreet.statements.presenter import cut_lines
-from discreet.statements.tables import flat
+from discreet.statements.tables import flat, sensitivity_text
 from discreet.words import say
 
 
@@ -114,8 +114,7 @@ def _call(call: Mapping[str, Any]) -> str:
     def price(value: float | None) -> str:
         return "" if value is None else number(value, "up", FIGURES)
 
-    gaussian = call["mechanism"] in ("gaussian", "exponential")
-    sensitivity = f"L2 {call['l2']:.4g}" if gaussian else f"L1 {call['l1']:.4g}"
+    sensitivity = sensitivity_text(call, 4)
     name = f"{flat(call['statistic'])} | {flat(call['part'])}"
     return (
         f"| {name} | {call['mechanism']} | {sensitivity} | "

@@ -22,12 +22,14 @@ from discreet.releases.models import Closed, Keys, Pair, refusal
 from discreet.releases.pipeline import Preview, Release, release
 from discreet.releases.spec import Spec, load
 from discreet.releases.statistics.base import decimal
+from discreet.releases.statistics.histogram import Histogram
+from discreet.words import say
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """The quantiles of a number."""
 
 _STEPS = 500  # A resolution that is not given has about so many steps between the bounds.
-_EVERYTHING = (-1e300, 1e300)
+_ANY = Histogram(histogram="any", edges=(-1e300, 1e300))  # Its one bin has all numbers.
 _NO_ENDS = {"interval_low": None, "interval_high": None}
 
 
@@ -139,6 +141,7 @@ def summary_spec(
         "statistics": statistics,
         "ledger": ledger,
         "output": str(output),
+        "labels": dict.fromkeys(_ANY.labels, say("releases.summary.any_number")),
     }
 
 
@@ -158,7 +161,7 @@ def _entries(name: str, known: Known) -> list[dict[str, Any]]:
         "resolution": known.resolution or _step(low, high),
     }
     return [
-        {"histogram": name, "edges": list(_EVERYTHING), "name": f"present in {name}"},
+        {"histogram": name, "edges": list(_ANY.edges), "name": f"present in {name}"},
         {"quantiles": asked, "name": f"quantiles of {name}"},
     ]
 

@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.laws.geometric import Geometric
 from discreet.releases.adding_up import Design, Margin, Spread
 
 MOST_CELLS = 100_000
@@ -102,7 +101,7 @@ def simulated(
     off: dict[Margin, list[Any]] = {margin: [] for margin in published}
     for _ in range(draws):
         tables = {
-            m: table + _sampled(noise[m].law, len(table), chance) for m, table in truth.items()
+            m: table + noise[m].law.simulated(len(table), chance) for m, table in truth.items()
         }
         combined = design.combined(tables, noise, digits)
         near = {m: v / 10.0**digits for m, v in combined.items()}
@@ -111,18 +110,6 @@ def simulated(
             off[margin].append(np.abs(np.array(numbers) - published[margin]))
     place = min(math.ceil((draws + 1) * confidence), draws) - 1
     return {margin: np.sort(each, axis=0)[place] for margin, each in off.items()}
-
-
-def _sampled(law: Any, size: int, chance: np.random.Generator) -> NDArray[np.int64]:
-    """Sample the law of the noise for a simulation; what protects is drawn in `noise` alone."""
-    if isinstance(law, Geometric):
-        stop = -math.expm1(-law.epsilon / law.sensitivity)
-        return np.asarray(chance.geometric(stop, size) - chance.geometric(stop, size))
-    if law.sigma > 1000:  # the step no longer shows
-        return np.rint(chance.normal(0, law.sigma, size)).astype(np.int64)
-    steps = np.arange(-math.ceil(12 * law.sigma) - 1, math.ceil(12 * law.sigma) + 2)
-    density = np.exp(-(steps**2) / (2 * law.sigma**2))
-    return np.asarray(chance.choice(steps, size, p=density / density.sum()))
 
 
 def _nearest(

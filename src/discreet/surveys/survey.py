@@ -100,9 +100,9 @@ class Survey:
         return min(options, key=lambda option: option.sd(1, 1 / len(option.answers)))
 
     def __post_init__(self) -> None:
-        if not isinstance(self.question, str) or not self.question.strip():
+        if not _is_line(self.question):
             raise InputError("surveys.no_question")
-        texts = [isinstance(one, str) and bool(one.strip()) for one in self.answers]
+        texts = [_is_line(one) and one == one.strip() for one in self.answers]
         if len(texts) < 2 or not all(texts) or len(set(self.answers)) < len(texts):
             raise InputError("surveys.answers")
         if len(texts) > _MOST_ANSWERS:
@@ -205,6 +205,11 @@ class Survey:
 
     def __repr__(self) -> str:
         return f"Survey({self.question!r}, ε = {self.epsilon:.4g}, {self.encoding})"
+
+
+def _is_line(text: Any) -> bool:
+    """Whether something is one line that people can read; a report is a line of a file."""
+    return isinstance(text, str) and bool(text.strip()) and text.isprintable()
 
 
 def randomize(survey: Survey, answer: str) -> str:

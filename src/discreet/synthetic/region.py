@@ -27,6 +27,7 @@ import numpy as np
 
 from discreet.errors import FormulaError, InputError
 from discreet.numerics import bracket
+from discreet.promises.formula import tree_of
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -288,10 +289,9 @@ def _rule(text: str) -> _Rule:
 
 
 def _comparisons(text: str) -> tuple[_Comparison, ...]:
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise FormulaError("synthetic.region.unreadable") from None
+    tree = tree_of(text)
+    if tree is None:
+        raise FormulaError("synthetic.region.unreadable")
     parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
     return tuple(comparison for part in parts for comparison in _compared(part))
 

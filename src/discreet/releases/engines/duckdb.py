@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ except ImportError:  # pragma: no cover - depends on what is installed
 from discreet.releases.engines import expressions, file_of, workers
 from discreet.releases.engines.base import Column, Query
 from discreet.releases.engines.bounding import PRIORITY
-from discreet.releases.engines.expressions import Dialect, Value
+from discreet.releases.engines.expressions import UNIT, Dialect, Value
 from discreet.releases.engines.files import Relation, named, quoted, relation
 from discreet.releases.engines.in_memory import UNTYPED, arrow_table
 from discreet.releases.engines.spilling import Spill
@@ -37,6 +37,8 @@ from discreet.words import say
 
 # From so many rows on, a sample of the units says whether few rows have to be bounded at all.
 LARGE, ONE_UNIT_IN, MOST_SHARE = 1_000_000, 128, 0.3
+# A line of a CSV file is taken to have so many bytes: its lines are not counted first.
+_LINE = 16
 # Units that are whole numbers in a range of at most so many bits are counted in an array, with no
 # hashing: 2^23 places take about 80 MB a thread, and the count a third of the time.
 _ARRAY_BITS = 23
@@ -84,8 +86,18 @@ def _any_text(connection: duckdb.DuckDBPyConnection, query: str) -> None:
         connection.execute(f"create view {SOURCE} as {again}")
 
 
+_trimmed = ibis.udf.scalar.builtin(name="ltrim", signature=(("string", "string"), "string"))(
+    lambda text, signs: None
+)
+
+
 class _Written(Dialect):
-    """DuckDB's dialect, with the decimal mark and the thousands sign of a CSV file."""
+    """DuckDB's dialect, with the decimal mark and the thousands sign of a CSV file.
+
+    A declared type may be that of a folder's name. DuckDB leaves out the folders that a condition
+    excludes only where no function in it could fail, as one of regular expressions could: texts are
+    read leniently, and compared with what was read.
+    """
 
     def __init__(self, options: Source) -> None:
         self._decimal, self._thousands = options.decimal, options.thousands
@@ -103,6 +115,19 @@ class _Written(Dialect):
             plain = ibis.ifelse(plain.contains("."), ibis.null("string"), plain.replace(",", "."))
         return super().number(plain, kind)
 
+    def whole(self, value: Value) -> Value:
+        def digits(text: Value) -> Value:
+            return text.replace("-", "")
+
+        read = value.try_cast("int64")
+        same = _trimmed(digits(read.cast("string")), "0") == _trimmed(digits(value), "0")
+        return ibis.ifelse(same & (digits(value).length() <= 18), read, ibis.null("int64"))
+
+    def day(self, value: Value) -> Value:
+        read = value.try_cast("date")
+        same = (read.cast("string") == value) & (value.length() == 10)
+        return ibis.ifelse(same, read, ibis.null("date"))
+
 
 class DuckDB(SQLEngine):
     """One source, opened for one release."""
@@ -116,8 +141,9 @@ class DuckDB(SQLEngine):
         spill: Spill,
         untyped: Collection[str] | None = (),
         options: Source | None = None,
+        size: int | None = None,
     ) -> None:
-        self._connection, self._counting = connection, counting
+        self._connection, self._counting, self._bytes = connection, counting, size
         # Also if a signal cuts in before anyone can close it.
         self._remove = weakref.finalize(self, spill.remove)
         with self._in_our_words(say("engines.doing.columns")):
@@ -159,9 +185,15 @@ class DuckDB(SQLEngine):
             connection = _connected(spill.path)
             counting = connection.cursor()
             untyped: Collection[str] | None = ()
+            size = given.bytes if isinstance(given, Relation) else None
             with _in_our_words(say("engines.doing.open")):
                 # A moment with an offset is the same key on every machine.
                 connection.execute("set TimeZone = 'UTC'")
+                for one in (connection, counting):
+                    # In a notebook this needs widgets; without them progress is not known.
+                    with suppress(duckdb.Error):
+                        one.execute("set enable_progress_bar = true")
+                        one.execute("set enable_progress_bar_print = false")
                 counting.execute(f"set perfect_ht_threshold = {_ARRAY_BITS}")
                 if isinstance(given, Relation):
                     untyped = given.untyped
@@ -183,7 +215,7 @@ class DuckDB(SQLEngine):
                     connection.register(SOURCE, given)
                     counting.register(SOURCE, given)
                     _lock(connection, None)
-            return cls(connection, counting, spill, untyped, options)
+            return cls(connection, counting, spill, untyped, options, size)
         except BaseException:
             spill.remove()
             raise
@@ -197,6 +229,11 @@ class DuckDB(SQLEngine):
     def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
         return _in_our_words(doing)
 
+    def _share(self) -> float | None:
+        # Of the two connections one is at work; the other says that it is not, by -1.
+        done = max(one.query_progress() for one in (self._connection, self._counting))
+        return min(done / 100, 1.0) if done >= 0 else None
+
     def _quicker(
         self, query: Query, keys: Sequence[Any], sums: list[str], cells: int | None
     ) -> dict[str, Any] | None:
@@ -205,12 +242,19 @@ class DuckDB(SQLEngine):
         return None
 
     def _best(self, rows: Any, unit: str, most: int, bits: Mapping[str, int]) -> Any | None:
-        """Sort keys of one integer each, unit and priority above the rest, and look back.
+        """Sort keys, unit and priority above the rest, and look back as they come.
 
-        Units are whole numbers that leave room for a few bits of priority at least.
+        A key is one integer where units are whole numbers that leave room for a few bits of
+        priority; beside it stand units that are texts.
         """
         units = self._source[unit]
-        if not units.type().is_integer() or not self._large():
+        if not self._large():
+            return None
+        if units.type().is_string():
+            rows = rows.mutate(**{PRIORITY: expressions.packed(rows, bits)})
+            texts = rows.select(UNIT, PRIORITY).order_by(UNIT, PRIORITY)
+            return self._kept(texts, lambda batches: workers.first_of_texts(batches, most))
+        if not units.type().is_integer():
             return None
         ends = self._source.agg(_low=units.min(), _high=units.max())
         found = self._answer(ends, say("engines.doing.count_rows"))
@@ -221,15 +265,31 @@ class DuckDB(SQLEngine):
             return None
         above = rows.mutate(**{PRIORITY: expressions.of_unit(rows, low, room)})
         keys = above.select(**{PRIORITY: expressions.packed(above, bits)}).order_by(PRIORITY)
+
+        def first(batches: Iterator[tuple[pa.Array]]) -> Iterator[pa.Array]:
+            sorted_ = (keys.to_numpy() for (keys,) in batches)
+            return map(pa.array, workers.first_of_units(sorted_, most, width + room, width))
+
+        return self._kept(keys, first)
+
+    def _kept(self, keys: Any, first: Callable[[Iterator[Any]], Iterator[pa.Array]]) -> Any:
+        """Store the keys that are kept of sorted ones; no more than a batch is held on the way."""
         sql, name = self._sql(keys), self._name("_best")
-        with self._in_our_words(say("engines.doing.bound")):
+        kind = keys[PRIORITY].type()
+        with self._doing(say("engines.doing.bound")):
+            self._counting.execute(
+                f"create table {name} ({PRIORITY} {'double' if kind.is_floating() else 'bigint'})"
+            )
             batches = self._connection.sql(sql).to_arrow_reader(_BATCH)
-            sorted_ = (batch.column(0).to_numpy() for batch in batches)
-            kept = [*workers.first_of_units(sorted_, most, width + room, width)]
-            self._connection.register(name, pa.table({PRIORITY: pa.chunked_array(kept)}))
-        return ibis.table({PRIORITY: "int64"}, name=name)
+            for kept in first(batch.columns for batch in batches):
+                self._counting.register(f"{name}_arrow", pa.table({PRIORITY: kept}))
+                self._counting.execute(f"insert into {name} from {name}_arrow")
+                self._counting.unregister(f"{name}_arrow")
+        return ibis.table({PRIORITY: kind}, name=name)
 
     def _large(self) -> bool:
+        if self._bytes is not None:
+            return self._bytes >= LARGE * _LINE
         rows = self._source.agg(_n=self._source.count())
         return bool(self._answer(rows, say("engines.doing.count_rows"))["_n"][0] >= LARGE)
 
@@ -259,7 +319,7 @@ class DuckDB(SQLEngine):
         unit = query.unit
         above = expressions.units_above(self._source, unit, query.contribution.untouched)
         name = self._name("_stored")
-        with self._in_our_words(say("engines.doing.read_rows")):
+        with self._doing(say("engines.doing.read_rows")):
             self._counting.execute(f"create table {name} as {self._sql(above)}")
         many = ibis.table(above.schema(), name=name)
         theirs = self._source.semi_join(many, list(unit))

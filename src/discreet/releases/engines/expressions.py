@@ -68,6 +68,7 @@ LONGEST = 1000
 """The most characters of a text that is a number."""
 _BEFORE, _AFTER = f"^[{BLANKS}]*[+]?-?", f"[{BLANKS}]*$"
 NUMERAL = rf"{_BEFORE}({_DIGITS}([.]({_DIGITS})?)?|[.]{_DIGITS})([eE][+-]?{_DIGITS})?{_AFTER}"
+WHOLE = "^-?[0-9]{1,18}$"
 DAY = (
     "^([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
     "-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
@@ -87,6 +88,10 @@ class Dialect:
         if kind not in TEXTS:
             return value.cast("float64")
         return ibis.ifelse(value.length() <= LONGEST, value.try_cast("float64"), None)
+
+    def whole(self, value: Value) -> Value:
+        """Return a text as a whole number, null for one that is not written like -7 or 03."""
+        return ibis.ifelse(value.re_search(WHOLE), value, ibis.null("string")).cast("int64")
 
     def day(self, value: Value) -> Value:
         """Return a text as a date, null for one that is not written like 2026-01-31."""

@@ -33,6 +33,9 @@ from discreet.words import say
 
 PARQUET = (".parquet", ".pq")
 _LONGEST_HEADER = 2**20
+# Bytes of a CSV file that a thread holds. By itself DuckDB takes eight times as many, and several,
+# which leaves no memory to the sort under a low limit.
+_BUFFER = 2**22
 _OTHER_SIGNS = {";": "semicolon", "\t": "tab", "|": "bar"}
 _GIVEN = "_file"
 # Microseconds, or whatever a moment counts, up to which DuckDB can take every one.
@@ -50,6 +53,8 @@ class Relation:
     table: str | None = None
     untyped: frozenset[str] | None = None
     """The columns that have no type of their own; None for all."""
+    bytes: int | None = None
+    """The size of a file whose rows cannot be counted without reading all of it."""
 
 
 def quoted(text: str) -> str:
@@ -91,7 +96,8 @@ def relation(
 
 def _require(source: str, there: bool, path: Path) -> None:
     if not there:
-        raise SpecError("engines.no_file", source=source, path=path)
+        same = source == str(path)
+        raise SpecError(f"engines.no_file{'_there' * same}", source=source, path=path)
 
 
 # ---------------------------------------------------------------------- CSV
@@ -111,6 +117,7 @@ def _csv(path: Path, options: Source) -> Relation:
         f"read_csv({quoted(str(path))}, auto_detect=false, header=false, skip={lines}, "
         f"delim='\x1f', quote='', escape='', ignore_errors=true, strict_mode=false, "
         f"compression='{compression}', encoding={quoted(options.encoding)}, "
+        f"buffer_size={_BUFFER}, "
         "columns={'line': 'VARCHAR'})"
     )
     cut = _pattern(options.delimiter)
@@ -130,6 +137,7 @@ def _csv(path: Path, options: Source) -> Relation:
         f"select {columns} from (select {cells} as cells from {line}) "  # noqa: S608
         f"where len(cells) = {len(header)}",
         path,
+        bytes=path.stat().st_size,
     )
 
 
@@ -141,8 +149,8 @@ def _pattern(sign: str) -> str:
 def _header(path: Path, options: Source) -> tuple[list[str], int]:
     """Return the names of the columns, and how many lines they take."""
     try:
-        text = _first_line(path, options.encoding)
-        if "\ufffd" in text:
+        text = first_line(path, options.encoding)
+        if "\ufffd" in text or "\0" in text:
             raise UnicodeError
         read = csv.reader(StringIO(text, newline=""), delimiter=options.delimiter, strict=True)
         header = next(read, [])
@@ -168,11 +176,17 @@ def _other_sign(header: list[str]) -> str | None:
 
 
 def written_as(path: Path, options: Source) -> Source:
-    """Return a CSV source with the sign that its header line shows; no other line is read.
+    """Return a CSV source with the sign and encoding that its header line shows.
 
-    Where semicolons part the columns, the decimal mark is usually a comma.
+    No other line is read. Where semicolons part the columns, the decimal mark is usually a comma. A
+    name that is not in UTF-8 is in an encoding of one byte a letter, or begins with the mark of
+    UTF-16.
     """
-    line = _first_line(path, options.encoding)
+    line = first_line(path, options.encoding)
+    if options.encoding == "utf-8" and "\ufffd" in line:
+        wide = line.startswith("\ufffd\ufffd")
+        options = options.model_copy(update={"encoding": "utf-16" if wide else "latin-1"})
+        line = first_line(path, options.encoding)
     header = next(csv.reader(StringIO(line, newline=""), delimiter=options.delimiter), [])
     sign = _other_sign(header)
     if sign is None:
@@ -182,7 +196,7 @@ def written_as(path: Path, options: Source) -> Source:
     )
 
 
-def _first_line(path: Path, encoding: str) -> str:
+def first_line(path: Path, encoding: str) -> str:
     """Return the first line of a file, line ends in quotation marks apart."""
     # What is wrong below the first line is no matter of the header.
     codec = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)

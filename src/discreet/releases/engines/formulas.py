@@ -11,6 +11,7 @@ Texts are compared byte by byte.
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime
 from typing import Any, TypeAlias
 
@@ -21,20 +22,11 @@ from discreet.releases.engines.base import TEXTS, Column
 from discreet.releases.engines.expressions import Reading, comparable, multiple
 from discreet.releases.formula import Term
 from discreet.releases.rows import Gathered
-from discreet.releases.source import Declared
+from discreet.releases.source import Declared, kind_declared, pattern_of
 
 Table: TypeAlias = Any
 Value: TypeAlias = Any
 
-KINDS: dict[Declared, Column] = {
-    "text": "text",
-    "number": "number",
-    "integer": "integer",
-    "date": "moment",
-    "boolean": "truth",
-}
-"""What an engine calls the types that a spec declares."""
-_WHOLE = "^-?(0|[1-9][0-9]{0,17})$"
 _YES, _NO = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 
@@ -43,7 +35,7 @@ def declared(source: Table, name: str, wanted: Declared, reading: Reading) -> tu
     """Return a column in a declared type, null where a value is not of it, and its kind."""
     value, kind = source[name], reading.kinds[name]
     if kind in TEXTS:
-        return _from_text(value, wanted, kind, reading), KINDS[wanted]
+        return _from_text(value, wanted, kind, reading), kind_declared(wanted)
     own = {"integer": {"integer", "number", "text"}, "number": {"number"}, "truth": {"boolean"}}
     moments = {"text", "date"} if value.type().is_date() or value.type().is_timestamp() else set()
     if wanted not in (moments if kind == "moment" else own.get(kind, ())):
@@ -52,20 +44,34 @@ def declared(source: Table, name: str, wanted: Declared, reading: Reading) -> tu
         return reading.dialect.text(comparable(value, kind, reading)), "text"
     if wanted == "number" and kind == "integer":
         return value.cast("int64").cast("float64"), "number"
-    return (value.cast("date") if wanted == "date" else value), KINDS[wanted]
+    return (value.cast("date") if wanted == "date" else value), kind_declared(wanted)
 
 
 def _from_text(value: Value, wanted: Declared, kind: Column, reading: Reading) -> Value:
     if wanted == "number":
         return _number(reading.dialect.number(value, kind))
     if wanted == "integer":
-        return ibis.ifelse(value.re_search(_WHOLE), value, ibis.null("string")).cast("int64")
+        return reading.dialect.whole(value)
     if wanted == "date":
         return reading.dialect.day(value)
     if wanted == "boolean":
         small = lowered(value)
         return ibis.cases((small.isin(_YES), True), (small.isin(_NO), False))
-    return value
+    pattern = pattern_of(wanted)
+    return value if pattern is None else reading.dialect.day(_iso(value, wanted, *pattern))
+
+
+def _iso(value: Value, wanted: str, pattern: str, parts: tuple[str, ...]) -> Value:
+    """Return a date that is written in a declared way as 2026-01-31; anything else has no date.
+
+    What was found is put together again and compared: engines differ on where a text ends.
+    """
+    found = {part: value.re_extract(pattern, n) for n, part in enumerate(parts, start=1)}
+    again: Value = ibis.literal("")
+    for piece in re.split("(%.)", wanted):
+        again = again + found.get(piece, ibis.literal(piece))
+    month, day = (found[part].lpad(2, "0") for part in ("%m", "%d"))
+    return ibis.ifelse(again == value, found["%Y"] + "-" + month + "-" + day, ibis.null("string"))
 
 
 GIVEN: dict[Column, str] = {"integer": "int64", "number": "float64", "truth": "int64"}
@@ -164,7 +170,7 @@ def _applied(term: Term, parts: list[Value], reading: Reading) -> Value:
             raise DataError("engines.no_hour")
         case "year" | "month" | "day" | "hour":
             return getattr(_within_years(first), term.op)().cast("int64")
-    return _from_text(first, term.op.removeprefix("as "), "untyped", reading)  # type: ignore[arg-type]
+    return _from_text(first, term.op.removeprefix("as "), "untyped", reading)
 
 
 def gathered(feature: Gathered, value: Value, reading: Reading) -> Value:

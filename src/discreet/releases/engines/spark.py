@@ -226,6 +226,17 @@ class Spark(SQLEngine):
     def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
         return _in_our_words(doing)
 
+    def _share(self) -> float | None:
+        # Of the tasks of the jobs that run; a stage that is not planned yet has none.
+        if type(self._session).__module__.startswith("pyspark.sql.connect"):
+            return None
+        tracker = self._session.sparkContext.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getActiveJobsIds()]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+        tasks = sum(stage.numTasks for stage in stages if stage)
+        done = sum(stage.numCompletedTasks for stage in stages if stage)
+        return done / tasks if tasks else None
+
     def _give(self, name: str, schema: ibis.Schema, columns: Sequence[Sequence[Any]]) -> None:
         typed = schema.to_pyarrow()
         arrays = [pa.array(values, t) for values, t in zip(columns, typed.types, strict=True)]
@@ -244,7 +255,7 @@ class Spark(SQLEngine):
             return None
         places = int(self._session.conf.get("spark.sql.shuffle.partitions", "200"))
         name = self._name("_best")
-        with self._in_our_words(say("engines.doing.bound")):
+        with self._doing(say("engines.doing.bound")):
             whole = rows.select(UNIT, **{PRIORITY: packed(rows, bits)})
             frame = self._session.sql(self._sql(whole))
             self._shown(_bounded(frame, places, most), name)

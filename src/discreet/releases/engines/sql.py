@@ -8,12 +8,13 @@ own (`_keep`, `_give`) until it is closed, and answers with small tables of whol
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import ibis
@@ -52,6 +53,9 @@ if TYPE_CHECKING:
 
 SOURCE = "_source"
 
+# Seconds between two looks at how far the engine is.
+_LOOK = 0.2
+
 Table: TypeAlias = Any
 Answer: TypeAlias = Mapping[str, Sequence[Any]]
 """A small table that left the engine: the values of each column."""
@@ -79,6 +83,13 @@ class SQLEngine(ABC):
         self._base: SQLEngine = self
         self._found: dict[int, Table] = {}
         self._waiting: list[Callable[[], None]] = []
+        self._progress: Callable[[str, int, int], None] | None = None
+
+    def watched(self, progress: Callable[[str, int, int], None]) -> Self:
+        """Return the engine; it tells what it does and how far that is: (what, done, total)."""
+        found = copy(self)
+        found._progress = progress
+        return found
 
     def derived(self, source: Table, columns: Mapping[str, Column]) -> Self:
         """Return an engine on rows that are computed from those of this one, which closes both."""
@@ -118,8 +129,8 @@ class SQLEngine(ABC):
         }
         found = self._answer(table.select(**keys, **values), say("engines.doing.read_rows"))
         texts = [
-            [spelled(value, self._source[name]) for value in found[key_column(i)]]
-            for i, name in enumerate(on)
+            [spelled(value, column) for value in found[key_column(i)]]
+            for i, column in enumerate(self._source[name] for name in on)
         ]
         taken = {name: list(found[f"_value_{i}"]) for i, name in enumerate(columns)}
         return list(zip(*texts, strict=True)), taken
@@ -199,6 +210,32 @@ class SQLEngine(ABC):
     @abstractmethod
     def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
         """Tell a fault of the engine without its message, which may quote data."""
+
+    def _share(self) -> float | None:
+        """Return which share of its query the engine has done; None if it cannot tell."""
+        return None
+
+    @contextmanager
+    def _doing(self, doing: str) -> Iterator[None]:
+        """Tell how far the query of this block is, and its faults in words of ours."""
+        over = Event()
+
+        def look(progress: Callable[[str, int, int], None]) -> None:
+            while not over.wait(_LOOK):
+                share = self._share()
+                progress(doing, *((0, 1) if share is None else (int(999 * share), 1000)))
+
+        with self._in_our_words(doing):
+            if self._progress is None:
+                yield
+                return
+            watcher = Thread(target=look, args=(self._progress,), daemon=True)
+            watcher.start()
+            try:
+                yield
+            finally:
+                over.set()
+                watcher.join()
 
     @abstractmethod
     def _give(self, name: str, schema: ibis.Schema, columns: Sequence[Sequence[Any]]) -> None:
@@ -330,8 +367,8 @@ class SQLEngine(ABC):
         paid = self._given({CODE: "int64"}, lambda: [list(places)])
         table = self._answer(keys.semi_join(paid, [CODE]), say("engines.doing.reveal"))
         columns = [
-            [spelled(value, self._source[name]) for value in table[key_column(i)]]
-            for i, name in enumerate(found.columns)
+            [spelled(value, column) for value in table[key_column(i)]]
+            for i, column in enumerate(self._source[name] for name in found.columns)
         ]
         return KeySet(found.columns, tuple(sorted(zip(*columns, strict=True))))
 
@@ -376,7 +413,7 @@ class SQLEngine(ABC):
 
         def give() -> None:
             values = columns()
-            with self._in_our_words(say("engines.doing.keys")):
+            with self._doing(say("engines.doing.keys")):
                 self._give(name, schema, values)
 
         if later:
@@ -388,7 +425,7 @@ class SQLEngine(ABC):
     def _stored(self, expression: Table) -> Table:
         """Store an expression inside the engine: what is drawn in it is drawn once."""
         name = self._name("_stored")
-        with self._in_our_words(say("engines.doing.read_rows")):
+        with self._doing(say("engines.doing.read_rows")):
             self._keep(name, self._sql(expression))
         return ibis.table(expression.schema(), name=name)
 
@@ -402,7 +439,7 @@ class SQLEngine(ABC):
 
     def _answer(self, expression: Table, doing: str) -> Answer:
         sql = self._sql(expression)
-        with self._in_our_words(doing):
+        with self._doing(doing):
             return self._fetch(sql)
 
     @staticmethod

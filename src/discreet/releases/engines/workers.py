@@ -3,7 +3,7 @@
 DuckDB. A key is one integer: the unit, below it the priority, below that what a row carries. They
 come sorted, and `first_of_units` keeps the first of each unit. Where the bits of a priority do not
 tell the last row that is kept from the next, lots are drawn among all rows that share them: they
-stand for the bits that had no room.
+stand for the bits that had no room. Units that are texts come beside their keys (`first_of_texts`).
 
 Spark. Rows come as two columns, the unit and its rank: one integer, the least of which are the best
 (its lowest bits carry the cell and the values). They are exchanged by unit in blocks of bytes:
@@ -70,6 +70,22 @@ def _first(keys: Keys, most: int, below: int, width: int) -> Keys:
         lots = np.lexsort((np.random.default_rng().random(len(of)), of))
         kept[(start[of] + place)[lots]] = place < wanted[of]
     return keys[kept]
+
+
+def first_of_texts(sorted_: Iterable[tuple[pa.Array, pa.Array]], most: int) -> Iterator[pa.Array]:
+    """Yield, of batches of units that are texts and their ranks, the first `most` of each unit."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    last: pa.Array | None = None
+    for names, ranks in sorted_:
+        units = names if last is None else pa.concat_arrays([last, names])
+        kept = np.ones(len(units), bool)
+        if len(units) > most:
+            kept[most:] = pc.not_equal(units[most:], units[:-most]).to_numpy(zero_copy_only=False)
+        yield ranks.filter(pa.array(kept[len(units) - len(names) :]))
+        last = units[-most:]
 
 
 def parted(places: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

@@ -66,6 +66,28 @@ if TYPE_CHECKING:
 SIZES = (10, 100, 1000)
 """Sizes of a group that accuracy is told for, where it depends on the size."""
 
+_LARGER = (10_000, 100_000, 1_000_000)
+
+
+def by_size(width: Callable[[int], float | None], known: float = math.inf) -> dict[str, Any]:
+    """Return the half widths in groups of some sizes, of which two or more say something.
+
+    `known` is how far off a value is at most if nothing is published. `only_bounds` is the largest
+    of the sizes that were tried at which the noise leaves no more than that.
+    """
+    sizes: list[dict[str, Any]] = []
+    nothing: dict[str, int] = {}
+    for size in (*SIZES, *_LARGER):
+        if size in _LARGER and len(sizes) >= 2:
+            break
+        half = width(size)
+        if half is None or half >= known:
+            nothing = {"only_bounds": size}
+        else:
+            sizes.append({"rows": size, "half_width": half})
+    return {"assumed": sizes, **nothing}
+
+
 MOST_CELLS = 5_000_000
 """The most combinations of keys that are listed."""
 
@@ -149,6 +171,11 @@ class Answer(NamedTuple):
     high: Fraction | int | None
     std_error: Fraction | int | None = None
     published: Fraction | int | None = None
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the interval, where it has both ends."""
+        return None if self.low is None or self.high is None else float(self.high - self.low) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,14 +479,14 @@ class Statistic(Closed):
         """Return the half width of the interval in groups of some assumed sizes."""
         confidence = 1 - (1 - interval) / len(calls)
         widths = {name: call.half_width(confidence) for name, call in calls.items()}
-        sizes = []
-        for size in SIZES:
+
+        def width(size: int, widths: Mapping[str, int] = widths) -> float | None:
             given = self.assumed(size)
             noisy = {n: Noisy(given[n], widths[n], call.sd) for n, call in calls.items()}
-            first = self.rows(noisy, interval)[0][0]
-            if first.high is not None and first.low is not None:
-                sizes.append({"rows": size, "half_width": float(first.high - first.low) / 2})
-        return {"assumed": sizes}
+            return self.rows(noisy, interval)[0][0].half_width
+
+        known = width(SIZES[0], dict.fromkeys(widths, _LARGEST))
+        return by_size(width, math.inf if known is None else known)
 
     def explain(self) -> str:
         """Return what it does, in one sentence."""

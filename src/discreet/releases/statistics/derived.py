@@ -18,11 +18,12 @@ statistic with margins, or measured in one pass; else the share is refused.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, PlainValidator, model_validator
 
@@ -35,6 +36,7 @@ from discreet.releases.statistics.base import (
     Answer,
     Result,
     Statistic,
+    by_size,
     decimal,
     read_statistic,
     register,
@@ -59,6 +61,8 @@ Reference: TypeAlias = Annotated[
 ]
 """The name of a statistic, or one that is written in place."""
 
+_LARGE = 10**9  # So many of something that its noise never reaches zero.
+
 Number: TypeAlias = Fraction | int | None
 Row: TypeAlias = Mapping[str, str]
 
@@ -74,6 +78,8 @@ class Released:
     spread: Spread | None
     calls: Mapping[str, Priced] = field(default_factory=dict)
     statistic: Statistic | None = None
+    most: int | None = None
+    """How many cells of each margin are wanted; None for all."""
 
     @property
     def noise(self) -> Spread:
@@ -97,6 +103,18 @@ class Released:
                 (dict(zip(self.columns, (*key, *answer.labels), strict=True)), answer)
                 for answer in answers
             ]
+
+    def assuming(self, numbers: Iterable[Fraction], interval: float) -> Released:
+        """Return it with a number in every cell, and the interval that noise leaves around it."""
+        within = Fraction(0)
+        if self.spread is not None:
+            (call,) = self.calls.values()
+            within = call.half_width(interval) * call.asked.part.resolution
+        rows = [
+            [Answer(row.labels, x, x - within, x + within) for row in cell]
+            for cell, x in zip(self.result.rows, numbers, strict=True)
+        ]
+        return replace(self, result=replace(self.result, rows=rows))
 
     def values(self) -> dict[tuple[str, ...], Fraction]:
         """The values by their keys, in the order of `columns`."""
@@ -179,6 +197,40 @@ class Derived(Statistic):
 
         return make
 
+    def accuracy_of(
+        self, make: Made, sources: Sequence[Released], interval: float
+    ) -> dict[str, Any]:
+        """Return how far off it may be, by the size of a whole; a part of it is taken for half.
+
+        `sources` are the statistics that it is made from, with some of their rows.
+        """
+
+        def width(size: int) -> float | None:
+            assumed = {
+                one.result.name: one.assuming(self.assumed_in(one, place, size), interval)
+                for place, one in enumerate(sources)
+            }
+            rows = [answer for cell in make(assumed, interval).rows for answer in cell]
+            halves = [row.half_width for row in rows if row.value is not None]
+            return max((math.inf if half is None else half for half in halves), default=None)
+
+        if self.sized:
+            return by_size(width, self.known)
+        half = width(_LARGE)
+        return {} if half is None or math.isinf(half) else {"half_width": half}
+
+    @property
+    def sized(self) -> bool:
+        """Whether its error depends on how large the numbers are."""
+        return True
+
+    def assumed_in(self, source: Released, place: int, size: int) -> Iterable[Fraction]:
+        """Return the numbers of a source that are assumed for wholes of that size."""
+        return [Fraction(size, 1 if place else 2)] * len(source.result.rows)
+
+    known: ClassVar[float] = math.inf
+    """How far off a value is at most if nothing is published."""
+
     @property
     def needs_law(self) -> bool:
         """Whether its intervals follow from the law of the noise, not from other intervals."""
@@ -214,6 +266,15 @@ class Share(Derived):
     """One noisy number over another of which it is a part, in [0, 1]."""
 
     share: ShareOf
+    known = 0.5
+
+    def assumed_in(self, source: Released, place: int, size: int) -> Iterable[Fraction]:
+        """The cells of one margin are wholes, those of the others parts of them."""
+        among = self._columns
+        if among is None or not isinstance(source.statistic, Margins):
+            return super().assumed_in(source, place, size)
+        found: Iterable[Fraction] = source.statistic.assumed_within(among, size)
+        return found
 
     def sources(self) -> dict[str, str | Statistic]:
         """Part and whole; only the part if they are cells of one statistic."""
@@ -240,14 +301,20 @@ class Share(Derived):
                 raise SpecError("releases.derived.apart", statistic=self.name, **names)
             return make
         of = planned[self.name_of("of")].statistic
-        if not isinstance(of, Margins) or not of.parts_of(among):
-            raise SpecError("releases.derived.no_parts", statistic=self.name, name=of.name)
+        whose: dict[str, Any] = {"statistic": self.name, "name": of.name}
+        if not isinstance(of, Margins) or (parts := of.parts_of(among)) == []:
+            raise SpecError("releases.derived.no_parts", **whose)
+        if parts is None:
+            listed = f"[{', '.join(among)}]"
+            raise SpecError("releases.derived.no_margin", among=listed, sets=of.sets, **whose)
 
         def make_shares(released: Mapping[str, Released], interval: float) -> Result:
             given = released[str(of.name)]
             if not isinstance(given.statistic, Margins):
                 raise AssertionError("a statistic does not change its kind")
-            cells, rows = given.statistic.shares(given.result.rows, given.calls, interval, among)
+            cells, rows = given.statistic.shares(
+                given.result.rows, given.calls, interval, among, given.most
+            )
             return Result(str(self.name), cells, (), rows)
 
         return make_shares
@@ -325,6 +392,11 @@ class Rate(Derived):
     @property
     def needs_law(self) -> bool:
         """A public number only divides the interval."""
+        return self.sized
+
+    @property
+    def sized(self) -> bool:
+        """A public number divides the same noise whatever the events are."""
         return "per" in self.sources()
 
     def sources(self) -> dict[str, str | Statistic]:
@@ -400,6 +472,11 @@ class Change(Derived):
     def sources(self) -> dict[str, str | Statistic]:
         """The statistic of this release."""
         return {"of": self.change.of}
+
+    @property
+    def sized(self) -> bool:
+        """A difference has the noise of both numbers."""
+        return self.change.how == "ratio"
 
     def answer(self, spec: Spec, columns: tuple[str, ...]) -> Any:
         """Subtract the earlier number, or divide by it."""

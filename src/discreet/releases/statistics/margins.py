@@ -15,7 +15,7 @@ With `count: units` a unit counts once in each of its finest groups, as it must 
 up: with `groups: 1` in all.
 
 Residuals alone. Where the budget is in ρ, what is measured of a margin may be its residual alone,
-which costs less (`residuals`): then each set below the published ones is measured, by a call that
+which costs less (`adding_up`): then each set below the published ones is measured, by a call that
 is named after its residual. It is done where that makes the errors smaller, which the spec alone
 decides, and where κ is negligible at the scale of the noise.
 
@@ -31,7 +31,7 @@ are in no cell in the place of rows that are in one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -51,8 +51,18 @@ from pydantic import (
 )
 
 from discreet.errors import BudgetExceeded, SpecError
+from discreet.guarantees import Adjacency
 from discreet.laws import DiscreteGaussian
-from discreet.releases.adding_up import Design, Errors, Margin, Spread, Tree
+from discreet.releases.adding_up import (
+    SPARE,
+    Design,
+    Errors,
+    Margin,
+    Spread,
+    Tree,
+    fits,
+    squared_change,
+)
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import (
     Cells,
@@ -66,7 +76,6 @@ from discreet.releases.engines.base import (
 from discreet.releases.models import Closed, Keys, Names, Pair, as_tuple
 from discreet.releases.quotients import Within as Reach
 from discreet.releases.quotients import part
-from discreet.releases.residuals import SPARE, fits, squared_change
 from discreet.releases.statistics.base import (
     Answer,
     Discover,
@@ -497,8 +506,10 @@ class Margins(Grouped):
             parts[margin] = Part.of_numbers(
                 _called(margin), together, size, self._step, signed=signed
             )
-        pure, _ = design.split({m: float(part.l1) ** 2 for m, part in parts.items()}, 2)
-        of_epsilon, of_rho, alone = _exact(pure), *self._split_rho(parts, signed)
+        pure, *_ = design.split({m: float(part.l1) ** 2 for m, part in parts.items()}, 2)
+        # A unit that is replaced takes rows away in one cell and adds them in another.
+        both = signed or contribution.adjacency is Adjacency.REPLACE
+        of_epsilon, of_rho, alone = _exact(pure), *self._split_rho(parts, both)
         nothing = Fraction(0)
         shared = [
             part.shared(epsilon=of_epsilon.get(m, nothing), rho=of_rho.get(m, nothing))
@@ -510,9 +521,12 @@ class Margins(Grouped):
     def _split_rho(
         self, parts: Mapping[Margin, Part], signed: bool
     ) -> tuple[dict[Margin, Fraction], list[tuple[Part, Fraction]]]:
-        """Return the shares of ρ: of margins, or of residuals alone, whichever errs less."""
+        """Return the shares of ρ: of margins, or of residuals alone, whichever errs less.
+
+        `signed` tells whether one unit may add in some cells and take away in others.
+        """
         design, prices = self.design, {m: float(part.l2_squared) for m, part in parts.items()}
-        spread, _ = design.split(prices, 1)
+        spread, _, error = design.split(prices, 1)
         if self._whole_noise or self.sought or self._levels or min(design.sizes.values()) < 2:
             return _exact(spread), []
         residuals = {
@@ -526,8 +540,8 @@ class Margins(Grouped):
         }
         own = {m: float(part.l2_squared) for m, part in residuals.items()}
         apart = replace(design, apart=True)
-        shares, _ = apart.split(own, 1)
-        if apart.total(own, shares) >= design.total(prices, spread):
+        shares, _, less = apart.split(own, 1)
+        if less >= error:
             return _exact(spread), []
         return {}, [(residuals[margin], share) for margin, share in _exact(shares).items()]
 
@@ -679,14 +693,18 @@ class Margins(Grouped):
             empty[np.ix_(*at)] = True
         return empty.reshape(-1)
 
-    def parts_of(self, among: Sequence[str]) -> list[Margin]:
-        """Return the margins whose cells are parts of the cells of another; refuse a wrong one."""
+    def parts_of(self, among: Sequence[str]) -> list[Margin] | None:
+        """Return the margins whose cells are parts of those of another; None if it is none."""
         for margin in self.design.published:
             if set(margin) == set(among):
                 wide = set(self.design.wide(margin))
                 return [m for m in self.design.published if wide < set(self.design.wide(m))]
-        sets = "; ".join(_called(margin) for margin in self.design.published)
-        raise SpecError("releases.derived.no_margin", name=self.name, sets=sets)
+        return None
+
+    @property
+    def sets(self) -> str:
+        """The margins that are published, in words."""
+        return "; ".join(_called(margin) for margin in self.design.published)
 
     def shares(
         self,
@@ -694,8 +712,9 @@ class Margins(Grouped):
         calls: Mapping[str, Priced],
         interval: float,
         among: Sequence[str],
+        most: int | None = None,
     ) -> tuple[KeySet, list[list[Answer]]]:
-        """Return each cell as a share of the cell of a margin that it lies in, with its interval.
+        """Return cells as shares of the cell of a margin that they lie in, with their intervals.
 
         Where nodes of a tree differ, both errors are within their own intervals, at half of the
         failure probability each.
@@ -709,18 +728,24 @@ class Margins(Grouped):
         keys = self._by_margin(shown.keys)
         whole = next(m for m in design.published if set(m) == set(among))
         names, found = [], []
-        for margin in self.parts_of(among):
+        for margin in self.parts_of(among) or ():
             at = design.inside(whole, margin)
             joint = None
             if not design.tree.levels:
                 joint = known.design.part_of(margin, whole, known.noise, interval)
             own, other = (self._widths(known.errors[m], m, each) for m in (margin, whole))
-            for place, value in enumerate(values[margin]):
+            for place, value in enumerate(values[margin][:most]):
                 apart = Reach(np.zeros(1), own[place : place + 1], float(other[at[place]]))
                 share = part(value, values[whole][at[place]], joint or apart)
                 names.append(keys[margin][place])
                 found.append([Answer((), *share)])
         return KeySet(shown.columns, tuple(names)), found
+
+    def assumed_within(self, among: Sequence[str], size: int) -> Iterator[Fraction]:
+        """Yield a number for each cell: the size in a whole of shares, half of it elsewhere."""
+        for margin in self.design.published:
+            value = Fraction(size, 1 if set(margin) == set(among) else 2)
+            yield from [value] * self.design.cells(margin)
 
     def _by_margin(self, flat: Sequence[T]) -> dict[Margin, Sequence[T]]:
         """Return what is given for every cell, margin by margin."""
