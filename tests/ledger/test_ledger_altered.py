@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import time
@@ -15,7 +16,7 @@ import pytest
 
 from discreet.errors import PolicyError
 from discreet.guarantees import PureDP
-from discreet.ledger import Ledger
+from discreet.ledger import Ledger, witness
 from discreet.ledger.entries import canonical, digest
 
 SAID: dict[str, Any] = {"purpose": "table", "who": "tester"}
@@ -223,6 +224,30 @@ def test_a_witness_file_that_cannot_be_read_is_no_witness(
                 ledger.charge("clinic", PureDP(0.01), **SAID)
         else:
             ledger.charge("clinic", PureDP(0.01), **SAID)
+
+
+def test_whoever_may_write_where_heads_are_kept_stops_and_overwrites_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """JSON without an end, a pipe that nobody fills, a link to a file of the curator's."""
+    shared = tmp_path / "shared"
+    monkeypatch.setenv("DISCREET_WITNESS", str(shared))
+    ledger = opened(tmp_path)
+    (left,) = shared.glob("*.json")
+    left.write_text("[" * 200_000)
+    ledger.charge("clinic", PureDP(0.01), **SAID)
+    left.unlink()
+    os.mkfifo(left)
+    ledger.charge("clinic", PureDP(0.01), **SAID)
+    assert json.loads(left.read_text())["head"] == ledger.head
+    kept = tmp_path / "kept"
+    kept.write_text("kept")
+    (shared / f".{ledger.id}.{os.getpid()}").symlink_to(kept)
+    ledger.charge("clinic", PureDP(0.01), **SAID)
+    assert kept.read_text() == "kept"
+    (tmp_path / "out" / "x").mkdir(parents=True)
+    (tmp_path / "out" / "x" / "release.json").write_text("[" * 200_000)
+    assert witness.heads_in_releases(tmp_path / "out", str(ledger.id)) == ()
 
 
 @pytest.mark.parametrize("name", ["сlinic", "ｃlinic", "CLINIC", "cl inic", "сlіnіс", "clιnic"])

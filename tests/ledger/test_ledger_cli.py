@@ -357,6 +357,9 @@ def test_who_charged_and_who_approved_is_in_the_list(clinic: Discreet) -> None:
     assert code == 0
     assert "A. Curator" in listed
     assert "B. Engineer" in listed
+    code, every = clinic("show")
+    assert code == 0
+    assert "B. Engineer" in every
 
 
 def test_releases_of_a_plan_that_are_paid_for_are_shown(clinic: Discreet) -> None:

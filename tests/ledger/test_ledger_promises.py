@@ -20,9 +20,8 @@ from test_ledger_verification import rewrite, rows_of
 
 from discreet.beliefs.bounds import ratio_bounds, two_steps
 from discreet.beliefs.prior import Prior
-from discreet.budgets.keeping import kept
+from discreet.budgets.keeping import holds, kept, rectangle
 from discreet.budgets.limits import limits_of
-from discreet.budgets.rectangle import holds, rectangle
 from discreet.composition import loss_of
 from discreet.errors import InputError, PolicyError, ToleranceError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP

@@ -112,9 +112,7 @@ def in_json(folder: Path, name: str) -> Iterator[Edit]:
     said = json.loads((folder / name).read_text(encoding="utf-8"))
     places = list(dict.fromkeys(at[:n] for at in leaves(said) for n in range(1, len(at) + 1)))
     for at in places:
-        value = said
-        for step in at:
-            value = value[step]
+        value = _at(said, at)
         place = ".".join(map(str, at))
         yield Edit("delete", name, place, _json(name, partial(dropped, at)))
         for new in altered(value) if not isinstance(value, (dict, list)) or not value else [None]:
@@ -141,9 +139,7 @@ def in_entries(folder: Path) -> Iterator[Edit]:
         for at in leaves(body):
             if at in (("seq",), ("previous",), ("account_previous",)):
                 continue
-            value = body
-            for step in at:
-                value = value[step]
+            value = _at(body, at)
             place = ".".join(map(str, (row["seq"], *at)))
             for new in altered(value)[:1]:
                 change = _in_entry(row["seq"], partial(put, at, new))
@@ -174,13 +170,32 @@ def in_files(folder: Path) -> Iterator[Edit]:
             "prepend": b" " + data,
         }
         for what, new in changes.items():
-            yield Edit(what, name, "", partial(_write, name, new))
+            yield Edit(what, name, _place(data, new), partial(_write, name, new))
         yield Edit("remove", name, "removed", partial(_remove, name))
         yield Edit("link", name, "link", partial(_linked, name))
     for name in ("extra.txt", "released/extra.txt", "more.html", "é.md", "folder/inside.txt"):
         yield Edit("add", name, "", partial(_write, name, b"more"))
     for one, two in pairwise(names):
         yield Edit("swap", f"{one} and {two}", "", partial(_swapped, one, two))
+
+
+def _place(before: bytes, after: bytes) -> str:
+    """Which leaf of a JSON file differs, if one alone does: a byte may lie within a text."""
+    try:
+        one, two = json.loads(before), json.loads(after)
+    except ValueError:
+        return ""
+    places = list(leaves(one))
+    differ = (
+        [at for at in places if _at(one, at) != _at(two, at)] if places == [*leaves(two)] else []
+    )
+    return ".".join(map(str, differ[0])) if len(differ) == 1 else ""
+
+
+def _at(said: Any, at: tuple[Any, ...]) -> Any:
+    for step in at:
+        said = said[step]
+    return said
 
 
 def _write(name: str, data: bytes, folder: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import release
+from discreet.reports.folder import Report, report
 
 
 def people() -> pa.Table:
@@ -88,3 +90,18 @@ def opened(home: Path, **terms: Any) -> Ledger:
 def made(home: Path, spec: dict[str, Any], **how: Any) -> Made:
     found = release(spec, data=people(), folder=home, confirm=lambda _: True, **how)
     return Made(found.release_id, home)  # type: ignore[union-attr]
+
+
+@cache
+def reported(made: Made) -> tuple[Made, Report]:
+    """A copy of a release, and its report, made once for all tests: only to be read."""
+    copy = made.copied(made.home.with_name(f"{made.home.name}-{made.release_id}"))
+    return copy, report(copy.release_id, ledger=copy.ledger)
+
+
+def own_report(made: Made, to: Path) -> tuple[Made, Report]:
+    """A copy of both that a test may change."""
+    first, found = reported(made)
+    copy = first.copied(to)
+    files = tuple(copy.home / path.relative_to(first.home) for path in found.files)
+    return copy, replace(found, folder=copy.folder / found.folder.name, files=files)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,21 +24,23 @@ from discreet.reports.stored import ledger_folder
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """An account with everything that can be in it."""
-    return kept.history(tmp_path_factory.mktemp("history"))
+def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Made, Report]:
+    """An account with everything that can be in it, and its report."""
+    made = kept.history(tmp_path_factory.mktemp("history"))
+    return made, discreet.report(account="people", ledger=made.ledger)
 
 
 @pytest.fixture
-def made(base: Made, tmp_path: Path) -> Made:
+def made(base: tuple[Made, Report], tmp_path: Path) -> Made:
     """A copy that a test may change."""
-    return base.copied(tmp_path)
+    return base[0].copied(tmp_path)
 
 
 @pytest.fixture
-def found(made: Made) -> Report:
+def found(base: tuple[Made, Report], made: Made) -> Report:
     """Its report."""
-    return discreet.report(account="people", ledger=made.ledger)
+    first, report = base
+    return replace(report, folder=made.home / report.folder.relative_to(first.home))
 
 
 def answered(folder: Path, ledger: str | None = None) -> dict[str, Any]:

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from stories import Made
+from stories import Made, reported
 
 from browsers import accessible
-from discreet.reports.folder import report
 
 pytestmark = pytest.mark.slow
-
-
-@cache
-def written(made: Made) -> str:
-    """Write the report of a release, once for all tests of it; return where it is."""
-    return report(made.release_id, ledger=made.ledger).html.as_uri()
 
 
 def opened(browser: Any, made: Made, **context: Any) -> tuple[Any, list[str]]:
     page = browser.new_context(offline=True, **context).new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(written(made))
+    page.goto(reported(made)[1].html.as_uri())
     return page, asked
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize(("width", "scheme"), [(375, "light"), (375, "dark"), (1280, "dark")])
 def test_no_violations_no_requests_no_sideways_scrolling(
     browser: Any, pure: Made, width: int, scheme: str
 ) -> None:
@@ -42,14 +33,13 @@ def test_no_violations_no_requests_no_sideways_scrolling(
     accessible(page, colours=scheme == "dark")
 
 
-def test_no_violations_for_any_kind_of_release(browser: Any, any_release: Made) -> None:
+def test_page_one_is_seen_without_scrolling_and_has_no_violations(
+    browser: Any, any_release: Made
+) -> None:
     page, asked = opened(browser, any_release, viewport={"width": 1280, "height": 900})
     assert len(asked) == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
     accessible(page)
-
-
-def test_page_one_is_seen_without_scrolling(browser: Any, any_release: Made) -> None:
-    page, _ = opened(browser, any_release, viewport={"width": 1280, "height": 900})
     cards = page.locator("#facts .facts > div")
     assert cards.count() >= 6
     seen = [cards.nth(place) for place in range(cards.count())]
@@ -62,6 +52,28 @@ def test_page_one_is_seen_without_scrolling(browser: Any, any_release: Made) -> 
     for fact in ("Protected unit", "δ of this release", "Spent by the account", "Remaining"):
         assert any(fact in name for name in names)
     assert any("ε" in name or "ρ" in name for name in names)
+
+
+_CUT_OFF = """() => [...document.querySelectorAll('figure svg')].flatMap(svg => {
+  const all = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll('text')].filter(text => {
+    const at = text.getBoundingClientRect();
+    return at.left < all.left - 1 || at.right > all.right + 1 || at.bottom > all.bottom + 1;
+  }).map(text => text.textContent);
+})"""
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_no_word_of_a_chart_is_cut_off_and_no_date_is_broken(
+    browser: Any, pure: Made, width: int
+) -> None:
+    page, _ = opened(browser, pure, viewport={"width": width, "height": 900})
+    assert page.locator("figure svg text", has_text="earlier or later").count() == 1
+    assert page.evaluate(_CUT_OFF) == []
+    dates = page.locator(".whole")
+    assert dates.count() >= 2  # when it was made, and when each charge was
+    heights = dates.evaluate_all("all => all.map(one => one.getClientRects().length)")
+    assert set(heights) == {1}
 
 
 def test_it_prints(browser: Any, pure: Made, tmp_path: Path) -> None:

@@ -6,12 +6,11 @@ import hashlib
 import re
 from pathlib import Path
 
-from stories import Made
+from stories import Made, reported
 
 import discreet
 from discreet.reports import verifier
 from discreet.reports.facts import statement_schema
-from discreet.reports.folder import report
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -35,7 +34,7 @@ def test_the_page_on_the_statement_names_every_fact_of_a_promise() -> None:
 
 def test_the_page_on_the_report_names_every_file(pure: Made) -> None:
     text = (DOCS / "report.md").read_text(encoding="utf-8")
-    made = report(pure.release_id, ledger=pure.ledger)
+    _, made = reported(pure)
     for path in made.files:
         place = path.relative_to(made.folder)
         assert f"`{place if len(place.parts) == 1 else f'{place.parts[0]}/'}`" in text

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forging import edited, rechained, rewritten, verified
-from stories import Made
+from forging import edited, rechained, rewritten, verified_alone
+from stories import Made, own_report
 from typer.testing import CliRunner
 
 from discreet.errors import PolicyError
@@ -23,15 +23,19 @@ from discreet.reports.folder import Report, report
 
 
 @pytest.fixture
-def made(pure: Made, tmp_path: Path) -> Made:
-    """A release that a test may change."""
-    return pure.copied(tmp_path)
+def both(pure: Made, tmp_path: Path) -> tuple[Made, Report]:
+    """A release and its report that a test may change."""
+    return own_report(pure, tmp_path)
 
 
 @pytest.fixture
-def found(made: Made) -> Report:
-    """Its report."""
-    return report(made.release_id, ledger=made.ledger)
+def made(both: tuple[Made, Report]) -> Made:
+    return both[0]
+
+
+@pytest.fixture
+def found(both: tuple[Made, Report]) -> Report:
+    return both[1]
 
 
 def answered(folder: Path, head: str | None = None, ledger: str | None = None) -> dict[str, Any]:
@@ -49,7 +53,7 @@ def test_the_folder_is_all_that_is_needed(found: Report, tmp_path: Path) -> None
     alone = tmp_path / "sent"
     shutil.copytree(found.folder, alone)
     shutil.rmtree(found.folder.parents[1])
-    code, out = verified(alone, "--json")
+    code, out = verified_alone(alone, "--json")
     assert code == 0
     answer = json.loads(out)
     assert set(answer) == {
@@ -169,8 +173,7 @@ def test_a_ledger_that_cannot_be_written_is_reported_from_all_the_same(
 
 def test_an_account_told_short_is_found_in_the_ledger(approximate: Made, tmp_path: Path) -> None:
     """The last charge passed off as another account's: the folder alone says it cannot tell."""
-    made = approximate.copied(tmp_path)
-    found = report(made.release_id, ledger=made.ledger)
+    made, found = own_report(approximate, tmp_path)
     ledger = Ledger.open(made.ledger)
     ledger.charge("people", PureDP(0.5), purpose="more", who="x")
     entries = ledger.entries()
@@ -196,8 +199,7 @@ def test_an_entry_in_the_middle_passed_off_as_anothers_is_found_by_its_number(
     approximate: Made, tmp_path: Path
 ) -> None:
     """The account's entries are numbered, and each carries the hash of the one before it."""
-    made = approximate.copied(tmp_path)
-    found = report(made.release_id, ledger=made.ledger)
+    _, found = own_report(approximate, tmp_path)
     said = json.loads((found.folder / "evidence.json").read_text(encoding="utf-8"))
     own = [n for n, row in enumerate(said["chain"]) if '"account":' in (row["body"] or "")]
     for place in own[:-1]:
@@ -209,8 +211,7 @@ def test_an_entry_in_the_middle_passed_off_as_anothers_is_found_by_its_number(
 
 
 def test_later_charges_are_told_as_unproven(approximate: Made, tmp_path: Path) -> None:
-    made = approximate.copied(tmp_path)
-    found = report(made.release_id, ledger=made.ledger)
+    made, found = own_report(approximate, tmp_path)
     Ledger.open(made.ledger).charge("people", PureDP(0.1), purpose="later", who="x")
     answer = answered(found.folder, ledger=made.ledger)
     assert answer["verified"]
@@ -229,13 +230,44 @@ def _another_reason(body: Any) -> None:
 def test_a_chain_written_anew_is_found_by_a_head_kept_elsewhere(
     approximate: Made, tmp_path: Path
 ) -> None:
-    made = approximate.copied(tmp_path)
-    found = report(made.release_id, ledger=made.ledger)
+    _, found = own_report(approximate, tmp_path)
     head = found.statement.facts["spending"]["head"]
     rechained(found.folder, _another_reason)
     rewritten(found.folder)
     assert problems(found.folder) == []
     assert problems(found.folder, head) == [f"the head kept elsewhere, {head}, is in the chain"]
+
+
+def test_a_head_that_is_newer_than_the_report_is_neither_agreement_nor_forgery(
+    approximate: Made, tmp_path: Path
+) -> None:
+    """Making the report adds an entry after the evidence; only the ledger tells the two apart."""
+    made, found = own_report(approximate, tmp_path)
+    head = Ledger.open(made.ledger).entries()[-1].hash
+    assert head != found.statement.facts["spending"]["head"]
+    answer = answered(found.folder, head)
+    assert not answer["verified"]
+    assert answer["verdict"] == "The head that was given is not in this folder; else all agrees."
+    assert "Ask for a report made after that head" in answer["next"]
+    assert "--ledger" in answer["next"]
+    assert answered(found.folder, head, made.ledger)["verified"]
+    assert answered(found.folder, found.statement.facts["spending"]["head"])["verified"]
+
+
+def test_entries_cut_off_do_not_pass_with_a_newer_head(approximate: Made, tmp_path: Path) -> None:
+    """A report from before the last charge, told as the newest; and a ledger cut off to fit."""
+    made, found = own_report(approximate, tmp_path)
+    cut = tmp_path / "cut.db"
+    shutil.copy(made.home / "ledger.db", cut)
+    ledger = Ledger.open(made.ledger)
+    ledger.charge("people", PureDP(0.5), purpose="more", who="x")
+    head = ledger.entries()[-1].hash
+    assert not answered(found.folder, head)["verified"]
+    both = answered(found.folder, head, f"sqlite:///{cut}")
+    assert both["problems"] == [f"the ledger has the head kept elsewhere, {head}"]
+    assert both["verdict"].startswith("Do not rely on this folder")
+    whole = answered(found.folder, head, made.ledger)
+    assert whole["unproven"] == ["1 later entries of the account are not in this report"]
 
 
 def test_what_a_head_behind_entries_of_others_does_not_vouch_for_is_said(
@@ -267,7 +299,7 @@ def test_a_hostile_statement_is_a_problem_and_never_a_traceback(found: Report) -
         assert problems(found.folder)
         rewritten(found.folder)
         assert problems(found.folder)
-    assert verified(found.folder)[0] == 1
+    assert verified_alone(found.folder)[0] == 1
 
 
 @pytest.mark.parametrize("number", ["1" * 5000, "1e999999999", "-1", "NaN", "1e-999999", "x", ""])
@@ -316,7 +348,7 @@ def test_the_command_says_what_the_script_says(found: Report, made: Made) -> Non
     arguments = [str(found.folder), "--ledger", made.ledger, "--json"]
     run = CliRunner().invoke(app, arguments)
     assert run.exit_code == 0, run.output
-    code, out = verified(found.folder, "--ledger", made.ledger, "--json")
+    code, out = verified_alone(found.folder, "--ledger", made.ledger, "--json")
     assert code == 0
     assert json.loads(run.stdout) == json.loads(out)
     found.html.write_text("forged")

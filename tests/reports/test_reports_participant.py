@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from forging import rewritten
-from stories import BASE, Made, made, opened
+from kept import APPROVED
+from stories import BASE, Made, made, opened, own_report
 
 import browsers
 from discreet.beliefs import Prior, explain
@@ -35,8 +36,8 @@ def table_of(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def found(pure: Made) -> Report:
-    return report(pure.release_id, ledger=pure.ledger)
+def found(pure: Made, tmp_path: Path) -> Report:
+    return own_report(pure, tmp_path)[1]
 
 
 @pytest.mark.parametrize("total", [PureDP(0.5), ApproxDP(1.0, 1e-6), ZCDP(0.1)], ids=str)
@@ -162,9 +163,86 @@ def test_a_series_says_what_holds_so_far_and_when_all_is_out(tmp_path: Path) -> 
     assert "With everything that was published so far:" in shown
 
 
-def test_what_is_approved_and_not_yet_spent_is_told(pure: Made, tmp_path: Path) -> None:
-    copy = pure.copied(tmp_path)
-    page = report(copy.release_id, ledger=copy.ledger).folder / "participant.html"
+def _told(made: Made) -> list[str]:
+    """What the report's page and the participant's page say of a series."""
+    folder = report(made.release_id, ledger=made.ledger).folder
+    pages = [(folder / name).read_text("utf-8") for name in ("report.html", "participant.html")]
+    return [re.search(r"This is number [^<]*", page)[0] for page in pages]  # type: ignore[index]
+
+
+def test_a_series_is_counted_by_its_promise_whatever_file_is_read(tmp_path: Path) -> None:
+    """Each month reads another file under another name: it is one series of the account."""
+    ledger = opened(tmp_path, cap=PureDP(9.0))
+    promise = {"posterior": 0.62, "p": 0.3, "about": "membership"}
+    spec = BASE | {"tolerance": promise, "series": {"releases": 2}}
+    first = made(tmp_path, spec)
+    assert all("number 1 of 2 that we plan to" in text for text in _told(first))
+    assert all(text.endswith("it can be at most 62 in 100.") for text in _told(first))
+    second = made(tmp_path, spec | {"about": {"name": "the second month"}})
+    for k, one in enumerate((first, second), 1):
+        for text in _told(one):
+            assert f"number {k} of 2 that we planned to publish, and all 2 are out" in text
+            assert text.endswith("at most 62 in 100.")
+    ledger.withdraw("people", next(iter(ledger.show("people").account.promises)), **APPROVED)
+    weaker = spec | {"tolerance": promise | {"posterior": 0.9}}
+    assert all("number 1 of 2 that we plan to" in text for text in _told(made(tmp_path, weaker)))
+
+
+def test_no_future_belief_passes_what_a_promise_allows(tmp_path: Path) -> None:
+    """What is left of a series or of the cap counts no further than the promise of the account."""
+    ledger = opened(tmp_path, cap=PureDP(9.0))
+    promise = {"posterior": 0.62, "p": 0.3, "about": "membership"}
+    ledger.charge("people", PureDP(0.4), purpose="made elsewhere", who="x")
+    series = made(tmp_path, BASE | {"tolerance": promise, "series": {"releases": 2}})
+    assert all(text.endswith("it can be at most 62 in 100.") for text in _told(series))
+    one = made(tmp_path, BASE | {"budget": {"epsilon": 0.1}})
+    page = report(one.release_id, ledger=one.ledger).folder / "participant.html"
+    assert "approved is used, it can be at most 62 in 100" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("report.html", "number 1 of 12", "number 2 of 12"),
+        ("participant.html", "number 1 of 12", "number 1 of 2"),
+        ("participant.html", "This is number 1 of 12 that we plan to publish.", ""),
+        (
+            "participant.html",
+            "out, it can be at most 59 in 100",
+            "out, it can be at most 58 in 100",
+        ),
+    ],
+)
+def test_a_series_that_is_told_otherwise_is_a_problem(
+    tmp_path: Path, name: str, old: str, new: str
+) -> None:
+    opened(tmp_path)
+    one = made(tmp_path, BASE | {"budget": {"epsilon": 1.2}, "series": {"releases": 12}})
+    folder = report(one.release_id, ledger=one.ledger).folder
+    assert problems(folder) == []
+    page = folder / name
+    text = page.read_text(encoding="utf-8")
+    assert old in text
+    page.write_text(text.replace(old, new), encoding="utf-8")
+    rewritten(folder)
+    assert any("series" in line for line in problems(folder))
+
+
+def test_two_series_of_budgets_in_numbers_are_counted_apart(tmp_path: Path) -> None:
+    opened(tmp_path)
+    spec = BASE | {"budget": {"epsilon": 1.0}, "series": {"releases": 4}}
+    made(tmp_path, spec)
+    assert "number 2 of 4" in _told(made(tmp_path, spec | {"about": {"name": "May"}}))[0]
+    assert "number 1 of 4" in _told(made(tmp_path, spec | {"purpose": "another table"}))[0]
+    assert "number 1 of 4" in _told(made(tmp_path, spec | {"budget": {"epsilon": 0.4}}))[0]
+
+
+def test_what_is_approved_and_not_yet_spent_is_told(found: Report, tmp_path: Path) -> None:
+    opened(tmp_path)
+    one = made(tmp_path, BASE | {"budget": {"epsilon": 0.5}})
+    page = report(one.release_id, ledger=one.ledger).folder / "participant.html"
     end = explain(PureDP(3.0), Prior(0.3)).posterior.upper  # the cap
     wanted = f"If all that is approved is used, it can be at most {math.ceil(100 * end)} in 100"
     assert wanted in page.read_text(encoding="utf-8")
+    # The promise of this account is used up: whatever its cap is, nothing more may follow.
+    assert "is approved" not in (found.folder / "participant.html").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from forging import edited, rechained, rewritten, verified
 from kept import STORIES
-from stories import BASE, Made, made, opened
+from stories import BASE, Made, made, opened, own_report, reported
 
 from discreet.beliefs import explain
 from discreet.guarantees import ApproxDP
@@ -130,8 +130,7 @@ def agree(made: Made, found: Report) -> list[list[str]]:
 
 @pytest.mark.parametrize("name", [name for name in STORIES if name != "both"])
 def test_every_file_states_the_same_facts(told: Callable[[str], Made], name: str) -> None:
-    story = told(name)
-    agree(story, report(story.release_id, ledger=story.ledger))
+    agree(*reported(told(name)))
 
 
 @pytest.mark.parametrize(
@@ -148,8 +147,7 @@ def test_every_file_states_the_same_facts(told: Callable[[str], Made], name: str
 def test_the_first_row_is_the_promises_own_prior(
     told: Callable[[str], Made], name: str, row: str
 ) -> None:
-    story = told(name)
-    found = report(story.release_id, ledger=story.ledger)
+    _, found = reported(told(name))
     rows, _ = in_markdown((found.folder / "statement.md").read_text(encoding="utf-8"))
     assert f"| {' | '.join(rows[1])} |".startswith(row)
     if name == "value":
@@ -187,8 +185,7 @@ def test_two_statements_of_one_release_do_not_contradict_each_other(tmp_path: Pa
 
 @pytest.mark.parametrize("name", STORIES)
 def test_the_verifier_recomputes_every_promise(told: Callable[[str], Made], name: str) -> None:
-    story = told(name)
-    found = report(story.release_id, ledger=story.ledger)
+    story, found = reported(told(name))
     code, out = verified(found.folder, "--ledger", str(story.home / "ledger.db"))
     assert code == 0, out
     assert "WRONG" not in out
@@ -286,8 +283,7 @@ EDITS: dict[str, Callable[[Any], Any]] = {
 def test_a_promise_that_is_edited_in_the_statement_is_noticed(
     told: Callable[[str], Made], tmp_path: Path, what: str
 ) -> None:
-    copy = told("membership").copied(tmp_path)
-    found = report(copy.release_id, ledger=copy.ledger)
+    _, found = own_report(told("membership"), tmp_path)
     edited(found.folder / "statement.json", EDITS[what])
     rewritten(found.folder)
     code, out = verified(found.folder)
@@ -300,8 +296,7 @@ def test_a_promise_that_is_edited_in_the_statement_is_noticed(
 def test_a_belief_that_holds_with_a_confidence_is_recomputed(
     told: Callable[[str], Made], tmp_path: Path, name: str, column: str
 ) -> None:
-    copy = told(name).copied(tmp_path)
-    found = report(copy.release_id, ledger=copy.ledger)
+    _, found = own_report(told(name), tmp_path)
     if all(row[column] is None for row in found.statement.facts["learned"]["rows"]):
         return
     edited(found.folder / "statement.json", _cell(column, 0.999, both=True))
@@ -314,8 +309,7 @@ def test_a_belief_that_holds_with_a_confidence_is_recomputed(
 def test_a_promise_that_is_edited_in_the_chain_is_noticed(
     told: Callable[[str], Made], tmp_path: Path
 ) -> None:
-    copy = told("membership").copied(tmp_path)
-    found = report(copy.release_id, ledger=copy.ledger)
+    _, found = own_report(told("membership"), tmp_path)
 
     def change(said: Any) -> None:
         for row in said["chain"]:
@@ -355,8 +349,7 @@ def forged(
 def test_a_weaker_promise_forged_everywhere_is_noticed(
     told: Callable[[str], Made], tmp_path: Path
 ) -> None:
-    copy = told("membership").copied(tmp_path)
-    found = report(copy.release_id, ledger=copy.ledger)
+    copy, found = own_report(told("membership"), tmp_path)
     head = found.statement.facts["spending"]["head"]
     forged(found, lambda keys: keys.update(posterior=0.5))
     code, out = verified(found.folder)
@@ -375,8 +368,7 @@ def test_a_weaker_promise_forged_everywhere_is_noticed(
 def test_a_stronger_promise_than_is_kept_is_noticed(
     told: Callable[[str], Made], tmp_path: Path
 ) -> None:
-    copy = told("membership").copied(tmp_path)
-    found = report(copy.release_id, ledger=copy.ledger)
+    _, found = own_report(told("membership"), tmp_path)
     words = ("more than 12 % sure", "more than 11.9 % sure")
     forged(found, lambda keys: keys.update(posterior=0.119), words)
     code, out = verified(found.folder)
@@ -388,8 +380,7 @@ def test_a_limit_that_does_not_keep_its_promise_is_noticed(
     told: Callable[[str], Made], tmp_path: Path
 ) -> None:
     """What was spent would keep it; what may yet be spent would not."""
-    copy = told("concentrated").copied(tmp_path)
-    found = report(copy.release_id, ledger=copy.ledger)
+    _, found = own_report(told("concentrated"), tmp_path)
     name = found.statement.facts["promises"][0]["id"]
     wider = {"rho": "0.5", "delta": "0"}
 
@@ -410,8 +401,7 @@ def test_a_limit_that_does_not_keep_its_promise_is_noticed(
 def test_a_limit_that_is_not_carried_on_or_is_passed_is_noticed(
     told: Callable[[str], Made], tmp_path: Path
 ) -> None:
-    copy = told("membership").copied(tmp_path)
-    found = report(copy.release_id, ledger=copy.ledger)
+    copy, found = own_report(told("membership"), tmp_path)
 
     def dropped(body: dict[str, Any]) -> None:
         if body["kind"] in ("reserve", "commit"):
@@ -440,8 +430,7 @@ def test_a_limit_that_is_not_carried_on_or_is_passed_is_noticed(
 
 
 def test_a_formula_can_be_refuted(told: Callable[[str], Made], tmp_path: Path) -> None:
-    copy = told("formula").copied(tmp_path)
-    found = report(copy.release_id, ledger=copy.ledger)
+    _, found = own_report(told("formula"), tmp_path)
     words = ("max(0.25/(p*q), 3)", "max(0.25/(p*q), 2)")
     forged(found, lambda keys: keys.update(profile=words[1]), words)
     code, out = verified(found.folder)
@@ -453,9 +442,9 @@ def test_a_formula_can_be_refuted(told: Callable[[str], Made], tmp_path: Path) -
 
 
 def test_a_withdrawal_is_told_everywhere(told: Callable[[str], Made], tmp_path: Path) -> None:
-    copy = told("membership").copied(tmp_path)
+    copy, first = own_report(told("membership"), tmp_path)
     ledger = Ledger.open(copy.ledger)
-    before = report(copy.release_id, ledger=copy.ledger).statement.facts
+    before = first.statement.facts
     name = before["promises"][0]["id"]
     reason = "the <law> changed | at last"
     ledger.withdraw("people", name, approver="B. Approver", reason=reason)
@@ -471,7 +460,10 @@ def test_a_withdrawal_is_told_everywhere(told: Callable[[str], Made], tmp_path: 
     text = (found.folder / "statement.md").read_text(encoding="utf-8")
     assert told_so.replace("<", "&lt;").replace("|", "\\|") in text
     assert "<law>" not in text
-    assert told_so in Tables(found.html.read_text(encoding="utf-8")).text
+    page = Tables(found.html.read_text(encoding="utf-8")).text
+    assert told_so in page
+    assert "This promise allowed ε = " in page
+    assert "This promise allows" not in page
     # Its prior is no longer the first row: nothing is promised of it.
     assert not any(row["own"] for row in found.statement.facts["learned"]["rows"])
     for change in (_one(withdrawn=None), lambda said: said["promises"].pop()):
@@ -487,9 +479,9 @@ def test_a_promise_made_again_after_its_withdrawal_is_kept_again(
     from discreet.guarantees import PureDP
     from discreet.promises import promise_in
 
-    copy = told("membership").copied(tmp_path)
+    copy, first = own_report(told("membership"), tmp_path)
     ledger = Ledger.open(copy.ledger)
-    (one,) = report(copy.release_id, ledger=copy.ledger).statement.facts["promises"]
+    (one,) = first.statement.facts["promises"]
     ledger.withdraw("people", one["id"], approver="B", reason="a mistake")
     again = promise_in(one["keys"])
     weaker = promise_in({"posterior": 0.5, "p": 0.05, "about": "membership", "every_output": True})

@@ -78,6 +78,9 @@ def test_ones_own_release_stands_beside_the_others(
     assert [one.name for one in known] == [one.name for one in deployments(0.5)]
     assert made.release_id in release.name
     assert release.unit == account.unit
+    stated = json.loads((made.home / "out" / made.release_id / "release.json").read_text())
+    published = stated["spec"].get("publication") or stated["spec"].get("about") or {}
+    assert release.curator == (", ".join(published.get("curators", ())) or stated["account"])
     assert release.belief is not None
     assert account.belief is not None
     assert account.belief.posterior.upper >= release.belief.posterior.upper * (1 - 1e-12)

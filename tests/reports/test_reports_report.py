@@ -6,6 +6,7 @@ import importlib.util
 import json
 import math
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -14,8 +15,8 @@ from typing import Any
 
 import pytest
 import typer
-from forging import edited, rewritten, verified
-from stories import Made
+from forging import edited, rewritten, verified, verified_alone
+from stories import BASE, COUNT, Made, made, own_report, reported
 from tracing import untraced
 from typer.testing import CliRunner
 
@@ -23,6 +24,7 @@ from discreet.beliefs import explain
 from discreet.cli.reports import verify
 from discreet.errors import InputError
 from discreet.guarantees import ZCDP
+from discreet.ledger import Ledger
 from discreet.reports import verifier
 from discreet.reports.folder import Report, report
 
@@ -37,9 +39,9 @@ def written(found: Made, **more: Any) -> Report:
 
 
 def test_a_report_is_made_and_verifies_with_nothing_installed(any_release: Made) -> None:
-    made = written(any_release)
+    kept, made = reported(any_release)
     assert {path.name for path in made.files} == NAMES
-    code, said = verified(made.folder, "--ledger", str(any_release.home / "ledger.db"))
+    code, said = verified_alone(made.folder, "--ledger", str(kept.home / "ledger.db"))
     assert code == 0, said
     assert "WRONG" not in said
     assert "Everything agrees." in said
@@ -47,7 +49,7 @@ def test_a_report_is_made_and_verifies_with_nothing_installed(any_release: Made)
 
 
 def test_a_person_is_told_the_verdict_and_not_every_check(pure: Made, tmp_path: Path) -> None:
-    made = written(pure.copied(tmp_path))
+    made = own_report(pure, tmp_path)[1]
     script = [sys.executable, "-I", str(made.folder / "verify.py")]
     brief = subprocess.run(script, capture_output=True, text=True, check=True).stdout
     whole = verified(made.folder)[1]
@@ -70,7 +72,7 @@ def test_a_person_is_told_the_verdict_and_not_every_check(pure: Made, tmp_path: 
 
 
 def test_the_verdict_names_the_file_that_was_changed(pure: Made, tmp_path: Path) -> None:
-    made = written(pure.copied(tmp_path))
+    made = own_report(pure, tmp_path)[1]
     made.html.write_text(made.html.read_text().replace("62 in 100", "12 in 100"))
     code, said = verified(made.folder)
     verdict, following, *_ = said.splitlines()
@@ -82,7 +84,7 @@ def test_the_verdict_names_the_file_that_was_changed(pure: Made, tmp_path: Path)
 
 
 def test_many_wrong_checks_do_not_bury_the_verdict(pure: Made, tmp_path: Path) -> None:
-    made = written(pure.copied(tmp_path))
+    made = own_report(pure, tmp_path)[1]
     path = made.folder / "evidence.json"
     path.write_text(path.read_text().replace("epsilon", "epsilom"))
     script = [sys.executable, "-I", str(made.folder / "verify.py")]
@@ -103,7 +105,7 @@ def test_one_wrong_check_is_one(pure: Made) -> None:
 
 def test_a_wrong_path_is_bad_input_and_no_failed_check(pure: Made, tmp_path: Path) -> None:
     script = [sys.executable, "-I", str(Path(verifier.__file__))]
-    report = written(pure.copied(tmp_path)).folder
+    report = own_report(pure, tmp_path)[1].folder
     app = typer.Typer()
     app.command()(verify)
     for folder, said in (
@@ -123,7 +125,7 @@ def test_a_wrong_path_is_bad_input_and_no_failed_check(pure: Made, tmp_path: Pat
 
 
 def test_a_report_without_its_manifest_is_a_failed_check(pure: Made, tmp_path: Path) -> None:
-    made = written(pure.copied(tmp_path))
+    made = own_report(pure, tmp_path)[1]
     (made.folder / "manifest.json").unlink()
     code, said = verified(made.folder)
     assert code == 1
@@ -189,8 +191,7 @@ EDITS = {
 
 @pytest.mark.parametrize("what", EDITS)
 def test_whatever_is_edited_by_hand_is_detected(pure: Made, tmp_path: Path, what: str) -> None:
-    copy = pure.copied(tmp_path)
-    made = written(copy)
+    made = own_report(pure, tmp_path)[1]
     name, change = EDITS[what]
     edited(made.folder / name, change)
     rewritten(made.folder)  # even by someone who also writes the manifest anew
@@ -200,8 +201,7 @@ def test_whatever_is_edited_by_hand_is_detected(pure: Made, tmp_path: Path, what
 
 
 def test_the_page_and_a_missing_file_are_detected(pure: Made, tmp_path: Path) -> None:
-    copy = pure.copied(tmp_path)
-    made = written(copy)
+    made = own_report(pure, tmp_path)[1]
     made.html.write_text(made.html.read_text().replace("62 in 100", "12 in 100"))
     assert "WRONG file report.html was changed" in verified(made.folder)[1]
     (made.folder / "released" / "table.csv").unlink()
@@ -213,14 +213,14 @@ def test_the_page_and_a_missing_file_are_detected(pure: Made, tmp_path: Path) ->
 
 
 def test_a_head_kept_elsewhere_is_looked_for(pure: Made, tmp_path: Path) -> None:
-    made = written(pure.copied(tmp_path))
+    made = own_report(pure, tmp_path)[1]
     head = made.statement.facts["spending"]["head"]
     assert verified(made.folder, "--head", head)[0] == 0
     assert verified(made.folder, "--head", "f" * 64)[0] == 1
 
 
 def test_other_accounts_are_not_told(pure: Made) -> None:
-    made = written(pure)
+    made = reported(pure)[1]
     for path in made.files:
         text = path.read_text(encoding="utf-8", errors="replace")
         for secret in ("not to be told", "someone else", "secret"):
@@ -253,7 +253,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_needs_no_network_and_no_script(any_release: Made) -> None:
-    text = written(any_release).html.read_text(encoding="utf-8")
+    text = reported(any_release)[1].html.read_text(encoding="utf-8")
     page = Page(text)
     used = {tag for tag, _ in page.tags}
     assert not used & {"script", "link", "img", "iframe", "object", "embed", "video", "form"}
@@ -270,7 +270,7 @@ def test_the_page_needs_no_network_and_no_script(any_release: Made) -> None:
 
 
 def test_a_file_that_promises_nothing_is_reported_as_that(chosen: tuple[Made, Made]) -> None:
-    none, some = (written(one) for one in chosen)
+    none, some = (reported(one)[1] for one in chosen)
     text = Page(none.html.read_text(encoding="utf-8")).text
     assert "in 100" not in text
     assert "by looking at the original data" in text
@@ -280,7 +280,7 @@ def test_a_file_that_promises_nothing_is_reported_as_that(chosen: tuple[Made, Ma
 
 
 def test_what_people_wrote_cannot_break_out_of_its_place(planned: Made) -> None:
-    made = written(planned)
+    made = reported(planned)[1]
     page = Page(made.html.read_text(encoding="utf-8"))
     assert not {"script", "i"} & {tag for tag, _ in page.tags}
     assert "<script>alert(1)</script> & |pipes|" in page.text
@@ -293,7 +293,7 @@ def test_what_people_wrote_cannot_break_out_of_its_place(planned: Made) -> None:
 
 
 def test_every_chart_has_a_table_beside_it(any_release: Made) -> None:
-    text = written(any_release).html.read_text(encoding="utf-8")
+    text = reported(any_release)[1].html.read_text(encoding="utf-8")
     figures = re.findall(r"<figure.*?</figure>", text, re.S)
     assert len(figures) >= 3
     for figure in figures:
@@ -303,7 +303,7 @@ def test_every_chart_has_a_table_beside_it(any_release: Made) -> None:
 
 
 def test_the_page_shows_the_facts(pure: Made) -> None:
-    text = Page(written(pure).html.read_text(encoding="utf-8")).text
+    text = Page(reported(pure)[1].html.read_text(encoding="utf-8")).text
     for fact in (
         "one person",
         "1.29929",
@@ -344,6 +344,33 @@ def test_every_figure_on_page_one_is_the_stored_releases(pure: Made) -> None:
     assert untraced(text, some) == []
 
 
+def test_the_page_has_the_name_of_the_publication_and_leaves_out_nothing_by_no_confidence(
+    pure: Made, approximate: Made
+) -> None:
+    text = Page(written(pure).html.read_text(encoding="utf-8")).text
+    assert f"{BASE['about']['name']} · Release {pure.release_id}" in text
+    assert "Left out by" not in text
+    assert "Left out by the confidence: Of " in Page(written(approximate).html.read_text()).text
+
+
+def test_what_rounding_left_over_is_told_as_nothing(tmp_path: Path) -> None:
+    """Three thirds of a promise leave a crumb that nobody could spend."""
+    keys = {"posterior": 0.12, "p": 0.05, "about": "membership"}
+    ledger = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    terms = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    ledger.open_account("people", promise=keys, approver="A", reason="R", **terms)
+    spec = BASE | {"statistics": [COUNT], "series": {"releases": 3}}
+    found = [made(tmp_path, spec) for _ in range(3)][-1]
+    account = ledger.show("people").account
+    assert account.remaining is not None
+    assert 0 < account.remaining.lead < 1e-12
+    report = written(found)
+    text = Page(report.html.read_text(encoding="utf-8")).text
+    assert "Remaining under the capε = 0Cap: ε = " in text
+    assert "e-1" not in text
+    assert "remaining: ε = 0." in report.statement.facts["texts"]["regulator"]
+
+
 def test_a_series_is_told_where_it_stands(concentrated: Made) -> None:
     text = Page(written(concentrated).html.read_text(encoding="utf-8")).text
     assert "This is number 2 of 4 that we plan to publish." in text
@@ -370,3 +397,24 @@ def test_the_command(pure: Made) -> None:
     assert all(Path(path).is_file() and Path(path).is_absolute() for path in said["files"])
     plain = CliRunner().invoke(app, [pure.release_id, "--output", str(pure.output)])
     assert "python3 -I" in plain.stdout
+    assert f"(verify --head): {said['statement']['spending']['head']}\n" in plain.stdout
+
+
+def test_no_link_that_someone_put_into_the_folder_is_followed(pure: Made, tmp_path: Path) -> None:
+    """Who may write to the folder must not write, by our hand, where only we may."""
+    made, mine = pure.copied(tmp_path), tmp_path / "mine"
+    mine.mkdir()
+    (mine / "kept").write_text("kept")
+    folder = made.folder / "report"
+    folder.mkdir(exist_ok=True)
+    for name in (".report.html.tmp", "statement.md"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(mine / "kept")
+    report(made.release_id, output=made.output)
+    assert (mine / "kept").read_text() == "kept"
+    assert not any(path.is_symlink() for path in folder.rglob("*"))
+    shutil.rmtree(folder / "released")
+    (folder / "released").symlink_to(mine)
+    with pytest.raises(InputError, match="cannot be written"):
+        report(made.release_id, output=made.output)
+    assert [path.name for path in mine.iterdir()] == ["kept"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.beliefs import Prior, explain
 from discreet.budgets import limits
-from discreet.budgets.rectangle import rectangle
+from discreet.budgets.keeping import rectangle
 from discreet.errors import DiscreetError, GuaranteeError
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.ledger.accounts import Account

@@ -305,14 +305,15 @@ class Ledger:
         guaranteed: bool = True,
         output: str | Path | None = None,
         source_hash: str | None = None,
+        releases: int | None = None,
     ) -> Entry:
         """Charge a release before anything is drawn; durable when this returns.
 
         `promise` comes with the release and binds the account from then on. With a `plan_id` the
         release takes the plan's next slot, which must cover the charge, and costs nothing more.
         `guaranteed=False` marks a charge for something that carries no guarantee of its own, such
-        as a file chosen among candidates. Heads in the stored releases of `output` must be in
-        the chain.
+        as a file chosen among candidates. `releases` says of how many it is one. Heads in the
+        stored releases of `output` must be in the chain.
         """
         wanted = Wanted(_name(account), charges(charge), unit, promise, plan_id)
         said = self._said(purpose, who, release_id, spec_hash, source_hash)
@@ -320,6 +321,8 @@ class Ledger:
             return self._taken(wanted, said, output).entry
         if not guaranteed:
             said["guaranteed"] = False
+        if releases is not None:
+            said["releases"] = releases
         return self._charged("reserve", wanted, said, output)
 
     def charge(

@@ -138,7 +138,7 @@ def _kept_as(told: _Told, account: Account) -> tuple[Promise, Registered]:
 
 def _limited(promise: Promise, account: Account) -> Registered:
     """Return the promise with its limit; one that no budget keeps has the limit 0."""
-    from discreet.budgets.rectangle import BoundsNothing
+    from discreet.budgets.keeping import BoundsNothing
 
     try:
         return register(promise, account)

@@ -1,7 +1,7 @@
 """Promises of an account: registered once, checked at every charge, ended only by a withdrawal.
 
 A promise is registered when the account is opened with it, or with the first release whose spec
-makes it. From then on it is a limit on everything charged (`budgets.rectangle`), kept in the
+makes it. From then on it is a limit on everything charged (`budgets.keeping`), kept in the
 account's standing; its keys are in the entry that registered it. Equal keys are one promise with
 one name, so twelve monthly specs make one. Promises with separate confidences do not hold jointly.
 """
@@ -88,7 +88,7 @@ def _read(keys: Mapping[str, Any], adjacency: Adjacency) -> Promise:
 
 def named(promise: Promise, account: Account) -> tuple[str, Promise]:
     """Return the name of a promise on an account, and the promise as the account would keep it."""
-    from discreet.budgets.rectangle import on_account
+    from discreet.budgets.keeping import on_account
 
     if promise.adjacency is not account.adjacency:
         raise PolicyError(
@@ -106,7 +106,7 @@ def named(promise: Promise, account: Account) -> tuple[str, Promise]:
 
 def register(promise: Promise, account: Account) -> Registered:
     """Return a promise as this account would keep it; its δ is the account's cap on δ."""
-    from discreet.budgets.rectangle import rectangle
+    from discreet.budgets.keeping import rectangle
 
     name, settled = named(promise, account)
     most = rectangle(settled, account.filter.value, _delta(account))
@@ -115,7 +115,7 @@ def register(promise: Promise, account: Account) -> Registered:
 
 def widened(one: Registered, account: Account) -> Amount | None:
     """Return the limit of a promise at the account's new cap on δ; None if it would not hold."""
-    from discreet.budgets.rectangle import holds
+    from discreet.budgets.keeping import holds
 
     cap = _cap(account)
     if not one.limit.delta and one.promise(account).every_output:

@@ -96,7 +96,7 @@ def verify(
     way = ("check-novalidate",) if signers is None else ("verify", "-f", str(signers))
     whose = () if signer is None else ("-I", signer)
     done = _ssh(*way, *whose, "-s", str(_beside(path)), given=text)
-    signed = _read(text, done.stdout.split()[-1:], signer)
+    signed = head_in(text, done.stdout.split()[-1:], signer)
     found = book.verify(None if signed is None else signed.head)
     problems = list(found.problems)
     if done.returncode != 0:
@@ -109,7 +109,8 @@ def verify(
     return whole, signed if done.returncode == 0 else None
 
 
-def _read(text: str, key: list[str], signer: str | None) -> SignedHead | None:
+def head_in(text: str, key: list[str], signer: str | None) -> SignedHead | None:
+    """Return the head that a text says, with the key that signed it; None if it says none."""
     try:
         said = json.loads(text)
         head = SignedHead(said["ledger_id"], said["head"], said["seq"], "".join(key), signer)

@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import PolicyError
 
@@ -72,12 +73,16 @@ def _folders() -> Iterator[Path]:
 
 def seen(ledger_id: str) -> tuple[str, ...]:
     """Return the heads of a ledger that were left in the witness folders."""
-    found = []
-    for folder in _folders():
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            text = (folder / f"{ledger_id}.json").read_text(encoding="utf-8")
-            found.append(str(json.loads(text)["head"]))
-    return tuple(found)
+    told = (_told(folder / f"{ledger_id}.json") for folder in _folders())
+    return tuple(str(said["head"]) for said in told if "head" in said)
+
+
+def _told(path: Path) -> dict[str, Any]:
+    """Return what a file says; nothing of one that cannot be read: others may write there."""
+    with suppress(OSError, ValueError, RecursionError):
+        said = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        return said if isinstance(said, dict) else {}
+    return {}
 
 
 def leave(ledger_id: str, head: str, seq: int) -> None:
@@ -86,21 +91,17 @@ def leave(ledger_id: str, head: str, seq: int) -> None:
         with suppress(OSError):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             part = folder / f".{ledger_id}.{os.getpid()}"
-            text = json.dumps({"ledger_id": ledger_id, "head": head, "seq": seq})
-            part.write_text(text + "\n", encoding="utf-8")
+            part.unlink(missing_ok=True)
+            with part.open("x", encoding="utf-8") as file:  # follows no link that lies there
+                file.write(json.dumps({"ledger_id": ledger_id, "head": head, "seq": seq}) + "\n")
             part.replace(folder / f"{ledger_id}.json")
 
 
 def heads_in_releases(output: Path, ledger_id: str) -> tuple[str, ...]:
     """Return the heads that the newest releases in an output folder carry, of this ledger."""
     stored: list[Path] = [path for path in output.glob("*/release.json") if path.is_file()]
-    found = []
-    for path in _newest(stored):
-        with suppress(OSError, ValueError, AttributeError):
-            said = json.loads(path.read_text(encoding="utf-8"))
-            if said.get("ledger_id") == ledger_id:
-                found.append(str(said.get("head")))
-    return tuple(found)
+    told = map(_told, _newest(stored))
+    return tuple(str(said.get("head")) for said in told if said.get("ledger_id") == ledger_id)
 
 
 def _newest(paths: Iterable[Path]) -> list[Path]:

@@ -10,12 +10,13 @@ the same. The report of an account has no released files, record and participant
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.beliefs import Belief, Prior, explain
 from discreet.errors import DiscreetError, GuaranteeError, InputError
@@ -27,9 +28,13 @@ from discreet.reports.facts import Risk, Statement, account_statement, statement
 from discreet.reports.page import page
 from discreet.reports.participant import USUAL, participant_page
 from discreet.reports.pictures import pictures
-from discreet.reports.sentences import approved_text, series_text
+from discreet.reports.sentences import all_out_text, approved_text, series_text
 from discreet.reports.stored import Books, Stored, books_of, find, ledger_folder
+from discreet.reports.verifier import place_in_series
 from discreet.reports.written import markdown, registry_yaml, slug
+
+if TYPE_CHECKING:
+    from discreet.ledger import Account
 
 FOLDER = "report"
 
@@ -152,19 +157,14 @@ def _series(stored: Stored, stated: Statement, prior: Prior | None = None) -> st
 
     It speaks of someone at a prior, or else at that of the statement's headline.
     """
-    planned = stored.said.get("spec", {}).get("series")
+    place = place_in_series(dict(stored.said), [dict(entry.said) for entry in stored.charges])
     cost = stored.entry.cost
-    if planned is None or cost is None or stated.risk is None:
+    if place is None or cost is None or stated.risk is None:
         return None
-    total = int(planned["releases"])
-    same = [e for e in stored.charges if e.said.get("spec_hash") == stored.said["spec_hash"]]
-    k = 1 + [entry.seq for entry in same].index(stored.entry.seq)
-    left = total - len(same)
-    if left < 0 or k > total:
-        return None
-    end = stored.account.spent if not left else stored.account.spent.plus(cost.times(left))
+    k, total, left = place
+    end = _allowed(stored.account, stored.account.spent.plus(cost.times(left)))
     now, at_end = _now_and_then(stored, stated.risk, end, prior)
-    return series_text(now, at_end, k, total)
+    return series_text(now, at_end, k, total) if left else all_out_text(now, k, total)
 
 
 def _later(stored: Stored, stated: Statement) -> str | None:
@@ -174,13 +174,23 @@ def _later(stored: Stored, stated: Statement) -> str | None:
     usual = USUAL / 100
     central = stored.account.adjacency is Adjacency.ADD_REMOVE
     prior = Prior(usual) if central else Prior(1.0, usual)
-    told, cap = _series(stored, stated, prior), stored.account.cap
-    if told is not None or cap is None or cap == stored.account.spent:
+    told, account = _series(stored, stated, prior), stored.account
+    if told is not None or account.cap is None:
         return told
+    end = _allowed(account, account.cap)
+    if end == account.spent:
+        return None
     try:
-        return approved_text(*_now_and_then(stored, stated.risk, cap, prior))
+        return approved_text(*_now_and_then(stored, stated.risk, end, prior))
     except GuaranteeError:  # all that is approved bounds nothing this surely
         return None
+
+
+def _allowed(account: Account, end: Amount) -> Amount:
+    """Return so much of a later total as the promises of the account allow."""
+    for limit in account.promises.values():
+        end = end.least(limit)
+    return end.plus(account.spent.minus(end))  # what is spent already, at the least
 
 
 def _now_and_then(
@@ -195,14 +205,21 @@ def _now_and_then(
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> tuple[Path, ...]:
-    """Write each file beside its place and move it there, so that none is ever half written."""
+    """Write each file beside its place and move it there, so that none is ever half written.
+
+    Someone else may be able to write to the folder: no link that lies there is followed.
+    """
     try:
         for name, data in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
+            if path.parent.is_symlink():
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
             beside = path.with_name(f".{path.name}.tmp")
+            beside.unlink(missing_ok=True)
             try:
-                beside.write_bytes(data)
+                with beside.open("xb") as file:
+                    file.write(data)
                 os.replace(beside, path)
             finally:
                 beside.unlink(missing_ok=True)

@@ -7,12 +7,14 @@ how to recompute it all. Every text comes from the catalogue and every figure fr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from discreet.frames import html_page
+from discreet.guarantees import figures_apart
 from discreet.ledger.amounts import Amount
 from discreet.releases.sheets import wide
 from discreet.reports.facts import Statement, purpose_of
@@ -25,6 +27,7 @@ from discreet.words import say
 
 _MOST_ROWS = 500  # of the released table; the files have all of it
 _HERE = Path(__file__).parent
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d(T[\d:+]+)?\b")
 
 
 def page(
@@ -65,13 +68,15 @@ def page(
             entries=statement.facts["spending"]["entries"],
         )
     )
+    if identity.get("name"):
+        meta = f"{identity['name']} · {meta}"
     said = {name: escape(say(f"reports.page.{name}")) for name in ("skip", "kicker", "contents")}
     return html_page(
         _HERE / "report.html",
         title=escape(say("reports.page.title", purpose=purpose)),
         style=(_HERE / "report.css").read_text(encoding="utf-8"),
         heading=escape(purpose[:1].upper() + purpose[1:]),
-        meta=escape(meta),
+        meta=_whole(meta),
         noted="" if not note else _paragraphs([say("reports.page.note", note=note)]),
         links=links,
         body=body,
@@ -143,8 +148,9 @@ def _odds(statement: Statement, shown: dict[str, str]) -> str:
     notes = [
         probability_text(facts["learned"]),
         say("reports.page.against", adversary=shown["adversary"]),
-        say("reports.page.left_out", beyond=shown["beyond"]),
     ]
+    if "beyond" in shown:
+        notes.append(say("reports.page.left_out", beyond=shown["beyond"]))
     return _table(learned_table(facts["learned"]), caption) + _paragraphs([" ".join(notes)], "lead")
 
 
@@ -189,7 +195,11 @@ def _released(statement: Statement) -> str:
     if not said.get("table"):
         return ""
     sheet = wide(said)
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in sheet.header)
+    kinds = ("",) * sheet.texts + (' class="figure"',) * (len(sheet.header) - sheet.texts)
+    head = "".join(
+        f'<th scope="col"{kind}>{escape(name)}</th>'
+        for name, kind in zip(sheet.header, kinds, strict=True)
+    )
     body = "".join(
         f'<tr class="total">{cells}</tr>' if sheet.is_total(row) else f"<tr>{cells}</tr>"
         for row, ends in zip(sheet.rows[:_MOST_ROWS], sheet.intervals, strict=False)
@@ -214,9 +224,11 @@ def _promises(facts: Any) -> str:
     """What was promised, what became of it, and whom it binds for."""
     lines = promise_lines(facts["promises"], plain=True)
     for one in facts["promises"]:
-        limit = stated_limit(Amount.restored(one["limit"]).to_dict("down"))
+        most = Amount.restored(one["limit"]).to_dict("down")
+        limit = stated_limit(most, figures_apart(facts["spending"]["account_now"], most))
         p, q = (f"{one['binding'][name]:.4g}" for name in ("p", "q"))
-        lines.append(say("reports.page.lead.keeps", limit=limit, p=p, q=q))
+        tense = "keeps" if one["withdrawn"] is None else "kept"
+        lines.append(say(f"reports.page.lead.{tense}", limit=limit, p=p, q=q))
     return _paragraphs(lines)
 
 
@@ -268,9 +280,14 @@ def unprotected(statement: Statement) -> str:
     )
 
 
+def _whole(text: str) -> str:
+    """A text as HTML; no date in it is broken at its hyphens."""
+    return _DATE.sub(r'<span class="whole">\g<0></span>', escape(text))
+
+
 def _paragraphs(texts: Iterable[str], kind: str = "") -> str:
     shown = f' class="{kind}"' if kind else ""
-    return "".join(f"<p{shown}>{escape(text)}</p>" for text in texts)
+    return "".join(f"<p{shown}>{_whole(text)}</p>" for text in texts)
 
 
 def _table(table: Table, caption: str) -> str:
@@ -285,7 +302,7 @@ def _table(table: Table, caption: str) -> str:
         + "".join(
             f'<th scope="row"{kind}>{escape(cell)}</th>'
             if not place
-            else f"<td{kind}>{escape(cell)}</td>"
+            else f"<td{kind}>{_whole(cell)}</td>"
             for place, (cell, kind) in enumerate(zip(row, kinds, strict=True))
         )
         + "</tr>"

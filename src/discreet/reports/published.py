@@ -20,6 +20,7 @@ from discreet.errors import GuaranteeError, InputError
 from discreet.frames import Results
 from discreet.guarantees import Guarantee, of_kind, parameters
 from discreet.reports.stored import Stored, find
+from discreet.reports.verifier import repeated
 from discreet.statements.figures import crowd_for, frequency, level, plain
 from discreet.words import say
 
@@ -114,9 +115,8 @@ def _own(stored: Stored, prior: float, confidence: float) -> Iterator[Deployment
     if not stored.promised:
         raise InputError("reports.deployment.no_guarantee", release_id=stored.release_id)
     account = stored.account
-    published = stored.said.get("publication") or {}
     common = {
-        "curator": ", ".join(published.get("curators") or ()) or account.name,
+        "curator": ", ".join(repeated(dict(stored.said))["identity"]["curators"]) or account.name,
         "year": int(stored.entry.at[:4]),
         "model": "central",
         "unit": str(account.subject),

@@ -334,6 +334,12 @@ def series_text(
     return say(key, k=f"{k:,}", total=f"{total:,}", method=f"{at_end.method}.", **shown)
 
 
+def all_out_text(so_far: Belief, k: int, total: int) -> str:
+    """Return what may be believed when all of a series is out."""
+    shown = _now_and_end(so_far, so_far)
+    return say("reports.series.all_out", k=f"{k:,}", total=f"{total:,}", **shown)
+
+
 def approved_text(so_far: Belief, at_end: Belief) -> str:
     """Return what may be believed by now, and once all that is approved is spent."""
     return say("reports.series.approved", **_now_and_end(so_far, at_end))

@@ -101,6 +101,12 @@ ASK_AGAIN = (
     "Ask whoever published it for the folder again, and for the head of their ledger; then check "
     "it with --head HASH."
 )
+HEAD = "the head kept elsewhere, "
+ASK_NEWER = (
+    "Either that head is newer than the report, or entries were cut off, or the chain was written "
+    "anew: the folder alone cannot tell. Ask for a report made after that head, or check this one "
+    "with --ledger too, or with the head that was printed when it was made."
+)
 ASK_WHY = "Ask whoever keeps the account: more was charged to it than was promised."
 FAR = 700.0  # e^x of anything larger is no double
 
@@ -1080,8 +1086,8 @@ def flat(text: str) -> str:
 
 
 def plain(page: str) -> str:
-    """The text of a page, cells apart."""
-    return html.unescape(re.sub(r"<[^>]*>", "|", page))
+    """The text of a page, cells apart; a span is part of its sentence."""
+    return html.unescape(re.sub(r"<[^>]*>", "|", re.sub(r"</?span\b[^>]*>", "", page)))
 
 
 def percent(share: float) -> str:
@@ -1321,6 +1327,7 @@ class Account:
         self.limits: dict[str, dict[str, str]] = {}
         self.made: dict[str, dict[str, Any]] = {}
         self.charges: list[dict[str, Any]] = []
+        self.charged: list[dict[str, Any]] = []  # their entries, word for word
         self.history: list[dict[str, Any]] = []
 
     def take(self, said: dict[str, Any]) -> Check:
@@ -1361,6 +1368,7 @@ class Account:
             yield found == limits, f"{where}: the limits of promises are carried on"
         if kind in ("reserve", "charge", "plan"):
             told = {name: said.get(name) for name in ("at", "kind", "purpose", "release_id")}
+            self.charged.append(said)
             self.charges.append({"entry": said["seq"], **told, "spent": amount_up(self.spent)})
             amounts = [read_amount(limit) for limit in found.values()]
             if amounts:
@@ -1574,11 +1582,14 @@ def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
         yield None, f"{later} later entries of the account are not in this report"
 
 
-def check_outside(head: str | None, known: bool, chain: Chain) -> Check:
-    """What the folder alone cannot tell."""
-    count = len(chain.hashes)
-    if head is not None:
-        yield head in chain.hashes, f"the head kept elsewhere, {head}, is in the chain"
+def check_outside(head: str | None, rows: Rows | None, chain: Chain) -> Check:
+    """What the folder alone cannot tell; `rows` are the ledger's, if it is there."""
+    count, known = len(chain.hashes), rows is not None
+    if head is not None and rows is not None and head not in chain.hashes:
+        found = any(digest == head for _, _, digest in rows)
+        yield found, f"the ledger has the head kept elsewhere, {head}"
+    elif head is not None:
+        yield head in chain.hashes, f"{HEAD}{head}, is in the chain"
         if head in chain.hashes and not known:
             # An entry carries the hash before it; of one that is not shown, nobody can tell.
             last = chain.hashes.index(head) + 1
@@ -1661,6 +1672,68 @@ def check_participant(statement: dict[str, Any], account: Account, folder: Path)
         yield not bad, f"participant.html, {name}: every row is at least what is recomputed"
         wanted = [f"{100 * row['p']:g} %" for row in table[name]]
         yield len(set(wanted)) == len(wanted) > 20, f"participant.html, {name}: a row for each"
+
+
+SERIES = re.compile(r"This is number ([\d,]+) of ([\d,]+) that we plan(?:ned)? to publish([^|]*)")
+
+
+def place_in_series(
+    release: dict[str, Any], charged: list[dict[str, Any]]
+) -> tuple[int, int, int] | None:
+    """The number of a release in its series, of how many, and how many are still to come.
+
+    A series shares out what a promise of the account allows, whatever is published of which file.
+    One that shares out a budget in numbers is told by what it is for and what each part costs.
+    """
+    planned = release.get("spec", {}).get("series")
+    mine = next((one for one in charged if one.get("release_id") == release["release_id"]), None)
+    if planned is None or mine is None:
+        return None
+    total = planned["releases"]
+    promises = set(mine["standing"].get("promises", {}))
+
+    def alike(one: dict[str, Any]) -> bool:
+        if "releases" not in one:  # written before that was recorded, or none of a series
+            return bool(one.get("spec_hash") == mine["spec_hash"])
+        if one["releases"] != total:
+            return False
+        if release["spec"].get("budget") is None:
+            return not promises.isdisjoint(one["standing"].get("promises", {}))
+        return all(one[name] == mine[name] for name in ("cost", "purpose"))
+
+    same = [one["seq"] for one in charged if alike(one)]
+    if mine["seq"] not in same or len(same) > total:
+        return None
+    return 1 + same.index(mine["seq"]), total, total - len(same)
+
+
+def check_series(
+    statement: dict[str, Any], release: dict[str, Any], account: Account, folder: Path
+) -> Check:
+    """Both pages tell where the release stands in its series, and no less than may be believed."""
+    place = None if statement["risk"] is None else place_in_series(release, account.charged)
+    told = {}
+    for name in ("report.html", "participant.html"):
+        told[name] = SERIES.findall(plain(text_of(folder / name)))
+        wanted = [] if place is None else [(f"{place[0]:,}", f"{place[1]:,}")]
+        yield (
+            [(k, total) for k, total, _ in told[name]] == wanted,
+            f"{name} tells the place in a series that the entries have",
+        )
+    if place is None:
+        return
+    mine = (one for one in account.charged if one.get("release_id") == release["release_id"])
+    cost = read_amount(next(mine)["cost"])
+    end = {k: EXACT.add(v, EXACT.multiply(cost[k], place[2])) for k, v in account.spent.items()}
+    for limit in map(read_amount, account.limits.values()):
+        end = {k: max(account.spent[k], min(v, limit[k])) for k, v in end.items()}
+    total = total_of(end, account.terms)
+    p, q = (0.3, 1.0) if total["adjacency"] == "add-remove" else (1.0, 0.3)
+    most = beliefs(total, p, q, failure_of(statement["risk"]["beliefs"][0]["holds_with"]))[1]
+    shares = re.findall(r"([\d,]+) in ([\d,]+)", told["participant.html"][0][2])
+    count, crowd = (int(part.replace(",", "")) for part in shares[-1])
+    good = count / crowd >= most - CLOSE
+    yield good, "participant.html states no less than may be believed at the end of the series"
 
 
 def participant_row(name: str, row: dict[str, Any], total: dict[str, Any], sure: float) -> bool:
@@ -1874,12 +1947,20 @@ class Report:
             if release is not None:
                 worries = partial(check_participant, statement, chain.account, folder)
                 self.note("the participant's page", worries)
+                series = partial(check_series, statement, release, chain.account, folder)
+                self.note("the series", series)
             promises = partial(check_promises, statement, release or {}, chain.account, folder)
             self.note("a promise", promises)
-            if self.ledger is not None:
-                rows = self.ledger
-                self.note("the ledger", lambda: check_ledger(rows(), chain, folder))
-            self.note("the head", lambda: check_outside(self.head, self.ledger is not None, chain))
+            held: Rows = []
+            if (ledger := self.ledger) is not None:
+
+                def compare() -> Check:
+                    held.extend(ledger())
+                    yield from check_ledger(held, chain, folder)
+
+                self.note("the ledger", compare)
+            rows = None if ledger is None else held
+            self.note("the head", lambda: check_outside(self.head, rows, chain))
 
     @staticmethod
     def beliefs(statement: dict[str, Any], release: dict[str, Any], chain: Chain) -> Check:
@@ -1913,6 +1994,9 @@ def verdict_of(problems: list[str], kept: bool | None) -> tuple[str, str | None]
     if files:
         more = [f"{len(files) - MOST_FILES} other files too"] if len(files) > MOST_FILES else []
         return f"Do not rely on this folder: {'; '.join(files[:MOST_FILES] + more)}.", ASK_AGAIN
+    if problems and all(one.startswith(HEAD) for one in problems):
+        broken = "A promise is broken, and the" if kept is False else "The"
+        return f"{broken} head that was given is not in this folder; else all agrees.", ASK_NEWER
     if problems:
         count = "1 check does" if len(problems) == 1 else f"{len(problems)} checks do"
         return f"Do not rely on this folder: {count} not agree.", ASK_AGAIN

@@ -91,7 +91,7 @@ def _risk(statement: Statement, shown: dict[str, str]) -> list[str]:
         return [str(facts["guarantee"]["reason"])]
     lead = say("statement.learned.lead", unit=statement.subject)
     lines = [flat(lead), "", *learned_lines(facts["learned"]), ""]
-    lines += _items((name, shown[name]) for name in ("adversary", "beyond"))
+    lines += _items((name, shown[name]) for name in ("adversary", "beyond") if name in shown)
     bound = (one["binding"] for one in facts["promises"])
     lines += _items(("binding", f"p = {at['p']:.4g}, q = {at['q']:.4g}") for at in bound)
     lines.append("")

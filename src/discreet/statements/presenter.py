@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from discreet.beliefs import Prior
 from discreet.guarantees import amount
 from discreet.rounding import FIGURES, decimal_down, decimal_up, percent
-from discreet.statements.tables import learned_table, probability_text
+from discreet.statements.tables import accuracy_text, learned_table, probability_text
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -171,24 +171,15 @@ def _accuracy(row: Mapping[str, Any]) -> str:
 
 def _noise(row: Mapping[str, Any]) -> str:
     values = {"statistic": row["statistic"], "interval": row["interval"]}
-    if "half_width" in row:
-        return say("presenter.accuracy.half_width", width=row["half_width"], **values)
-    if "score_within" in row:
-        line = say("presenter.accuracy.score", width=row["score_within"], **values)
-        if "lead_for_even_odds" not in row:
-            return line
-        lead, units = row["lead_for_even_odds"], row["lead_in_units"]
-        return f"{line}. {say('presenter.accuracy.lead', lead=lead, units=math.ceil(units))}"
-    if "ranks" in row:
-        name = "off_tied" if "ties" in row else "off_ranks"
-        return say(f"presenter.accuracy.{name}", ranks=row["ranks"], **values)
-    found = [
-        say("presenter.accuracy.group", width=size["half_width"], rows=size["rows"])
-        if "half_width" in size
-        else say("presenter.accuracy.ranks", share=size["rank_share"], rows=size["rows"])
-        for size in row["assumed"]
-    ]
-    return say("presenter.accuracy.assumed", found="; ".join(found), **values)
+    off = accuracy_text({name: value for name, value in row.items() if name != "only_bounds"})
+    how = "off" if "half_width" in row else "off_assumed"
+    line = say(f"presenter.accuracy.{how}", off=off, **values) if off else f"{row['statistic']}"
+    if "only_bounds" in row:
+        line += f"; {say('statements.accuracy.only_bounds', rows=row['only_bounds'])}"
+    if "lead_for_even_odds" not in row:
+        return line
+    lead, units = row["lead_for_even_odds"], row["lead_in_units"]
+    return f"{line}. {say('presenter.accuracy.lead', lead=lead, units=math.ceil(units))}"
 
 
 def promise_line(one: Standing, *, foreseen: bool = False) -> str:

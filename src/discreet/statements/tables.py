@@ -167,7 +167,8 @@ def lines_of(facts: Facts) -> dict[str, str]:
     if risk is not None:
         sure = all(row["holds_with"] == 1 for row in risk["beliefs"])
         lines["adversary"] = say(f"statement.limits.adversary_{'weak' if sure else 'strong'}")
-        lines["beyond"] = _beyond(risk["beyond"])
+        if risk["beyond"] is not None:
+            lines["beyond"] = _beyond(risk["beyond"])
     return lines if "history" in facts else lines | _release_lines(facts, figures)
 
 
@@ -219,9 +220,7 @@ def _library(library: Mapping[str, str] | None) -> str:
     return ", ".join(f"{name} {version}" for name, version in library.items())
 
 
-def _beyond(beyond: Facts | None) -> str:
-    if beyond is None:
-        return say("statement.limits.beyond_none")
+def _beyond(beyond: Facts) -> str:
     people, up_to = f"{beyond['people']:,}", whole_up(beyond["up_to"])
     return say("statement.limits.beyond", people=people, up_to=up_to)
 
@@ -234,7 +233,7 @@ def tables_of(facts: Facts) -> dict[str, Table]:
     if "history" in facts:
         return {"releases": _releases(facts["history"]), "decisions": _decisions(facts)}
     accuracy = (
-        (row["statistic"], _accuracy(row), level(row["interval"])) for row in facts["accuracy"]
+        (row["statistic"], accuracy_text(row), level(row["interval"])) for row in facts["accuracy"]
     )
     return {
         "mechanisms": Table.of(
@@ -284,12 +283,16 @@ def _mechanism(call: Facts) -> tuple[str, ...]:
     made = (call["statistic"], call["part"], call["mechanism"])
     if "l1" not in call:
         return (*made, "–", f"α = {call.get('alpha', '')}")
-    second = call["mechanism"] in ("gaussian", "exponential")
-    size = f"L2 {call['l2']:,.6g}" if second else f"L1 {call['l1']:,.6g}"
-    return (*made, size, f"{call['scale']:,.6g}")
+    return (*made, sensitivity_text(call), f"{call['scale']:,.6g}")
 
 
-def _accuracy(row: Facts) -> str:
+def sensitivity_text(call: Facts, figures: int = 6) -> str:
+    """Return the sensitivity that the noise of a call follows: L1 where it is paid in ε."""
+    norm = "l2" if call["epsilon"] is None else "l1"
+    return f"{norm.upper()} {call[norm]:,.{figures}g}"
+
+
+def accuracy_text(row: Facts) -> str:
     """By how much a statistic may be off, as far as that is known beforehand."""
     if "half_width" in row:
         return number(row["half_width"], "up")
@@ -302,9 +305,11 @@ def _accuracy(row: Facts) -> str:
     found = []
     for size in row.get("assumed", ()):
         if "half_width" in size:
-            width = number(size["half_width"], "up")
+            width = number(size["half_width"], "up", 3)
             found.append(say("statements.accuracy.assumed", width=width, rows=size["rows"]))
         else:
             part = percent(size["rank_share"], "up", 1)
             found.append(say("statements.accuracy.rank", share=part, rows=size["rows"]))
+    if "only_bounds" in row:
+        found.append(say("statements.accuracy.only_bounds", rows=row["only_bounds"]))
     return "; ".join(found)
