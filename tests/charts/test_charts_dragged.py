@@ -19,6 +19,7 @@ from discreet.charts import (
     noisy_counts_spec,
     profile_line_data,
     profile_line_spec,
+    relative_error_spec,
     tolerated,
     tolerated_data,
     tolerated_spec,
@@ -129,3 +130,18 @@ def test_a_tolerance_at_one_prior_is_a_strip_of_the_map_and_lines_follow_pq() ->
     for row in found["edges"]:
         assert row["p0"] * row["q0"] == pytest.approx(0.25)
     assert (found["edges"][0]["q0"], found["edges"][-1]["p0"]) == (1.0, 1.0)
+
+
+def test_an_error_above_its_value_is_drawn_as_large_as_it_is() -> None:
+    widths = {"margins_rows_1: Altersgruppe, Geschlecht": 2.28, "total": 40.0}
+    spec = relative_error_spec(widths)
+    for row in spec["datasets"]["errors"]:
+        assert row["error"] == pytest.approx(widths[row["name"]] / row["size"])
+    assert max(row["error"] for row in spec["datasets"]["errors"]) > 1
+    assert {row["size"] for row in spec["datasets"]["errors"]} == {1, 10, 100, 1_000, 10_000}
+    (drawn,) = (layer for layer in spec["layer"] if layer["data"]["name"] == "errors")
+    assert drawn["encoding"]["y"]["scale"] == {"type": "log", "domain": [0.001, 10]}
+    assert drawn["mark"]["clip"]
+    svg = vl_convert.vegalite_to_svg(spec | {"width": 330})
+    assert "1,000%" in svg
+    assert all(f">{name}<" in svg for name in widths)  # no name is cut off

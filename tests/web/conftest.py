@@ -132,14 +132,25 @@ def visitors(browser: Any, site: Site) -> Iterator[Callable[..., Any]]:
         context.close()
 
 
+@pytest.fixture(scope="session")
+def tabs() -> list[Any]:
+    """Pages that are open and not used; they close with their context."""
+    return []
+
+
 @pytest.fixture
-def page_at(visitors: Callable[..., Any], site: Site) -> Iterator[Callable[..., Any]]:
+def page_at(
+    visitors: Callable[..., Any], tabs: list[Any], site: Site
+) -> Iterator[Callable[..., Any]]:
     """Open a path of the site: `page_at("/tolerate", 375, scheme="dark", javascript=False)`.
 
     A page that logs an error (a script that fails, something the policy blocks), or that asks for
-    anything outside, fails the test at its end; with `failing`, requests may fail.
+    anything outside, fails the test at its end; with `failing`, requests may fail. A `shared` page
+    is one that was open before, which is quicker; what it kept is forgotten.
     """
     opened: list[Any] = []
+    lent: list[Any] = []
+    heard: list[tuple[Any, str, Callable[[Any], None]]] = []
     problems: list[str] = []
 
     def note(request: Any) -> None:
@@ -153,29 +164,42 @@ def page_at(visitors: Callable[..., Any], site: Site) -> Iterator[Callable[..., 
         scheme: str = "light",
         javascript: bool = True,
         failing: bool = False,
+        shared: bool = False,
         **options: Any,
     ) -> Any:
-        page = visitors(java_script_enabled=javascript, **options).new_page()
-        opened.append(page)
+        context = visitors(java_script_enabled=javascript, **options)
+        page = tabs.pop() if shared and tabs else context.new_page()
+        (lent if shared else opened).append(page)
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
-        page.on("request", note)
         expected = "Failed to load resource" if failing else "status of 422"
-        page.on("pageerror", lambda error: problems.append(f"failed: {error}"))
-        page.on(
-            "console",
-            lambda said: (
+
+        def wrong(said: Any) -> None:
+            if said.type == "error" and expected not in said.text:
                 problems.append(said.text)
-                if said.type == "error" and expected not in said.text
-                else None
-            ),
-        )
+
+        listeners: dict[str, Callable[[Any], None]] = {
+            "request": note,
+            "pageerror": lambda error: problems.append(f"failed: {error}"),
+            "console": wrong,
+        }
+        for event, listener in listeners.items():
+            page.on(event, listener)
+            if shared:
+                heard.append((page, event, listener))
         page.goto(site.url + path)
         return page
 
     yield open_at
     for page in opened:
         page.close()
+    for page, event, listener in heard:
+        page.remove_listener(event, listener)
+    for page in lent:
+        page.evaluate("sessionStorage.clear()")
+        page.emulate_media(media="screen", forced_colors="none")
+        page.goto("about:blank")
+        tabs.append(page)
     assert not problems, problems
 
 

@@ -21,6 +21,12 @@ from discreet.web.release.spec_form import written
 
 PROMISE = {"posterior": 0.12, "p": 0.05, "about": "membership", "every_output": True}
 COUNTS = {"count": "rows", "by": ["county"], "keys": {"county": ["north", "south"]}}
+MARGINS = {
+    "count": "rows",
+    "margins": {"up_to": 2, "of": ["county", "cost"]},
+    "keys": {"county": ["north", "south"], "cost": ["1", "2", "3"]},
+}
+OLDER = {"path": "older.csv", "delimiter": ";", "encoding": "latin-1", "types": {"Jahr": "integer"}}
 MEAN = {"mean": "cost", "bounds": [0, 500], "resolution": 1}
 SPEC: dict[str, Any] = {
     "account": "looked-at",
@@ -59,9 +65,11 @@ STATES = {
     "tolerate-approval": f"/approval?promise={KEPT}",
     "tolerate-refused": "/tolerate?kind=posterior&before=5&after=2",
     "cost-budgets": "/cost?kind=epsilon&epsilon=0.5&kind2=epsilon&epsilon2=2&count=100&limit=90",
+    "cost-refused": "/cost?kind=epsilon&epsilon=0&count=-1",
     "series-promise": "/series?mechanism=epsilon&budget=0.01&about=difference&limit=20",
     "series-refused": "/series?budget=-1",
     "explain-delta": "/explain?kind=approximate&epsilon=2&delta=1e-6&audience=regulator&value=10",
+    "explain-refused": "/explain?epsilon=-1&before=",
     "explain-me-replace": "/explain/me?epsilon=0.5&adjacency=replace",
     "explain-me-refused": "/explain/me?epsilon=-1",
     "attack-draining": "/attack?name=draining",
@@ -72,6 +80,11 @@ STATES = {
     "release-over": spec_link(budget={"epsilon": 9}),
     "release-over-promise": spec_link(account="promised", tolerance=PROMISE | {"posterior": 0.3}),
     "release-no-account": spec_link(account="nobody-yet", tolerance=PROMISE),
+    "release-margins": spec_link(statistics=[MARGINS]),
+    "release-older-file": spec_link(
+        source=OLDER, statistics=[COUNTS | {"by": ["Ort"], "keys": {"Ort": ["Köln"]}}]
+    ),
+    "release-approval": spec_link().replace("/release", "/approval"),
     "release-long-names": spec_link(
         account=LONG,
         purpose=LONG.replace("-", " "),
@@ -103,8 +116,9 @@ def _routes(known: Iterable[Any]) -> Iterator[Any]:
 @cache
 def pages() -> Mapping[str, str]:
     """The pages that take no name, by what a state is called: found, so that none is forgotten."""
-    found = {}
-    for route in _routes(create_app().routes):
+    found, app = {}, create_app()
+    app.whole()
+    for route in _routes(app.routes):
         path = getattr(route, "path", "")
         shown = "GET" in getattr(route, "methods", ()) and not re.search(r"[{.]|^/$|^/api", path)
         if shown and path not in ("/release/look", "/release/open", "/ledger/grant"):
@@ -117,6 +131,7 @@ def prepare(folder: Path) -> dict[str, str]:
     rows = "".join(f"p{i},{'north' if i % 3 else 'south'},{i}\n" for i in range(90))
     (folder / "looked.csv").write_text(f"patient,county,cost\n{rows}", encoding="utf-8")
     (folder / "long.csv").write_text(f"patient,{LONG}\np1,Ü\n", encoding="utf-8")
+    (folder / "older.csv").write_bytes("patient;Ort;Jahr\np1;Köln;1980\n".encode("latin-1"))
     ledger = Ledger.open(f"sqlite:///{folder / 'looked.db'}")
     terms: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
     terms |= {"approver": "A. Curator", "reason": "review"}

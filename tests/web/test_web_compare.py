@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import yaml
 
 from discreet.budgets import choose, cost
 from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
 from discreet.promises import public_shares
 from discreet.promises.keys import DEPENDENCE, SURETY
 from discreet.web.sentences import MORE, asked_of
@@ -98,3 +101,25 @@ def test_a_budget_has_a_cost_like_a_promise() -> None:
     assert promise.sentence is not None
     assert [one.count for one in budget.switch] == [26, 22]
     assert budget.switch[0].chance == budget.law.cdf(-2)
+
+
+def test_a_release_that_would_be_refused_is_not_for_signing(client: Any) -> None:
+    where = client.post("/release/example/hospital", follow_redirects=False).headers["location"]
+    said = yaml.safe_load(parse_qs(urlsplit(where).query)["spec"][0])
+    said |= {"budget": {"epsilon": 1000.0}, "ledger": "sqlite:///ledger.db"}
+    del said["tolerance"]
+    given = {"spec": yaml.safe_dump(said)}
+    assert "which is not open" in client.get("/approval", params=given, headers=HTML).text
+    Ledger.open(f"sqlite:///{client.folder / 'ledger.db'}").open_account(
+        said["account"],
+        unit=said["protect"]["unit"],
+        adjacency="add-remove",
+        filter="pure",
+        cap=PureDP(1.0),
+        approver="a",
+        reason="r",
+    )
+    sheet = html.unescape(client.get("/approval", params=given, headers=HTML).text)
+    assert "Not to be signed" in sheet
+    assert "Over budget" in sheet
+    assert "Signature" not in sheet

@@ -24,7 +24,7 @@ import httpx
 import pytest
 
 import browsers
-from discreet.web import connections
+from discreet.web import serving as page_server
 
 LINKED = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
 LINKED |= {"Sec-Fetch-Dest": "document", "Accept": "text/html"}
@@ -199,7 +199,7 @@ def test_silent_connections_keep_nobody_out(tmp_path: Path, many_files: None) ->
             assert page.status_code == 200
             assert "What may be learned" in page.text
             open_files = len(list(Path("/proc", str(running.pid), "fd").iterdir()))
-            assert open_files < connections.MOST + 100
+            assert open_files < page_server.MOST + 100
 
 
 @pytest.mark.slow
@@ -211,10 +211,9 @@ def test_someone_who_sends_nothing_is_not_waited_for(
     import uvicorn
 
     from discreet.web import create_app
-    from discreet.web.serving import _listener
 
-    monkeypatch.setattr(connections, "PATIENCE", 0.5)
-    listener = _listener(0)
+    monkeypatch.setattr(page_server, "PATIENCE", 0.5)
+    listener = page_server._listener(0)
     app = create_app(tmp_path)
 
     @app.get("/api/slow")
@@ -223,7 +222,7 @@ def test_someone_who_sends_nothing_is_not_waited_for(
         return "x" * 1_000_000
 
     options = uvicorn.Config(
-        app, http=connections.Connection, log_level="error", lifespan="off", timeout_keep_alive=60
+        app, http=page_server.Connection, log_level="error", lifespan="off", timeout_keep_alive=60
     )
     server = uvicorn.Server(options)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

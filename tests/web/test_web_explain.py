@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -20,8 +21,7 @@ from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
 from discreet.reports.published import deployments
 from discreet.reports.sentences import worry
-from discreet.web.explain.form import KINDS, ExplainForm
-from discreet.web.explain.view import explained
+from discreet.web.explain import KINDS, ExplainForm, explained
 from discreet.web.me import MeForm, mine
 from losses import right_guess
 
@@ -105,7 +105,7 @@ def test_the_picture_is_the_bound() -> None:
 
 
 def test_every_published_deployment_opens(client: Any) -> None:
-    from discreet.web.explain.view import published
+    from discreet.web.explain import published
 
     found = published(0.3)
     assert len(found) == len(deployments())
@@ -149,7 +149,7 @@ def test_joining_is_not_promised_where_it_is_not_hidden(client: Any, adjacency: 
 
 def test_the_unit_is_the_subject(client: Any) -> None:
     text = client.get("/explain/me", params={"unit": "one visit"}).text
-    assert "stands for one of yours" in text
+    assert "means one of yours" in text
     assert "that one visit is in the data" in text
     assert "that one person" not in text
 
@@ -240,3 +240,14 @@ def test_where_everyone_is_in_nobody_is_asked_about_being_in(client: Any, adjace
     asked = client.get("/explain", params={"adjacency": adjacency}, headers=html).text
     assert '<span data-neighbours="add-remove" hidden>' in asked
     assert "Everyone is known to be in the data." in asked
+
+
+def test_a_participant_sees_no_screens_of_curators(client: Any) -> None:
+    promise = "tolerance: {ratio: 3.0, about: membership, every_output: true}"
+    mine, theirs = (
+        client.get(path, params={"promise": promise}).text for path in ("/explain/me", "/explain")
+    )
+    assert "<nav" in theirs
+    assert "<nav" not in mine
+    assert re.search(r'<aside class="thread"[^>]* hidden>', mine)
+    assert "“one person” means you." in mine

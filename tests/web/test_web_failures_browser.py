@@ -22,6 +22,7 @@ from browsers import accessible as checked
 from browsers import until
 from discreet.web.guards import Guard
 from discreet.words import say
+from soaking import some_of
 
 expect = import_module("playwright.sync_api").expect
 pytestmark = pytest.mark.slow
@@ -31,6 +32,7 @@ Answer = Callable[[int, str], dict[str, Any]]
 ADDRESS = re.compile(r'\b(?:live\(\w+, |fetched\(|ask\()"(/[^"]+)"')
 REQUEST = re.compile(r"\b(?:fetch|import|XMLHttpRequest|EventSource|WebSocket|sendBeacon)\(")
 FAILURES = {500: 360, 403: 1280, 421: 360, None: 1280}  # how wide it is seen; None: no answer
+EVEN, ODD = list(FAILURES.items())[::2], list(FAILURES.items())[1::2]
 WORDS = {500: "internal error", 403: "discreet serve", 421: "loopback", None: "does not answer"}
 # What could still be pressed, beside the fields of what is asked and what begins anew.
 USABLE = """[...document.querySelectorAll(
@@ -120,12 +122,14 @@ def test_every_request_may_fail(
     shoot: Callable[[Any, str], None],
 ) -> None:
     seen: set[str] = set()
+    turn = 0
     told = "main :is([role=alert], [role=status]):visible"
     for name, path in pages().items():
         page = page_at(READY.get(path, path), failing=True)
         page.wait_for_load_state("networkidle")
         for place, change in enumerate(changes(page)):
-            for kind, width in FAILURES.items():
+            turn += 1  # each kind of failure has its turn; in `make soak` all are tried everywhere
+            for kind, width in (*some_of(EVEN, turn), *some_of(ODD, turn)):
                 where = f"{name}, change {place}, {kind}"
                 page.set_viewport_size({"width": width, "height": 900})
                 with failing(page, doors, kind) as asked:

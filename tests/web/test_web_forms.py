@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from html import escape
+from html import escape, unescape
 from typing import Any
 
 import pytest
@@ -28,6 +28,7 @@ from discreet.web.release.spec_form import (
     readable,
     written,
 )
+from discreet.web.thread import Thread
 
 HTML = {"Accept": "text/html"}
 QUICK = settings(derandomize=True, deadline=None, max_examples=150)
@@ -193,6 +194,19 @@ def test_a_key_may_hold_a_comma_a_quote_or_a_formula() -> None:
     assert mapping_of(form)["statistics"] == [entry]
 
 
+def test_what_the_columns_of_a_csv_file_are_has_a_field() -> None:
+    source = {
+        "path": "a.csv",
+        "delimiter": ";",
+        "types": {"cost": "number", "day, or night": "text", "Tag": "%d.%m.%Y"},
+    }
+    form = form_of({"source": source})
+    assert form["source.types"] == 'cost: number, "day, or night: text", Tag: %d.%m.%Y'
+    assert mapping_of(form)["source"] == source
+    for typed in ("cost", "cost: number, day", "cost:", ": number"):
+        assert "source.types" in draft_of(form | {"source.types": typed}).problems
+
+
 def test_what_has_no_field_stays_in_yaml() -> None:
     entry = {"count": "rows", "by": ["x"], "keys": {"x": [" a space before it"]}}
     form = form_of({"statistics": [entry], "about": {"name": "A"}})
@@ -203,11 +217,13 @@ def test_what_has_no_field_stays_in_yaml() -> None:
 
 def test_nothing_is_missing_in_a_whole_spec_and_much_in_a_new_one() -> None:
     assert missing(yaml.safe_load(TEMPLATE)) == []
-    said = " ".join(missing(start("visits.csv")))
+    said = " ".join(missing(start("visits.csv", Thread())))
     assert "account" in said
     assert "column that names" in said
     entry = {"sum": "", "by": ["county", ["odd"]]}
-    found = missing(start("visits.csv") | {"statistics": [entry, "odd", {"mean": 1, "sum": 2}]})
+    found = missing(
+        start("visits.csv", Thread()) | {"statistics": [entry, "odd", {"mean": 1, "sum": 2}]}
+    )
     assert {"statistic 1: fill in “Column”", "statistic 1: fill in “Bounds”"} <= set(found)
     assert "statistic 1: the public keys of county" in found
 
@@ -316,4 +332,49 @@ def test_a_list_of_public_keys_is_shown_and_a_file_of_data_is_not(client: Any) -
 )
 def test_a_column_that_names_a_person_is_proposed(columns: list[str], unit: str | None) -> None:
     assert proposed_unit(columns) == unit
-    assert start("a.csv", None, columns)["protect"].get("column") == unit
+    assert start("a.csv", Thread(), columns)["protect"].get("column") == unit
+
+
+def test_keys_that_the_spec_itself_says_are_not_asked_for(client: Any) -> None:
+    (client.folder / "visits.csv").write_text("person,Alter\n1,20\n")
+    values = {
+        "account": "a",
+        "purpose": "b",
+        "source": {"path": "visits.csv", "types": {"Alter": "number"}},
+        "protect": {"unit": "person", "column": "person", "rows": 1},
+        "promise": {"ratio": 3, "about": "membership", "every_output": True},
+        "statistics": [{"count": "rows", "by": ["Altersgruppe"]}],
+        "ledger": "sqlite:///ledger.db",
+        "output": "out/",
+        "let": {"Altersgruppe": "bin(Alter, [0, 18, 65])"},
+    }
+    assert missing(values) == []
+    assert "statistic 1: the public keys of Altersgruppe" in missing(values | {"let": {}})
+    assert "statistic 1: the public keys of Altersgruppe" in missing(values | {"let": [1]})
+    shown = client.get("/release", params={"spec": written(values)}, headers=HTML)
+    assert shown.status_code == 200, shown.text
+    assert "would spend" in shown.text
+    known = load(values, folder=client.folder).named()[0].keys["Altersgruppe"]
+    hint = re.search(r'id="h-statistics.1.keys.Altersgruppe">([^<]*)<', shown.text)
+    assert hint is not None
+    assert unescape(hint[1]).startswith(f"{len(known)} public values: {known[0]}, {known[1]}")
+
+
+@pytest.mark.parametrize(
+    ("typed", "keys"),
+    [
+        ("Lörrach; Tübingen", ["Lörrach", "Tübingen"]),
+        ("Lörrach;Tübingen, Ulm", ["Lörrach", "Tübingen", "Ulm"]),
+        ('"Lörrach; Stadt"; "a, b",c', ["Lörrach; Stadt", "a, b", "c"]),
+        ('5" pipe; 6" pipe', ['5" pipe', '6" pipe']),
+        ('a "b"; "c ""d"";"', ['a "b"', 'c "d";']),
+    ],
+)
+def test_public_values_are_read_with_commas_or_semicolons(typed: str, keys: list[str]) -> None:
+    form = {"statistics.1.kind": "count", "statistics.1.by": "Kreis; Jahr"}
+    (entry,) = mapping_of(form | {"statistics.1.keys.Kreis": typed})["statistics"]
+    assert entry["by"] == ["Kreis", "Jahr"]
+    assert entry["keys"] == {"Kreis": keys}
+    again = form_of({"statistics": [entry]})
+    assert "statistics.1.yaml" not in again
+    assert mapping_of(again)["statistics"] == [entry]

@@ -18,6 +18,7 @@ from states import MADE, STATES, pages
 import discreet
 from browsers import until
 from discreet.ledger import Ledger
+from soaking import soaked, some_of
 
 pytestmark = pytest.mark.slow
 # Charts that can be seen are drawn, and no number is faded, unless it is said why.
@@ -45,41 +46,65 @@ def test_it_is_accessible_and_fits(
     states: dict[str, str],
     name: str,
 ) -> None:
-    page = page_at(states[name], failing=name == "nowhere")
+    page = page_at(states[name], shared=True, failing=name == "nowhere")
     until(page, DRAWN)
     shoot(page, f"{name}-1280")
     assert not UNREADABLE.search(page.locator("main").inner_text())
     # The values of a chart are a table of hundreds of rows, the same everywhere: one is enough.
     open_all(page, "details" if name == "attack" else "details:not(.tools)")
-    page.emulate_media(color_scheme="dark")
-    accessible(page, colours=True, size=True)
+    turn = NAMES.index(name)
+    dark = name not in pages() and turn % 2 and not soaked()  # then `by_night` has another turn
     page.set_viewport_size({"width": 360, "height": 740})
-    page.emulate_media(color_scheme="light")
+    page.emulate_media(color_scheme="dark" if dark else "light")
     accessible(page)
     until(page, f"({CUT}).length === 0")  # a chart follows a screen that becomes narrow
     assert page.evaluate(OUTSIDE) == []
     shoot(page, f"{name}-360")
+    for look in LOOKS if name in pages() else some_of(LOOKS, turn):
+        look(page, accessible)
+        shoot(page, f"{name}-{look.__name__}")
+
+
+def by_night(page: Any, accessible: Callable[..., None]) -> None:
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.emulate_media(color_scheme="dark")
+    accessible(page, colours=True, size=True)
+    page.emulate_media(color_scheme="light")
+
+
+def in_large_letters(page: Any, accessible: Callable[..., None]) -> None:
     # Half as wide is the same as letters twice as large.
     page.emulate_media(forced_colors="active")
     page.set_viewport_size({"width": 640, "height": 450})
     accessible(page, size=True)
     page.emulate_media(forced_colors="none")
+
+
+def on_a_tablet(page: Any, accessible: Callable[..., None]) -> None:
     page.set_viewport_size({"width": 768, "height": 1024})
     assert page.evaluate("document.documentElement.scrollWidth") <= 768
-    shoot(page, f"{name}-768")
+
+
+def on_a_wall(page: Any, accessible: Callable[..., None]) -> None:
     page.set_viewport_size({"width": 3840, "height": 2160})
     assert page.evaluate("document.documentElement.scrollWidth") <= 3840
     letters = page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)")
     assert letters >= 24  # as large against the screen as on a desk
     assert page.locator("main").bounding_box()["width"] >= 3840 / 2
-    shoot(page, f"{name}-3840")
+
+
+def on_paper(page: Any, accessible: Callable[..., None]) -> None:
     page.set_viewport_size({"width": 794, "height": 1123})
     page.emulate_media(media="print", color_scheme="dark")
     assert page.locator("nav").is_hidden()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     assert page.evaluate("document.documentElement.scrollWidth") <= 794
-    shoot(page, f"{name}-print")
+
+
+# How a page is looked at beside a phone: the screens in every way; a state that a screen can come
+# to in one of them, and in all in `make soak`.
+LOOKS = (by_night, in_large_letters, on_a_tablet, on_a_wall, on_paper)
 
 
 # Released values that one would have to scroll for.
@@ -103,7 +128,7 @@ def test_on_a_phone_and_a_form_in_which_everything_is_wrong(
     states: dict[str, str],
     name: str,
 ) -> None:
-    page = page_at(states[{"release": "release-ready"}.get(name, name)], 360)
+    page = page_at(states[{"release": "release-ready"}.get(name, name)], 360, shared=True)
     until(page, DRAWN)
     assert page.evaluate(CUT) == []
     shoot(page, f"{name}-phone")

@@ -86,6 +86,21 @@ def test_form_and_yaml_change_each_other_while_typing(
     expect(page.locator("[name='remove']")).to_be_focused()
 
 
+def test_what_is_typed_before_the_script_is_there_counts(
+    page_at: Callable[..., Any], site: Any
+) -> None:
+    page = page_at("/release")
+    waiting: list[Any] = []
+    page.route("**/static/release.js*", lambda route: waiting.append(route))
+    address = page.url.split("/release")[0] + prepared(site.folder, "early")
+    with page.expect_request("**/static/release.js*"):
+        page.goto(address, wait_until="commit")
+    page.fill("[name='budget.epsilon']", "0.25")
+    (script,) = waiting
+    script.continue_()
+    expect(page.locator("#look-body .number strong")).to_have_text("ε = 0.25")
+
+
 def test_columns_are_pressed_instead_of_typed(page_at: Callable[..., Any], site: Any) -> None:
     page = page_at(prepared(site.folder, "chips"))
     field = page.locator("[name='statistics.1.by']")
@@ -187,7 +202,10 @@ def test_hostile_files(
     assert page.locator("#columns option").nth(1).get_attribute("value") == script
     assert page.locator("main img, main script").count() == 0
     shoot(page, "release-hostile-header")
-    for name, body in (("a.csv", "ö,é\n".encode("latin-1")), ("b.csv", b"\x1f\x8b\x08" + b"0" * 9)):
+    for name, body in (
+        ("a.csv", b"a,b\0\n1,2\n"),
+        ("b.csv", b"\x1f\x8b\x08" + b"0" * 9),
+    ):
         page.goto(f"{site.url}/release")
         upload(page, name, body)
         expect(page.locator("[role='alert']").first).not_to_be_empty()

@@ -13,7 +13,7 @@ import threading
 import zipfile
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 import pytest
 import yaml
@@ -26,9 +26,10 @@ from discreet.ledger import Ledger
 from discreet.releases import load, release
 from discreet.releases.tables import csv_of
 from discreet.statements import learned
-from discreet.statements.presenter import learned_facts
+from discreet.statements.presenter import accuracy_lines, amount_text, learned_facts
 from discreet.web.release.spec_form import draft_of, form_of, written
 from discreet.web.workfolder import MOST_BYTES
+from discreet.words import say
 from soaking import examples
 
 PERSON = "Zebulon-Quagmire"  # in the data, and never in any answer
@@ -377,8 +378,6 @@ def test_no_row_of_the_data_is_ever_sent(client: Any, spec: dict[str, Any]) -> N
     answers = [
         client.get("/release"),
         client.get("/release?source=visits.csv"),
-        client.get("/api/release/columns?source=visits.csv"),
-        client.post("/api/release/preview", json={"spec": written(spec)}),
         client.post("/release/look", data={"which": "yaml", "spec": written(spec)}),
     ]
     where = made(client, spec)
@@ -441,12 +440,9 @@ def test_no_cell_for_a_spreadsheet_is_computed(cells: list[str]) -> None:
 
 def test_page_command_line_and_python_say_the_same(client: Any, spec: dict[str, Any]) -> None:
     opened(client)
-    answer = client.post("/api/release/preview", json={"spec": written(spec)})
-    said = answer.json()
     preview = release(load(spec, folder=client.folder), dry_run=True).to_dict()
-    assert said["spent"] == preview["spent"]
-    assert said["remaining"] == preview["remaining"]
-    assert said["spec_hash"] == load(spec).hash
+    page = client.post("/release/look", data={"which": "yaml", "spec": written(spec)}).text
+    assert amount_text(preview["spent"], "up") in page
     path = client.folder / "spec.yaml"
     path.write_text(
         client.get(f"/release/spec.yaml?spec={quote(written(spec))}").text, encoding="utf-8"
@@ -457,10 +453,11 @@ def test_page_command_line_and_python_say_the_same(client: Any, spec: dict[str, 
         text=True,
         check=True,
     )
-    for line in said["accuracy"]:
+    lines = accuracy_lines(preview)
+    assert any("off by at most" in line for line in lines)
+    for line in lines:
         assert line in run.stdout
-    page = client.post("/release/look", data={"which": "yaml", "spec": written(spec)}).text
-    assert "off by at most" in page
+        assert line in page
     posted = client.post("/release/spec.yaml", data={"spec": written(spec)})
     assert posted.text == path.read_text(encoding="utf-8")
 
@@ -493,10 +490,8 @@ def test_a_state_is_a_link(client: Any, spec: dict[str, Any]) -> None:
 
 
 def test_form_and_yaml_change_each_other(client: Any, spec: dict[str, Any]) -> None:
-    form = client.post("/api/release/form", json={"spec": written(spec)}).json()["form"]
-    form["budget.epsilon"] = "0.25"
-    text = client.post("/api/release/spec", json={"form": form}).json()["spec"]
-    assert yaml.safe_load(text) == spec | {"budget": {"epsilon": 0.25}}
+    form = form_of(spec) | {"budget.epsilon": "0.25"}
+    assert draft_of(form).values == spec | {"budget": {"epsilon": 0.25}}
     page = client.post("/release/look", data=form | {"which": "form", "add": "yes"}).text
     assert "Statistic 2" in page
     page = client.post("/release/look", data=form | {"which": "form", "remove": "1"}).text
@@ -514,9 +509,10 @@ def test_a_spec_file_of_the_folder_is_opened_and_a_database_stays_in_it(
     page = client.get("/release?file=db.yaml").text
     assert "hunter2" not in page
     assert "as the file stands" in page
-    answer = client.post("/api/release/preview", json={"spec": written(spec | {"source": url})})
+    named = {"which": "yaml", "spec": written(spec | {"source": url})}
+    answer = client.post("/release/look", data=named)
     assert answer.status_code == 422
-    assert answer.json()["code"] == "policy"
+    assert say("web.folder.by_file.says", what="source") in answer.text
 
 
 # -- uploads, by request
@@ -552,7 +548,7 @@ def test_a_large_upload_is_refused_before_it_is_read(client: Any, spec: dict[str
 
 
 def test_a_refused_upload_is_told_in_the_page(client: Any, spec: dict[str, Any]) -> None:
-    answer = client.post("/release/upload", files={"data": ("a.csv", b"\xff\xfea\0")})
+    answer = client.post("/release/upload", files={"data": ("a.csv", b"a,b\0\n")})
     assert answer.status_code == 422
     assert "UTF-8" in answer.text
     assert client.post("/release/upload", data={"data": "text"}).status_code == 422
@@ -607,8 +603,6 @@ def test_no_spec_however_odd_is_a_fault_of_ours(client: Any, spec: dict[str, Any
                 inner[data.draw(st.sampled_from(keys))] = value
             elif path:
                 target[path[-1]] = value
-        answer = client.post("/api/release/preview", json={"spec": written(base)})
-        assert answer.status_code in (200, 422), (answer.text, written(base))
         page = client.post("/release/look", data={"which": "yaml", "spec": written(base)})
         assert page.status_code in (200, 422), page.text
 
@@ -625,14 +619,8 @@ def test_no_spec_however_odd_is_a_fault_of_ours(client: Any, spec: dict[str, Any
     ],
 )  # fmt: skip
 def test_no_text_however_odd_is_a_fault_of_ours(client: Any, text: str) -> None:
-    for url, body in (
-        ("/api/release/preview", {"spec": text}),
-        ("/api/release/form", {"spec": text}),
-        ("/api/release/spec", {"form": {"rest": text, "statistics.1.yaml": text}}),
-    ):
-        assert client.post(url, json=body).status_code in (200, 422), url
     for which in ("yaml", "form"):
-        fields = {"which": which, "spec": text, "protect.yaml": text}
+        fields = {"which": which, "spec": text} | dict.fromkeys(("protect.yaml", "rest"), text)
         assert client.post("/release/look", data=fields, headers=HTML).status_code in (200, 422)
 
 
@@ -713,6 +701,106 @@ def test_a_file_in_latin_1_is_read_as_the_spec_says(client: Any, spec: dict[str,
     shown = client.get("/release", params={"spec": written(asked)})
     assert shown.status_code == 200
     assert "<code>größe</code>" in shown.text
+
+
+def test_the_page_says_how_a_file_is_taken_to_be_written(client: Any, spec: dict[str, Any]) -> None:
+    body = (client.folder / "visits.csv").read_bytes() + "Zoë,north\n".encode("latin-1")
+    (client.folder / "visits.csv").write_bytes(body)
+    begun = client.get("/release", params={"source": "visits.csv"}, headers=HTML)
+    assert begun.status_code == 200
+    shown = client.get("/release", params={"spec": written(spec)}, headers=HTML)
+    assert "is taken to be in UTF-8" in shown.text
+    assert "count as missing" in shown.text
+
+
+def test_how_a_file_of_the_folder_is_written_is_chosen_in_the_form(client: Any) -> None:
+    (client.folder / "orte.csv").write_bytes("person,größe\nA,1\n".encode("latin-1"))
+    (client.folder / "plain.csv").write_bytes("person,ort\nA,Köln\n".encode("latin-1"))
+    for name, chosen in (("orte.csv", "latin-1"), ("plain.csv", "")):
+        shown = client.get("/release", params={"source": name}, headers=HTML)
+        assert shown.status_code == 200
+        control = re.search(
+            r'<select[^>]*name="source.encoding".*?</select>', shown.text, re.DOTALL
+        )
+        assert control is not None
+        assert f'<option value="{chosen}" selected>' in control[0]
+    wrong = client.get("/release", params={"source": "orte.csv", "encoding": "utf-16"})
+    assert wrong.status_code == 422
+    assert say("web.file.not_text.says", encoding="UTF-16") in wrong.text
+
+
+# -- the promise goes along
+
+
+ALONG = {
+    "promise": "tolerance: {posterior: 0.12, p: 0.05, about: membership, every_output: true}",
+    "series": "12",
+}
+
+
+def _ways(text: str) -> list[dict[str, str]]:
+    """Return what every link to a file of data, and the upload, carry."""
+    links = re.findall(r'(?:href|action)="(/(?:release|synthetic)(?:/upload)?\?[^"]*)"', text)
+    found = [dict(parse_qsl(html.unescape(one).partition("?")[2])) for one in links]
+    return [one for one in found if "spec" not in one and "file" not in one]
+
+
+@pytest.mark.parametrize("path", ["/release", "/synthetic"])
+def test_every_way_on_carries_the_promise_also_where_something_is_wrong(
+    client: Any, spec: dict[str, Any], path: str
+) -> None:
+    (client.folder / "bad.csv").write_bytes(b"a,a\n")
+    asked = [
+        client.get(path, params=ALONG, headers=HTML),
+        client.get(path, params={"source": "bad.csv", **ALONG}, headers=HTML),
+        client.get(path, params={"source": "none.csv", **ALONG}, headers=HTML),
+        client.get(path, params={"source": "visits.csv", **ALONG}, headers=HTML),
+        client.post(
+            f"{path}/upload", params=ALONG, files={"data": ("a.csv", b"a,a\n")}, headers=HTML
+        ),
+    ]
+    assert [one.status_code for one in asked] == [200, 422, 422, 200, 422]
+    for answer in asked:
+        assert 'action="' + path + "/upload?" in answer.text
+        ways = _ways(answer.text)
+        assert len(ways) >= 3, ways
+        for way in ways:
+            assert yaml.safe_load(way["promise"]) == yaml.safe_load(ALONG["promise"])
+    sent = client.post(
+        f"{path}/upload",
+        params=ALONG,
+        files={"data": ("c.csv", b"person,b\n")},
+        follow_redirects=True,
+    )
+    assert sent.status_code == 200
+    assert "posterior: 0.12" in sent.text
+
+
+def test_a_promise_that_cannot_be_used_is_told_and_not_carried(client: Any) -> None:
+    for promise in ("- 1", "tolerance: {nothing: 1}", "tolerance: {table: t.csv}"):
+        shown = client.get("/release", params={"promise": promise}, headers=HTML)
+        assert shown.status_code == 422
+        assert say("web.release.odd_promise.next") in shown.text
+        assert not _ways(shown.text)
+
+
+def test_a_series_begins_one_of_its_releases(client: Any, spec: dict[str, Any]) -> None:
+    asked = {"promise": ALONG["promise"]}
+    series = client.get("/series", params=asked | {"per_year": "12", "years": "5"}, headers=HTML)
+    (way,) = re.findall(r'<a class="button" href="(/release\?[^"]*)"', series.text)
+    chosen = client.get(html.unescape(way), headers=HTML)
+    assert "60 releases" in chosen.text
+    (file,) = re.findall(r'href="(/release\?source=visits[^"]*)"', chosen.text)
+    begun = client.get(html.unescape(file), headers=HTML)
+    assert re.search(r'name="series.releases" value="60"', begun.text)
+    sent = client.post(
+        way.replace("/release", "/release/upload").replace("&amp;", "&"),
+        files={"data": ("c.csv", b"person,b\n")},
+        follow_redirects=True,
+    )
+    assert re.search(r'name="series.releases" value="60"', sent.text)
+    odd = client.get("/release", params=ALONG | {"series": "-3", "source": "visits.csv"})
+    assert re.search(r'name="series.releases" value=""', odd.text)
 
 
 # -- a table with margins, by the form alone
@@ -807,3 +895,14 @@ def test_the_headings_of_a_table_of_beliefs_are_short() -> None:
     names = learned_facts(found.to_dict())["names"]
     assert any("guess" in name for name in names)
     assert max(map(len, names)) <= 60
+
+
+def test_no_interval_is_broken_across_lines(client: Any, spec: dict[str, Any]) -> None:
+    keys = {"county": ["north", "south"], "cost": ["1", "2", "3"]}
+    entry = {"count": "rows", "by": ["county", "cost"], "keys": keys}
+    opened(client)
+    shown = client.get(made(client, spec | {"statistics": [entry]})).text
+    cells = re.findall(r'<td role="cell"[^>]*>(.*?)</td>', shown)
+    assert len(cells) == 6
+    one = re.compile(r'-?[\d,]+ <span class="glued">\(-?[\d,]+ – -?[\d,]+\)</span>')
+    assert all(one.fullmatch(cell) for cell in cells), cells

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import re
@@ -9,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,8 @@ from discreet.web import assets
 from discreet.web.cost import CostForm
 from discreet.web.cost import answer as priced
 from discreet.web.sentences import Asked, Condition
-from discreet.web.serving import serve
-from discreet.web.tolerate.view import answer
+from discreet.web.serving import _listener, serve
+from discreet.web.tolerate import answer
 
 
 @pytest.mark.slow
@@ -71,6 +73,47 @@ def test_it_listens_on_loopback_only_and_says_when_the_port_is_taken(tmp_path: P
         serve(tmp_path, port=70000)
     with pytest.raises(InputError, match="not a folder"):
         serve(tmp_path / "nowhere")
+
+
+def test_an_answer_is_sent_at_once_in_however_many_pieces() -> None:
+    """Nagle's algorithm would hold the body back until the head was confirmed, 40 ms later."""
+
+    async def nodelay() -> bool:
+        found: list[int] = []
+
+        def met(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            taken = writer.get_extra_info("socket")
+            found.append(taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        listener = _listener(0)
+        async with await asyncio.start_server(met, sock=listener):
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            await reader.read()
+            writer.close()
+        return bool(found[0])
+
+    with ThreadPoolExecutor() as other:  # a browser of another test may have a loop in this thread
+        assert other.submit(lambda: asyncio.run(nodelay())).result(60)
+
+
+def test_the_first_screen_is_there_before_the_others_and_what_they_need() -> None:
+    """Starting takes as long as the first screen needs; the others come when asked for."""
+    program = """
+import sys
+from starlette.testclient import TestClient
+from discreet.web import create_app
+client = TestClient(create_app(), base_url="http://127.0.0.1")
+heavy = {"numpy", "sqlalchemy", "duckdb", "altair", "discreet.releases", "discreet.ledger"}
+assert client.get("/tolerate").status_code == 200
+assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()
+assert client.get("/api/tolerate").status_code == 200
+assert "numpy" in sys.modules  # before Altair draws: it would take one that is half imported
+assert client.get("/nowhere").status_code == 404
+assert [client.get(path).status_code for path in ("/explain", "/release", "/ledger")] == [200] * 3
+assert "/api/explain" in client.get("/openapi.json").json()["paths"]
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
 
 
 def test_the_bundle_is_kept_and_a_broken_one_made_anew(

@@ -16,6 +16,7 @@ from discreet.web.examples import begin
 from discreet.web.release.dry_run import is_synthetic
 from discreet.web.release.spec_form import draft_of, form_of, written
 from discreet.web.workfolder import Workfolder
+from discreet.words import say
 
 
 @pytest.fixture
@@ -98,5 +99,5 @@ def test_a_file_is_charged_once_and_shown(client: Any, spec: dict[str, Any]) -> 
     assert len(table) == 51
     assert client.get(f"{where}/report.html").status_code == 200
     assert client.get(f"{where}/table.xlsx").status_code == 422
-    preview = client.post("/api/release/preview", json={"spec": text}).json()
-    assert preview["refusal"]["code"] == "promise"
+    again = client.post("/release/look", data={"which": "yaml", "spec": text}).text
+    assert say("web.release.not_allowed") in again

@@ -186,6 +186,27 @@ def test_the_menu_undo_and_redo_follow_the_promise(page_at: Callable[..., Any]) 
 
 
 @pytest.mark.slow
+def test_the_promise_that_is_typed_goes_along_to_other_data(
+    page_at: Callable[..., Any], site: Any
+) -> None:
+    (site.folder / "along.csv").write_text("person,county\n")
+    page = page_at(THREAD.to("/series", years=2))
+    onward = page.get_by_role("link", name="Release data under it")
+    expect(onward).to_have_attribute("href", re.compile("series=24$"))
+    page.fill("[name=years]", "3")
+    expect(onward).to_have_attribute("href", re.compile("series=36$"))
+    onward.click()
+    page.get_by_role("link", name="along.csv").click()
+    expect(page.locator("[name='series.releases']")).to_have_value("36")
+    page.fill("[name='tolerance.posterior']", "20 %")
+    expect(page.locator("#thread")).to_contain_text("more than 20 % sure")
+    for part, name in (("#files a[href*='along.csv']", "href"), ("#upload", "action")):
+        expect(page.locator(part)).to_have_attribute(
+            name, re.compile(r"posterior%3A\+0.2%2C.*=36$")
+        )
+
+
+@pytest.mark.slow
 def test_an_example_goes_the_whole_way(
     page_at: Callable[..., Any], accessible: Callable[..., None], shoot: Callable[[Any, str], None]
 ) -> None:

@@ -169,11 +169,8 @@ def _table(**columns: Any) -> bytes:
 HOSTILE: dict[str, tuple[str, bytes]] = {
     "gzip": ("a.csv", gzip.compress(CSV)),
     "zip": ("a.csv", b"PK\x03\x04" + b"\0" * 64),
-    "utf-16": ("a.csv", CSV.decode().encode("utf-16")),
-    "latin-1 in the header": ("a.csv", "größe,ort\n1,a\n".encode("latin-1")),
-    "latin-1 far below": ("a.csv", CSV + b"x,y\n" * 400_000 + "Zoë,y\n".encode("latin-1")),
-    "cut in a character": ("a.csv", CSV + "é".encode()[:1]),
-    "nul": ("a.csv", b"a,b\n1,\0\n"),
+    "nul in the header": ("a.csv", b"a,b\0\n1,2\n"),
+    "utf-16 without its mark": ("a.csv", "a,b\n1,2\n".encode("utf-16-le")),
     "empty": ("a.csv", b""),
     "no names": ("a.csv", b"\n1,2\n"),
     "no header": ("a.csv", f"{PERSON},1980-02-29,3.5\n".encode()),
@@ -201,6 +198,11 @@ def test_a_hostile_file_is_refused_in_words_and_leaves_nothing(
     assert PERSON not in str(refused.value)
     assert "\x1b" not in str(refused.value)
     assert sorted(os.listdir(folder.root)) == before
+
+
+def test_utf_16_is_known_by_its_mark(folder: Workfolder) -> None:
+    name = folder.receive("a.csv", io.BytesIO("größe;ort\n1,5;Köln\n".encode("utf-16")))
+    assert list(folder.columns(name)) == ["größe", "ort"]
 
 
 class Endless(io.RawIOBase):
@@ -240,6 +242,41 @@ def test_a_parquet_bomb_is_known_by_its_footer(
     zeros = _table(a=pa.array([bytes(50_000)] * 3, pa.binary()))
     with pytest.raises(DataError, match="unpacks"):
         folder.receive("bytes.parquet", io.BytesIO(zeros))
+
+
+@pytest.mark.parametrize(
+    ("header", "said", "encoding"),
+    [
+        ("Größe;Ort", "", "latin-1"),
+        ("Groesse;Ort", "latin-1", "latin-1"),
+        ("Größe;Ort", "utf-16", "utf-16"),
+    ],
+)
+def test_an_upload_in_another_encoding_is_read_as_its_header_or_its_curator_says(
+    folder: Workfolder, header: str, said: str, encoding: str
+) -> None:
+    body = f"{header}\n1,5;Köln\n".encode(encoding)
+    name = folder.receive("orte.csv", io.BytesIO(body), said)
+    found = folder.proposed(name, said)
+    assert (found.delimiter, found.decimal, found.encoding) == (";", ",", encoding)
+    assert list(folder.columns(name, found)) == header.split(";")
+    with pytest.raises(DiscreetError):
+        folder.receive("orte.csv", io.BytesIO(body), "ebcdic")
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["Zoë,y\n".encode("latin-1"), "é".encode()[:1], b"1,\0\n", b'"1,2\n', b"\xff\xfe,1\n", b"\n"],
+)
+@pytest.mark.parametrize("before", [0, 50_000])
+def test_no_line_but_the_header_decides_whether_a_file_is_taken(
+    folder: Workfolder, row: bytes, before: int
+) -> None:
+    body = b"person,county\n" + b"x,y\n" * before + row
+    (folder.root / "there.csv").write_bytes(body)
+    for name in ("there.csv", folder.receive("sent.csv", io.BytesIO(body))):
+        assert folder.proposed(name).encoding == "utf-8"
+        assert list(folder.columns(name)) == ["person", "county"]
 
 
 def test_odd_but_honest_headers_are_kept(folder: Workfolder) -> None:

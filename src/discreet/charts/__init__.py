@@ -14,6 +14,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+# Altair looks for NumPy among the modules: it must not find one that another thread still imports.
+import numpy
+
 from discreet.lazily import found_in, missing
 
 try:

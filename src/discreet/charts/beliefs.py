@@ -16,6 +16,7 @@ from discreet.beliefs import Bounds, Prior, explain
 from discreet.beliefs.belief import Belief
 from discreet.beliefs.bounds import posterior
 from discreet.charts.style import (
+    ABOVE,
     COLOURS,
     FAINT,
     INK,
@@ -78,7 +79,7 @@ def icon_array(before: int, after: int, of: int = 100, title: str = "") -> Any:
     )
     hidden = alt.Axis(labels=False, ticks=False, domain=False, grid=False)
     key = {"title": None, "sort": list(kinds)}
-    keyed = alt.Legend(symbolType="square", symbolSize=120, orient="right")
+    keyed = alt.Legend(symbolType="square", symbolSize=120, **ABOVE)
     chart = rows_of(rows).mark_point(shape=_FIGURE, size=150, strokeWidth=1.4, opacity=1)
     chart = chart.properties(width=230, height=250).encode(
         x=alt.X("column:O", title=None, axis=hidden),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from discreet.charts.style import (
+    ABOVE,
     COLOURS,
     FAINT,
     INK,
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
     from discreet.releases import Preview, Rehearsal
 
 _SHOWN, _MOST_ERRORS = 40, 150
-_LEGEND = alt.Legend(orient="top", columns=2, labelLimit=170)
+# Side by side, the second name would be cut off on a phone; and everywhere, if it is long.
+_COLUMNS = alt.ExprRef("width < 360 ? 1 : 2")
+_BESIDE = 22
+_ERRORS = (0.001, 0.01, 0.1, 1, 10)
 
 
 def noisy_counts_data(
@@ -98,18 +102,20 @@ def relative_error_spec(widths: Mapping[str, float]) -> dict[str, Any]:
     """Return how large the error is against the value that it is on, as Vega-Lite.
 
     `widths` are half widths of intervals, by the name of a statistic; a line of each says how large
-    a value must be for its error to be one tenth of it, which a dashed line marks.
+    a value must be for its error to be one tenth of it, which a dashed line marks. Both axes grow
+    tenfold from tick to tick: the error on a small value is larger than the value.
     """
     widths = {name: width for name, width in widths.items() if width > 0}
-    low = 10.0 ** math.floor(math.log10(min(widths.values(), default=1.0)))
-    high = 10.0 ** math.ceil(math.log10(max(widths.values(), default=1.0)) + 2)
-    sizes = [low * (high / low) ** (place / 72) for place in range(73)]
+    low = math.floor(math.log10(min(widths.values(), default=1.0)))
+    high = math.ceil(math.log10(max(widths.values(), default=1.0)) + 2)
+    sizes = [10.0**power for power in range(low, high + 1)]
     rows = [
-        {"name": name, "size": size, "error": min(1.0, width / size)}
+        {"name": name, "size": size, "error": width / size}
         for name, width in widths.items()
         for size in sizes
     ]
-    return drawn(_error_shape(tuple(widths), low, high), {"errors": rows, "tenth": [{"y": 0.1}]})
+    shape = _error_shape(tuple(widths), sizes[0], sizes[-1])
+    return drawn(shape, {"errors": rows, "tenth": [{"y": 0.1}]})
 
 
 def error_spec(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -143,9 +149,11 @@ def _error_shape(names: tuple[str, ...], low: float, high: float) -> dict[str, A
     scale = alt.Scale(
         domain=list(names), range=[COLOURS[i % len(COLOURS)] for i in range(len(names))]
     )
+    columns = 1 if max(map(len, names), default=0) > _BESIDE else _COLUMNS
+    legend = alt.Legend(orient="top", columns=columns, labelLimit=alt.ExprRef("width"))
     lines = (
         named("errors")
-        .mark_line(strokeWidth=2.2)
+        .mark_line(strokeWidth=2.2, clip=True)
         .encode(
             x=alt.X(
                 "size:Q",
@@ -153,8 +161,13 @@ def _error_shape(names: tuple[str, ...], low: float, high: float) -> dict[str, A
                 scale=alt.Scale(type="log", domain=[low, high]),
                 axis=alt.Axis(format="~s", tickCount=5),
             ),
-            y=alt.Y("error:Q", title=say("charts.error.error"), **share()),
-            color=alt.Color("name:N", scale=scale, title=None, legend=_LEGEND),
+            y=alt.Y(
+                "error:Q",
+                title=say("charts.error.error"),
+                scale=alt.Scale(type="log", domain=[_ERRORS[0], _ERRORS[-1]]),
+                axis=alt.Axis(format=",~%", values=list(_ERRORS)),
+            ),
+            color=alt.Color("name:N", scale=scale, title=None, legend=legend),
         )
     )
     tenth = named("tenth").mark_rule(color=FAINT, strokeDash=[4, 4]).encode(y="y:Q")
@@ -221,10 +234,11 @@ def account_chart(rows: Sequence[Mapping[str, Any]], *, sign: str, cap: float | 
         "y": alt.Y("spent:Q", title=say("charts.account.spent", sign=sign), scale=scale),
     }
     colours = alt.Scale(domain=kinds, range=list(COLOURS[:2]))
-    bars = base.mark_bar(size=26).encode(color=alt.Color("kind:N", title=None, scale=colours), **at)
+    colour = alt.Color("kind:N", title=None, scale=colours, legend=alt.Legend(**ABOVE))
+    bars = base.mark_bar(size=26).encode(color=colour, **at)
     layers = [bars, base.mark_text(dy=-7, color=INK).encode(text="label:N", **at)]
     if cap is not None:
-        label = say("charts.account.cap", sign=sign, cap=cap)
+        label = say("charts.account.cap")
         limit = rows_of([{"cap": cap, "label": label}]).encode(y=alt.Y("cap:Q", scale=scale))
         word = limit.mark_text(align="left", dy=-6, color=INK)
         layers += [

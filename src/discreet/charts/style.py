@@ -22,6 +22,10 @@ GRID = "#eaeef2"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
+# Beside a chart, names are cut off where the reader's font is wider than the layout's.
+ABOVE: dict[str, Any] = {"orient": "top", "columns": 1}
+
+
 def styled(chart: Any, title: str, subtitle: str | list[str] | None = None) -> Any:
     """Give a finished chart its title and the common look."""
     heading = alt.TitleParams(

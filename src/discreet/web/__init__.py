@@ -2,8 +2,9 @@
 
 `create_app` makes the application, `serve` runs it. It contains no formulas: every number is from
 the package that computes it for Python and for the command line, and `statements.presenter` writes
-it. Each screen is a sub-package (`tolerate`, `cost`, `series`, `release`, `ledger`, `explain`,
-`me`) with its form, its view and its addresses; `forms` reads what was typed, `screens` renders.
+it. Each screen is a module (`tolerate`, `cost`, `series`, `release`, `ledger`, `explain`, `me`,
+`attack`) with its form, its view and its addresses; `forms` reads what was typed, and `screens`
+renders.
 """
 
 from __future__ import annotations

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from discreet import __version__
 from discreet.errors import DiscreetError
@@ -18,7 +22,43 @@ from discreet.web.assets import static, vega, vega_packed
 from discreet.web.forms import in_one_line, problems_of
 from discreet.web.guards import Guard
 from discreet.web.screens import SCREENS, Problem, page
+from discreet.web.workfolder import MOST_BYTES
 from discreet.words import say
+
+_FIRST, *_REST = dict.fromkeys((*(screen.package for screen in SCREENS), "me", "approval"))
+# How large a body may be, by the beginning of its path: these take files.
+_LIMITS = {f"{screen}/upload": MOST_BYTES + 2**16 for screen in ("/release", "/synthetic")}
+
+
+class Page(FastAPI):
+    """The application. Screens behind the first one are imported when one of them is asked for."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._adding = threading.Lock()
+        self._unknown, self.router.default = self.router.default, self._whole_first
+        self._add(_FIRST)
+
+    def _add(self, package: str) -> None:
+        self.include_router(import_module(f"discreet.web.{package}").router)
+
+    def whole(self) -> None:
+        """Add the screens that are not there yet."""
+        with self._adding:
+            if self.router.default != self._unknown:
+                for package in _REST:
+                    self._add(package)
+                self.router.default = self._unknown
+
+    async def _whole_first(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer an address that the first screen does not have."""
+        await run_in_threadpool(self.whole)
+        await self.router(scope, receive, send)
+
+    def openapi(self) -> dict[str, Any]:
+        """Return what all screens answer to programs."""
+        self.whole()
+        return super().openapi()
 
 
 def create_app(
@@ -26,12 +66,12 @@ def create_app(
     token: str | None = None,
     port: int | None = None,
     entered: Callable[[], None] | None = None,
-) -> FastAPI:
+) -> Page:
     """Return the application that works in `folder`; without a token everyone local may enter.
 
     `entered` is called when the token was used.
     """
-    app = FastAPI(
+    app = Page(
         title="Discreet",
         version=__version__,
         description=say("web.page.description"),
@@ -39,19 +79,13 @@ def create_app(
         redoc_url=None,
     )
     app.state.folder = Path(folder).resolve()
-    limits: dict[str, int] = {}
-    for package in dict.fromkeys((*(screen.package for screen in SCREENS), "me", "approval")):
-        module = import_module(f"discreet.web.{package}")
-        app.include_router(module.router)
-        # A screen that takes files says how large they may be, by the beginning of the path.
-        limits |= getattr(module, "BODY_LIMITS", {})
     app.add_api_route("/", _home, include_in_schema=False)
     app.add_api_route("/static/vega.js", _vega, include_in_schema=False)
     app.add_api_route("/static/{name}", _static, include_in_schema=False)
     app.add_exception_handler(DiscreetError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _missing)
-    app.add_middleware(Guard, token=token, port=port, limits=limits, entered=entered)
+    app.add_middleware(Guard, token=token, port=port, limits=_LIMITS, entered=entered)
     return app
 
 

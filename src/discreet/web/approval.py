@@ -65,7 +65,12 @@ def _of_spec(request: Request, text: str, file: str) -> dict[str, Any]:
         "of": say("web.approval.spends"),
         "facts": [
             (say("web.spec.purpose"), spec.purpose),
-            (say("web.spec.account"), spec.account),
+            (
+                say("web.spec.account"),
+                say("web.approval.not_open", account=spec.account)
+                if found.account is None
+                else spec.account,
+            ),
             (say("web.approval.unit"), str(spec.unit)),
             (say("web.spec.adjacency"), spec.protect.adjacency),
             *(
@@ -78,4 +83,5 @@ def _of_spec(request: Request, text: str, file: str) -> dict[str, Any]:
         "rows": after["rows"] if after else [],
         "open_to": not_protected("public", spec.protect.unit),
         "source": f"spec {spec.hash}",
+        "refused": found.refusal and found.refusal.message,  # then there are no lines to sign
     }

@@ -16,6 +16,8 @@ import os
 import re
 import tempfile
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -107,6 +109,7 @@ def _bundle() -> bytes:
     return made
 
 
+_PAUSE = 0.3  # seconds in which the first answer has the processor to itself
 _END = b"\n// the whole bundle\n"
 
 
@@ -115,13 +118,15 @@ def _folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "discreet"
 
 
-def warm() -> None:
-    """Get ready in the background: first for the first screen, then for its charts."""
-    threading.Thread(target=_warm, name="discreet-charts", daemon=True).start()
+def warm(more: Callable[[], None]) -> None:
+    """Get ready in the background: for the first screen, for its charts, and then with `more`."""
+    threading.Thread(target=_warm, args=(more,), name="discreet-charts", daemon=True).start()
 
 
-def _warm() -> None:
+def _warm(more: Callable[[], None]) -> None:
     import_module("discreet.budgets").choose({"ratio": 2.0})
     import_module("discreet.web.screens").templates.get_template("tolerate.html")
+    time.sleep(_PAUSE)
     import_module("discreet.charts")  # Altair takes a third of a second
     vega_packed()
+    more()

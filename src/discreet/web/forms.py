@@ -32,6 +32,7 @@ from discreet.web.thread import Thread
 from discreet.words import has, say
 
 _NUMBER = re.compile(r"[+-]?(\d{1,320}(\.\d{0,320})?|\.\d{1,320})([eE][+-]?\d{1,5})?", re.ASCII)
+_BETWEEN = re.compile(r'(^|[,;])(\s*"(?:[^"]|"")*")?')  # a separator, and what is quoted after it
 _SAID = "said"  # the type of a problem whose words are ours already
 
 
@@ -244,9 +245,14 @@ def raw(text: str) -> Any:
 
 
 def columns_of(text: str) -> list[str]:
-    """Return the columns that a field of names says."""
+    """Return the columns that a field of names says, with commas or semicolons between them.
+
+    >>> columns_of('Bonn; Köln, "Ulm; Neu-Ulm"')
+    ['Bonn', 'Köln', 'Ulm; Neu-Ulm']
+    """
     try:
-        found = next(csv.reader([text], skipinitialspace=True), [])
+        line = _BETWEEN.sub(lambda found: ("," if found[1] else "") + (found[2] or ""), text)
+        found = next(csv.reader([line], skipinitialspace=True), [])
     except csv.Error:
         found = [text]
     return [item.strip() for item in found]

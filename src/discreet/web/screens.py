@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.templating import Jinja2Templates
 
 from discreet import __version__
+from discreet.laws.registry import released_laws
 from discreet.web.assets import style, vega_version
 from discreet.web.thread import STEPS, Thread, shown_to
 from discreet.web.workfolder import folder_of
@@ -25,7 +26,7 @@ from discreet.words import catalogue, say
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """One screen: its name in the navigation, and the sub-package that serves it."""
+    """One screen: its name in addresses, and the module that serves it."""
 
     name: str
     package: str
@@ -33,11 +34,16 @@ class Screen:
     @property
     def path(self) -> str:
         """Its address."""
-        return f"/{self.name.lower()}"
+        return f"/{self.name}"
+
+    @property
+    def label(self) -> str:
+        """What the navigation calls it."""
+        return say(f"web.screens.{self.name}")
 
 
-_NAMES = ("Tolerate", "Cost", "Series", "Release", "Synthetic", "Ledger", "Explain", "Attack")
-SCREENS = tuple(Screen(name, "release" if name == "Synthetic" else name.lower()) for name in _NAMES)
+_NAMES = ("tolerate", "cost", "series", "release", "synthetic", "ledger", "explain", "attack")
+SCREENS = tuple(Screen(name, "release" if name == "synthetic" else name) for name in _NAMES)
 
 
 class How(BaseModel):
@@ -88,7 +94,11 @@ _CODE = re.compile("`([^`]*)`")
 templates = Jinja2Templates(directory=Path(__file__).parent / "templates")
 templates.env.trim_blocks = True
 templates.env.lstrip_blocks = True
-templates.env.globals["say"] = say
+templates.env.globals |= {
+    "say": say,
+    "released_laws": released_laws,
+    "language": lambda: catalogue().language,
+}
 templates.env.filters["code"] = lambda text: _CODE.sub(r"<code>\1</code>", str(escape(text)))
 
 

@@ -1,14 +1,16 @@
 """The thread: the promise that goes along from screen to screen, and the account that keeps it.
 
 Every link carries it: `promise`, a line of YAML in the words of a spec (`tolerance: …` or `budget:
-…`), and, once there is one, the `account` and its `ledger`. Every screen shows it in words, and
-begins with it where its form says nothing else.
+…`), the number of releases of the `series` that it is kept over, and, once there is one, the
+`account` and its `ledger`. Every screen shows it in words, and begins with it where its form says
+nothing else.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -32,6 +34,7 @@ STEPS = ("promise", "data", "account", "charge", "released")
 """The way to a first release."""
 
 _LONGEST = 4_000
+_COUNT = re.compile("[1-9][0-9]{0,5}")
 
 
 def link(path: str, state: Mapping[str, Any]) -> str:
@@ -63,17 +66,22 @@ class Told(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """What goes along: a promise as a line of YAML, an account, the file of its ledger."""
+    """What goes along: a promise as a line of YAML, an account, the file of its ledger.
+
+    `series` is over how many releases the promise is kept; empty for one.
+    """
 
     promise: str = ""
     ledger: str = ""
     account: str = ""
+    series: str = ""
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Thread:
         """Return what a link brought along; what is too long or cannot be read is left behind."""
-        given = {name: query.get(name, "") for name in ("promise", "ledger", "account")}
+        given = {one.name: query.get(one.name, "") for one in fields(cls)}
         found = cls(**{name: text if len(text) <= _LONGEST else "" for name, text in given.items()})
+        found = found.over(found.series)
         return found if _words(found.promise) is not None else replace(found, promise="")
 
     @classmethod
@@ -101,6 +109,9 @@ class Thread:
             ledger=ledger.removeprefix("sqlite:///") if ledger.startswith("sqlite:///") else "",
             account=str(values.get("account") or ""),
         )
+        series = values.get("series")
+        if isinstance(series, Mapping):
+            found = found.over(series.get("releases"))
         said = None if name is None else values[name]
         if not isinstance(said, Mapping):
             return found
@@ -120,6 +131,11 @@ class Thread:
             return cls(ledger=name, account=account.name)
         keys = first.registered.promise(account).to_mapping(of_whom=False)
         return cls.saying(name, account.name, tolerance=keys)
+
+    def over(self, releases: object) -> Thread:
+        """Return the same promise, kept over so many releases; of an odd number, nothing."""
+        said = str(releases)
+        return replace(self, series=said if _COUNT.fullmatch(said) else "")
 
     def to(self, path: str, **state: Any) -> str:
         """Return a path that takes the thread along, with more of a state."""

@@ -12,7 +12,6 @@ line that looks like data is refused, or the page would show a person's values a
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import os
@@ -24,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from unicodedata import normalize
+
+from pydantic import ValidationError
 
 from discreet.errors import DataError, DiscreetError, InputError, PolicyError
 from discreet.promises.keys import files_in
@@ -43,7 +44,6 @@ MOST_BYTES = 64 * 2**20
 MOST_ROWS = 50_000_000
 MOST_EXPANDED = 4 * 2**30
 MOST_COLUMNS = 1_000
-_HEADER = 2**16
 _FOOTER = 8 * 2**20
 _LISTED = 200
 _KINDS = (".csv", ".parquet")
@@ -177,47 +177,47 @@ class Workfolder:
 
         Unless a spec says how the file is written, its header line shows what separates columns.
         """
+        path = self._named(name)
+        _screened(path, how or _written(path), uploaded=False)
+        return path
+
+    def _named(self, name: str) -> Path:
         path = self.inside(name, "source")
         if path.suffix.lower() not in _KINDS:
             raise InputError("web.folder.ending", name=name[:200])
         if not path.is_file():
             raise InputError("web.folder.no_file", name=name[:200])
-        _screened(path, path.suffix.lower(), how, uploaded=False)
         return path
 
-    def proposed(self, name: str) -> str | dict[str, str]:
+    def proposed(self, name: str, encoding: str = "") -> Source:
         """Return a file as the source of a spec: with the signs that its header line shows."""
-        from discreet.releases.checking import proposed_source
-
-        found = proposed_source(str(self.screened(name)))
-        signs = found.model_dump(exclude_defaults=True, exclude={"path"})
-        return {"path": name, **signs} if signs else name
+        return _written(self._named(name), encoding).model_copy(update={"path": name})
 
     def columns(self, name: str, how: Source | None = None) -> Mapping[str, Column]:
         """Return the columns of a file and their kinds: its schema, and nothing of its rows."""
         path = self.screened(name, how)
-        from discreet.releases.checking import proposed_source
         from discreet.releases.engines.duckdb import DuckDB
 
-        engine = DuckDB.open(name, lambda _: path, how or proposed_source(str(path)))
+        engine = DuckDB.open(name, lambda _: path, how or _written(path))
         try:
             return dict(engine.columns)
         finally:
             engine.close()
 
-    def receive(self, filename: str, stream: BinaryIO) -> str:
+    def receive(self, filename: str, stream: BinaryIO, encoding: str = "") -> str:
         """Store an upload under a safe name and return it; a file that is refused leaves nothing.
 
-        It is checked as it arrives, never executed, never unpacked, and never overwrites.
+        It is checked as it arrives, never executed, never unpacked, and never overwrites. How a CSV
+        file is written says its curator, or its header line.
         """
         stem, suffix = _safe(filename)
-        beside = self.root / f".upload-{secrets.token_hex(8)}"
+        beside = self.root / f".upload-{secrets.token_hex(8)}{suffix}"
         handle = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         try:
             with os.fdopen(handle, "wb") as out:
-                for chunk in _bounded(stream, text=suffix == ".csv"):
+                for chunk in _bounded(stream):
                     out.write(chunk)
-            _screened(beside, suffix, None, uploaded=True)
+            _screened(beside, _written(beside, encoding), uploaded=True)
             return self._placed(beside, stem, suffix)
         finally:
             beside.unlink(missing_ok=True)
@@ -272,29 +272,32 @@ def _safe(filename: str) -> tuple[str, str]:
     return short or "data", suffix
 
 
-def _bounded(stream: BinaryIO, *, text: bool) -> Iterator[bytes]:
-    """Yield what arrives, up to the bound; text must be UTF-8 all the way."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
+def _bounded(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield what arrives, up to the bound."""
     total = 0
     while chunk := stream.read(2**20):
         total += len(chunk)
         if total > MOST_BYTES:
             raise InputError("web.upload.large", most=MOST_BYTES // 2**20)
-        if text:
-            _packed(chunk if total == len(chunk) else b"")
-            try:
-                decoder.decode(chunk)
-            except UnicodeDecodeError:
-                raise DataError("web.file.not_text") from None
-            if b"\0" in chunk:
-                raise DataError("web.file.not_text")
         yield chunk
-    try:
-        decoder.decode(b"", final=text)
-    except UnicodeDecodeError:
-        raise DataError("web.file.not_text") from None
     if not total:
         raise DataError("web.file.empty")
+
+
+def _written(path: Path, encoding: str = "") -> Source:
+    """Return a file with what its header line shows of it, or as its curator says."""
+    from pyarrow import ArrowException
+
+    from discreet.releases.engines.files import written_as
+    from discreet.releases.source import Source
+
+    try:
+        said = Source(encoding=encoding or "utf-8")  # type: ignore[arg-type]
+        return written_as(path, said) if path.suffix.lower() == ".csv" else said
+    except ValidationError:
+        raise InputError("web.form.unusable") from None
+    except (csv.Error, UnicodeError, OSError, ArrowException):
+        return said  # the header is read once more, and says what is wrong with it
 
 
 def _packed(start: bytes) -> None:
@@ -302,10 +305,13 @@ def _packed(start: bytes) -> None:
         raise DataError("web.file.packed")
 
 
-def _screened(path: Path, suffix: str, how: Source | None, *, uploaded: bool) -> None:
-    """Refuse a file whose schema cannot be used, having read nothing but the schema."""
+def _screened(path: Path, how: Source, *, uploaded: bool) -> None:
+    """Refuse a file whose schema cannot be used; of others than uploads no more is read."""
     try:
-        names = _header(path, how) if suffix == ".csv" else _footer(path, uploaded=uploaded)
+        if path.suffix.lower() == ".csv":
+            names = _header(path, how)
+        else:
+            names = _footer(path, uploaded=uploaded)
     except OSError as error:
         raise InputError("web.file.unreadable", why=error.strerror) from None
     if len(names) > MOST_COLUMNS:
@@ -319,28 +325,22 @@ def _screened(path: Path, suffix: str, how: Source | None, *, uploaded: bool) ->
         raise DataError("web.file.same_names")
 
 
-def _header(path: Path, how: Source | None) -> list[str]:
-    from discreet.releases.engines.files import written_as
-    from discreet.releases.source import Source
+def _header(path: Path, how: Source) -> list[str]:
+    """Return the names in the header line; no other line decides whether a file is taken."""
+    from discreet.releases.engines.files import first_line
 
-    how, wide = how or Source(), how is not None and how.encoding == "utf-16"
     with path.open("rb") as file:
-        start = file.read(_HEADER)
-    _packed(start)
-    if not wide and (start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start):
-        raise DataError("web.file.not_text")
+        _packed(file.read(8))
     try:
-        # A character may be cut in two at the end of what was read, and a name never ends there.
-        encoding = "utf-8-sig" if how.encoding == "utf-8" else how.encoding
-        text = codecs.getincrementaldecoder(encoding)().decode(start)
-        sign = written_as(path, how).delimiter
-        names = next(csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True), [])
-    except UnicodeDecodeError:
-        raise DataError("web.file.not_text") from None
+        text = first_line(path, how.encoding)
+        if "\ufffd" in text or "\0" in text:
+            raise UnicodeError
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=how.delimiter, strict=True)
+        names = next(lines, [])
+    except UnicodeError:
+        raise DataError("web.file.not_text", encoding=how.encoding.upper()) from None
     except csv.Error:
         raise DataError("web.file.header_quotes") from None
-    if len(start) == _HEADER and len(text.splitlines()) < 2:
-        raise DataError("web.file.header_long", most=f"{_HEADER:,}")
     if not names:
         raise DataError("web.file.no_header")
     return names

@@ -90,6 +90,11 @@ class Catalogue:
         english = _TEXTS / "en" if self.language in REGISTERED else None
         return _entry(self.folder, english, name)
 
+    def file(self, name: str) -> Path:
+        """Return a file of texts; the English one, where a language does not have it."""
+        own = self.folder / name
+        return own if own.is_file() else _TEXTS / "en" / name
+
     def has(self, name: str) -> bool:
         """Return whether there is anything under a dotted name."""
         try:

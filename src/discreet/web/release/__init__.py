@@ -12,8 +12,8 @@ Every page is made by the server; the script only sends what was typed and puts 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
@@ -34,9 +34,8 @@ from discreet.statements.presenter import (
 )
 from discreet.web.examples import begin, situations
 from discreet.web.forms import Filled, Form, Number, Text, columns_of, reading
-from discreet.web.release.api import for_programs
 from discreet.web.release.confirming import Confirmations, Pending
-from discreet.web.release.drafts import missing, start
+from discreet.web.release.drafts import keys_said, missing, start
 from discreet.web.release.dry_run import HOW_LEARNED, Look, is_synthetic, look, read
 from discreet.web.release.spec_form import (
     begun,
@@ -54,7 +53,7 @@ from discreet.web.release.spec_form import (
 from discreet.web.release.stored import DOWNLOADS, SHOWN, Section, download, find_made
 from discreet.web.release.synthetic import as_file
 from discreet.web.screens import how, page, yaml_file
-from discreet.web.thread import Thread, link, promise_of
+from discreet.web.thread import Thread, link
 from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
 from discreet.words import has, say
 
@@ -62,12 +61,10 @@ if TYPE_CHECKING:
     from discreet.ledger import Account, Standing
     from discreet.releases.statistics.base import FormField
 
-__all__ = ["BODY_LIMITS", "router"]
+__all__ = ["router"]
 
 router = APIRouter()
-router.include_router(for_programs)
 SYNTHETIC = "/synthetic"
-BODY_LIMITS = {f"{screen}/upload": MOST_BYTES + 2**16 for screen in ("/release", SYNTHETIC)}
 LONGEST_LINK = 6_000
 _PREVIEWED = 6  # keys of a public list
 _MOST_LINES = 8  # of errors in one chart
@@ -139,14 +136,14 @@ def confirmations_of(request: Request) -> Confirmations:
     return found
 
 
-async def _uploaded(request: Request) -> AsyncIterator[UploadFile]:
-    """Return the one file that a form sent; what does not fit in memory waits on disk."""
+async def _uploaded(request: Request) -> AsyncIterator[tuple[UploadFile, str]]:
+    """Return the one file that a form sent, which waits on disk, and how it is written."""
     # Not a parameter of FastAPI: its parser would tell a body beyond the bound as a broken one.
     async with request.form(max_files=1, max_fields=10) as form:
         data = form.get("data")
         if not isinstance(data, UploadFile):
             raise InputError("web.upload.nothing")
-        yield data
+        yield data, str(form.get("encoding", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +229,7 @@ def release_page(
     spec: str | None = None,
     file: str | None = None,
     source: str | None = None,
-    promise: str | None = None,
+    encoding: str = "",
 ) -> Response:
     """The screen: with a spec, a spec file of the folder, a file of data, or nothing yet.
 
@@ -240,19 +237,29 @@ def release_page(
     """
     folder = folder_of(request)
     try:
-        chosen = promise_of(promise)
+        thread = _brought(request)
         if spec is not None:
             return _shown(request, state_of_text(spec))
         if file is not None:
             return _shown(request, state_of_file(folder, file))
         if source is not None:
             synthetic = request.url.path == SYNTHETIC
-            columns = folder.columns(source)
-            first = start(folder.proposed(source), chosen, columns, synthetic=synthetic)
+            found = folder.proposed(source, encoding)
+            columns, signs = folder.columns(source, found), found.model_dump(exclude_defaults=True)
+            said = signs if len(signs) > 1 else source
+            first = start(said, thread, columns, synthetic=synthetic)
             return _shown(request, state_of_text(written(first)))
     except DiscreetError as error:
         return _shown(request, None, problem=str(error))
-    return _shown(request, None, promise=promise)
+    return _shown(request, None)
+
+
+def _brought(request: Request) -> Thread:
+    """Return the promise that the address brought along; one that cannot be read is refused."""
+    found, given = Thread.of(request.query_params), request.query_params.get("promise")
+    if given and not found.promise:
+        raise InputError("web.release.odd_promise")
+    return found
 
 
 @router.post("/release/example/{name}", include_in_schema=False)
@@ -288,7 +295,6 @@ def _shown(
     *,
     problem: str = "",
     opening: Mapping[str, Any] | None = None,
-    promise: str | None = None,
     region: Mapping[str, str] | None = None,
 ) -> Response:
     """Render the screen for a state, with its dry run if it can be had."""
@@ -307,19 +313,20 @@ def _shown(
     if state is not None:
         synthetic = state.screen == SYNTHETIC
     screen = SYNTHETIC if synthetic else "/release"
-    here = link(screen, {"promise": promise}) if state is None else state.link
     values = None if state is None else readable(state.text)
+    thread = Thread.of(request.query_params) if values is None else Thread.in_spec(values)
+    along = replace(thread, ledger="", account="")  # other data may be of other people
+    here = None if state is None else state.link
     opens = found is not None and found.account is None
     query = "" if here is None else here.partition("?")[2]
     return page(
         request,
         "release.html",
         status=422 if problem or (state is not None and state.problems) else 200,
-        link=here if query else None,
+        link=screen if state is None and along.promise else here,
         yaml=f"/release/spec.yaml?{query}" if state is not None and query else None,
         state=state,
-        promise=promise,
-        along="" if state is not None else query,
+        along=along,
         form=form,
         problems={} if state is None else state.problems,
         label=lambda name: _label(form or {}, name),
@@ -334,7 +341,7 @@ def _shown(
         opening=opening or {},
         look=found,
         ledger="/ledger" if state is None else _ledger_link(state),
-        thread=None if values is None else Thread.in_spec(values),
+        thread=None if values is None else thread,
         step="account" if opens else "data",
         situations=situations(synthetic=synthetic),
         synthetic=synthetic,
@@ -372,10 +379,14 @@ class Shown:
 
 def _statistics(folder: Workfolder, form: Mapping[str, str]) -> list[Shown]:
     places = sorted({int(found[1]) for name in form if (found := _STATISTIC.fullmatch(name))})
-    return [_card(folder, form, place) for place in places]
+    said = keys_said(readable(form.get("rest", "")) or {})
+    known = {name: _in_short(keys) for name, keys in said.items()}
+    return [_card(folder, form, place, known) for place in places]
 
 
-def _card(folder: Workfolder, form: Mapping[str, str], place: int) -> Shown:
+def _card(
+    folder: Workfolder, form: Mapping[str, str], place: int, known: Mapping[str, str]
+) -> Shown:
     at = f"statistics.{place}."
     kind = form.get(f"{at}kind", "")
     own = {n.removeprefix(at): text for n, text in form.items() if n.startswith(at)}
@@ -386,7 +397,11 @@ def _card(folder: Workfolder, form: Mapping[str, str], place: int) -> Shown:
         fields=own_fields(kind),
         grouped=grouped(kind),
         by=by,
-        keys={name: _listed(folder, form, name, form.get(f"{at}keys.{name}", "")) for name in by},
+        keys={
+            name: _listed(folder, form, name, typed) if typed else known.get(name, "")
+            for name in by
+            for typed in [form.get(f"{at}keys.{name}", "")]
+        },
         yaml=f"{at}yaml" in form,
     )
 
@@ -409,14 +424,17 @@ def _listed(folder: Workfolder, form: Mapping[str, str], column: str, typed: str
         keys = keys_from_file(folder.inside(typed, "keys"), column)
     except DiscreetError:
         return ""  # the dry run says what is wrong with it
-    some = ", ".join(keys[:_PREVIEWED])
-    return say("web.spec.listed", keys=len(keys), some=some)
+    return _in_short(keys)
+
+
+def _in_short(keys: Sequence[str]) -> str:
+    return say("web.spec.listed", keys=len(keys), some=", ".join(keys[:_PREVIEWED]))
 
 
 def _columns(folder: Workfolder, form: Mapping[str, str]) -> dict[str, Any]:
     from discreet.releases.source import Source
 
-    said = source_of(form)
+    said = source_of(form).values.get("source")
     try:
         how = Source.model_validate(said) if isinstance(said, dict) else None
         return dict(folder.columns(form["source"], how)) if said else {}
@@ -484,17 +502,17 @@ def spec_yaml(request: Request, sent: Sent) -> Response:
 @router.post("/release/upload", include_in_schema=False)
 def upload(
     request: Request,
-    data: Annotated[UploadFile, Depends(_uploaded)],
-    promise: str | None = None,
+    sent: Annotated[tuple[UploadFile, str], Depends(_uploaded)],
 ) -> Response:
     """Store a file of data in the working folder, and begin a spec for it."""
     try:
-        promise_of(promise)
-        name = folder_of(request).receive(data.filename or "", data.file)
+        thread = _brought(request)
+        data, encoding = sent
+        name = folder_of(request).receive(data.filename or "", data.file, encoding)
     except DiscreetError as error:
-        return _shown(request, None, problem=str(error), promise=promise)
+        return _shown(request, None, problem=str(error))
     screen = request.url.path.removesuffix("/upload")
-    return RedirectResponse(link(screen, {"source": name, "promise": promise}), status_code=303)
+    return RedirectResponse(thread.to(screen, source=name, encoding=encoding), status_code=303)
 
 
 @router.post("/release/open", include_in_schema=False)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
+from discreet.errors import DiscreetError
 from discreet.releases.checking import proposed_unit
 from discreet.web.release.dry_run import is_synthetic
 from discreet.web.release.spec_form import kinds, own_fields
+from discreet.web.thread import Thread, promise_of
 from discreet.words import say
 
 _FIRST = {
@@ -22,13 +26,13 @@ _FIRST = {
 
 def start(
     source: str | Mapping[str, str],
-    promise: Mapping[str, Any] | None = None,
+    thread: Thread,
     columns: Iterable[str] = (),
     *,
     synthetic: bool = False,
 ) -> dict[str, Any]:
     """Return the spec that a file begins with: what can be said without knowing the data."""
-    unit, said = proposed_unit(columns), dict(promise or _FIRST)
+    unit, said = proposed_unit(columns), promise_of(thread.promise) or dict(_FIRST)
     tolerance = dict(said.get("tolerance") or {})
     adjacency = tolerance.pop("adjacency", "add-remove")  # a spec says it where it says who
     if tolerance:
@@ -38,6 +42,8 @@ def start(
         "mechanism": "auto",
         "interval": 0.95,
     }
+    if thread.series:
+        asked["series"] = {"releases": int(thread.series)}
     if synthetic:
         asked = {"columns": [], "n_synthetic": 100}
     return {
@@ -66,18 +72,30 @@ def missing(values: Mapping[str, Any]) -> list[str]:
         "purpose": values.get("purpose"),
         "column": named or unit.get("column"),
         "rows": named or unit.get("rows"),
-        "promise": values.get("tolerance") or values.get("budget"),
+        "promise": any(values.get(name) for name in ("tolerance", "promise", "budget")),
     }
     if is_synthetic(values):
         needed |= {name: values.get(name) for name in ("columns", "n_synthetic")}
     else:
         needed["statistics"] = values.get("statistics")
     found = [say(f"web.missing.{name}") for name, there in needed.items() if not there]
-    entries = values.get("statistics")
+    entries, known = values.get("statistics"), keys_said(values)
     for place, entry in enumerate(entries if isinstance(entries, list) else [], start=1):
-        for what in _needs(entry):
+        for what in _needs(entry, known):
             found.append(say("web.missing.statistic", place=place, what=what))
     return found + _unlisted(values.get("columns"), values.get("keys"))
+
+
+def keys_said(values: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]]:
+    """Return the public keys that a draft itself says, by column; of an odd one, nothing."""
+    from discreet.releases.rows import Condition, Features, keys_known
+
+    try:
+        let = TypeAdapter(dict[str, Condition]).validate_python(values.get("let") or {})
+        per_unit = TypeAdapter(Features).validate_python(values.get("per_unit") or {})
+        return keys_known(let, per_unit)
+    except (DiscreetError, ValidationError):
+        return {}  # the dry run says what is wrong with it
 
 
 def _unlisted(columns: object, keys: object) -> list[str]:
@@ -88,7 +106,7 @@ def _unlisted(columns: object, keys: object) -> list[str]:
     return [say("web.missing.keys", column=column) for column in open_ones]
 
 
-def _needs(entry: object) -> list[str]:
+def _needs(entry: object, known: Mapping[str, object]) -> list[str]:
     """Return what a statistic still needs, in words; of an odd one, nothing."""
     from discreet.releases.statistics.base import kind_of
 
@@ -98,4 +116,5 @@ def _needs(entry: object) -> list[str]:
     fields = own_fields(kind).values()
     needed = [one for one in fields if one.required and entry.get(one.name) in (None, "", [], {})]
     found = [say("web.missing.field", label=one.label) for one in needed]
-    return found + _unlisted([*kinds()[kind].keyed_by(entry)], entry.get("keys"))
+    asked = [name for name in kinds()[kind].keyed_by(entry) if name not in known]
+    return found + _unlisted(asked, entry.get("keys"))

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from discreet.ledger import Account, Ledger
     from discreet.releases import Preview, Spec
     from discreet.releases.charge import Outlook
-    from discreet.statements import Learned
     from discreet.synthetic import Synthesis
     from discreet.synthetic.spec import SyntheticSpec
 
@@ -119,7 +118,7 @@ def look(folder: Workfolder, spec: Spec | SyntheticSpec) -> Look:
     if seen is None or not isinstance(made, (Preview, Synthesis)):  # pragma: no cover
         raise TypeError("a dry run made a release")
     after = seen.after
-    most = None if after is None else _learned(after, seen)
+    most = None if after is None else seen.learned
     return Look(
         spec=spec,
         preview=made,
@@ -144,11 +143,3 @@ def _refusal(seen: Outlook) -> Refusal | None:
     amounts = refusal_facts(error, seen.account, seen.charging.spent)
     by_cap = isinstance(error, OverBudget)
     return Refusal(error.code, str(error), error.next or "", by_cap, tuple(amounts))
-
-
-def _learned(after: Account, seen: Outlook) -> Learned | None:
-    """Return what may be learned from everything charged, this release included."""
-    from discreet.statements import learned
-
-    promises = [one.registered.promise(after) for one in seen.promises]
-    return learned(after.total, after.called(seen.charging.spec.unit), promises)

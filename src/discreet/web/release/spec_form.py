@@ -9,7 +9,8 @@ Each part of a spec is a form of its own, whose rules say what its fields take; 
 from what its class says of itself (`Statistic.form`). A field that breaks its rule is told at the
 field, and stands in the spec as it was typed.
 
-Lists are written as one line of CSV, so that a key may hold a comma: `0-17, "18, or more"`.
+Lists are written as one line of CSV, so that a key may hold a comma: `0-17, "18, or more"`. Between
+keys a semicolon is read like a comma.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from discreet.web.forms import (
     in_yaml,
     percentage,
     raw,
+    refused,
     share,
 )
 from discreet.words import say
@@ -54,7 +56,6 @@ _TOP = (
     "columns", "keys", "impossible", "n_synthetic", "copies", "n",
     "mechanism", "nulls", "interval", "ledger", "output",
 )  # fmt: skip
-_SIGNS = ("delimiter", "decimal", "encoding")
 _UP_TO = re.compile(r"up to (\d{1,2}) (?:columns )?of\s+(.+)", re.IGNORECASE | re.DOTALL)
 _BETWEEN = re.compile(r'(?:"(?:[^"]|"")*"|[^;"])+')
 _BREAKS = re.compile("[\x85\u2028\u2029]")
@@ -105,6 +106,19 @@ class Sets(Rule):
         return in_yaml(sets)
 
 
+@dataclass(frozen=True)
+class Pairs(Rule):
+    """Names, and a word for each of them: `cost: number, day: %d.%m.%Y`."""
+
+    def read(self, given: object) -> Any:
+        """Return the words by name."""
+        pairs = [one.rpartition(":") for one in columns_of(str(given))]
+        found = {name.strip(): word.strip() for name, _, word in pairs}
+        if not all((*found, *found.values())):
+            raise refused("web.spec.pairs")
+        return found
+
+
 def _number(**bounds: Any) -> Number:
     return Number(**bounds, optional=True, as_written=True)
 
@@ -123,6 +137,7 @@ _DELTA = _number(low=0, below=1)
 _FOLD = _number(above=1)
 
 _PARTS: dict[str, type[Form]] = {
+    "source": _part("Source", delimiter=Text(), decimal=Text(), encoding=Text(), types=Pairs()),
     "protect": _part(
         "Protect",
         unit=Text(),
@@ -196,7 +211,7 @@ def of_kind(fields: Fields) -> Fields:
         return fields
     old, new = own_fields(was), own_fields(kind)
     typed = {one.name: fields.pop(name, "") for name, one in old.items()}
-    columns = fields.pop("by", "") or next(
+    columns = _said(columns_of(fields.pop("by", ""))) or next(
         (typed[one.name] for one in old.values() if one.takes == "sets"), ""
     )
     for name, one in new.items():
@@ -260,6 +275,8 @@ def _said(value: object, rule: object = None) -> str:
         return in_yaml(value)
     if isinstance(rule, Sets):
         return rule.said(value)
+    if isinstance(rule, Pairs) and isinstance(value, Mapping):
+        return ", ".join(_cell(f"{name}: {word}") for name, word in value.items())
     if isinstance(rule, Number) and rule.unit == "fraction" and (said := _in_percent(value)):
         return said
     if isinstance(value, bool):
@@ -284,7 +301,8 @@ def _rules(part: type[Form]) -> dict[str, object]:
 def _cell(text: str) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="").writerow([text])
-    return out.getvalue().replace("\n", " ")
+    cell = out.getvalue().replace("\n", " ")
+    return f'"{cell}"' if ";" in cell and not cell.startswith('"') else cell
 
 
 def _fields(values: Mapping[str, Any], part: type[Form]) -> Fields:
@@ -449,8 +467,9 @@ def draft_of(form: Mapping[str, str]) -> Draft:
     found |= {name: _of_part(form, name) for name in ("protect", promise, "series")}
     problems = {name: text for draft in found.values() for name, text in draft.problems.items()}
     values = dict(found.pop("").values)
-    if source := source_of(form):
-        values["source"] = source
+    source = source_of(form)
+    values |= source.values
+    problems |= source.problems
     values |= {name: draft.values for name, draft in found.items() if draft.values}
     places = sorted({int(match[1]) for name in form if (match := _PLACE.match(name))})
     if places:
@@ -481,23 +500,23 @@ def _of_part(form: Mapping[str, str], prefix: str) -> Draft:
     return _read(_PARTS[prefix], fields, at) if prefix in _PARTS else _statistic(fields, at)
 
 
-def source_of(form: Mapping[str, str]) -> str | Values:
-    """Return the source that a form says: a file, with the signs that it is written with."""
-    signs = {name: text for name in _SIGNS if (text := form.get(f"source.{name}"))}
-    if signs.get("delimiter") == "tab":  # blanks around a text are left out
-        signs["delimiter"] = "\t"
-    path = form.get("source", "")
-    return {"path": path, **signs} if path and signs else path
+def source_of(form: Mapping[str, str]) -> Draft:
+    """Return the source that a form says: a file, with what it does not say of itself."""
+    path, said = form.get("source", ""), _read(_PARTS["source"], _under(form, "source."), "source.")
+    if said.values.get("delimiter") == "tab":  # blanks around a text are left out
+        said.values["delimiter"] = "\t"
+    source = {"path": path, **said.values} if said.values else path
+    return Draft({"source": source} if path else {}, said.problems)
 
 
 def _source_form(source: Any) -> Fields:
     if not isinstance(source, Mapping):
         return {}
-    said = {name: str(text) for name, text in source.items() if name in ("path", *_SIGNS)}
+    said = _fields(source, _PARTS["source"])
     if said.get("delimiter") == "\t":
         said["delimiter"] = "tab"
-    path = said.pop("path", "")
-    return {"source": path} | {f"source.{name}": text for name, text in said.items()}
+    path = {"source": str(source["path"])} if source.get("path") else {}
+    return path | {f"source.{name}": text for name, text in said.items()}
 
 
 def written(values: Any) -> str:

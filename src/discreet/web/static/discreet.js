@@ -57,7 +57,7 @@ export function failed(problem, words, atFields = false) {
 // The promise that goes along: every link of the menu carries it, and so does the address, where the
 // screen is not itself about the promise.
 const root = document.documentElement;
-const CARRIED = ["promise", "ledger", "account"];
+const CARRIED = ["promise", "ledger", "account", "series"];
 let along = root.dataset.thread;
 let carried = root.dataset.carried;
 function carrying(link, query) {

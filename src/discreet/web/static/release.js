@@ -1,6 +1,6 @@
 // The screen Release: sends what was typed, and puts the server's page in place. Nothing is computed.
 
-import { announce, drawings, failed, fetched, mark, remember, say, stale } from "/static/discreet.js";
+import { announce, drawings, failed, fetched, mark, remember, say, stale, thread } from "/static/discreet.js";
 
 const WAIT = 250;
 
@@ -65,6 +65,17 @@ function putLook(page) {
   }
 }
 
+// The promise that was typed goes along from here: on the line above, in the menu, to other data.
+function putPromise(page) {
+  const parts = [...page.querySelectorAll("#thread:not([hidden]) [data-part]")];
+  if (parts.length) {
+    const told = Object.fromEntries(parts.map((part) => [part.dataset.part, part.textContent]));
+    thread({ ...told, query: page.documentElement.dataset.thread });
+  }
+  put(page, "files");
+  document.getElementById("upload").action = page.getElementById("upload").getAttribute("action");
+}
+
 async function show(fields, { shape, fromYaml }) {
   outdated();
   let page;
@@ -88,6 +99,7 @@ async function show(fields, { shape, fromYaml }) {
   mark(specForm, JSON.parse(page.getElementById("field-problems").dataset.problems));
   putLook(page);
   stale([specForm, yamlForm], false);
+  putPromise(page);
   const words = page.getElementById("look-problem").textContent;
   problem.textContent = words;
   const link = page.getElementById("state-link");
@@ -146,10 +158,15 @@ if (specForm && yamlForm) {
     event.preventDefault();
     show(written(), { shape: true, fromYaml: true });
   });
+  // What was typed before this script was there counts, too.
+  const fields = [...specForm.elements].filter((field) => field.type === "text");
+  if (fields.some((field) => field.value !== field.defaultValue)) {
+    later(() => new FormData(specForm), { shape: true, fromYaml: false });
+  }
 }
 
 // A column is pressed instead of typed: it goes into its field, or out again. Names are as in CSV.
-const split = (text) => text.match(/"(?:[^"]|"")*"|[^,\s][^,]*/g)?.map((one) => one.trim()) || [];
+const split = (text) => text.match(/"(?:[^"]|"")*"|[^,;\s][^,;]*/g)?.map((one) => one.trim()) || [];
 const cell = (name) => (/[",;\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
 // Of sets of columns, the last one is meant: what stands before it stays.
 const before = (chip, text) => ("sets" in chip.dataset && text.match(/^(?:.*;|\s*up to \d+ (?:columns )?of )\s*/i)?.[0]) || "";

@@ -18,6 +18,11 @@ function showBelief(answer) {
   sentences("belief-notes", answer.notes);
   how("belief-how", answer.how);
   state(answer.link, answer.yaml);
+  for (const way of document.querySelectorAll(".onward a")) {
+    const all = new URLSearchParams(way.search);
+    all.set("series", answer.releases);
+    way.search = all;
+  }
   picture("belief-chart", answer.chart, answer.caption);
   announce(answer.when);
 }

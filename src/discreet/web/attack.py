@@ -53,7 +53,6 @@ class Attacked(BaseModel):
     places: list[int]
     chart: dict[str, Any]
     caption: str
-    bound_passed: bool
     how: How
     spoken: str
     link: str
@@ -98,7 +97,6 @@ def attacked(form: AttackForm) -> Attacked:
         places=[step.k for step in found.exact],
         chart=attack_spec(found),
         caption=say("web.attack.caption", title=found.title),
-        bound_passed=found.bound_passed,
         how=how(
             "attack",
             python=f"discreet.attack({form.name!r}, "

@@ -14,8 +14,7 @@ from discreet.composition import loss_of
 from discreet.guarantees import Adjacency, amount
 from discreet.reports.sentences import answer
 from discreet.statements.figures import crowd_for, frequency, plain
-from discreet.web.explain.form import KINDS, PromiseForm
-from discreet.web.explain.view import how_belief, icons_of, told
+from discreet.web.explain import KINDS, PromiseForm, how_belief, icons_of, told
 from discreet.web.forms import Choice, Number, filled, share
 from discreet.web.screens import REFUSED, How, how
 from discreet.web.thread import link

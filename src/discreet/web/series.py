@@ -1,4 +1,4 @@
-"""Belief over many releases, how many until a limit, and the budget of each.
+"""The screen Series: when belief passes a limit over many releases, and what each may spend.
 
 One form asks both questions of the same series: with this budget, when is the limit passed
 (`discreet.horizon`); and which budget keeps the limit to the end (`discreet.plan`). Long series are
@@ -7,20 +7,165 @@ looked at in some places only, and where a page should not take the time, the co
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
+from starlette.responses import HTMLResponse, Response
 
+from discreet.errors import DiscreetError
+from discreet.guarantees import stated
+from discreet.laws.registry import by_budget, kind_of, names
 from discreet.rounding import decimal_up
 from discreet.series import Horizon, Plan, horizon, plan
 from discreet.series.planning import shown_down
 from discreet.statements.presenter import bound_text, time_text
-from discreet.web.forms import share
-from discreet.web.screens import How, command_of, how
-from discreet.web.series.form import MECHANISMS, SeriesForm
-from discreet.web.thread import link
+from discreet.web.forms import Choice, Form, Number, filled, percentage, share
+from discreet.web.screens import REFUSED, How, as_yaml, command_of, how, yaml_file
+from discreet.web.thread import Thread, link
 from discreet.words import say
+
+router = APIRouter()
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """A way to make a release: its name, the sign of its budget, its Python expression."""
+
+    label: str
+    sign: str
+    python: str
+
+    @property
+    def in_rho(self) -> bool:
+        """Whether the budget is ρ."""
+        return self.sign == "ρ"
+
+
+MECHANISMS: dict[str, Noise] = {
+    **{
+        name: Noise(f"{kind.label}, {kind.sign} each", kind.sign, kind.python)
+        for name, kind in ((name, kind_of(name)) for name in names(planned=True))
+    },
+    "epsilon": Noise(say("web.series.any_epsilon"), "ε", "guarantees.PureDP({})"),
+    "rho": Noise(say("web.series.any_rho"), "ρ", "guarantees.ZCDP({})"),
+}
+
+
+_PERCENT = Number(above=0, below=100, unit="percent")
+_DELTA = Number(low=0, below=1, optional=True)
+
+
+class SeriesForm(Form):
+    """What the form of the screen says; probabilities are percentages, as people type them."""
+
+    mechanism: Annotated[str, Choice(tuple(MECHANISMS))] = "gaussian"
+    budget: Annotated[float, Number(above=0, high=1000)] = 0.01
+    delta_each: Annotated[float | None, _DELTA] = None
+    per_year: Annotated[int, Number(low=1, high=366, whole=True)] = 12
+    years: Annotated[int, Number(low=1, high=100, whole=True)] = 10
+    before: Annotated[float, _PERCENT] = 50.0
+    about: Annotated[str, Choice(("posterior", "difference"))] = "posterior"
+    limit: Annotated[float, _PERCENT] = 90.0
+    confidence: Annotated[float, Number(above=0, high=100, unit="percent")] = 99.0
+    sided: Annotated[str, Choice(("two", "one"))] = "two"
+    delta: Annotated[float | None, Number(above=0, below=1, optional=True)] = None
+
+    @classmethod
+    def begun(cls, thread: Thread) -> dict[str, Any]:
+        """Begin with the promise that came along: the same limit, and a twelfth of its budget."""
+        keys, budget = thread.keys(), thread.budget()
+        said: dict[str, Any] = {}
+        if "posterior" in keys and "p" in keys and "unless_ratio" not in keys:
+            said = {"before": percentage(keys["p"]), "limit": percentage(keys["posterior"])}
+        elif "difference" in keys:
+            said = {"about": "difference", "limit": percentage(keys["difference"])}
+        each = shown_down(min(budget["epsilon"], 1e3) / 12) if budget.get("epsilon") else None
+        if each is None or budget.get("delta"):
+            return said
+        sure = {"confidence": 100} if keys.get("every_output") else {}
+        return said | sure | {"mechanism": "geometric", "budget": each, "years": 1}
+
+    @property
+    def in_rho(self) -> bool:
+        """Whether the budget of each release is ρ."""
+        return MECHANISMS[self.mechanism].in_rho
+
+    @property
+    def releases(self) -> int:
+        """How many releases the whole series has."""
+        return self.per_year * self.years
+
+    @property
+    def local(self) -> bool:
+        """Whether each person randomizes their own answer: then only values are protected."""
+        name = self.noise()
+        return name is not None and kind_of(name).local
+
+    @property
+    def slow_below(self) -> float | None:
+        """The budget below which bounds take long; None where the loss has a closed form."""
+        name = self.noise()
+        return None if name is None else kind_of(name).slow_below
+
+    def noise(self) -> str | None:
+        """Return the mechanism, or None where only a promise is known."""
+        return None if self.mechanism in ("epsilon", "rho") else self.mechanism
+
+    def each(self) -> Any:
+        """Return what one release is: a mechanism, or a promise."""
+        name = self.noise()
+        if name is not None:
+            return by_budget(name, self.budget)
+        if self.mechanism == "rho":
+            return stated(rho=self.budget)
+        return stated(self.budget, self.delta_each)
+
+    def horizon_flags(self) -> dict[str, Any]:
+        """Return the flags of `discreet horizon` that ask this."""
+        asked = {
+            "mechanism": self.noise(),
+            "rho" if self.in_rho else "epsilon": self.budget,
+            "delta_each": self.delta_each if self.mechanism == "epsilon" else None,
+        }
+        return _given(asked | self.promise_keys() | self._surely("delta"))
+
+    def promise_keys(self) -> dict[str, Any]:
+        """Return what is to be kept over the series, as the keys of a promise."""
+        if self.about == "posterior":
+            prior = "q" if self.local else "prior"
+            return {"posterior": share(self.limit), prior: share(self.before)}
+        return _given(
+            {"difference": share(self.limit), "about": None if self.local else "membership"}
+        )
+
+    def plan_flags(self) -> dict[str, Any]:
+        """Return the flags of `discreet plan` that ask for the budget of each release."""
+        asked = {
+            "releases": self.releases,
+            **self.promise_keys(),
+            "mechanism": self.noise(),
+            "budget": "rho" if self.mechanism == "rho" else None,
+            "delta_each": self.delta_each if self.mechanism == "epsilon" else None,
+        }
+        return _given(asked | self._surely("delta_total"))
+
+    def surely(self) -> dict[str, Any]:
+        """Return how surely it is kept, as keys of a promise: with 100 %, for every output."""
+        if self.confidence == 100:
+            return {"every_output": True}
+        return {"confidence": share(self.confidence)}
+
+    def _surely(self, total: str) -> dict[str, Any]:
+        sided = None if self.sided == "two" else self.sided
+        return self.surely() | {"sided": sided, total: self.delta}
+
+
+def _given(asked: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in asked.items() if value is not None}
+
 
 STRENGTHS = ("generic", "curve", "exact")
 _SHOWN_MOST = 5_000  # releases in the picture
@@ -32,27 +177,15 @@ _SLOW_POINTS = 16
 _SLOW_PLAN_MOST = 1_000
 
 
-class Reading(BaseModel):
-    """One strength: when the limit is passed, and where belief stands at the end."""
-
-    strength: str
-    releases: int | None
-    searched: int
-    first_passed: str
-    at_end: float
-    method: str
-    survives_post_processing: bool
-
-
 class SeriesAnswer(BaseModel):
     """Belief over the series, in every strength that the releases have."""
 
     headline: str
     when: str
+    releases: int
     sentence: str
     limit_word: str
     strengths: list[str]
-    readings: list[Reading]
     lines: list[list[str]]
     steps: list[list[str]]
     notes: list[str]
@@ -64,23 +197,12 @@ class SeriesAnswer(BaseModel):
     yaml: str
 
 
-class Share(BaseModel):
-    """The budget of each release at one strength."""
-
-    strength: str
-    epsilon: float | None
-    rho: float | None
-    sd: float | None
-    method: str
-
-
 class Budgets(BaseModel):
     """The budget of each release that keeps the limit to the end."""
 
     headline: str
     each_of: str
     accuracy: str
-    shares: list[Share]
     lines: list[list[str]]
     notes: list[str]
     how: How
@@ -141,10 +263,10 @@ def beliefs(state: SeriesForm) -> SeriesAnswer:
     return SeriesAnswer(
         headline=_count(quoted),
         when=_passed(quoted, state.per_year),
+        releases=state.releases,
         sentence=_sentence(state, quoted),
         limit_word=say(f"web.series.limit_{state.about}"),
         strengths=list(found),
-        readings=[_reading(state, until, series) for until, series in found.values()],
         lines=[_line(state, until, series) for until, series in found.values()],
         steps=_steps(state, {name: series for name, (_, series) in found.items()}),
         notes=notes,
@@ -163,18 +285,6 @@ def _values(state: SeriesForm, series: Horizon) -> list[float]:
     if state.about == "difference":
         return [step.difference for step in series.series]
     return [step.posterior or 0.0 for step in series.series]
-
-
-def _reading(state: SeriesForm, until: Horizon, series: Horizon) -> Reading:
-    return Reading(
-        strength=until.strength,
-        releases=until.releases,
-        searched=until.searched,
-        first_passed=_passed(until, state.per_year),
-        at_end=_values(state, series)[-1],
-        method=until.method,
-        survives_post_processing=until.survives_post_processing,
-    )
 
 
 def _line(state: SeriesForm, until: Horizon, series: Horizon) -> list[str]:
@@ -240,7 +350,6 @@ def budgets(state: SeriesForm) -> Budgets:
         headline=f"{sign} = {shown_down(quoted.budgets[0])}",
         each_of=say("web.series.each_of", releases=state.releases),
         accuracy=quoted.accuracy.words,
-        shares=[_share(one) for one in found.values()],
         lines=[
             [
                 one.strength,
@@ -257,16 +366,6 @@ def budgets(state: SeriesForm) -> Budgets:
 
 def _takes_longer(name: str, flags: dict[str, Any]) -> str:
     return say("web.series.takes_longer", command=command_of(name, flags))
-
-
-def _share(one: Plan) -> Share:
-    return Share(
-        strength=one.strength,
-        epsilon=one.per_release["epsilon"],
-        rho=one.per_release["rho"],
-        sd=one.accuracy.sd,
-        method=one.method,
-    )
 
 
 def _off_by(width: float | None) -> str:
@@ -329,3 +428,39 @@ def _how_plan(state: SeriesForm, found: Plan) -> How:
         python=f"from discreet import plan; plan({', '.join(words)})",
         command=command_of("plan", state.plan_flags()),
     )
+
+
+Asked = Annotated[SeriesForm, Query()]
+
+
+@router.get("/api/series", responses=REFUSED)
+def series_api(form: Asked) -> SeriesAnswer:
+    """Belief over a series of releases, and when it passes a limit."""
+    return beliefs(form)
+
+
+@router.get("/api/series/plan", responses=REFUSED)
+def plan_api(form: Asked) -> Budgets:
+    """The budget of each release that keeps a limit over a series."""
+    return budgets(form)
+
+
+@router.get("/series/series.yaml", include_in_schema=False)
+def series_yaml(form: Asked) -> Response:
+    """The questions of the screen as a file that `horizon` and `plan` read."""
+    said = {"horizon": form.horizon_flags(), "plan": form.plan_flags()}
+    top = "discreet horizon --file series.yaml; discreet plan --file series.yaml"
+    return yaml_file(as_yaml(said, top), "series.yaml")
+
+
+@router.get("/series", include_in_schema=False)
+def series_page(request: Request) -> HTMLResponse:
+    """The screen; without JavaScript the form brings the same numbers."""
+    found = filled(SeriesForm, request.query_params, beliefs)
+    shares, plan_problem = None, ""
+    try:
+        shares = None if found.problem else budgets(found.form.state)
+    except DiscreetError as error:
+        plan_problem = str(error)
+    more = {"mechanisms": MECHANISMS, "shares": shares, "plan_problem": plan_problem}
+    return found.page(request, "series.html", **more)
