@@ -1,10 +1,12 @@
 """What tests of every room may ask for, how workers share them, and what Hypothesis does.
 
 `pytest -n 3` gives tests to workers by groups (`--dist loadgroup`). What is dear to start is
-started once: tests that ask for the same server, browser or Spark are one group; a file may name a
-group (`pytestmark = pytest.mark.xdist_group("docs")`); each other file is one by itself. The shared
-ones take longest, so they are given out first. Before them come tests that fork: later on a worker
-may have threads (of a browser, of Spark), which a fork leaves behind.
+started once: tests that ask for the same server or Spark are one group; a file may name a group
+(`pytestmark = pytest.mark.xdist_group("docs")`), and a room may be one (`ROOMS`); each other file
+is one by itself. Tests in a browser take longest of all, and a browser starts soon: those are a
+group for each file, so that no worker has them all. Dear groups are given out first. Before them
+come tests that fork: later on a worker may have threads (of a browser, of Spark), which a fork
+leaves behind.
 
 A test that hangs is ended by `faulthandler_timeout`, and its worker with it; that, like a crash,
 ends the run and names the test (`--max-worker-restart 0`).
@@ -43,7 +45,8 @@ def private_state(
 _NUMBERS = count()
 
 # Groups that are given out first, in this order; a fixture's name is that of its group.
-FIRST = ("forks", "browser", "spark_running", "postgres", "docs")
+FIRST = ("forks", "browser", "spark_running", "reports", "postgres", "docs")
+ROOMS = ("reports",)  # each kind of report is made once
 
 
 def group(item: pytest.Item) -> str:
@@ -51,15 +54,23 @@ def group(item: pytest.Item) -> str:
     mark = item.get_closest_marker("xdist_group")
     if mark is not None:
         return str(mark.args[0])
+    file = item.nodeid.split("::")[0]
+    room = file.removeprefix("tests/").split("/")[0]
+    if room in ROOMS:
+        return room
     asked = getattr(item, "fixturenames", ())
-    return next((name for name in FIRST if name in asked), item.nodeid.split("::")[0])
+    name = next((name for name in FIRST if name in asked), file)
+    return f"{name} {file}" if name == "browser" else name
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test with its group, and put the shared groups first."""
-    groups = {item: group(item) for item in items}
-    for item, name in groups.items():
+    order: dict[pytest.Item, int] = {}
+    for item in items:
+        name = group(item)
+        kind = name.split(" ")[0]
+        order[item] = FIRST.index(kind) if kind in FIRST else len(FIRST)
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(name))
-    items.sort(key=lambda item: (*FIRST, groups[item]).index(groups[item]))
+    items.sort(key=order.__getitem__)

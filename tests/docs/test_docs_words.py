@@ -25,7 +25,7 @@ def text(name: str) -> str:
 
 def test_the_page_on_the_page_names_every_screen() -> None:
     named = re.findall(r"^\| \*\*(\w+)\*\* \|", text("page.md"), re.M)
-    assert named == [screen.name for screen in SCREENS]
+    assert named == [screen.label for screen in SCREENS]
 
 
 def test_the_house_has_every_room() -> None:

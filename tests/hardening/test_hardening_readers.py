@@ -24,8 +24,13 @@ from hypothesis import strategies as st
 
 from discreet import synthetic
 from discreet.cli import main
-from discreet.composition.distributions import curve_of_distribution, read_distribution
-from discreet.composition.events import curve_of_event, event_of, read_event
+from discreet.composition.events import (
+    curve_of_distribution,
+    curve_of_event,
+    event_of,
+    read_distribution,
+    read_event,
+)
 from discreet.errors import DiscreetError
 from discreet.ledger import Ledger, witness
 from discreet.releases import release

@@ -10,7 +10,6 @@ policy; 5 an internal error; 128 + n stopped by signal n.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from discreet.cli.output import emitted
+from discreet.cli.output import as_text, emitted, printable
 from discreet.cli.signals import Stopped, unwinding
 from discreet.errors import DiscreetError, InternalError
 from discreet.outside import load_from_outside
@@ -107,8 +106,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     def fail(code: int, message: str, error: dict[str, str | None]) -> NoReturn:
         if "--json" in arguments and emitted() == before:
-            sys.stdout.write(json.dumps({"error": error}, ensure_ascii=False, indent=2) + "\n")
-        sys.stderr.write(message)
+            sys.stdout.write(as_text({"error": error}) + "\n")
+        sys.stderr.write(printable(message))
         sys.exit(code)
 
     try:

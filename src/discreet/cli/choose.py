@@ -13,6 +13,7 @@ import typer
 from discreet.cli.flags import FlagsFile, FlagsFiles, Json, PromiseFlags, as_flag, described
 from discreet.cli.output import charted, emit, table
 from discreet.errors import InputError
+from discreet.reading import share_of
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -98,11 +99,8 @@ def _ask() -> dict[str, Any]:
             text = text.strip().rstrip("%").strip()
             if not text:
                 return None
-            try:
-                value = float(text) / 100
-            except ValueError:
-                value = -1.0
-            if 0 < value <= 1:
+            value = share_of(f"{text}%")
+            if isinstance(value, float) and 0 < value <= 1:
                 return value
             typer.echo(say("cli.asked.percentage"), err=True)
 

@@ -90,7 +90,7 @@ def _curves(event: Path | None, distribution: Path | None, adjacency: str) -> li
 
         found.append(read_event(event))
     if distribution is not None:
-        from discreet.composition.distributions import read_distribution
+        from discreet.composition.events import read_distribution
 
         found.append(read_distribution(distribution, adjacency=adjacency))
     return found

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Entry,
         Ledger,
         Plan,
+        Sheet,
         Standing,
         Upgraded,
     )
@@ -255,11 +256,8 @@ def show(at: OnLedger, account: str | None = None, as_json: Json = False) -> Non
         sheet = book.show(account)
         found = book.verify()
         payload = sheet.to_dict() | {"verified": found.verified}
-        lines = [*_account_lines(sheet.account), *_promise_lines(sheet.promises)]
-        lines += [*_plan_lines(sheet.plans), "", *_entry_lines(list(sheet.entries))]
-        for entry in sheet.unfinished:
-            lines.append(say("cli.ledger.no_output", release_id=entry.release_id))
-        emit(payload, [*lines, *_chain_lines(sheet.head, found.problems)], as_json)
+        lines = [*_sheet_lines(sheet), *_chain_lines(sheet.head, found.problems)]
+        emit(payload, lines, as_json)
         return
     found, accounts, entries = book.verify(), book.accounts(), book.entries()
     payload = {
@@ -273,12 +271,16 @@ def show(at: OnLedger, account: str | None = None, as_json: Json = False) -> Non
         "verified": found.verified,
         "head": found.head,
     }
-    lines = [
-        line
-        for one in accounts
-        for line in [*_account_lines(one), *_promise_lines(book.promises(one)), ""]
-    ]
+    lines = [line for one in accounts for line in [*_sheet_lines(book.show(one.name)), ""]]
     emit(payload, [*lines, *_chain_lines(found.head, found.problems)], as_json)
+
+
+def _sheet_lines(sheet: Sheet) -> list[str]:
+    """An account with its promises, its plans and its entries."""
+    lines = [*_account_lines(sheet.account), *_promise_lines(sheet.promises)]
+    lines += [*_plan_lines(sheet.plans), "", *_entry_lines(list(sheet.entries))]
+    lost = (say("cli.ledger.no_output", release_id=one.release_id) for one in sheet.unfinished)
+    return [*lines, *lost]
 
 
 @app.command()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from discreet.words import say
 
 _objects = 0
 
@@ -16,10 +19,24 @@ def emit(payload: Mapping[str, Any], lines: Iterable[str], as_json: bool) -> Non
     global _objects
     if as_json:
         _objects += 1
-        text = json.dumps(payload, ensure_ascii=False, allow_nan=False, indent=2)
+        text = as_text(payload)
     else:
-        text = "\n".join(lines)
+        text = printable("\n".join(lines))
     sys.stdout.write(text + "\n")
+
+
+def as_text(payload: Mapping[str, Any]) -> str:
+    """Return JSON in which whatever could move a terminal's cursor is written as an escape."""
+    text = json.dumps(payload, ensure_ascii=False, allow_nan=False, indent=2)
+    return printable(text, lambda odd: json.dumps(odd)[1:-1])
+
+
+def printable(text: str, instead: Callable[[str], str] = lambda _: "\ufffd") -> str:
+    """Return a text that does nothing to a terminal but appear on it, line by line."""
+    odd = {
+        ord(c): instead(c) for c in set(text) - {*"\n\t\N{NO-BREAK SPACE}"} if not c.isprintable()
+    }
+    return text.translate(odd) if odd else text
 
 
 def emitted() -> int:
@@ -33,7 +50,8 @@ def table(rows: Sequence[Sequence[str]], header: Sequence[str] | None = None) ->
     >>> table([["epsilon", "0.5493"], ["sd", "2.54"]])
     ['  epsilon  0.5493', '  sd       2.54']
     """
-    everything = [list(header), *map(list, rows)] if header else [list(row) for row in rows]
+    everything = [list(header), *rows] if header else list(rows)
+    everything = [[printable(cell).replace("\n", "\ufffd") for cell in row] for row in everything]
     if not everything:
         return []
     widths = [max(len(row[i]) for row in everything) for i in range(len(everything[0]))]
@@ -67,8 +85,24 @@ def charted(path: Path | None, name: str) -> Callable[[Any], Any]:
     return lambda result: charts.save(getattr(charts, name)(result), path)
 
 
-def progress(what: str, done: int, total: int) -> None:
-    """Show how far something is, on a line of standard error that the next one replaces."""
-    share = f"{100 * done // total:3d} %" if total > 1 else ("done" if done else "…")
-    sys.stderr.write("\r\x1b[K" + ("" if done >= total else f"{what} {share}"))
-    sys.stderr.flush()
+class _Progress:
+    """A line on standard error that says how far something is, and how long the rest may take."""
+
+    def __init__(self) -> None:
+        self._what, self._done, self._since = "", 0, 0.0
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Show it in place of what was shown; `total` is 1 where nobody knows how far it is."""
+        now = time.monotonic()
+        if what != self._what or done < self._done:
+            self._what, self._since = what, now
+        self._done = done
+        share = f"{100 * done // total:3d} %" if total > 1 else ("done" if done else "…")
+        left = (now - self._since) * (total - done) / done if done else 0.0
+        if left >= 1:
+            share = say("cli.progress", share=share, seconds=left)
+        sys.stderr.write("\r\x1b[K" + ("" if done >= total else f"{what} {share}"))
+        sys.stderr.flush()
+
+
+progress = _Progress()

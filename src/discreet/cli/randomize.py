@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from discreet.cli.output import emit, grid, table
 from discreet.errors import InputError
 from discreet.rounding import number
 from discreet.words import say
+
+_LARGEST = 2**27
+"""The most characters of a file of reports."""
 
 
 @described("randomize")
@@ -41,12 +45,12 @@ def randomize(
         if payload["charged"] is not None:
             lines.append(say("cli.randomize.charged", account=keys["account"]))
     if answer is not None:
-        payload["report"] = draw(asked, answer)
+        payload["report"] = draw(asked, _typed() if answer == "-" else answer)
         lines += ["", say("cli.randomize.report", report=payload["report"])]
     if collected is not None:
         from discreet.reading import text_of
 
-        reports = text_of(collected, say("cli.randomize.reports")).splitlines()
+        reports = text_of(collected, say("cli.randomize.reports"), most=_LARGEST).splitlines()
         found = estimate(asked, (line for line in reports if line.strip()), interval=interval)
         payload["estimate"] = found.to_dict()
         lines += _estimate_lines(payload["estimate"])
@@ -57,24 +61,43 @@ def _made(asked: Any, keys: Any, page: Path) -> dict[str, Any] | None:
     """Charge where there is an account, then write the questionnaire."""
     from discreet.surveys import questionnaire
 
-    if page.exists():
-        raise InputError("surveys.page_exists", path=page.name)
     given = [keys.get("ledger"), keys.get("account")]
     if any(given) and not all(given):
         raise InputError("surveys.needs_account")
     html, entry = questionnaire(asked), None
+    try:
+        page.open("x").close()  # what cannot be written is not charged
+    except FileExistsError:
+        raise InputError("surveys.page_exists", path=page.name) from None
+    except OSError as error:
+        raise InputError("surveys.page_unwritable", path=page, reason=error.strerror) from None
     if all(given):
         from discreet.ledger import Ledger
 
-        entry = Ledger.open(given[0]).charge(
-            given[1],
-            asked.guarantee(),
-            purpose=asked.question,
-            who=getpass.getuser(),
-            promise=asked.promise,
-        )
-    page.write_text(html, encoding="utf-8")
+        try:
+            entry = Ledger.open(given[0]).charge(
+                given[1],
+                asked.guarantee(),
+                purpose=asked.question,
+                who=getpass.getuser(),
+                promise=asked.promise,
+            )
+        except BaseException:
+            page.unlink()
+            raise
+    try:
+        page.write_text(html, encoding="utf-8")
+    except OSError as error:
+        lost = "unwritable" if entry is None else "lost"
+        raise InputError(f"surveys.page_{lost}", path=page, reason=error.strerror) from None
     return None if entry is None else entry.to_dict()
+
+
+def _typed() -> str:
+    """Return an answer that is asked for: other users see the arguments of a process."""
+    if sys.stdin.isatty():
+        return getpass.getpass(say("cli.randomize.ask"))
+    return sys.stdin.readline().strip()
 
 
 def _design_lines(design: dict[str, Any]) -> list[str]:

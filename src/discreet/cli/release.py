@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.flags import Amounts, Json, OnAccount, PromiseFlags, Written, described
-from discreet.cli.output import charted, emit, grid, progress, table
+from discreet.cli.output import charted, emit, grid, printable, progress, table
 from discreet.errors import InputError
 from discreet.guarantees import side_by_side
 from discreet.statements.presenter import accuracy_lines, amount_text, cut_lines
@@ -18,7 +18,7 @@ from discreet.words import catalogue, say
 if TYPE_CHECKING:
     from discreet.releases.source import Source
 
-TEMPLATE = (catalogue().folder / "release.yaml").read_text(encoding="utf-8")
+TEMPLATE = catalogue().file("release.yaml").read_text(encoding="utf-8")
 
 
 @described("init")
@@ -54,7 +54,8 @@ def _template_for(source: Source, file: Path, columns: list[dict[str, str]]) -> 
     from discreet.releases.checking import proposed_unit
 
     path = os.path.relpath(Path(source.path or "").resolve(), file.resolve().parent)
-    written = source.model_dump(include={"delimiter", "decimal"}, exclude_defaults=True)
+    written = source.model_dump(include={"delimiter", "decimal", "encoding"}, exclude_defaults=True)
+    written |= {"encoding": source.encoding} if written else {}  # the rows may have it otherwise
     said = json.dumps({"path": path} | written if written else path, ensure_ascii=False)
     names = [[json.dumps(one["name"], ensure_ascii=False), one["kind"]] for one in columns]
     notes = [say("cli.init.written")] if written else []
@@ -72,13 +73,14 @@ def check(
     file: Path,
     header: Path | None = None,
     keys_from: Path | None = None,
+    source: str | None = None,
     set_: Annotated[list[str] | None, typer.Option("--set")] = None,
     as_json: Json = False,
 ) -> None:
     """Check a spec without its data and without a ledger, and show what it would cost."""
     from discreet.releases.checking import check
 
-    found = check(file, header=header, keys_from=keys_from, changes=_changes(None, set_))
+    found = check(file, header=header, keys_from=keys_from, changes=_changes(source, set_))
     said = found.to_dict()
     lines = [
         say("cli.check.fits", file=file, spent=amount_text(said["spent"], "up")),
@@ -133,18 +135,22 @@ def release(
     if as_opendp is not None:
         _write_script(file, as_opendp, keys_from, as_json)
         return
+    run: dict[str, Any] = {"plan_id": plan, "next_slot": next_slot, "key": key, "retry": retry}
+    run |= {"keys_from": keys_from, "changes": _changes(source, set_)}
+    if not (dry_run or yes) and at_terminal():
+        look = release(file, dry_run=True, **run)
+        if isinstance(look, Preview) and look.refused is None:
+            lines = [*_preview_lines(look.to_dict()), say("cli.go_on", notice="")]
+            yes = typer.confirm("\n".join(lines).rstrip(), default=False, err=True)
+            if not yes:
+                raise typer.Abort
     made = release(
         file,
         dry_run=dry_run,
         confirm=lambda notice: yes or _asked(notice),
         say=_tell,
         progress=progress if sys.stderr.isatty() else None,
-        plan_id=plan,
-        next_slot=next_slot,
-        key=key,
-        retry=retry,
-        keys_from=keys_from,
-        changes=_changes(source, set_),
+        **run,
     )
     said = made.to_dict()
     if isinstance(made, Preview):
@@ -170,8 +176,13 @@ def _write_script(file: Path, path: Path, keys_from: Path | None, as_json: bool)
     emit({"release_id": None, "dry_run": True, "files": [where]}, lines, as_json)
 
 
+def at_terminal() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def _asked(notice: str) -> bool:
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not at_terminal():
         return False
     question = say("cli.go_on", notice=notice)
     return typer.confirm(question, default=False, err=True)
@@ -179,7 +190,7 @@ def _asked(notice: str) -> bool:
 
 def _tell(sentence: str) -> None:
     """Print a message on standard error, over the line that shows progress on a terminal."""
-    sys.stderr.write(("\r\x1b[K" if sys.stderr.isatty() else "") + sentence + "\n")
+    sys.stderr.write(("\r\x1b[K" if sys.stderr.isatty() else "") + printable(sentence) + "\n")
 
 
 def _left(said: dict[str, Any] | None) -> str:
@@ -283,7 +294,7 @@ def summarize(
     unit_column: list[str] | None = None,
     rows: int | None = None,
     output: Path = Path("out"),
-    write: Path = Path("summary.yaml"),
+    write: Path | None = None,
     dry_run: bool = False,
     as_json: Json = False,
 ) -> None:
@@ -299,6 +310,8 @@ def summarize(
     own = {"name": keys.pop("unit_name", None), "column": unit_column, "rows": rows}
     budget = {key: value for key, value in numbers.given.items() if value is not None}
     allowed: dict[str, Any] = {"budget": budget}
+    if write is None and not dry_run:
+        write = Path("summary.yaml")
     if promise.says_what:
         allowed = {"tolerance": keys | {k: v for k, v in budget.items() if k == "delta"}}
     made = summarize(
@@ -307,14 +320,14 @@ def summarize(
         protect=whom | {key: value for key, value in own.items() if value is not None},
         **at.given,
         output=output,
-        write=None if dry_run else write,
+        write=write,
         dry_run=dry_run,
         **allowed,
     )
-    said = made.to_dict() | {"spec": None if dry_run else str(write.resolve())}
-    spent = amount_text(said["spent"], "up")
+    said = made.to_dict() | {"spec": None if write is None else str(write.resolve())}
     if not isinstance(made, Summary):
-        emit(said, [say("cli.summarize.would_spend", spent=spent)], as_json)
+        wrote = [] if write is None else [say("cli.init.wrote", file=write)]
+        emit(said, [*_preview_lines(said), *wrote], as_json)
         if made.refused is not None:
             raise made.refused
         return
@@ -324,6 +337,7 @@ def summarize(
         for row in one["rows"]
     ]
     lines = table(cells, ["column", "what", "", "value", "from", "to"])
+    spent = amount_text(said["spent"], "up")
     lines.append(say("cli.summarize.made", release_id=said["release_id"], spec=write, spent=spent))
     emit(said, lines, as_json)
 

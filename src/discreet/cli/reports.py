@@ -41,6 +41,7 @@ def report(
         ),
         *(f"  {path}" for path in made.files),
         recorded,
+        say("reports.folder.head", head=made.statement.facts["spending"]["head"]),
         say("reports.folder.check", script=made.folder / "verify.py"),
     ]
     emit(made.to_dict(), lines, as_json)

@@ -21,7 +21,7 @@ def serve(
     folder: Annotated[Path, typer.Option(metavar="DIR")] = Path(),
     as_json: Json = False,
 ) -> None:
-    """The page: tolerate, cost, series, release, ledger, explain. Ctrl-C ends it.
+    """The page: all of this in the browser. Ctrl-C ends it.
 
     It listens on this machine only, and the address that it prints works once, in one browser.
     """

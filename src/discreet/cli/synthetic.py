@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from discreet.cli.flags import Json, described
-from discreet.cli.output import charted, emit, grid, table
+from discreet.cli.output import charted, emit, grid, printable, table
 from discreet.errors import InputError
 from discreet.reading import text_of, yaml_values
 from discreet.rounding import number, percent
@@ -36,7 +36,7 @@ def synthesize(
         spec,
         dry_run=dry_run,
         confirm=confirmed,
-        say=lambda notice: typer.echo(notice, err=True),
+        say=lambda notice: typer.echo(printable(notice), err=True),
         keys_from=keys_from,
     )
     payload = made.to_dict()
