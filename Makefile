@@ -5,6 +5,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 JOBS   ?= 3
+# Compiled files are kept, whatever is set outside: without them every process compiles everything.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint types contracts tests coverage docs audit soak bench pins clean help
 
@@ -65,6 +67,7 @@ soak: $(VENV)/.ready-test
 	$(BIN)/python -m benchmarks.campaign
 	$(BIN)/python -m benchmarks.neighbours
 	$(BIN)/python tests/reports/mutations.py
+	$(BIN)/python -m benchmarks.fuzzing
 	$(BIN)/python -m benchmarks.mends
 
 audit: $(VENV)/.ready-test

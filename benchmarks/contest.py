@@ -28,6 +28,7 @@ TOPICS = (
     "choosing",
     "accounting",
     "release",
+    "postgresql",
     "margins",
     "spark",
     "questions",

@@ -173,24 +173,30 @@ def conclude(rows: Sequence[Any], docs: Path | None) -> str:
     return "\n\n".join(lines)
 
 
-def exponents(measured: list[dict[str, Any]]) -> str:
-    """Say how cost grows with size, for each contender, by the line through its logarithms."""
-    said = []
+def slopes(measured: list[dict[str, Any]]) -> dict[str, float]:
+    """Return each contender's power of the size: the slope of the line through its logarithms."""
+    found = {}
     for who in dict.fromkeys(point["who"] for point in measured):
         of = [(log(p["size"]), log(p["seconds"])) for p in measured if p["who"] == who]
-        if len({x for x, _ in of}) < 2:
-            continue
-        slope = linear_regression(*zip(*of, strict=True)).slope
-        said.append(f"{who}: size to the power {slope:.2f}")
+        if len({x for x, _ in of}) > 1:
+            found[who] = linear_regression(*zip(*of, strict=True)).slope
+    return found
+
+
+def exponents(measured: list[dict[str, Any]]) -> str:
+    """Say how cost grows with size, for each contender."""
+    said = [f"{who}: size to the power {slope:.2f}" for who, slope in slopes(measured).items()]
     return f"Seconds grow with {'; '.join(said)}." if said else ""
 
 
 def draw(measured: list[dict[str, Any]], axis: str, title: str, target: Path) -> Path:
-    """Draw seconds against size on logarithmic axes, one line a contender."""
+    """Draw seconds against size on logarithmic axes, one line a contender, named with its power."""
     import altair as alt
 
     from discreet.charts import COLOURS, save, styled
 
+    powers = {who: f"{who} (power {slope:.2f})" for who, slope in slopes(measured).items()}
+    measured = [point | {"who": powers.get(point["who"], point["who"])} for point in measured]
     names = list(dict.fromkeys(point["who"] for point in measured))
     tens = [10.0**k for k in range(-6, 12)]  # ticks between them would crowd each other
     both = alt.Scale(type="log")

@@ -241,7 +241,8 @@ def _verify(releases: int) -> Prepared:
     return Prepared(run, close=lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
-def _no_postgresql() -> str | None:
+def no_postgresql() -> str | None:
+    """Say why no PostgreSQL server can be started here, if none can."""
     try:
         from tests.servers import NoServer, programs
     except ImportError:
@@ -292,7 +293,7 @@ def contenders(size: Size) -> list[Contender]:
                     kind,
                     n,
                     lambda n=n, name=name, many=many: _ledger(name, n, HANDS if many else 1),
-                    needs=None if name == "sqlite" else _no_postgresql,
+                    needs=None if name == "sqlite" else no_postgresql,
                 )
     return listed
 
