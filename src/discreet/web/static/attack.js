@@ -5,7 +5,12 @@ const form = document.getElementById("attack-form");
 const results = document.getElementById("results");
 const slider = document.getElementById("step");
 const drawing = document.getElementById("attack-chart");
-let shown = { chart: JSON.parse(drawing.dataset.chart), places: JSON.parse(slider.dataset.places), rows: null };
+const written = document.querySelectorAll("#steps tbody tr");
+let shown = {
+  chart: JSON.parse(drawing.dataset.chart),
+  places: JSON.parse(slider.dataset.places),
+  rows: [...written].map((row) => [...row.cells].map((cell) => cell.textContent)),
+};
 
 function step() {
   const last = shown.places[slider.value];
@@ -13,7 +18,7 @@ function step() {
   slider.setAttribute("aria-valuetext", String(last));
   const steps = shown.chart.datasets.steps.filter((row) => row.k <= last);
   chart(drawing, { ...shown.chart, datasets: { ...shown.chart.datasets, steps } });
-  if (shown.rows) rows("steps", shown.rows.slice(0, Number(slider.value) + 1));
+  rows("steps", shown.rows.slice(0, Number(slider.value) + 1));
 }
 
 const speaking = live(form, "/api/attack", (answer) => {
@@ -38,4 +43,3 @@ document.getElementById("again").addEventListener("click", () => {
   count.value = Number(count.value) + 1;
   speaking.send({});
 });
-speaking.send({});
