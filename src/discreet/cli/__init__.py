@@ -10,19 +10,20 @@ policy; 5 an internal error; 128 + n stopped by signal n.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from io import StringIO
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from discreet.cli.output import as_text, emitted, printable
-from discreet.cli.signals import Stopped, unwinding
+from discreet.cli.output import as_text, emitted, progress
+from discreet.cli.signals import STOPPED, Stopped, end_at_once, unwinding
 from discreet.errors import DiscreetError, InternalError
 from discreet.outside import load_from_outside
 from discreet.words import catalogue, say
@@ -101,30 +102,39 @@ def _root(
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; every way out is an exit code, and one JSON object if it was asked."""
-    arguments = sys.argv[1:] if argv is None else list(argv)
+    if argv is not None:
+        sys.exit(_exit_code(list(argv)))
+    stopped: list[int] = []
+    atexit.register(end_at_once, stopped)  # the first that is registered is the last that is run
+    code = _exit_code(sys.argv[1:])
+    if code in STOPPED:
+        stopped.append(code)
+    sys.exit(code)
+
+
+def _exit_code(arguments: list[str]) -> Any:
     before = emitted()
 
-    def fail(code: int, message: str, error: dict[str, str | None]) -> NoReturn:
+    def failed(code: int, message: str, error: dict[str, str | None]) -> int:
         if "--json" in arguments and emitted() == before:
             sys.stdout.write(as_text({"error": error}) + "\n")
-        sys.stderr.write(printable(message))
-        sys.exit(code)
+        progress.over(message)
+        return code
 
     try:
         with unwinding():
-            code = _run(arguments)
-        sys.exit(code)
+            return _run(arguments)
     except Stopped as stopped:
         said = {"code": "stopped", "message": str(stopped), "next": None}
-        fail(stopped.exit_code, f"discreet: {stopped}\n", said)
+        return failed(stopped.exit_code, f"discreet: {stopped}\n", said)
     except typer.Abort:
         said = {"code": "aborted", "message": "Aborted!", "next": None}
-        fail(1, "Aborted!\n", said)
+        return failed(1, "Aborted!\n", said)
     except _WrongUsage as wrong:
-        fail(wrong.exit_code, _shown(wrong), _usage(wrong))
+        return failed(wrong.exit_code, _shown(wrong), _usage(wrong))
     except DiscreetError as error:
         following = {"next": error.flags or error.next}
-        fail(
+        return failed(
             error.exit_code,
             f"discreet: {error.on_the_command_line}\n",
             error.to_dict() | following,
@@ -133,7 +143,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if os.environ.get("DISCREET_DEBUG"):
             raise
         fault = InternalError("cli.fault", kind=type(error).__name__, where=_place(error))
-        fail(fault.exit_code, f"discreet: {fault}\n", fault.to_dict())
+        return failed(fault.exit_code, f"discreet: {fault}\n", fault.to_dict())
 
 
 def _run(arguments: list[str]) -> Any:

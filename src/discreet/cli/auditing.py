@@ -105,8 +105,7 @@ def audit(
         keys_from=keys_from,
         progress=progress if sys.stderr.isatty() else None,
     )
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K")
+    progress.over("")
     draw(found)
     said = found.to_dict()
     emit(said, _audit_lines(said), as_json)

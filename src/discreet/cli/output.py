@@ -85,11 +85,15 @@ def charted(path: Path | None, name: str) -> Callable[[Any], Any]:
     return lambda result: charts.save(getattr(charts, name)(result), path)
 
 
+_CLEARED = "\r\x1b[K"  # the line of a terminal that the cursor is in
+
+
 class _Progress:
     """A line on standard error that says how far something is, and how long the rest may take."""
 
     def __init__(self) -> None:
         self._what, self._done, self._since = "", 0, 0.0
+        self._shown = False
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Show it in place of what was shown; `total` is 1 where nobody knows how far it is."""
@@ -101,8 +105,14 @@ class _Progress:
         left = (now - self._since) * (total - done) / done if done else 0.0
         if left >= 1:
             share = say("cli.progress", share=share, seconds=left)
-        sys.stderr.write("\r\x1b[K" + ("" if done >= total else f"{what} {share}"))
+        self._shown = done < total
+        sys.stderr.write(_CLEARED + (f"{what} {share}" if self._shown else ""))
         sys.stderr.flush()
+
+    def over(self, message: str) -> None:
+        """Print a message on standard error, in place of what is shown."""
+        sys.stderr.write((_CLEARED if self._shown else "") + printable(message))
+        self._shown = False
 
 
 progress = _Progress()

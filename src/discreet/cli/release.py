@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.flags import Amounts, Json, OnAccount, PromiseFlags, Written, described
-from discreet.cli.output import charted, emit, grid, printable, progress, table
+from discreet.cli.output import charted, emit, grid, progress, table
 from discreet.errors import InputError
 from discreet.guarantees import side_by_side
 from discreet.statements.presenter import accuracy_lines, amount_text, cut_lines
@@ -189,8 +189,8 @@ def _asked(notice: str) -> bool:
 
 
 def _tell(sentence: str) -> None:
-    """Print a message on standard error, over the line that shows progress on a terminal."""
-    sys.stderr.write(("\r\x1b[K" if sys.stderr.isatty() else "") + printable(sentence) + "\n")
+    """Print a line on standard error, over the one that shows progress on a terminal."""
+    progress.over(f"{sentence}\n")
 
 
 def _left(said: dict[str, Any] | None) -> str:

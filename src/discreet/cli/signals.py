@@ -7,15 +7,18 @@ signal's number, as shells have it. A second signal of the kind is not held up a
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from discreet.words import say
 
 _KINDS = tuple(getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM"))
+STOPPED = tuple(128 + kind for kind in _KINDS)  # the exit codes
 
 
 class Stopped(BaseException):
@@ -32,6 +35,18 @@ class Stopped(BaseException):
 
     def __str__(self) -> str:
         return say("cli.stopped", signal=signal.Signals(self.number).name)
+
+
+def end_at_once(stopped: Sequence[int]) -> None:
+    """End the process with the exit code, if there is one, as the last step of Python's own.
+
+    A library whose loading a signal cut off would tell at length of what it could not let go.
+    """
+    if stopped:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):  # whoever read it has gone
+                stream.flush()
+        os._exit(stopped[0])
 
 
 @contextmanager
