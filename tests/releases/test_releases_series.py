@@ -73,6 +73,29 @@ def test_the_same_key_finds_the_stored_release_and_draws_nothing(
     assert "\n" not in repr(again)
 
 
+def test_nobody_is_asked_about_a_release_that_is_stored(
+    run: Callable[..., Any], ledger: Ledger, plan: str
+) -> None:
+    asked: list[Preview] = []
+    first = run(plan_id=plan, key="2026-01", before_charge=asked.append)
+    assert [look.spent["epsilon"] for look in asked] == [1.0]
+    again = run(plan_id=plan, key="2026-01", before_charge=asked.append)
+    assert again.release_id == first.release_id
+    assert len(asked) == 1
+    notes = " ".join(run(plan_id=plan, key="2026-01", dry_run=True).notes)
+    assert "a run shows the stored release" in notes
+    assert "would take slot" not in notes
+
+    def declined(look: Preview) -> None:
+        raise KeyboardInterrupt
+
+    head = ledger.head
+    for more in ({}, {"plan_id": plan, "key": "2026-02"}):
+        with pytest.raises(KeyboardInterrupt):
+            run(before_charge=declined, **more)
+    assert ledger.head == head
+
+
 def test_a_spec_without_numbers_spends_what_its_slot_has_paid_for(
     spec: dict[str, Any], people: pa.Table, ledger: Ledger, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ from discreet.statements.presenter import accuracy_lines, amount_text, cut_lines
 from discreet.words import catalogue, say
 
 if TYPE_CHECKING:
+    from discreet.releases import Preview
     from discreet.releases.source import Source
 
 TEMPLATE = catalogue().file("release.yaml").read_text(encoding="utf-8")
@@ -137,19 +138,14 @@ def release(
         return
     run: dict[str, Any] = {"plan_id": plan, "next_slot": next_slot, "key": key, "retry": retry}
     run |= {"keys_from": keys_from, "changes": _changes(source, set_)}
-    if not (dry_run or yes) and at_terminal():
-        look = release(file, dry_run=True, **run)
-        if isinstance(look, Preview) and look.refused is None:
-            lines = [*_preview_lines(look.to_dict()), say("cli.go_on", notice="")]
-            yes = typer.confirm("\n".join(lines).rstrip(), default=False, err=True)
-            if not yes:
-                raise typer.Abort
+    asks = not yes and at_terminal()
     made = release(
         file,
         dry_run=dry_run,
-        confirm=lambda notice: yes or _asked(notice),
+        confirm=yes or asks,  # what is asked before the charge names earlier runs, too
         say=_tell,
         progress=progress if sys.stderr.isatty() else None,
+        before_charge=_asked if asks else None,
         **run,
     )
     said = made.to_dict()
@@ -181,11 +177,11 @@ def at_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _asked(notice: str) -> bool:
-    if not at_terminal():
-        return False
-    question = say("cli.go_on", notice=notice)
-    return typer.confirm(question, default=False, err=True)
+def _asked(look: Preview) -> None:
+    """Show what is about to be charged, and stop unless the person says to go on."""
+    lines = [*_preview_lines(look.to_dict()), say("cli.go_on", notice="")]
+    if not typer.confirm("\n".join(lines).rstrip(), default=False, err=True):
+        raise typer.Abort
 
 
 def _tell(sentence: str) -> None:

@@ -197,14 +197,28 @@ class Charging:
             if self.plan_id is not None:
                 plan = self.ledger.plan(self.plan_id)
                 number = plan.next(self.key, retry=self.retry)
+                told = "takes_slot" if plan.stored(number) is None else "finds_stored"
                 notes.append(
-                    text("charge.takes_slot", slot=number, of=plan.slots, plan=plan.plan_id)
+                    text(
+                        f"charge.{told}",
+                        key=self.key,
+                        slot=number,
+                        of=plan.slots,
+                        plan=plan.plan_id,
+                    )
                 )
             notes += self._on_promises(promises)
         except DiscreetError as refusal:
             refused, promises = refusal, self.ledger.promises(account)
             notes.append(text("charge.would_be_refused", why=refusal))
         return Outlook(self, account, after, promises, refused, again, tuple(notes))
+
+    def stored(self) -> bool:
+        """Whether the key's release is stored: then nothing is charged or drawn."""
+        if self.plan_id is None or self.key is None:
+            return False
+        plan = self.ledger.plan(self.plan_id)
+        return plan.has_key(self.key) and plan.stored(plan.next(self.key, retry=True)) is not None
 
     def _again(self) -> str | None:
         """Say that the spec was released before, if it was and this is not a slot of a plan."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -175,6 +175,7 @@ def release(
     confirm: Confirm | None = None,
     say: Say | None = None,
     progress: Progress | None = None,
+    before_charge: Callable[[Preview], None] | None = None,
     who: str | None = None,
     plan_id: str | None = None,
     next_slot: bool = False,
@@ -188,10 +189,12 @@ def release(
     `data` is used instead of the spec's source: a pandas, Polars (also lazy) or Arrow table, a
     DuckDB relation or an Ibis expression. A second run of the same spec is a new, charged release:
     `confirm`, True or a function that is asked, allows it; without it such a run is refused.
+    `before_charge` is given the preview of what is about to be charged, or to take a slot; if it
+    raises, nothing is spent.
     `plan_id` takes the next slot of a registered plan instead of a new charge, `next_slot` that of
-    the only plan of the account with a free one; a `key` ties that
-    slot to an occasion ("2026-11"): the same key again finds the stored release. If its release was
-    lost, `retry` takes another slot for the key. Files of keys lie below the spec's folder, or
+    the only plan of the account with a free one; a `key` ties that slot to an occasion ("2026-11"):
+    the same key again finds the stored release. If its release was lost, `retry` takes another slot
+    for the key. Files of keys lie below the spec's folder, or
     below `keys_from`. `changes` are keys of the spec that are set at run time, such as
     `{"source": "november.csv", "protect.rows": 2}`; the stored release names them.
     """
@@ -217,6 +220,10 @@ def release(
         )
         if dry_run:
             return Preview(charge_dict(plan), plan, charging.outlook())
+        if before_charge is not None and not charging.stored():
+            look = Preview(charge_dict(plan), plan, charging.outlook())
+            if look.refused is None:  # else the charge says why
+                before_charge(look)
         with charging.paid(confirm, say, who) as paid:
             if paid.repeated:
                 return paid.repeat(say)
