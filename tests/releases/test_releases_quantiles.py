@@ -124,6 +124,7 @@ def _brute(law: Jointly, fine: int) -> dict[tuple[int, ...], float]:
         off = [abs(b - a - t) for (a, b), t in zip(pairwise(upto), law.wanted, strict=True)]
         leaves = tuple(leaf for leaf, _ in ordered)
         weight = math.exp(-sum(min(law.slope * x, law.farthest) for x in off))
+        weight /= math.prod(i for _, i in ordered)
         found[leaves] = found.get(leaves, 0.0) + weight
         if max(off) * law.slope < law.farthest:
             assert law.score(ordered) == -sum(off)
@@ -322,6 +323,18 @@ def test_ranks_are_off_by_no_more_than_is_said() -> None:
             abs(v - 500 * at) <= ranks + 1 for v, at in zip(values, (0.2, 0.5, 0.9), strict=True)
         )
     assert held >= 65
+
+
+def test_a_median_that_few_rows_tie_at_is_found() -> None:
+    """Ten rows at every value: a median lies within a value, and is not given to the one before.
+
+    Where all places weigh the same, the chance of the value itself is 0.51.
+    """
+    counts = [10] * 21
+    law = Jointly(counts, (105, 105), 0.5, 1)
+    chances = _law(law.draw)
+    assert chances[(10,)] > 0.9
+    assert sum(chances.values()) == pytest.approx(1)
 
 
 def test_ties_are_divided_as_the_shares_need() -> None:

@@ -32,22 +32,26 @@ tie are divided between places in steps of g rows. A tuple of m places, sorted, 
 in m+1 parts of n_k = F_k − F_{k−1} rows. With a number N of rows and t_k the part of them that is
 wanted in the k-th, T_k = t_k·N rounded, the score of a tuple and of N is
     u = −Σ_k min(|n_k − T_k|, c)     with c a public limit.
+The i-th place of a leaf has the weight 1/i, whatever the data are. So the places among a few rows
+that tie weigh about as much as all those behind them: with equal weights, a leaf of ten rows would
+nearly always be taken at its end, and a share that lies within it be given to its neighbour.
 
 Sensitivity. A row that is added at the leaf c leaves the ranks of places before it, adds 1 to those
 of places behind it, and of the places of its leaf adds 1 to those with L_c + i·g > L_c + E_c, the
 last ones: g is whole. So it adds 1 to one n_k and leaves the others: u moves by at most 1, and by
-r for r rows. A selection with weights e^{ηu} loses 2ηr, and the range of its loss is no longer than
-that: (2ηr)²/8 in ρ. Nothing is paid for the number of places. Where every tuple has one weight
-(a mechanism for each share by itself would need m times the budget), m shares are chosen at the
-price of one. Weights are e^{ηu} for every tuple in Z^m, in whatever order; what is published is
-sorted.
+r for r rows. A selection by e^{ηu} times weights that are public loses 2ηr, and the range of its
+loss is no longer than that: (2ηr)²/8 in ρ. Nothing is paid for the number of places, and m shares
+are chosen at the price of one, where a mechanism for each share by itself would need m times the
+budget. A tuple in Z^m, in whatever order, has e^{ηu} times the weights of its places; what is
+published is sorted.
 
 Where the budget pays for more, η is 20/g, which loses less than is paid for. With m shares the best
-tuple is off by m·g rows at most and weighs e^{−20m} or more; one with a place that is far off
-has two parts that count as off by c, weighs e^{−40(m+1)}, and has 2^29 places or fewer for it. With
+tuple is off by m·g rows at most, and has e^{−20m} times weights of 2^−13 or more: e^{−29.1m}. One
+with a place that is far off has two parts that count as off by c = 22(m+1)/η; all of them together
+have e^{−44(m+1)} times all weights, below 2^16·9.7 for each place: e^{−44 − 30.6m}. With
 a larger η every tuple would soon count as off by c, and the values would be chosen blindly.
 
-Sampling. Places of equal rank are a group, with the number w of its places. The weights of tuples
+Sampling. Places of equal rank are a group, and w is the weight of all its places. Tuples
 with k places up to the group g, the last of them in g, add up to
     E_k(g) = Σ_{r=1..k} w^r/r! · Π_{i=k−r+2..k} K_i(0) · C_{k−r}(g),
     C_k(g) = Σ_{h<g} E_k(h) K_{k+1}(F_g − F_h),   C_0(g) = K_1(F_g),
@@ -115,9 +119,10 @@ Choose: TypeAlias = Callable[[Floats], int]
 def error(shares: int) -> float:
     """Bound how far the logarithm of the probability of a tuple is off, by rounding.
 
-    A logarithm is below m·(20(m+2) + 21) in size, 2^29 being the most places, so that an operation
-    is off by at most 2^−52 times twice as much; a value passes through less than 100 + m operations
-    in each of m+1 steps, and each of 3m + 1 draws divides it by a sum of others.
+    A logarithm is below 22(m+1)² + 14m in size, weights adding up to less than e^14, so that an
+    operation is off by at most 2^−52 times twice as much; a value passes through less than 100 + m
+    operations in each of m+1 steps, and each of 3m + 1 draws divides it by a sum of others.
+    Weights are sums of 1/i, off by less than 2^−39 of themselves.
     """
     return float(shares + 1) ** 4 * 2.0**-36
 
@@ -156,12 +161,19 @@ def _sums(values: Floats, at: Floats, slope: float, first: Wholes, last: Wholes)
     return np.where(last > first, found, -np.inf)
 
 
-def places(counts: Sequence[int], step: int) -> tuple[Wholes, Wholes, Wholes]:
-    """Return the leaf, the rank and the number of the places, where they differ, in order.
+@lru_cache(maxsize=4)
+def _weights(size: int) -> tuple[Floats, Floats]:
+    """Return the weights of the places of a leaf, and of each with all behind it."""
+    single = 1 / np.arange(1.0, size + 1)
+    return single, np.cumsum(single[::-1])[::-1]
 
-    >>> leaf, rank, number = places([0, 5, 0], 2)
-    >>> leaf.tolist(), rank.tolist(), (FINE - number).tolist()
-    ([0, 1, 1, 1, 2], [0, 2, 4, 5, 5], [0, 8191, 8191, 2, 0])
+
+def places(counts: Sequence[int], step: int) -> tuple[Wholes, Wholes, Floats]:
+    """Return the leaf, the rank and the weight of the places, where they differ, in order.
+
+    >>> leaf, rank, weight = places([0, 5, 0], 2)
+    >>> leaf.tolist(), rank.tolist(), weight.round(2).tolist()
+    ([0, 1, 1, 1, 2], [0, 2, 4, 5, 5], [9.59, 1.0, 0.5, 8.09, 9.59])
     """
     tied = np.asarray(counts, dtype=np.int64)
     upto = np.cumsum(tied)
@@ -170,9 +182,10 @@ def places(counts: Sequence[int], step: int) -> tuple[Wholes, Wholes, Wholes]:
     ends = np.cumsum(differ)
     nth = np.arange(1, len(leaf) + 1) - np.repeat(ends - differ, differ)
     rank = np.minimum(upto[leaf] - tied[leaf] + nth * step, upto[leaf])
-    number = np.ones(len(leaf), dtype=np.int64)
-    number[ends - 1] = FINE + 1 - differ
-    return leaf, rank, number
+    single, behind = _weights(FINE)
+    weight = single[nth - 1]
+    weight[ends - 1] = behind[differ - 1]
+    return leaf, rank, weight
 
 
 @dataclass(frozen=True)
@@ -187,10 +200,10 @@ class Jointly:
     @property
     def farthest(self) -> float:
         """η·c: a part that is off by more than c rows counts as off by c."""
-        return 20.0 * (len(self.wanted) + 1)
+        return 22.0 * len(self.wanted)
 
     @cached_property
-    def _places(self) -> tuple[Wholes, Wholes, Wholes]:
+    def _places(self) -> tuple[Wholes, Wholes, Floats]:
         return places(self.counts, self.step)
 
     @cached_property
@@ -267,7 +280,7 @@ class Jointly:
 
     def draw(self, choose: Choose) -> list[int]:
         """Return the leaves of the places, rising."""
-        leaf, _, number = self._places
+        leaf, _, weight = self._places
         arriving, ending = self._steps
         left, above, behind = len(self.wanted) - 1, len(self._starts), float(sum(self.counts))
         found: list[int] = []
@@ -276,7 +289,7 @@ class Jointly:
             group = choose(ending[left][:above] + self._kernel(left, rows))
             several = 1 + choose(self._ending(left, arriving, group))
             first, *more = self._starts[group : group + 2].tolist()
-            within = np.log(number[first : more[0] if more else None])
+            within = np.log(weight[first : more[0] if more else None])
             found += [int(leaf[first + choose(within)]) for _ in range(several)]
             left, above, behind = left - several, group, float(self._ranks[group])
         return sorted(found)
