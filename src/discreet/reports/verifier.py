@@ -1767,9 +1767,8 @@ def check_keys(statement: dict[str, Any], evidence: dict[str, Any], of_release: 
         if name == "risk":
             yield set(part["assumptions"]) == RESTS_ON, "what the beliefs rest on"
     for name in ("bases", "biases", "not_covered") if of_release else ("not_covered",):
-        good = all(
-            isinstance(text, str) for row in statement[name] for text in row.values() if text
-        )
+        texts = ([row[key] for key in row if key != "size"] for row in statement[name])
+        good = all(isinstance(text, str) for row in texts for text in row if text)
         yield good, f"the statement's {name.replace('_', ' ')} are texts"
     yield set(evidence) == {"format", "head", "chain"}, "the evidence is a chain and its head"
     yield statement["format"] == evidence["format"] == 2, "the format of statement and evidence"
@@ -1819,6 +1818,10 @@ def check_statement(statement: dict[str, Any], release: dict[str, Any]) -> Check
     if "unit_name" in release:
         same = statement["unit"]["subject"] == release["unit_name"]
         yield same, "statement and release: name of the unit"
+    paid = [row for row in release.get("cut") or () if row["units"] is not None]
+    told = [row for bias in statement["biases"] for row in bias["size"] or ()]
+    same = all(row in paid for row in told) and all(row in told for row in paid)
+    yield same, "statement and release: how many units are cut"
 
 
 def statistics_in(spec: Any) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,90 @@
+"""A report of every kind of spec fits its schema, and its verifier finds nothing wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from forging import verified_alone
+from stories import BASE, COUNT, made, opened
+
+from discreet.guarantees import ApproxDP
+from discreet.reports.facts import statement_schema
+from discreet.reports.folder import report
+
+KEYS = {"county": ["north", "south", "west"]}
+BOUNDS: dict[str, Any] = {"bounds": [0, 30], "resolution": 1}
+MEAN: dict[str, Any] = {"mean": "cost", **BOUNDS}
+SPECS: dict[str, dict[str, Any]] = {
+    "cut": {"cut": {"weight": 0.1}, "statistics": [COUNT, MEAN, {"sum": "cost", **BOUNDS}]},
+    "cut by bounds": {"cut": {"weight": 0.1, "rows": 12}, "statistics": [MEAN]},
+    "a sample": {"sample": {"rate": 0.5}},
+    "rows chosen": {
+        "protect": BASE["protect"] | {"rows": {"choose": [1, 2, 3], "weight": 0.1}},
+    },
+    "formulas": {
+        "where": "cost >= 0",
+        "let": {"dear": "bin(cost, [0, 10, 20])"},
+        "statistics": [{"count": "rows", "by": ["dear"]}, {"count": "units", "where": "cost > 5"}],
+    },
+    "features of a unit": {
+        "protect": {"unit": "person", "column": "person"},
+        "per_unit": {"visits": "count", "spent": {"sum": "cost", **BOUNDS}},
+        "statistics": [{"mean": "spent", "bounds": [0, 90], "resolution": 1}],
+    },
+    "margins": {
+        "statistics": [
+            {"count": "rows", "margins": {"of": ["county"], "up_to": 1}, "keys": KEYS, "twin": True}
+        ]
+    },
+    "keys found": {
+        "statistics": [{"count": "rows", "by": ["county"], "keys": {"discover": {"delta": 1e-6}}}]
+    },
+    "numbers": {
+        "statistics": [
+            {"variance": "cost", **BOUNDS},
+            {"histogram": "cost", "edges": [0, 10, 20, 30]},
+            {"quantile": "cost", "at": 0.5, **BOUNDS},
+            {"median": "cost", **BOUNDS},
+            {
+                "quantiles": {"of": "cost", "at": [0.25, 0.75], **BOUNDS},
+                "by": ["county"],
+                "keys": KEYS,
+            },
+        ]
+    },
+    "made of others": {
+        "statistics": [
+            COUNT | {"name": "visits"},
+            {
+                "count": "rows",
+                "margins": {"of": ["county"], "up_to": 1},
+                "keys": KEYS,
+                "name": "all",
+            },
+            {"share": {"of": "all", "among": []}},
+            {"rate": {"events": "visits", "per": 100, "times": 1000}},
+        ]
+    },
+    "weights and a choice": {
+        "statistics": [
+            {"count": "rows", "weight_by": "cost", "bounds": [0, 30]},
+            {"best": "county", "score": "count", "of": "county", "candidates": KEYS["county"]},
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_report_of_every_kind_of_spec_agrees(name: str, tmp_path: Path) -> None:
+    delta = "discover" in str(SPECS[name])
+    more: dict[str, Any] = {"filter": "basic", "cap": ApproxDP(3.0, 1e-5)} if delta else {}
+    opened(tmp_path, **more)
+    budget = {"epsilon": 1.0} | ({"delta": 1e-6} if delta else {})
+    kept = made(tmp_path, BASE | {"budget": budget} | SPECS[name])
+    found = report(kept.release_id, ledger=kept.ledger)
+    jsonschema.Draft202012Validator(statement_schema()).validate(found.statement.to_dict())
+    code, said = verified_alone(found.folder, "--ledger", str(tmp_path / "ledger.db"))
+    assert code == 0, said
