@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 
-_CRUMB = 1e-12
+CRUMB = 1e-12  # of ε or ρ: what rounding may leave over of a limit
 _SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 
@@ -130,7 +130,7 @@ def amount(
 
     def told(name: str) -> str:
         # What rounding left over of a limit is nothing to spend; a δ may be so small.
-        crumb = side == "down" and name != "delta" and said[name] < _CRUMB
+        crumb = side == "down" and name != "delta" and said[name] < CRUMB
         return number(0.0 if crumb else said[name], side, figures)
 
     found = [

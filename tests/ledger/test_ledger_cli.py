@@ -220,6 +220,29 @@ def test_a_registered_plan_is_charged_in_full(discreet: Discreet, url: str) -> N
     assert discreet("plan", "--account", "a", "--rho", 0.01, "--releases", 0)[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("terms", "sign"),
+    [
+        (("--posterior", 0.12, "--prior", 0.05), "epsilon"),
+        (("--epsilon", 0.5, "--posterior", 0.12, "--prior", 0.05), "epsilon"),
+        (("--filter", "zcdp", "--difference", 0.2, "--confidence", 0.99), "rho"),
+    ],
+)
+def test_a_plan_without_a_budget_gets_equal_parts_of_what_is_left(
+    discreet: Discreet, terms: tuple[Any, ...], sign: str
+) -> None:
+    discreet.json("open", "--account", "a", *terms, *APPROVED)
+    discreet.json("charge", "--account", "a", f"--{sign}", 0.001, "--purpose", "first")
+    before = discreet.json("show", "--account", "a")
+    left = min(before["remaining"][sign], *(one["left"] for one in before["promises"]))
+    found = discreet.json("plan", "--account", "a", "--releases", 7)
+    entry = found["entries"][-1]
+    assert left * (1 - 1e-9) <= entry["cost"][sign] <= left
+    assert all(one["kept"] for one in found["promises"])
+    code, said = discreet("plan", "--account", "a", "--releases", 10**6)
+    assert code == 3, said
+
+
 def test_a_plan_on_a_basic_account_may_be_composed_at_one_delta(discreet: Discreet) -> None:
     cap = ("--epsilon", 10, "--delta", 1e-4)
     discreet.json("open", "--account", "a", "--filter", "basic", *cap, *APPROVED)

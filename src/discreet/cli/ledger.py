@@ -233,17 +233,29 @@ def plan(
     """Register a series and charge all of it now; its releases then cost nothing more."""
     from discreet.guarantees import stated
     from discreet.ledger import Charge, Part
-    from discreet.ledger.plans import composed
+    from discreet.ledger.plans import composed, equal_part
+    from discreet.statements.presenter import amount_text
 
     book, account = at.book(), at.account
-    each = stated(epsilon, delta_each, rho, adjacency=adjacency)
+    found = book.account(account)
+    if epsilon is rho is delta_each is None:
+        each = equal_part(found, releases)
+    else:
+        each = stated(epsilon, delta_each, rho, adjacency=adjacency)
     part = Part(Charge(each, mechanism), releases)
-    total, by = composed(book.account(account), [part], delta, method)
+    total, by = composed(found, [part], delta, method)
     plan_id = book.register_plan(
         account, [part], total, method=by, purpose=purpose, who=_who(who), idempotency_key=key
     )
     cost = book.plan(plan_id).cost
-    said = say("cli.ledger.planned", plan_id=plan_id, releases=releases, cost=cost, method=by)
+    said = say(
+        "cli.ledger.planned",
+        plan_id=plan_id,
+        releases=releases,
+        each=amount_text(each.to_dict(), "up"),
+        cost=cost,
+        method=by,
+    )
     _say(book, account, said, as_json, {"plan_id": plan_id, "method": by})
 
 

@@ -16,17 +16,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
 from discreet.frames import json_ready
-from discreet.guarantees import ZCDP, Guarantee
+from discreet.guarantees import CRUMB, ZCDP, Guarantee, stated
 from discreet.laws import Mechanism
 from discreet.laws.registry import kind_of, names
 from discreet.ledger.accounts import Account
-from discreet.ledger.amounts import Amount
+from discreet.ledger.amounts import ZERO, Amount
 from discreet.ledger.entries import Entry, read_moment
 from discreet.ledger.filters import Charge, Chargeable, Filter, charges
+from discreet.numerics import float_down
 from discreet.reading import line
 from discreet.words import say
 
@@ -252,6 +254,22 @@ def check_total(account: Account, parts: Iterable[Part], cost: Amount) -> None:
             continue  # its cost has no coordinate here; the total, an (ε, δ) of its curve, has
         if not account.cost(part.charge).within(cost):
             raise PolicyError("ledger.total_too_small", cost=cost, guarantee=part.charge.guarantee)
+
+
+def equal_part(account: Account, releases: int) -> Guarantee:
+    """Return a K-th of what is left under the account's cap and all its promises, rounded down."""
+    limits = [limit for limit in (account.cap, *account.promises.values()) if limit is not None]
+    if not limits:
+        raise InputError("ledger.plan_unlimited", account=account.name)
+    if isinstance(releases, bool) or releases < 1:
+        raise InputError("ledger.times", times=releases)
+    spent = account.spent
+    left = min(limit.minus(spent).lead if spent.within(limit) else ZERO for limit in limits)
+    each = float_down(Fraction(left) / releases)
+    if each * releases < CRUMB:
+        raise BudgetExceeded("ledger.plan_nothing_left", account=account.name)
+    epsilon, rho = (None, each) if account.filter is Filter.ZCDP else (each, None)
+    return stated(epsilon, rho=rho, adjacency=account.adjacency)
 
 
 def composed(
