@@ -81,6 +81,7 @@ def deployments(
     """Published budgets, each with its unit and source, read as beliefs for a prior."""
     from discreet.reports.published import deployments
     from discreet.statements.figures import frequency
+    from discreet.statements.presenter import amount_text
 
     found = deployments(prior, confidence=confidence, release=release, ledger=ledger, output=output)
     caution = say("reports.deployment.caution")
@@ -88,8 +89,7 @@ def deployments(
     notes: list[str] = []
     for one in found:
         said = one.to_dict()
-        names = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
-        budget = ", ".join(f"{sign} {said[key]:g}" for key, sign in names.items() if said[key])
+        budget = amount_text({key: said[key] or None for key in ("epsilon", "delta", "rho")}, "up")
         after = "no bound" if said["posterior"] is None else frequency(said["posterior"], "up")
         mark = "" if one.note is None else f" [{len(notes) + 1}]"
         notes += [] if one.note is None else [f"  [{len(notes) + 1}] {one.note}"]

@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli.flags import FlagsFile, Group, Json, OneRelease, PromiseFlags, described
 from discreet.cli.output import emit, table
-from discreet.rounding import decimal_up
+from discreet.rounding import decimal_up, number
 from discreet.words import say
 
 
@@ -65,7 +65,7 @@ def _plan_lines(found: Any) -> list[str]:
     if found.sigma is not None:
         head.append(["sigma", f"{decimal_up(found.sigma, 4):.4f}"])  # never less noise than planned
     total = [
-        [f"total {key}", f"{value:.6g}"]
+        [f"total {key}", number(value, "down", 6)]
         for key, value in found.total.items()
         if value and key in ("epsilon", "delta", "rho")
     ]
