@@ -298,10 +298,9 @@ class Jointly:
 MOST_LEAVES = 2**16
 """The most multiples of the resolution."""
 
-# The parts of the budget for counts and for the number of rows; the rest is for values.
-_COUNTED = {"epsilon": Fraction(1, 10), "rho": Fraction(1, 5)}
-_CELL = Fraction(3, 5)  # The noise of a cell, over that of the number of rows.
-_SIZED = {"epsilon": _COUNTED["epsilon"] * _CELL, "rho": _COUNTED["rho"] * _CELL**2}
+# The parts of the budget for counts, with one share and with several: one is chosen well for less.
+_COUNTED = {"epsilon": (Fraction(1, 3), Fraction(1, 10)), "rho": (Fraction(2, 5), Fraction(1, 5))}
+_CELL = {"epsilon": Fraction(3, 5), "rho": Fraction(3, 5) ** 2}  # Of these, for the number of rows.
 _SCORED = 2**32  # What a row adds to a score.
 _SIZES = (-2, -1, 0, 1, 2)  # Numbers of rows to choose among, ...
 _APART = 1.1  # ... in standard deviations of the noisy one.
@@ -367,11 +366,13 @@ class Ranked(Grouped):
         twice = 2 if contribution.adjacency is Adjacency.REPLACE else 1
         changes = [twice * _SCORED * rows for rows in contribution.filled]
         values = Part.of_choice("values", changes, Fraction(1, _SCORED), monotone=False)
-        rest = {name: 1 - _COUNTED[name] - _SIZED[name] for name in _SIZED}
+        counted = {name: parts[len(self.shares) > 1] for name, parts in _COUNTED.items()}
+        sized = {name: part * _CELL[name] for name, part in counted.items()}
+        rest = {name: 1 - part - sized[name] for name, part in counted.items()}
         return (
-            Part.of_numbers("size", contribution).shared(**_SIZED),
+            Part.of_numbers("size", contribution).shared(**sized),
             replace(values, joint=len(self.shares)).shared(**rest),
-            Part.of_numbers("counts", contribution).shared(**_COUNTED),
+            Part.of_numbers("counts", contribution).shared(**counted),
         )
 
     # ------------------------------------------------------------------ values
