@@ -220,6 +220,25 @@ def test_a_registered_plan_is_charged_in_full(discreet: Discreet, url: str) -> N
     assert discreet("plan", "--account", "a", "--rho", 0.01, "--releases", 0)[0] == 2
 
 
+def test_a_withdrawn_promise_stays_in_sight(discreet: Discreet) -> None:
+    discreet.json("open", "--account", "a", "--posterior", 0.25, "--p", 0.05, *APPROVED)
+    (promise,) = discreet.json("show", "--account", "a")["promises"]
+    ended = ("--approver", "B. Board", "--reason", "required by law")
+    discreet.json("withdraw", "--account", "a", "--promise", promise["id"], *ended)
+    discreet.json("grant", "--account", "a", "--epsilon", 1, *ended)
+    _, said = discreet("show", "--account", "a")
+    assert f"promise {promise['id']}, WITHDRAWN on 20" in said
+    assert "by B. Board: required by law" in said
+    assert promise["sentence"] in said
+    withdrawn, granted = (
+        line
+        for line in said.splitlines()
+        if line.endswith("required by law") and "B. Board " in line
+    )
+    assert promise["id"] in withdrawn
+    assert "+ ε = 1" in granted
+
+
 @pytest.mark.parametrize(
     ("terms", "sign"),
     [

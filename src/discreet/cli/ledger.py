@@ -290,7 +290,12 @@ def show(at: OnLedger, account: str | None = None, as_json: Json = False) -> Non
 def _sheet_lines(sheet: Sheet) -> list[str]:
     """An account with its promises, its plans and its entries."""
     lines = [*_account_lines(sheet.account), *_promise_lines(sheet.promises)]
-    lines += [*_plan_lines(sheet.plans), "", *_entry_lines(list(sheet.entries))]
+    lines += [
+        *_withdrawn_lines(sheet.entries),
+        *_plan_lines(sheet.plans),
+        "",
+        *_entry_lines(list(sheet.entries)),
+    ]
     lost = (say("cli.ledger.no_output", release_id=one.release_id) for one in sheet.unfinished)
     return [*lines, *lost]
 
@@ -479,6 +484,19 @@ def _promise_lines(promises: Sequence[Standing]) -> list[str]:
     return lines
 
 
+def _withdrawn_lines(entries: Sequence[Entry]) -> list[str]:
+    """The promises that were withdrawn: when, by whom, and why."""
+    from discreet.ledger.promises import made_promises
+
+    lines = []
+    for one in made_promises(entries):
+        if one.withdrawn is not None:
+            told = dict(one.withdrawn) | {"at": one.withdrawn["at"][:10]}
+            head = say("cli.ledger.withdrawn_since", id=one.registered.id, **told)
+            lines += ["", head, f"    {one.sentence}"]
+    return lines
+
+
 def _plan_lines(plans: Sequence[Plan]) -> list[str]:
     """Which releases are paid for and not made, and how to make the next."""
     lines = []
@@ -490,24 +508,25 @@ def _plan_lines(plans: Sequence[Plan]) -> list[str]:
 
 
 def _entry_lines(entries: list[Entry]) -> list[str]:
-    rows = [
-        [
-            str(entry.seq),
-            entry.at[:19],
-            entry.kind,
-            str(entry.cost) if entry.cost else "",
-            entry.release_id or entry.plan_id or "",
-            str(entry.said.get("approver") or entry.said.get("who") or ""),
-            str(
-                entry.said.get("purpose")
-                or entry.said.get("reason")
-                or entry.said.get("promise", {}).get("id")
-                or ""
-            ),
-        ]
-        for entry in entries
+    header = ["no.", "when (UTC)", "what", "amount", "of", "who", "why"]
+    return table([_entry_row(entry) for entry in entries], header)
+
+
+def _entry_row(entry: Entry) -> list[str]:
+    """An entry: its number, time and kind, what it costs or adds, what it is about, who, why."""
+    from discreet.ledger.amounts import Amount
+
+    said = entry.said
+    about = entry.release_id or entry.plan_id or said.get("promise_id")
+    return [
+        str(entry.seq),
+        entry.at[:19],
+        entry.kind,
+        f"+ {Amount.restored(said['add'])}" if "add" in said else str(entry.cost or ""),
+        str(about or said.get("promise", {}).get("id") or ""),
+        str(said.get("approver") or said.get("who") or ""),
+        str(said.get("purpose") or said.get("reason") or ""),
     ]
-    return table(rows, ["no.", "when (UTC)", "what", "cost", "release", "who", "why"])
 
 
 def _chain_lines(head: str, problems: tuple[str, ...]) -> list[str]:
