@@ -88,3 +88,20 @@ def test_the_report_of_every_kind_of_spec_agrees(name: str, tmp_path: Path) -> N
     jsonschema.Draft202012Validator(statement_schema()).validate(found.statement.to_dict())
     code, said = verified_alone(found.folder, "--ledger", str(tmp_path / "ledger.db"))
     assert code == 0, said
+
+
+def test_a_report_tells_which_rows_count(tmp_path: Path) -> None:
+    opened(tmp_path)
+    kept = made(tmp_path, BASE | {"budget": {"epsilon": 1.0}} | SPECS["formulas"])
+    found = report(kept.release_id, ledger=kept.ledger)
+    for name in ("statement.md", "report.html", "registry.yaml"):
+        text = " ".join((found.folder / name).read_text(encoding="utf-8").split())
+        text = text.replace("&gt;", ">").replace("\\[", "[").replace("\\]", "]")
+        assert "Only rows with cost >= 0 count." in text, name
+        assert "only rows with cost > 5 count." in text, name
+        assert "dear stands for bin(cost, [0, 10, 20])." in text, name
+    statement = found.folder / "statement.json"
+    statement.write_text(statement.read_text().replace("cost >= 0", "cost >= 1"))
+    code, said = verified_alone(found.folder)
+    assert code == 1
+    assert "WRONG the statement tells which rows count" in said

@@ -385,9 +385,29 @@ def _invariants(stored: Stored) -> str:
     return say("statements.invariants.size", n=f"{n:,}")
 
 
+def _rows_that_count(stored: Stored) -> Iterator[str]:
+    """Which rows count, and what derived columns are: in the words of the spec."""
+    if stored.synthetic:
+        return
+    spec = _spec(stored)
+    for one in spec.join:
+        whose = "public" if one.public else "protected"
+        yield say(f"statements.processing.join_{whose}", by=", ".join(one.by))
+    if spec.where is not None:
+        yield say("statements.processing.where", where=spec.where)
+    for name in spec.per_unit:
+        yield say("statements.processing.per_unit", name=name)
+    for name, formula in spec.let.items():
+        yield say("statements.processing.let", name=name, formula=formula)
+    for statistic in _measured(stored):
+        if statistic.where is not None:
+            told = {"statistic": statistic.name, "where": statistic.where}
+            yield say("statements.processing.where_of", **told)
+
+
 def _processing(stored: Stored) -> dict[str, str]:
     spec = stored.said["spec"]
-    before = [say(f"statements.processing.{spec.get('nulls', 'drop')}")]
+    before = [*_rows_that_count(stored), say(f"statements.processing.{spec.get('nulls', 'drop')}")]
     if stored.said["unit"]["unit"] != "record":
         before.append(say("statements.processing.bounding"))
     mixed = any(one.mixes for one in _measured(stored))

@@ -166,6 +166,8 @@ def _curator(statement: Statement, pictures: dict[str, Picture]) -> str:
     if "released" in pictures:
         parts.append(_figure(pictures["released"]))
     parts.append(_released(statement))
+    parts.append(f"<h3>{escape(say('reports.page.lead.rows'))}</h3>")
+    parts.append(_paragraphs([facts["data_domain"], facts["processing"]["before"]]))
     parts.append(f"<h3>{escape(say('statements.label.promise'))}</h3>{_promises(facts)}")
     if "before_after" in pictures:
         parts.append(_figure(pictures["before_after"]))

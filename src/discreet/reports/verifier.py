@@ -1818,6 +1818,11 @@ def check_statement(statement: dict[str, Any], release: dict[str, Any]) -> Check
     if "unit_name" in release:
         same = statement["unit"]["subject"] == release["unit_name"]
         yield same, "statement and release: name of the unit"
+    spec = release.get("spec", {})
+    conditions = [one.get("where") for one in (spec, *statistics_in(spec.get("statistics", [])))]
+    formulas = [text for text in (*conditions, *spec.get("let", {}).values()) if text]
+    told = all(str(text) in statement["processing"]["before"] for text in formulas)
+    yield told, "the statement tells which rows count, and what derived columns are"
     paid = [row for row in release.get("cut") or () if row["units"] is not None]
     told = [row for bias in statement["biases"] for row in bias["size"] or ()]
     same = all(row in paid for row in told) and all(row in told for row in paid)
