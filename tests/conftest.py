@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["servers", "browsers"]
+pytest_plugins = ["collecting", "servers", "browsers"]
 collect_ignore_glob = ["extending/toy_*.py"]  # they register themselves when they are imported
 
 # On a busy machine, or with more code to take constants from, an example may be slow or a strategy
