@@ -24,6 +24,11 @@ def pytest_collection() -> Generator[None, Any, Any]:
         gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """Let everything go at the end: libraries count what is left."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path: Path) -> Generator[None, Any, Any]:
     """Import a file for its doctests only if it has one."""

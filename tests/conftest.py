@@ -4,9 +4,9 @@
 started once: tests that ask for the same server or Spark are one group; a file may name a group
 (`pytestmark = pytest.mark.xdist_group("docs")`), and a room may be one (`ROOMS`); each other file
 is one by itself. Tests in a browser take longest of all, and a browser starts soon: those are a
-group for each file, so that no worker has them all. Dear groups are given out first. Before them
-come tests that fork: later on a worker may have threads (of a browser, of Spark), which a fork
-leaves behind.
+group for each file, so that no worker has them all. Dear groups are given out first, then those
+with a slow test, so that no worker is left with one at the end. Before them come tests that fork:
+later on a worker may have threads (of a browser, of Spark), which a fork leaves behind.
 
 A test that hangs is ended by `faulthandler_timeout`, and its worker with it; that, like a crash,
 ends the run and names the test (`--max-worker-restart 0`).
@@ -65,12 +65,16 @@ def group(item: pytest.Item) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test with its group, and put the shared groups first."""
-    order: dict[pytest.Item, int] = {}
-    for item in items:
-        name = group(item)
-        kind = name.split(" ")[0]
-        order[item] = FIRST.index(kind) if kind in FIRST else len(FIRST)
+    """Mark every test with its group, and put the shared groups and the slow ones first."""
+    names = {item: group(item) for item in items}
+    slow = {name for item, name in names.items() if item.get_closest_marker("slow")}
+    for item, name in names.items():
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(name))
-    items.sort(key=order.__getitem__)
+
+    def order(item: pytest.Item) -> int:
+        name = names[item]
+        kind = name.split(" ")[0]
+        return FIRST.index(kind) if kind in FIRST else len(FIRST) + (name not in slow)
+
+    items.sort(key=order)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
+import pytest
 from hypothesis import settings
 
-__all__ = ["LEAST", "examples", "soaked", "some_of"]
+__all__ = ["LEAST", "examples", "soaked", "some_of", "thinned"]
 
 LEAST = 10
 T = TypeVar("T")
@@ -26,3 +27,15 @@ def examples(many: int) -> int:
 def some_of(all_of: Sequence[T], which: int) -> Sequence[T]:
     """Return all in `make soak`, else one: another for each number, so that all have their turn."""
     return all_of if soaked() else [all_of[which % len(all_of)]]
+
+
+def thinned(cases: Iterable[tuple[Any, ...]], every: int) -> list[Any]:
+    """Return the cases of a parametrized test, of which one in `every` is left in `make test`.
+
+    Of a product, take a number that has no divisor in common with the number of values of any
+    factor: then every two values of two factors still meet.
+    """
+    return [
+        pytest.param(*case, marks=pytest.mark.soak if at % every else ())
+        for at, case in enumerate(cases)
+    ]

@@ -64,8 +64,8 @@ NUMBERS: list[tuple[Any, pa.DataType]] = [
 ]
 
 
-# A query takes Spark a second of the processor. So there `make test` has all odd values in one table,
-# and `make soak` also each in a table of its own, as for the other engines.
+# A query takes Spark a second of the processor. So there `make test` has all odd values in one
+# table, and `make soak` also each in a table of its own, as for the other engines.
 EACH = [
     "duckdb",
     pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres")),

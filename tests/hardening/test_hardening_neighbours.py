@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.neighbours import STATISTICS, Case, _run, cases, neighbours
+from benchmarks.neighbours import STATISTICS, Case, _remembered, _run, cases, neighbours
 
 from discreet.guarantees import ZCDP
 from discreet.ledger import Ledger
@@ -72,9 +72,11 @@ def test_residuals_and_found_keys_are_in_the_campaign(tmp_path: Path) -> None:
     assert re.findall("^margins_rows_1,([a-z]+),0-5", table, re.M) == ["north", "south"]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_neighbours_are_not_told_apart(tmp_path: Path) -> None:
-    found = list(neighbours(iter(_sample()), tmp_path / "here", timed=False))
+    with _remembered():
+        found = list(neighbours(iter(_sample()), tmp_path / "here", timed=False))
     assert len(found) == len(CHOSEN)
     assert [(one.how, one.column, one.name, one.differs) for one in found if one.differs] == []
 

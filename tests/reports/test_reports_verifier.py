@@ -21,7 +21,7 @@ from discreet.ledger.amounts import Amount
 from discreet.promises import Promise, promise_in
 from discreet.reports import verifier
 from losses import right_guess
-from soaking import examples
+from soaking import examples, some_of
 
 fixed = settings(derandomize=True, deadline=None, max_examples=examples(150))
 chances = st.floats(1e-3, 1.0)
@@ -279,9 +279,11 @@ STATED = [
     (ZCDP(0.9), total_dict(ZCDP(0.9), "concentrated")),
     (account(rho=0.03, delta=1e-6), MIXED),
 ]
+CONFIDENCES = [0.95, 0.99, 0.9999]
+BELIEVED = [0.001, 0.1, 0.5, 0.9]
 
 
-@pytest.mark.parametrize("confidence", [0.95, 0.99, 0.9999])
+@pytest.mark.parametrize("confidence", CONFIDENCES)
 @pytest.mark.parametrize(("stated", "total"), STATED)
 def test_the_beliefs_are_those_of_the_library(stated: Any, total: Any, confidence: float) -> None:
     """Two implementations of the same theorems, written apart."""
@@ -290,7 +292,9 @@ def test_the_beliefs_are_those_of_the_library(stated: Any, total: Any, confidenc
         with pytest.raises(GuaranteeError, match="confidence"):
             explain(stated, 0.5, confidence=confidence)
         return
-    for p in (0.001, 0.1, 0.5, 0.9):
+    # The library takes a second for a mixed guarantee: there each confidence has another p.
+    turn = CONFIDENCES.index(confidence)
+    for p in some_of(BELIEVED, turn) if total is MIXED else BELIEVED:
         for prior in (Prior(p), Prior(1.0, p), Prior(p, 0.3)):
             belief = explain(stated, prior, confidence=confidence).posterior
             assert belief is not None

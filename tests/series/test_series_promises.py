@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import product
 from typing import Any
 
 import mpmath as mp
@@ -36,6 +37,7 @@ from discreet.promises import (
     priors,
 )
 from discreet.series import horizon, plan
+from soaking import thinned
 
 BOXES = {
     "membership": Box(0, 1, 1, 1),
@@ -107,10 +109,14 @@ def agree(promise: Promise, delta: float) -> None:
     assert horizon(each(beyond), promise, upto=1).releases == 1
 
 
-@pytest.mark.parametrize("sided", ["one", "two"])
-@pytest.mark.parametrize("delta", [0.0, 1e-6, 1e-4, 1e-3])
-@pytest.mark.parametrize("priors_", BOXES)
-@pytest.mark.parametrize("shape", [*shapes(BOXES["both"]), "posterior"])
+SHAPES = [*shapes(BOXES["both"]), "posterior"]
+SIDES = ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "priors_", "delta", "sided"),
+    thinned(product(SHAPES, BOXES, [0.0, 1e-6, 1e-4, 1e-3], SIDES), 3),
+)
 def test_choose_is_a_plan_of_one_release(
     shape: str, priors_: str, delta: float, sided: Any
 ) -> None:
@@ -121,11 +127,19 @@ def test_choose_is_a_plan_of_one_release(
             agree(Promise(tolerance, Surety("confidence", 0.9), sided, related=2), delta)
 
 
-@pytest.mark.parametrize("sided", ["one", "two"])
-@pytest.mark.parametrize("delta", [0.0, 1e-6, 1e-3])
-@pytest.mark.parametrize("priors_", ["value", "value, at q", "value, some"])
-@pytest.mark.parametrize("adjacency", ["replace", "local"])
-@pytest.mark.parametrize("shape", [*shapes(BOXES["both"]), "posterior"])
+@pytest.mark.parametrize(
+    ("shape", "adjacency", "priors_", "delta", "sided"),
+    thinned(
+        product(
+            SHAPES,
+            ["replace", "local"],
+            ["value", "value, at q", "value, some"],
+            [0.0, 1e-6, 1e-3],
+            SIDES,
+        ),
+        5,
+    ),
+)
 def test_choose_is_a_plan_of_one_release_where_values_change(
     shape: str, adjacency: Any, priors_: str, delta: float, sided: Any
 ) -> None:
