@@ -45,8 +45,8 @@ def test_months_under_one_promise(
     expect(page.locator("#spec")).to_have_value(re.compile(r"delimiter: ['\"]?;"))
     page.go_back()
     # A file of an older program: its curator says so, unless its header line does.
-    upload("older.csv", (head + ROWS).replace("north", "Köln"), "latin-1")
-    page.wait_for_url("**source=older.csv*")
+    upload("month-1998.csv", (head + ROWS).replace("north", "Köln"), "latin-1")
+    page.wait_for_url("**source=month-1998.csv*")
     page.select_option("[name='source.encoding']", "latin-1")
     expect(page.locator("#spec")).to_have_value(re.compile("encoding: latin-1"))
     page.goto(begin)
