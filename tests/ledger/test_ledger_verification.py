@@ -20,6 +20,7 @@ from discreet.ledger.migrations import FORMAT
 from discreet.ledger.migrations import REPEATED as COLUMNS
 from discreet.ledger.store import Row
 from discreet.ledger.verification import recomputed
+from soaking import soaked, some_of
 
 SAID = {"purpose": "a table", "who": "ci", "spec_hash": "5" * 64}
 REPEATED = COLUMNS[FORMAT]
@@ -61,7 +62,7 @@ def test_any_byte_of_any_entry_changed_is_detected(full: Ledger) -> None:
     for at, row in enumerate(rows):
         raw = row.body.encode()
         for position in range(len(raw)):
-            for flip in (0x01, 0x80):
+            for flip in some_of((0x01, 0x80), position):
                 changed = bytearray(raw)
                 changed[position] ^= flip
                 body = changed.decode("utf-8", "surrogateescape")
@@ -79,7 +80,7 @@ def test_any_byte_of_any_entry_changed_is_detected(full: Ledger) -> None:
                     assert not recomputed([*rows[:at], edited, *rows[at + 1 :]]).verified
         for value in (None, 7, b"{}", "", "[]", "{}", "[" * 100_000, "NaN"):
             assert not recomputed([*rows[:at], replace(row, body=value), *rows[at + 1 :]]).verified
-    assert tried > 5_000
+    assert tried > (5_000 if soaked() else 2_500)
 
 
 def test_entries_removed_repeated_or_exchanged_are_detected(full: Ledger) -> None:
