@@ -502,18 +502,21 @@ def _remembered() -> Iterator[None]:
     What an argument had learned from a row would be another argument, and worked out anew.
     """
     learned = sys.modules["discreet.statements.learned"]  # the room; its function has its name
-    rooms = ((learned, "explain"), (adding_up, "_descended"))
-    own = [(room, name, getattr(room, name)) for room, name in rooms]
+    rooms = ((learned, "explain"), (adding_up, "_descended"), (adding_up.Design, "part_of"))
+    own: list[tuple[Any, str, Any]] = [(room, name, getattr(room, name)) for room, name in rooms]
     known: dict[tuple[str, bytes], Any] = {}
 
-    def once(name: str, work: Callable[..., Any], *given: Any, **named: Any) -> Any:
-        key = name, pickle.dumps((given, named))
-        if key not in known:
-            known[key] = work(*given, **named)
-        return known[key]
+    def once(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def found(*given: Any, **named: Any) -> Any:
+            key = name, pickle.dumps((given, named))
+            if key not in known:
+                known[key] = work(*given, **named)
+            return known[key]
+
+        return found
 
     for room, name, work in own:
-        setattr(room, name, partial(once, name, work))
+        setattr(room, name, once(name, work))
     try:
         yield
     finally:
