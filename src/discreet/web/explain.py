@@ -65,6 +65,7 @@ KINDS = {
 }
 
 
+PERSONS = ("one person", "one user", "one member")  # units that are a whole person
 _BUDGET = Number(low=0, high=1000)
 _PERCENT = Number(above=0, high=100, unit="percent")
 
@@ -270,7 +271,7 @@ def _headline(belief: Belief) -> tuple[str, str]:
 def told(state: PromiseForm, belief: Belief, audience: Any) -> Told:
     """Return what is said of a promise to one audience."""
     # The last of "what is not protected" hangs on whether a whole person is the unit.
-    person = state.unit in ("one person", "one user", "one member")
+    person = state.unit in PERSONS
     return Told(
         learned=sentence(belief, audience),
         promise=guarantee_text(state.guarantee(), audience, state.unit),
