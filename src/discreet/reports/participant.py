@@ -141,19 +141,16 @@ def joining_words(own: str, unit: str) -> dict[str, str]:
 
 def _told(table: dict[str, Any], name: str, about: str, **words: str) -> str:
     """A text with figures in it that follow the slider; `about` is a column, or the chosen one."""
-    text = _say(name, before="{before}", now="{now}", end="{end}", **words)
-    column = about if about != "chosen" else _first(table)
-    for stage in ("before", "now", "end"):
-        if f"{{{stage}}}" in text:
+    marks = {stage: f"\0{stage}\0" for stage in ("before", "now", "end")}  # in no other text
+    text = _say(name, **marks, **words)
+    chosen = "in" if table["now"]["in"] else "value"
+    for stage, mark in marks.items():
+        if mark in text:
+            column = chosen if about == "chosen" else about
             most = USUAL if stage == "before" else table[stage][column][USUAL - 1]
-            shown = table["of"].replace("#", f"{most:g}")
-            figure = f'<b data-of="{stage}.{about}">{escape(shown)}</b>'
-            text = text.replace(f"{{{stage}}}", figure)
+            shown = escape(table["of"].replace("#", f"{most:g}"))
+            text = text.replace(mark, f'<b data-of="{stage}.{about}">{shown}</b>')
     return text
-
-
-def _first(table: dict[str, Any]) -> str:
-    return next(name for name in _COLUMNS if table["now"][name])
 
 
 def _worry(table: dict[str, Any], ahead: Ahead, own: str, unit: str) -> str:

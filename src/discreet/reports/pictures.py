@@ -15,7 +15,7 @@ from discreet.lazily import missing
 from discreet.reports.facts import Statement
 from discreet.reports.sentences import Icons
 from discreet.rounding import FIGURES, number
-from discreet.statements.figures import counted, many, share
+from discreet.statements.figures import many, share
 from discreet.statements.tables import Table
 from discreet.words import say
 
@@ -78,7 +78,7 @@ def _icons(statement: Statement) -> Picture:
 
     row = _headline(statement)
     before, after = row["p"] * row["q"], row["upper"]
-    icons = Icons(counted(before, "down", 100), counted(after, "up", 100))
+    icons = Icons.showing(before, after)
     shown = (
         (say("statements.column.marked_before"), str(icons.before)),
         (say("statements.column.marked_after"), str(icons.after - icons.before)),

@@ -361,6 +361,11 @@ class Icons(JsonReady):
     after: int
     of: int = _FIGURES
 
+    @classmethod
+    def showing(cls, before: float, after: float) -> Icons:
+        """Return the figures of two probabilities, rounded outward."""
+        return cls(counted(before, "down", _FIGURES), counted(after, "up", _FIGURES))
+
     @property
     def text(self) -> str:
         """What the figures show, for those who do not see them."""
@@ -432,5 +437,4 @@ def answer(belief: Belief, knows: Knows = "everyone else", *, you: bool = False)
         if belief.guarantee.adjacency is Adjacency.ADD_REMOVE and not strong:
             kind = "you" if you else "public"
             parts.append(say(f"reports.{kind}.assumes_weak", unit=belief.unit))
-    icons = Icons(counted(before, "down", _FIGURES), counted(after, "up", _FIGURES))
-    return Worry(belief, knows, icons, " ".join(parts))
+    return Worry(belief, knows, Icons.showing(before, after), " ".join(parts))

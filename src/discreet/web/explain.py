@@ -29,7 +29,6 @@ from discreet.reports.sentences import (
     sentence,
 )
 from discreet.statements.figures import (
-    counted,
     crowd_for,
     decimals,
     frequency,
@@ -208,7 +207,7 @@ def explained(state: ExplainForm) -> Explained:
     one_step = belief if prior is None or belief.epsilon_prime is not None else asked(prior.p)
     icons, icons_caption = None, ""
     if prior is not None and belief.posterior is not None:
-        shown = icons_of(prior.pq, belief.posterior.upper)
+        shown = Icons.showing(prior.pq, belief.posterior.upper)
         icons, icons_caption = shown.to_dict(), shown.text
     headline, note = _headline(belief)
     return Explained(
@@ -248,11 +247,6 @@ def explained(state: ExplainForm) -> Explained:
         yaml=link("/explain/explain.yaml", state.kept()),
         me=_me_link(state),
     )
-
-
-def icons_of(before: float, after: float) -> Icons:
-    """Return how many figures of a hundred are marked, before and after."""
-    return Icons(counted(before, "down", 100), counted(after, "up", 100))
 
 
 def _headline(belief: Belief) -> tuple[str, str]:

@@ -17,9 +17,9 @@ from discreet.beliefs import Prior, explain, join
 from discreet.composition import loss_of
 from discreet.guarantees import Adjacency
 from discreet.reports.participant import joining_words
-from discreet.reports.sentences import answer
+from discreet.reports.sentences import Icons, answer
 from discreet.statements.figures import frequency, plain
-from discreet.web.explain import KINDS, PERSONS, PromiseForm, how_belief, icons_of, told
+from discreet.web.explain import KINDS, PERSONS, PromiseForm, how_belief, told
 from discreet.web.forms import Choice, Number, filled, share
 from discreet.web.screens import REFUSED, How, how
 from discreet.web.thread import Thread, link, shown_to
@@ -105,7 +105,7 @@ def _joining(state: MeForm) -> dict[str, Any]:
         return nothing
     joined = loss_of(guarantee).right_guess(without)
     (believed,) = join(guarantee, without, confidence=share(state.confidence)).joined
-    shown = icons_of(without, joined)
+    shown = Icons.showing(without, joined)
     words = joining_words("person" if state.you else "other", state.unit)
     words["before"] = plain(without, _CROWD)
     name = KINDS[state.kind].python
