@@ -8,11 +8,12 @@ from pathlib import Path
 from typer.main import get_command
 
 import discreet
-from discreet import PureDP, errors, explain, worry
+from discreet import PureDP, errors, explain
 from discreet.cli import _COMMANDS, _app
 from discreet.promises.keys import promise_keys
 from discreet.releases.spec import Protect, Spec
 from discreet.reports import sentence
+from discreet.reports.sentences import answer
 from discreet.web.screens import SCREENS
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +90,7 @@ def test_what_the_participant_is_told_is_what_is_said() -> None:
     quotes = re.findall(r"(?:^> .*\n)+", text("guides/participant.md"), re.M)
     told = [re.sub(r"\s*\n> |^> ", " ", quote).strip() for quote in quotes]
     promise = PureDP(0.5)
-    said = sentence(explain(promise, 0.3), "public") + worry(promise, 0.6).text
+    said = sentence(explain(promise, 0.3), "public") + answer(explain(promise, 0.6), you=True).text
     assert len(told) == 3
     for quote in told:
         assert quote in said, quote

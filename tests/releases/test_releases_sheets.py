@@ -67,7 +67,7 @@ def cells_of(book: bytes, number: int) -> dict[str, tuple[str, str, bool]]:
 
 def test_the_keys_of_a_column_stand_side_by_side() -> None:
     found = wide(SAID)
-    assert found.intervals[0] == ("1, between 0 and 2", "-2.5, between -3 and -2", None)
+    assert found.intervals[0] == ("0 to 2", "-3 to -2", None)
     assert replace(found, intervals=()) == Sheet(
         "Wide",
         ("statistic", "county", "Young people", "old", "value"),

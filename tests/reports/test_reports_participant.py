@@ -12,15 +12,18 @@ from typing import Any
 import pytest
 from forging import rewritten
 from kept import APPROVED
+from reading import grade
 from stories import BASE, Made, made, opened, own_report
 
 import browsers
-from discreet.beliefs import Prior, explain
+from discreet.beliefs import Prior, explain, join
 from discreet.composition import loss_of
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from discreet.reports import verifier
 from discreet.reports.folder import Report, report
 from discreet.reports.participant import PLACES, participant_table
 from discreet.reports.verifier import examined
+from discreet.words import catalogue
 
 
 def problems(folder: Path) -> list[str]:
@@ -40,45 +43,111 @@ def found(pure: Made, tmp_path: Path) -> Report:
     return own_report(pure, tmp_path)[1]
 
 
-@pytest.mark.parametrize("total", [PureDP(0.5), ApproxDP(1.0, 1e-6), ZCDP(0.1)], ids=str)
-def test_every_row_is_the_bound_rounded_up(total: Guarantee) -> None:
+TOTALS = [PureDP(0.16), PureDP(0.95), ApproxDP(1.0, 1e-6), ZCDP(0.1)]
+
+
+def bounds(total: Guarantee, sure: float, x: float) -> dict[str, float]:
+    """What each column has to bound, and the question that two of them answer."""
+    how: Any = {"confidence": min(sure, 1 - 1e-12)}
+    return {
+        "in": explain(total, Prior(x), **how).posterior.upper,  # type: ignore[union-attr]
+        "value": explain(total, Prior(1, x), **how).posterior.upper,  # type: ignore[union-attr]
+        "joining": loss_of(total).right_guess(x),
+    }
+
+
+@pytest.mark.parametrize("total", TOTALS, ids=str)
+def test_every_row_is_the_bound_rounded_up_to_two_figures(total: Guarantee) -> None:
     sure = 1.0 if isinstance(total, PureDP) else 0.99
     table = participant_table(total, sure)
-    for place, percentage in enumerate(PLACES):
-        x = percentage / 100
-        wanted = {
-            "in": explain(total, Prior(x), confidence=min(sure, 1 - 1e-12)).posterior.upper,
-            "value": explain(total, Prior(1, x), confidence=min(sure, 1 - 1e-12)).posterior.upper,
-            "joining": loss_of(total).right_guess(x),
-        }
-        for name, bound in wanted.items():
-            row = table[name][place]
-            assert row["p"] == x
-            assert min(1.0, bound) - 1e-12 <= row["most"] <= bound + 1e-6
-            many, of = (int(n.replace(",", "")) for n in re.findall(r"[\d,]*\d", row["after"]))
-            assert many / of >= row["most"] - 1e-12
-            assert row["marks"][0] <= 100 * x + 1e-9
-            assert row["marks"][1] >= 100 * row["most"] - 1e-9
+    assert list(PLACES) == list(range(1, 100))  # even steps: 33 is there as 30 is
+    for place in PLACES:
+        for name, bound in bounds(total, sure, place / 100).items():
+            row = table["now"][name][place - 1]
+            step = 1 if 10 <= 100 * bound <= 99 else 0.1 if bound < 0.999 else 0.01
+            assert 100 * bound - 1e-9 <= row <= 100 * bound + step + 1e-9
+            assert row <= 100
 
 
+@pytest.mark.parametrize("total", TOTALS, ids=str)
+def test_what_they_think_of_one_who_joins_is_bounded_by_the_column_of_values(
+    total: Guarantee,
+) -> None:
+    """The page answers its third question with that column: it may be above, never below."""
+    sure = 0.99
+    table = participant_table(total, 1.0 if isinstance(total, PureDP) else sure)
+    for place in PLACES:
+        (believed,) = join(total, place / 100, confidence=sure).joined
+        assert 100 * believed <= table["now"]["value"][place - 1] + 1e-9
+
+
+@pytest.mark.parametrize("total", TOTALS, ids=str)
+def test_the_verifier_recomputes_every_row_and_no_other_passes(total: Guarantee) -> None:
+    sure = 1.0 if isinstance(total, PureDP) else 0.99
+    said = {"kind": total.kind, "adjacency": "add-remove"}
+    said |= {name: getattr(total, name, None) for name in ("epsilon", "delta", "rho")}
+    table = participant_table(total, sure)["now"]
+    for name in ("in", "value", "joining"):
+        rows = table[name]
+        assert verifier.shown_otherwise(name, rows, said, sure) == []
+        for place in (1, 5, 30, 98):
+            step = 1 if 10 <= rows[place - 1] <= 99 else 0.1
+            searched = name == "joining" and total.kind == "concentrated"  # with a wider bound
+            more = () if searched else (rows[place - 1] + 2 * step,)
+            for wrong in (rows[place - 1] - step, *more):
+                altered = [*rows[: place - 1], wrong, *rows[place:]]
+                assert verifier.shown_otherwise(name, altered, said, sure) == [place]
+
+
+@pytest.fixture
+def yearly(tmp_path: Path) -> Path:
+    """Two of twelve months under a promise: the folder of the second month's report."""
+    opened(tmp_path)
+    keys = {"posterior": 0.12, "p": 0.05, "about": "membership"}
+    spec = BASE | {"tolerance": keys, "series": {"releases": 12}}
+    made(tmp_path, spec)
+    second = made(tmp_path, spec | {"about": {"name": "the second month"}})
+    return report(second.release_id, ledger=second.ledger).folder
+
+
+def text_of(folder: Path, name: str = "participant.html") -> str:
+    page = (folder / name).read_text(encoding="utf-8")
+    page = re.sub(r"<style>.*?</style>|<script.*?</script>|</?b\b[^>]*>", "", page, flags=re.S)
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split())
+
+
+@pytest.mark.parametrize("stage", ["now", "end"])
 @pytest.mark.parametrize("part", ["in", "value", "joining"])
-@pytest.mark.parametrize("key", ["most", "after", "marks", "p"])
-def test_a_row_that_says_less_is_found(found: Report, part: str, key: str) -> None:
-    path = found.folder / "participant.html"
-    page, table = path.read_text(encoding="utf-8"), table_of(found.folder)
-    assert problems(found.folder) == []
+def test_a_row_that_says_less_is_found(yearly: Path, part: str, stage: str) -> None:
+    path = yearly / "participant.html"
+    page, table = path.read_text(encoding="utf-8"), table_of(yearly)
+    assert problems(yearly) == []
     before = json.dumps(table, separators=(",", ":"))
-    row = table[part][9]
-    row[key] = {
-        "most": row["most"] - 0.001,
-        "after": "1 in 100",
-        "marks": [row["marks"][0], row["marks"][1] - 1],
-        "p": table[part][8]["p"],
-    }[key]
+    assert before in page
+    table[stage][part][8] -= 0.1
     path.write_text(page.replace(before, json.dumps(table, separators=(",", ":"))), "utf-8")
-    rewritten(found.folder)  # the manifest fits again
-    told = problems(found.folder)
-    assert any("participant.html" in one for one in told), told
+    rewritten(yearly)  # the manifest fits again
+    told = problems(yearly)
+    assert any(f"participant.html, {part}" in one for one in told), told
+
+
+def test_a_page_that_hides_its_end_or_begins_otherwise_is_found(yearly: Path) -> None:
+    path = yearly / "participant.html"
+    page, table = path.read_text(encoding="utf-8"), table_of(yearly)
+    whole = json.dumps(table, separators=(",", ":"))
+    hidden = json.dumps(table | {"end": None}, separators=(",", ":"))
+    for altered in (
+        page.replace(whole, hidden),
+        page.replace('"start":30', '"start":3'),
+        page.replace("# in 100", "# in 1000"),
+        page.replace('<b data-of="end.joining">73 in 100', '<b data-of="end.joining">37 in 100'),
+        page.replace('<b data-of="now.chosen">34 in 100', '<b data-of="now.chosen">31 in 100'),
+        page.replace('data-of="end.chosen"', 'data-of="now.chosen"'),
+    ):
+        assert altered != page
+        path.write_text(altered, encoding="utf-8")
+        rewritten(yearly)
+        assert any("participant.html" in one for one in problems(yearly))
 
 
 def test_a_page_without_its_table_or_its_promise_is_found(found: Report) -> None:
@@ -87,7 +156,7 @@ def test_a_page_without_its_table_or_its_promise_is_found(found: Report) -> None
     for altered in (
         page.replace('id="table"', 'id="tables"'),
         page.replace("25 %", "2 %"),
-        page.replace('"joining":[', '"joining":null,"other":['),
+        page.replace('"joining":[', '"joining":null,"other":[', 1),
     ):
         assert altered != page
         path.write_text(altered, encoding="utf-8")
@@ -108,66 +177,155 @@ def test_it_is_one_file_that_asks_for_nothing(found: Report) -> None:
 
 
 @pytest.mark.slow
-def test_on_a_phone_from_disk(browser: Any, found: Report) -> None:
+def test_on_a_phone_from_disk(browser: Any, yearly: Path) -> None:
     expect = import_module("playwright.sync_api").expect
     errors: list[str] = []
     context = browser.new_context(viewport={"width": 360, "height": 740})
     page = context.new_page()
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
-    page.goto((found.folder / "participant.html").as_uri())
-    table = table_of(found.folder)
-    thirty = table["in"][PLACES.index(30)]
-    expect(page.locator("#after")).to_have_text(thirty["after"])
-    assert page.locator("#figures .before").count() == thirty["marks"][0]
-    assert page.locator("#figures .before, #figures .after").count() == thirty["marks"][1]
+    page.goto((yearly / "participant.html").as_uri())
+    table = table_of(yearly)
+
+    def shows(place: int, chosen: str) -> None:
+        """Every figure on the page follows the one slider and the choice."""
+        for one in page.locator("[data-of]").all():
+            stage, about = one.get_attribute("data-of").split(".")
+            column = chosen if about == "chosen" else about
+            most = place if stage == "before" else table[stage][column][place - 1]
+            expect(one).to_have_text(f"{most:g} in 100")
+        marked = math.ceil(table["end"][chosen][place - 1])
+        assert page.locator("#figures .before").count() == place
+        assert page.locator("#figures .before, #figures .after").count() == marked
+        assert page.get_attribute("#suspect", "aria-valuetext") == f"{place} in 100"
+        assert page.input_value("#typed") == str(place)
+
+    shows(30, "in")
     page.focus("#suspect")
     page.keyboard.press("ArrowRight")
-    expect(page.locator("#after")).to_have_text(table["in"][PLACES.index(35)]["after"])
-    assert page.get_attribute("#suspect", "aria-valuetext") == "35 in 100"
+    shows(31, "in")
     page.check("[name=about][value=value]")
-    expect(page.locator("#after")).to_have_text(table["value"][PLACES.index(35)]["after"])
-    page.focus("#without")
+    shows(31, "value")
+    page.fill("#typed", "33")
+    shows(33, "value")
+    for refused in ("", "0", "250", "4.5"):
+        page.fill("#typed", refused)
+        page.locator("#typed").blur()
+        shows(33, "value")
+    page.focus("#suspect")
     page.keyboard.press("End")
-    expect(page.locator("#in")).to_have_text(table["joining"][-1]["after"])
-    expect(page.locator("#out")).to_have_text(table["joining"][-1]["before"])
+    shows(99, "value")
+    assert page.locator("input[type=range]").count() == 1  # one worry
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    answer = page.locator("#after").bounding_box()
-    assert answer["y"] < 2500
+    answer = page.locator("[data-of='end.chosen']").bounding_box()
+    assert answer["y"] < 900
     # Axe is put in by evaluation, which the page's own policy does not forbid to the browser.
+    page.locator("summary").click()
     browsers.accessible(page)
     page.emulate_media(color_scheme="dark")
     browsers.accessible(page, colours=True)
     context.close()
     assert not errors
     plain = browser.new_context(java_script_enabled=False).new_page()
-    plain.goto((found.folder / "participant.html").as_uri())
-    expect(plain.locator("#after")).to_have_text(thirty["after"])
+    plain.goto((yearly / "participant.html").as_uri())
+    expect(plain.locator("[data-of='end.chosen']")).to_have_text("53 in 100")
     assert plain.locator("#suspect").is_hidden()
     plain.locator("summary").click()
-    expect(plain.locator("tbody tr")).to_have_count(len(PLACES))
+    expect(plain.locator("tbody tr")).to_have_count(21)
     plain.context.close()
 
 
-def test_a_series_says_what_holds_so_far_and_when_all_is_out(tmp_path: Path) -> None:
-    """Someone who decides whether to join needs the end of the year, not its first month."""
-    opened(tmp_path)
-    spec = BASE | {"budget": {"epsilon": 1.2}, "series": {"releases": 12}}
-    first = made(tmp_path, spec)
-    page = report(first.release_id, ledger=first.ledger).folder / "participant.html"
-    shown = re.sub(r"<[^>]*>", " ", page.read_text(encoding="utf-8"))
-    now, end = (explain(PureDP(e), Prior(0.3)).posterior.upper for e in (0.1, 1.2))
-    assert "number 1 of 12" in shown
-    assert f"at most {math.ceil(100 * now)} in 100. When all 12 are out" in shown
-    assert f"it can be at most {math.ceil(100 * end)} in 100" in shown
-    assert "With everything that was published so far:" in shown
+def test_every_number_for_a_participant_is_told_so_far_and_in_the_end(yearly: Path) -> None:
+    """Someone who decides whether to join needs the end of the year, not its second month."""
+    shown = text_of(yearly)
+    assert "This is number 2 of 12 that we plan to publish." in shown
+    now, end = (PureDP(e) for e in (0.158669, 0.952008))  # two months of twelve, and all
+    for told, so_far, later in (
+        (
+            "So far: from 30 in 100 to at most {now}. When all 12 are out: to at most {end}.",
+            bounds(now, 1.0, 0.3)["in"],
+            bounds(end, 1.0, 0.3)["in"],
+        ),
+        (
+            "If the chance of it is 30 in 100 when your data stay out, it is so far at most {now} "
+            "if you join. When all 12 are out, it is at most {end}.",
+            bounds(now, 1.0, 0.3)["joining"],
+            bounds(end, 1.0, 0.3)["joining"],
+        ),
+        (
+            "leaves them at 30 in 100 when your data stay out, it is so far at most {now} if you "
+            "join. When all 12 are out, it is at most {end}.",
+            join(now, 0.3).joined[0],
+            join(end, 0.3).joined[0],
+        ),
+    ):
+        most = {"now": so_far, "end": later}
+        wanted = {name: f"{math.ceil(100 * x)} in 100" for name, x in most.items()}
+        assert told.format(**wanted) in shown, told
+    assert "the larger numbers count" in shown
+    # A tenth that joins: 26 in 100 in the end, and 43 for what someone thinks.
+    table = table_of(yearly)
+    assert (table["end"]["joining"][9], table["end"]["value"][9]) == (26, 43)
+
+
+def test_the_sentence_on_the_series_follows_the_choice(yearly: Path) -> None:
+    """A value can be learned better than being in: one number never stands for the other."""
+    table = table_of(yearly)
+    assert (table["now"]["value"][29], table["end"]["value"][29]) == (38, 75)
+    assert (table["now"]["in"][29], table["end"]["in"][29]) == (34, 53)
+    page = (yearly / "participant.html").read_text(encoding="utf-8")
+    fixed = re.sub(r"<b data-of=[^<]*</b>|<details>.*?</details>|<script.*?</script>", "", page)
+    assert re.findall(r"\d+ in 100", re.sub(r"<style>.*?</style>", "", fixed, flags=re.S)) == [
+        "30 in 100", "1 in 100", "99 in 100",
+    ]  # fmt: skip  # the slider's own: its place, and its ends
+
+
+def test_the_report_tells_both_too_and_of_what(yearly: Path) -> None:
+    for name in ("report.html", "statement.md"):
+        shown = text_of(yearly, name)
+        told = (
+            "Say someone thinks the chance is 5 in 100 that one person is in the data. So far they "
+            "can come to think it is at most 5.9 in 100. When all 12 are out, it can be at most 12 "
+            "in 100."
+        )
+        assert told in shown
+        assert "When all 12 are out, it can be at most 13 in 100." in shown  # joining
+
+
+def test_one_denominator_for_all_figures(yearly: Path) -> None:
+    for name in ("participant.html", "report.html"):
+        assert set(re.findall(r"\d in ([\d,]*\d)", text_of(yearly, name))) <= {"100"}
+
+
+def test_the_words_are_for_participants(yearly: Path) -> None:
+    shown = text_of(yearly)
+    assert "every possible output" not in shown
+    assert "This holds whatever is published." in shown
+    assert not re.search(r"\d{4}-\d\d-\d\dT", shown)
+    assert re.search(r"made \d{4}-\d\d-\d\d ", shown)
+    texts = catalogue().entry("reports.participant")
+    words = {"left": "your data stay out", "joined": "if you join"}
+    for name in ("happens_so_far", "thought_so_far", "decides", "knows"):
+        values = {"before": "30 in 100", "now": "34 in 100", "end": "53 in 100"}
+        told = texts[name].format(when="When all 12 are out", **values, **words)
+        assert grade(told) <= 8, told
+
+
+def test_a_visit_is_not_a_person(tmp_path: Path) -> None:
+    """Where one visit is protected, no sentence promises as much of all that one gave."""
+    opened(tmp_path, unit="record", unit_name="one visit")
+    protect = {"unit": "record", "name": "one visit"}
+    one = made(tmp_path, BASE | {"protect": protect, "budget": {"epsilon": 0.5}})
+    shown = text_of(report(one.release_id, ledger=one.ledger).folder)
+    assert "when the data of one visit stay out, it is so far at most" in shown
+    assert "your data" not in shown
+    assert "that I am in the data" not in shown
 
 
 def _told(made: Made) -> list[str]:
     """What the report's page and the participant's page say of a series."""
     folder = report(made.release_id, ledger=made.ledger).folder
-    pages = [(folder / name).read_text("utf-8") for name in ("report.html", "participant.html")]
-    return [re.search(r"This is number [^<]*", page)[0] for page in pages]  # type: ignore[index]
+    return [text_of(folder, name) for name in ("report.html", "participant.html")]
 
 
 def test_a_series_is_counted_by_its_promise_whatever_file_is_read(tmp_path: Path) -> None:
@@ -177,12 +335,14 @@ def test_a_series_is_counted_by_its_promise_whatever_file_is_read(tmp_path: Path
     spec = BASE | {"tolerance": promise, "series": {"releases": 2}}
     first = made(tmp_path, spec)
     assert all("number 1 of 2 that we plan to" in text for text in _told(first))
-    assert all(text.endswith("it can be at most 62 in 100.") for text in _told(first))
+    assert "When all 2 are out, it can be at most 62 in 100." in _told(first)[0]
+    assert "When all 2 are out: to at most 62 in 100." in _told(first)[1]
     second = made(tmp_path, spec | {"about": {"name": "the second month"}})
     for k, one in enumerate((first, second), 1):
         for text in _told(one):
             assert f"number {k} of 2 that we planned to publish, and all 2 are out" in text
-            assert text.endswith("at most 62 in 100.")
+            assert "at most 62 in 100" in text
+            assert "If all that is approved" not in text  # the promise is used up
     ledger.withdraw("people", next(iter(ledger.show("people").account.promises)), **APPROVED)
     weaker = spec | {"tolerance": promise | {"posterior": 0.9}}
     assert all("number 1 of 2 that we plan to" in text for text in _told(made(tmp_path, weaker)))
@@ -194,10 +354,71 @@ def test_no_future_belief_passes_what_a_promise_allows(tmp_path: Path) -> None:
     promise = {"posterior": 0.62, "p": 0.3, "about": "membership"}
     ledger.charge("people", PureDP(0.4), purpose="made elsewhere", who="x")
     series = made(tmp_path, BASE | {"tolerance": promise, "series": {"releases": 2}})
-    assert all(text.endswith("it can be at most 62 in 100.") for text in _told(series))
+    assert "When all 2 are out, it can be at most 62 in 100." in _told(series)[0]
+    assert "When all 2 are out: to at most 62 in 100." in _told(series)[1]
     one = made(tmp_path, BASE | {"budget": {"epsilon": 0.1}})
-    page = report(one.release_id, ledger=one.ledger).folder / "participant.html"
-    assert "approved is used, it can be at most 62 in 100" in page.read_text(encoding="utf-8")
+    assert "If all that is approved is used: to at most 62 in 100" in _told(one)[1]
+
+
+def test_what_a_promise_allows_is_told_where_there_is_no_cap(tmp_path: Path) -> None:
+    """Without a cap the promise alone says how far it can go; without either, nothing does."""
+    keys = {"posterior": 0.62, "p": 0.3, "about": "membership"}
+    opened(tmp_path, cap=None)
+    one = made(tmp_path, BASE | {"budget": {"epsilon": 0.1}})
+    folder = report(one.release_id, ledger=one.ledger).folder
+    assert "More may follow, and nothing limits it" in text_of(folder)
+    assert "More may follow, and nothing limits it" in text_of(folder, "report.html")
+    assert problems(folder) == []
+    made(tmp_path, BASE | {"tolerance": keys, "series": {"releases": 2}})
+    shown = _told(one)
+    assert "If all that is approved is used: to at most 62 in 100" in shown[1]
+    assert "If all that is approved is used, it can be at most 62 in 100" in shown[0]
+    assert problems(folder) == []
+
+
+def test_an_end_that_bounds_nothing_is_told_as_certainty(tmp_path: Path) -> None:
+    """A cap with δ = 0.02 bounds no belief with probability 99 %: then it may become certain."""
+    opened(tmp_path, filter="basic", cap=ApproxDP(3.0, 0.02))
+    one = made(tmp_path, BASE | {"budget": {"epsilon": 0.5, "delta": 1e-6}})
+    folder = report(one.release_id, ledger=one.ledger).folder
+    assert "If all that is approved is used: to at most 100 in 100." in text_of(folder)
+    assert "it can be at most 100 in 100" in text_of(folder, "report.html")
+    assert problems(folder) == []
+
+
+def test_an_end_that_may_fail_by_chance_says_so(tmp_path: Path) -> None:
+    """Nothing of the cap's δ is spent so far: what holds always by now need not in the end."""
+    opened(tmp_path, filter="basic", cap=ApproxDP(3.0, 1e-6))
+    one = made(tmp_path, BASE | {"budget": {"epsilon": 0.5}})
+    folder = report(one.release_id, ledger=one.ledger).folder
+    end = explain(ApproxDP(3.0, 1e-6), Prior(0.3), confidence=0.99).posterior.upper
+    wanted = f"{math.ceil(100 * end)} in 100"
+    assert f"If all that is approved is used: to at most {wanted}." in text_of(folder)
+    for name in ("participant.html", "report.html"):
+        assert "By chance, this may fail in 1 in 100 cases." in text_of(folder, name)
+    assert problems(folder) == []
+
+
+def test_where_everyone_is_in_a_value_is_told_so_far_and_in_the_end(tmp_path: Path) -> None:
+    opened(tmp_path, adjacency="replace", cap=PureDP(2.0, adjacency="replace"))  # type: ignore[arg-type]
+    protect = BASE["protect"] | {"adjacency": "replace"}
+    spec = BASE | {"protect": protect, "budget": {"epsilon": 0.4}, "series": {"releases": 4}}
+    one = made(tmp_path, spec)
+    folder = report(one.release_id, ledger=one.ledger).folder
+    table = table_of(folder)
+    assert table["now"]["in"] is table["end"]["joining"] is None
+    assert table["end"]["value"][29] > table["now"]["value"][29] > 30
+    assert "does not hide whether you take part" in text_of(folder)
+    assert problems(folder) == []
+
+
+def test_a_series_that_is_over_tells_what_is_approved_beyond_it(tmp_path: Path) -> None:
+    opened(tmp_path)  # a cap of 3
+    one = made(tmp_path, BASE | {"budget": {"epsilon": 0.5}, "series": {"releases": 1}})
+    end = explain(PureDP(3.0), Prior(0.3)).posterior.upper
+    shown = _told(one)[1]
+    assert "number 1 of 1 that we planned to publish, and all 1 are out" in shown
+    assert f"If all that is approved is used: to at most {math.ceil(100 * end)} in 100" in shown
 
 
 @pytest.mark.parametrize(
@@ -206,11 +427,6 @@ def test_no_future_belief_passes_what_a_promise_allows(tmp_path: Path) -> None:
         ("report.html", "number 1 of 12", "number 2 of 12"),
         ("participant.html", "number 1 of 12", "number 1 of 2"),
         ("participant.html", "This is number 1 of 12 that we plan to publish.", ""),
-        (
-            "participant.html",
-            "out, it can be at most 59 in 100",
-            "out, it can be at most 58 in 100",
-        ),
     ],
 )
 def test_a_series_that_is_told_otherwise_is_a_problem(
@@ -242,7 +458,7 @@ def test_what_is_approved_and_not_yet_spent_is_told(found: Report, tmp_path: Pat
     one = made(tmp_path, BASE | {"budget": {"epsilon": 0.5}})
     page = report(one.release_id, ledger=one.ledger).folder / "participant.html"
     end = explain(PureDP(3.0), Prior(0.3)).posterior.upper  # the cap
-    wanted = f"If all that is approved is used, it can be at most {math.ceil(100 * end)} in 100"
-    assert wanted in page.read_text(encoding="utf-8")
+    wanted = f"If all that is approved is used: to at most {math.ceil(100 * end)} in 100"
+    assert wanted in text_of(page.parent)
     # The promise of this account is used up: whatever its cap is, nothing more may follow.
     assert "is approved" not in (found.folder / "participant.html").read_text(encoding="utf-8")

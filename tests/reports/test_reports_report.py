@@ -27,6 +27,7 @@ from discreet.guarantees import ZCDP
 from discreet.ledger import Ledger
 from discreet.reports import verifier
 from discreet.reports.folder import Report, report
+from discreet.reports.written import markdown
 
 NAMES = {
     "report.html", "statement.json", "statement.md", "registry.yaml", "evidence.json", "verify.py",
@@ -418,3 +419,34 @@ def test_no_link_that_someone_put_into_the_folder_is_followed(pure: Made, tmp_pa
     with pytest.raises(InputError, match="cannot be written"):
         report(made.release_id, output=made.output)
     assert [path.name for path in mine.iterdir()] == ["kept"]
+
+
+def test_the_report_can_be_read_on_paper_and_by_everyone(tmp_path: Path) -> None:
+    """Intervals are printed, each bias once, bounds in a sentence, priors in words, one scale."""
+    ledger = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    terms = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    keys = {"posterior": 0.12, "p": 0.05, "about": "membership"}
+    ledger.open_account("people", promise=keys, approver="A", reason="R", **terms)
+    about = {"by": COUNT["by"], "keys": COUNT["keys"]}
+    cost = {"bounds": [0, 100], "resolution": 1} | about
+    statistics = [{"count": "units"} | about, {"mean": "cost"} | cost, {"median": "cost"} | cost]
+    one = made(tmp_path, BASE | {"statistics": statistics})
+    report = written(one)
+    html, facts = report.html.read_text(encoding="utf-8"), report.statement.facts
+    table = report.statement.stored.said["table"]
+    rows = list(zip(table["interval_low"], table["interval_high"], strict=True))
+    assert len(rows) == 9
+    for low, high in rows:
+        assert f"<small>{low} to {high}</small>" in html
+    assert "title=" not in re.sub(r"<svg.*?</svg>", "", html, flags=re.S)
+    biases = [bias["text"] for bias in facts["biases"]]
+    assert len(set(biases)) == len(biases)
+    assert sum("outside 0 to 100" in text for text in biases) == 1
+    text = Page(html).text
+    assert re.search(r"at most \d+ rows? in all, [^;:]*\(count_units_1\)", text)
+    for page in (text, markdown(report.statement)):
+        assert "someone who puts the chance that one person is in the data at 5 %" in page
+        assert not re.search(r"\b[pq] = [\d.]", page)
+    # One prior and what joining makes of it, on one scale: 1 % did not become "2 in 100".
+    joined = {row["p"]: row["joined"] for row in facts["risk"]["beliefs"] if row["joined"]}
+    assert f"1 %{math.ceil(1000 * joined[0.01] - 1e-9) / 10:g} %" in text.replace("\n", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from discreet.reports.sentences import (
     worry,
 )
 from discreet.rounding import number
+from discreet.statements.figures import crowd_for, many
 from losses import right_guess
 from soaking import examples
 
@@ -260,3 +262,31 @@ def test_amounts() -> None:
     assert amount({"epsilon": None, "delta": None, "rho": None}, "up", "nothing") == "nothing"
     assert amount({"epsilon": 1.2992831, "rho": None}, "up", "") == "ε = 1.29929"
     assert amount({"epsilon": 1.2992831, "rho": None}, "down", "") == "ε = 1.29928"
+
+
+@fixed
+@given(
+    st.floats(0, 1),
+    st.sampled_from([100, 1_000, 10_000, 1_000_000]),
+    st.sampled_from(["up", "down"]),
+)
+def test_a_count_is_rounded_outward_and_shows_two_figures(x: float, crowd: int, side: Any) -> None:
+    """The oracle is decimal arithmetic on the digits that are shown."""
+    shown = many(x, side, crowd).replace(",", "")
+    count, true = Decimal(shown), Decimal(x) * crowd
+    off = count - true if side == "up" else true - count
+    assert off >= -Decimal(x) * crowd * Decimal("1e-12")
+    assert len(shown.partition(".")[2]) <= 2
+    if 1 <= true <= crowd - 1:
+        assert off <= max(Decimal(1), true / 10) if true >= 10 else off <= Decimal("0.1")
+    assert 0 <= count <= crowd
+
+
+@fixed
+@given(st.lists(st.floats(1e-6, 1), min_size=1, max_size=3))
+def test_one_crowd_is_enough_for_all(probabilities: list[float]) -> None:
+    crowd = crowd_for(*probabilities)
+    assert crowd in (10**k for k in range(2, 7))
+    assert all(many(x, "up", crowd) != "0" for x in probabilities)
+    if min(probabilities) >= 0.01:
+        assert crowd == 100  # whatever the slider of a hundred shows, its answers show too

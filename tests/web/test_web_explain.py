@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
-from discreet.beliefs import Prior
+from discreet.beliefs import Prior, join
 from discreet.cli import loaded
 from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
@@ -119,15 +120,62 @@ def test_every_published_deployment_opens(client: Any) -> None:
 
 
 def test_the_participants_odds() -> None:
-    state = MeForm(epsilon=0.5, suspect=30, without=10)
+    """One worry, three questions: what they learn, what may happen, what they think then."""
+    state = MeForm(epsilon=0.5, suspect=30)
     answer = mine(state)
-    told = worry(PureDP(0.5), 0.3)
-    assert answer.text == told.text
     assert (answer.before, answer.after) == ("30 in 100", "42 in 100")
-    assert right_guess(PureDP(0.5), 0.1) <= 0.17
-    assert (answer.without, answer.joined) == ("10 in 100", "17 in 100")
+    assert "it is at most 50 in 100 if you join" in answer.happens
+    assert math.ceil(100 * right_guess(PureDP(0.5), 0.3)) == 50
+    assert "it is at most 54 in 100 if you join" in answer.thought
+    assert math.ceil(100 * join(PureDP(0.5), 0.3).joined[0]) == 54
+    for text in (answer.happens, answer.thought):
+        assert "30 in 100 when your data stay out" in text
     hunch = mine(state.model_copy(update={"knows": "a hunch"}))
-    assert hunch.text == worry(PureDP(0.5), 0.3, knows="a hunch").text
+    assert hunch.after == answer.after
+    assert "The number is the same as for someone who knows everyone else." in hunch.text
+
+
+def test_the_reader_is_spoken_to() -> None:
+    """Where one person is protected it is the reader; one visit is not all that they gave."""
+    for knows in ("everyone else", "a hunch"):
+        text = mine(MeForm(epsilon=0.5, knows=knows)).text
+        assert "one person" not in text
+        assert "that you are in the data" in text
+    visit = mine(MeForm(epsilon=0.5, unit="one visit"))
+    assert visit.text == worry(PureDP(0.5), 0.3, unit="one visit").text
+    assert "when the data of one visit stay out" in visit.happens
+    assert "your data" not in visit.happens + visit.thought
+
+
+@pytest.mark.parametrize("suspect", [1, 5, 30, 98, 99])
+def test_one_denominator_for_the_slider_and_every_sentence(suspect: float) -> None:
+    """At 5 the slider said "5 in 100" and the headline "50 in 1,000"."""
+    answer = mine(MeForm(epsilon=0.952, suspect=suspect))
+    shown = [answer.suspect_text, answer.before, answer.after, answer.text]
+    shown += [answer.happens, answer.thought]
+    assert set(re.findall(r"\d in ([\d,]*\d)", " ".join(shown))) == {"100"}
+    assert answer.suspect_text == answer.before == f"{suspect:g} in 100"
+
+
+def test_the_promise_is_told_in_its_sentence(client: Any) -> None:
+    """A budget in ε means nothing to a participant."""
+    keys = "{posterior: 0.12, p: 0.05, about: membership, every_output: true}"
+    query = {"promise": f"tolerance: {keys}"}
+    lead = "This is promised: Nobody who starts at 5 % becomes more than 12 % sure"
+    page = client.get("/explain/me", params=query).text
+    assert lead in page
+    assert "ε" not in page.partition("<form")[0].partition("<main")[2]
+    (epsilon,) = re.findall(r'name="epsilon" value="([\d.]+)"', page)
+    assert lead in client.get("/explain/me", params=query | {"epsilon": epsilon}).text
+    assert lead in client.get("/explain/me", params=query | {"epsilon": epsilon, "suspect": 9}).text
+    for other in ({"epsilon": "2"}, {"epsilon": epsilon, "adjacency": "replace"}):
+        assert (
+            "Nobody who starts"
+            not in client.get("/explain/me", params=query | other)
+            .text.partition("<form")[0]
+            .partition("<main")[2]
+        )
+    assert "there is a limit to what anyone can learn" in client.get("/explain/me").text
 
 
 def test_a_value_of_mine_is_less_protected_than_being_in() -> None:
@@ -142,7 +190,7 @@ def test_a_value_of_mine_is_less_protected_than_being_in() -> None:
 def test_joining_is_not_promised_where_it_is_not_hidden(client: Any, adjacency: str) -> None:
     answer = client.get(f"/api/explain/me?adjacency={adjacency}").json()
     assert answer["join_icons"] is None
-    assert answer["joined"] == ""
+    assert answer["happens"] == answer["thought"] == ""
     text = client.get(f"/explain/me?adjacency={adjacency}").text
     assert "does not hide whether you take part" in text
 

@@ -254,7 +254,7 @@ ASKED = {
     "/cost": ("kind", "epsilon", "count", "limit", "rows", "confidence"),
     "/series": ("mechanism", "budget", "per_year", "before", "about", "delta"),
     "/explain": ("kind", "epsilon", "unit", "adjacency", "audience", "before", "every"),
-    "/explain/me": ("kind", "rho", "unit", "suspect", "about", "knows", "without"),
+    "/explain/me": ("kind", "rho", "unit", "suspect", "about", "knows"),
     "/release": ("spec", "file", "source", "promise"),
     "/release/made/none": ("x",),
     "/ledger": ("ledger", "file", "account", "head", "verify"),

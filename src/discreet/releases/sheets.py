@@ -122,7 +122,7 @@ def _interval(table: Mapping[str, Any], at: int | None) -> str | None:
         columns = [table.get(name) for name in (value, f"{ends}_low", f"{ends}_high")]
         found = [None if at is None or column is None else column[at] for column in columns]
         if None not in found:
-            return say("sheets.interval", **dict(zip(("value", "low", "high"), found, strict=True)))
+            return say("sheets.interval", low=found[1], high=found[2])
     return None
 
 

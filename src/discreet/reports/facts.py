@@ -233,7 +233,7 @@ def statement(stored: Stored) -> Statement:
         "library": same["library"],
         "floating_point": say(f"statements.floats.{_kind(stored)}"),
         "accuracy": same["accuracy"],
-        "biases": list(_biases(stored)),
+        "biases": _each_once(list(_biases(stored))),
         "hashes": {
             **same["hashes"],
             "output": stored.output_hash,
@@ -352,6 +352,10 @@ def _bases(stored: Stored) -> list[dict[str, str]]:
     rows = [_basis("bounds", name, "declared") for name, one in per_unit.items() if one.bounds]
     for statistic in _measured(stored):
         rows += _bases_of(statistic, thresholds)
+    return _each_once(rows)
+
+
+def _each_once(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row for place, row in enumerate(rows) if row not in rows[:place]]
 
 

@@ -16,25 +16,18 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.beliefs import Belief, Prior, explain
-from discreet.errors import DiscreetError, GuaranteeError, InputError
-from discreet.guarantees import Adjacency
-from discreet.ledger.amounts import Amount
+from discreet.errors import DiscreetError, InputError
 from discreet.ledger.entries import canonical, digest
 from discreet.releases.outputs import FILES
-from discreet.reports.facts import Risk, Statement, account_statement, statement, text_of_json
+from discreet.reports.ahead import Ahead, ahead
+from discreet.reports.facts import Statement, account_statement, statement, text_of_json
 from discreet.reports.page import page
-from discreet.reports.participant import USUAL, participant_page
+from discreet.reports.participant import participant_page
 from discreet.reports.pictures import pictures
-from discreet.reports.sentences import all_out_text, approved_text, series_text
-from discreet.reports.stored import Books, Stored, books_of, find, ledger_folder
-from discreet.reports.verifier import place_in_series
+from discreet.reports.stored import Books, books_of, find, ledger_folder
 from discreet.reports.written import markdown, registry_yaml, slug
-
-if TYPE_CHECKING:
-    from discreet.ledger import Account
 
 FOLDER = "report"
 
@@ -94,15 +87,15 @@ def report(
         books = books_of(account, ledger)
         name = f"account-{slug(account)}-{digest(account)[:8]}"
         base = Path(output).resolve() if output is not None else ledger_folder(ledger)
-        return _reported(books, account_statement(books), base / name, {}, None, note)
+        return _reported(books, account_statement(books), base / name, {}, ahead(books), note)
     stored = find(str(release_id), ledger=ledger, output=output)
-    stated = statement(stored)
+    stated, later = statement(stored), ahead(stored)
     more = {
-        "participant.html": participant_page(stated, _later(stored, stated)).encode(),
+        "participant.html": participant_page(stated, later).encode(),
         "registry.yaml": registry_yaml(stated).encode(),
     }
     more |= {f"released/{name}": (stored.folder / name).read_bytes() for name in FILES}
-    return _reported(stored, stated, stored.folder / FOLDER, more, _series(stored, stated), note)
+    return _reported(stored, stated, stored.folder / FOLDER, more, later, note)
 
 
 def _reported(
@@ -110,18 +103,19 @@ def _reported(
     stated: Statement,
     folder: Path,
     more: Mapping[str, bytes],
-    series: str | None,
+    later: Ahead,
     note: str | None,
 ) -> Report:
     """Write the files that every report has, and those of its own; record its manifest."""
     from discreet import __version__
 
     evidence = {"format": 2, "head": books.head, "chain": books.evidence()}
-    shown = page(stated, pictures(stated), version=__version__, series=series, note=note)
+    told = "" if stated.risk is None else later.told(stated.risk.headline)
+    shown = page(stated, pictures(stated), version=__version__, later=told, note=note)
     texts = {
         "report.html": shown,
         "statement.json": text_of_json(stated.facts),
-        "statement.md": markdown(stated),
+        "statement.md": markdown(stated, told),
         "evidence.json": text_of_json(evidence),
         "verify.py": (Path(__file__).parent / "verifier.py").read_text(encoding="utf-8"),
     }
@@ -150,58 +144,6 @@ def _recorded(stored: Books, manifest: str) -> int | None:
         return stored.ledger.record_report(stored.account, stored.release_id, manifest).seq
     except (DiscreetError, DBAPIError):
         return None
-
-
-def _series(stored: Stored, stated: Statement, prior: Prior | None = None) -> str | None:
-    """Return where a series stands, if the spec says that this release is one of several.
-
-    It speaks of someone at a prior, or else at that of the statement's headline.
-    """
-    place = place_in_series(dict(stored.said), [dict(entry.said) for entry in stored.charges])
-    cost = stored.entry.cost
-    if place is None or cost is None or stated.risk is None:
-        return None
-    k, total, left = place
-    end = _allowed(stored.account, stored.account.spent.plus(cost.times(left)))
-    now, at_end = _now_and_then(stored, stated.risk, end, prior)
-    return series_text(now, at_end, k, total) if left else all_out_text(now, k, total)
-
-
-def _later(stored: Stored, stated: Statement) -> str | None:
-    """Return what a participant may expect once all is out that is planned, or approved."""
-    if stated.risk is None:
-        return None
-    usual = USUAL / 100
-    central = stored.account.adjacency is Adjacency.ADD_REMOVE
-    prior = Prior(usual) if central else Prior(1.0, usual)
-    told, account = _series(stored, stated, prior), stored.account
-    if told is not None or account.cap is None:
-        return told
-    end = _allowed(account, account.cap)
-    if end == account.spent:
-        return None
-    try:
-        return approved_text(*_now_and_then(stored, stated.risk, end, prior))
-    except GuaranteeError:  # all that is approved bounds nothing this surely
-        return None
-
-
-def _allowed(account: Account, end: Amount) -> Amount:
-    """Return so much of a later total as the promises of the account allow."""
-    for limit in account.promises.values():
-        end = end.least(limit)
-    return end.plus(account.spent.minus(end))  # what is spent already, at the least
-
-
-def _now_and_then(
-    stored: Stored, risk: Risk, end: Amount, prior: Prior | None
-) -> tuple[Belief, Belief]:
-    """Return what may be believed by now, and once so much is spent, from the same prior."""
-    now = risk.headline
-    sure, unit = min(now.holds_with, 0.999999), now.unit
-    if prior is not None:
-        now = explain(stored.total(), prior, confidence=sure, unit=unit)
-    return now, explain(stored.account.promise(end), now.prior, confidence=sure, unit=unit)
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> tuple[Path, ...]:

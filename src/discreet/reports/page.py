@@ -22,6 +22,7 @@ from discreet.reports.pictures import Picture
 from discreet.reports.sentences import not_protected
 from discreet.rounding import FIGURES, number
 from discreet.statements import learned_table, probability_text, promise_lines
+from discreet.statements.presenter import someone
 from discreet.statements.tables import Table, joining_table, lines_of, stated_limit, tables_of
 from discreet.words import say
 
@@ -35,10 +36,10 @@ def page(
     pictures: dict[str, Picture],
     *,
     version: str,
-    series: str | None = None,
+    later: str = "",
     note: str | None = None,
 ) -> str:
-    """Return the whole report as HTML."""
+    """Return the whole report as HTML; `later` says what may still follow."""
     identity, shown = statement.facts["identity"], lines_of(statement.facts)
     purpose = purpose_of(statement.facts)
     of_release = statement.release_id is not None
@@ -46,8 +47,8 @@ def page(
     sections = {
         "facts": _facts(statement, shown),
         "curator" if of_release else "history": told,
-        "public": _public(statement, pictures),
-        "series": _series(pictures, series),
+        "public": _public(statement, pictures, later),
+        "series": _series(pictures),
         "recompute": _recompute(statement),
     }
     links = "".join(
@@ -207,19 +208,19 @@ def _released(statement: Statement) -> str:
         for row, ends in zip(sheet.rows[:_MOST_ROWS], sheet.intervals, strict=False)
         for cells in [_cells(row, ends, sheet.texts)]
     )
-    return _grid(say("sheets.released"), head, body)
+    return _grid(say("sheets.released", interval=said["interval"]), head, body)
 
 
 def _cells(row: Sequence[str | None], ends: Sequence[str | None], texts: int) -> str:
     labels = "".join(f'<th scope="row">{escape(text or "")}</th>' for text in row[:texts])
     return labels + "".join(
-        f'<td class="figure"{_title(end)}>{escape(value or "")}</td>'
+        f'<td class="figure">{escape(value or "")}{_small(end)}</td>'
         for value, end in zip(row[texts:], ends, strict=True)
     )
 
 
-def _title(text: str | None) -> str:
-    return "" if text is None else f' title="{escape(text, quote=True)}"'
+def _small(text: str | None) -> str:
+    return "" if text is None else f"<small>{escape(text)}</small>"
 
 
 def _promises(facts: Any) -> str:
@@ -228,15 +229,16 @@ def _promises(facts: Any) -> str:
     for one in facts["promises"]:
         most = Amount.restored(one["limit"]).to_dict("down")
         limit = stated_limit(most, figures_apart(facts["spending"]["account_now"], most))
-        p, q = (f"{one['binding'][name]:.4g}" for name in ("p", "q"))
+        who = someone(**one["binding"], unit=facts["unit"]["subject"])
         tense = "keeps" if one["withdrawn"] is None else "kept"
-        lines.append(say(f"reports.page.lead.{tense}", limit=limit, p=p, q=q))
+        lines.append(say(f"reports.page.lead.{tense}", limit=limit, who=who))
     return _paragraphs(lines)
 
 
-def _public(statement: Statement, pictures: dict[str, Picture]) -> str:
+def _public(statement: Statement, pictures: dict[str, Picture], later: str) -> str:
     facts = statement.facts
-    parts = [_paragraphs(facts["texts"]["public"].split("\n\n"), "statement")]
+    told = filter(None, (*facts["texts"]["public"].split("\n\n"), later))
+    parts = [_paragraphs(told, "statement")]
     if "icons" in pictures:
         parts.append(_figure(pictures["icons"]))
     joining = joining_table(facts["risk"]["beliefs"]) if facts["risk"] else None
@@ -248,11 +250,9 @@ def _public(statement: Statement, pictures: dict[str, Picture]) -> str:
     return "".join(parts)
 
 
-def _series(pictures: dict[str, Picture], series: str | None) -> str:
-    parts = [_paragraphs([say("reports.page.lead.series")])]
-    parts += [_paragraphs([series], "statement")] if series else []
-    parts += [_figure(pictures["account"])] if "account" in pictures else []
-    return "".join(parts)
+def _series(pictures: dict[str, Picture]) -> str:
+    drawn = _figure(pictures["account"]) if "account" in pictures else ""
+    return _paragraphs([say("reports.page.lead.series")]) + drawn
 
 
 def _recompute(statement: Statement) -> str:

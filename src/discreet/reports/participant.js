@@ -1,34 +1,33 @@
-// One participant's own worry. Nothing is computed here: each place of a slider has its row in the
-// table that came with the page.
+// One participant's own worry. Nothing is computed here: each place of the slider has its row in the
+// table that came with the page, and a figure says which column it shows, and by when.
 const data = JSON.parse(document.getElementById("table").textContent);
 const get = (id) => document.getElementById(id);
 
-function worry() {
-  const about = document.querySelector("[name=about]:checked").value;
-  const row = data[about][get("suspect").value];
-  get("suspect").setAttribute("aria-valuetext", row.before);
-  get("suspect-shown").textContent = row.before;
-  get("before").textContent = row.before;
-  get("after").textContent = row.after;
-  figures(get("figures"), row.marks[0], row.marks[1]);
-}
-
-function join() {
-  const row = data.joining[get("without").value];
-  get("without").setAttribute("aria-valuetext", row.before);
-  get("without-shown").textContent = row.before;
-  get("out").textContent = row.before;
-  get("in").textContent = row.after;
-  figures(get("figures-out"), row.marks[0], row.marks[0]);
-  figures(get("figures-in"), row.marks[0], row.marks[1]);
+function show() {
+  const place = get("suspect").value;
+  const chosen = document.querySelector("[name=about]:checked").value;
+  const most = (stage, about) => data[stage][about === "chosen" ? chosen : about][place - 1];
+  const said = (count) => data.of.replace("#", count);
+  for (const one of document.querySelectorAll("[data-of]")) {
+    const [stage, about] = one.dataset.of.split(".");
+    one.textContent = said(stage === "before" ? place : most(stage, about));
+  }
+  get("suspect").setAttribute("aria-valuetext", said(place));
+  get("suspect-shown").textContent = said(place);
+  const last = data.end ? "end" : "now";
+  figures(get("figures"), place, most(last, "chosen"));
+  if (data.now.joining) figures(get("figures-joining"), place, most(last, "joining"));
 }
 
 document.documentElement.classList.add("live");
-if (data.value) {
-  for (const field of document.querySelectorAll("#suspect, [name=about]")) field.addEventListener("input", worry);
-  worry();
-}
-if (data.joining) {
-  get("without").addEventListener("input", join);
-  join();
+if (data) {
+  for (const field of document.querySelectorAll("#suspect, [name=about]")) field.addEventListener("input", show);
+  get("suspect").addEventListener("input", () => { get("typed").value = get("suspect").value; });
+  get("typed").addEventListener("input", () => {
+    if (!get("typed").validity.valid || !get("typed").value) return;
+    get("suspect").value = get("typed").value;
+    show();
+  });
+  get("typed").addEventListener("change", () => { get("typed").value = get("suspect").value; });
+  show();
 }

@@ -1,9 +1,14 @@
 """The participant's page: one HTML file for a phone, which asks nothing of any server.
 
 Someone enters their own worry and sees how far it can grow, and what joining can change against
-staying out. The page computes nothing: every place of its sliders has a row in a table that is
-computed here, rounded upward, and that the verifier recomputes. Its one script is named by its hash
-in the page's own policy, so that no other can run.
+staying out: by now, and once all is out that may follow. The page computes nothing: every place of
+its slider has a row in a table that is computed here, rounded upward, and that the verifier
+recomputes. Its one script is named by its hash in the page's own policy, so that no other can run.
+
+Three columns answer the questions. `in` and `value` are beliefs, before and after; `joining` is the
+chance of something bad, with the data left out and with them in. What someone thinks of a unit that
+joins, against what they would think had it stayed out, is two steps apart like `value`, and that
+column bounds it too.
 """
 
 from __future__ import annotations
@@ -13,85 +18,101 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from discreet.beliefs import Prior, explain
+from discreet.beliefs import Prior
 from discreet.composition import loss_of
 from discreet.frames import html_page
 from discreet.guarantees import Adjacency, Guarantee
+from discreet.reports.ahead import Ahead, most_believed
 from discreet.reports.facts import Statement
 from discreet.reports.page import unprotected
-from discreet.rounding import decimal_up
 from discreet.statements import promise_lines
-from discreet.statements.figures import counted, crowd_for, frequency, plain
+from discreet.statements.figures import chance, many, plain
 from discreet.words import say
 
-PLACES = (1, 2, 3, 5, 7, *range(10, 95, 5), 95, 97, 98, 99)
-"""The percentages that a slider has."""
+PLACES = range(1, 100)
+"""The percentages that the slider has."""
 
 USUAL = 30
 """The percentage that the page begins with."""
 
-_USUAL = PLACES.index(USUAL), PLACES.index(10)
+_CROWD = 100
+_LISTED = (1, *range(5, 100, 5), 99)  # on paper
+_COLUMNS = ("in", "value", "joining")
 _HERE = Path(__file__).parent
 
+Stage = dict[str, list[float] | None]
 
-def participant_table(total: Guarantee, confidence: float) -> dict[str, Any]:
-    """Return what the page shows: a row for each belief, about being in, a value, and joining."""
+
+def participant_table(
+    total: Guarantee, confidence: float, ahead: Ahead | None = None
+) -> dict[str, Any]:
+    """Return what the page shows, in 100, by now and in the end: a row for each belief."""
+    now, later, sure = _stage(total, confidence), None, confidence
+    if ahead is not None and ahead.total is not None:
+        sure = ahead.sure(confidence)
+        later = _stage(ahead.total, sure)
+    return {
+        "format": 2,
+        "holds_with": sure,
+        "of": say("frequency.of", count="#", crowd=str(_CROWD)),
+        "start": USUAL,
+        "now": now,
+        "end": None if later == now else later,
+    }
+
+
+def _stage(total: Guarantee, confidence: float) -> Stage:
     central = total.adjacency is Adjacency.ADD_REMOVE
-    sure = min(confidence, 1 - 1e-12)
+    loss, shares = loss_of(total), [place / 100 for place in PLACES]
 
-    def after(prior: Prior) -> float:
-        found = explain(total, prior, confidence=sure).posterior
-        return 1.0 if found is None else found.upper
+    def after(p: float, q: float) -> float:
+        return _most(most_believed(total, Prior(p, q), confidence))
 
-    shares = [place / 100 for place in PLACES]
-    loss = loss_of(total)
     return {
-        "format": 1,
-        "holds_with": confidence,
-        "in": [_row(x, after(Prior(x))) for x in shares] if central else None,
-        "value": [_row(x, after(Prior(1.0, x))) for x in shares],
-        "joining": [_row(x, loss.right_guess(x)) for x in shares] if central else None,
+        "in": [after(x, 1.0) for x in shares] if central else None,
+        "value": [after(1.0, x) for x in shares],
+        "joining": [_most(loss.right_guess(x)) for x in shares] if central else None,
     }
 
 
-def _row(before: float, after: float) -> dict[str, Any]:
-    most = min(1.0, decimal_up(after, 6))
-    crowd = crowd_for(before, most)
-    return {
-        "p": before,
-        "most": most,
-        "before": plain(before, crowd),
-        "after": frequency(most, "up", crowd),
-        "marks": [counted(before, "down", 100), counted(most, "up", 100)],
-    }
+def _most(bound: float) -> float:
+    shown = float(many(bound, "up", _CROWD))
+    return int(shown) if shown.is_integer() else shown
 
 
-def participant_page(statement: Statement, later: str | None = None) -> str:
-    """Return the page as HTML; `later` is what is to be expected of releases to come."""
-    facts = statement.facts
-    table: dict[str, Any] = {"format": 1, "in": None, "value": None, "joining": None}
+def participant_page(statement: Statement, ahead: Ahead) -> str:
+    """Return the page as HTML."""
+    facts, table = statement.facts, None
     if statement.risk is not None:
         sure = facts["risk"]["beliefs"][0]["holds_with"]
-        table = participant_table(statement.stored.total(), sure)
-    said = json.dumps(table, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
+        table = participant_table(statement.stored.total(), sure, ahead)
     identity = facts["identity"]
-    lead = say("reports.participant.lead", purpose=identity["purpose"], unit=statement.subject)
-    meta = say("reports.page.meta", **{k: identity[k] for k in ("release_id", "made", "account")})
+    own = "person" if facts["unit"]["unit"] == "person" else "other"
+    made = str(identity["made"])[:10]
+    meta = {name: identity[name] for name in ("release_id", "account")}
+    said = json.dumps(table, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
+    if table is None:
+        reason = escape(str(facts["guarantee"]["reason"]))
+        shown = {"worry": f"<section><p>{reason}</p></section>\n", "joining": "", "values": ""}
+    else:
+        shown = {
+            "worry": _worry(table, ahead, own, statement.subject),
+            "joining": _joining(table, ahead.when, joining_words(own, statement.subject)),
+            "values": _values(table, ahead.when),
+        }
     return html_page(
         _HERE / "participant.html",
         title=_say("title"),
         style=_text("report.css", "figures.css", "participant.css"),
-        lead=escape(lead),
+        lead=_say(f"{own}.lead", purpose=identity["purpose"], unit=statement.subject),
         promised=_promised(statement),
-        worry=_worry(table, facts, later),
-        joining=_joining(table),
         open_title=escape(say("reports.not_protected.title")),
         open_to=unprotected(statement),
-        values=_values(table),
-        meta=escape(meta),
+        meta=escape(say("reports.page.meta", made=made, **meta)),
         footer=_say("footer"),
         table=said,
         script=_text("figures.js", "participant.js"),
+        **shown,
     )
 
 
@@ -104,82 +125,108 @@ def _say(name: str, **values: Any) -> str:
 
 
 def _promised(statement: Statement) -> str:
+    """The promises; that one holds for every output is told below, in words for everyone."""
     lines = promise_lines(statement.facts["promises"], plain=True)
-    return "".join(f'<p class="statement">{escape(line)}</p>\n' for line in lines)
-
-
-def _slider(name: str, table: list[dict[str, Any]], first: int) -> str:
-    shown = escape(table[first]["before"])
-    return (
-        f'<p class="only-script"><label for="{name}">{_say(name)} '
-        f'<output id="{name}-shown" for="{name}">{shown}</output></label>'
-        f'<input id="{name}" type="range" min="0" max="{len(table) - 1}" step="1" value="{first}">'
-        "</p>"
+    always = " " + say("promises.surely.every_output")
+    return "".join(
+        f'<p class="statement">{escape(line.replace(always, ""))}</p>\n' for line in lines
     )
 
 
-def _worry(table: dict[str, Any], facts: Any, later: str | None) -> str:
-    rows = table["in"] or table["value"]
-    if rows is None:
-        reason = escape(str(facts["guarantee"]["reason"]))
-        return f'<section aria-label="{_say("worry")}"><p>{reason}</p></section>'
-    first = rows[_USUAL[0]]
-    checked = ("in", "value") if table["in"] else ("value",)
+def joining_words(own: str, unit: str) -> dict[str, str]:
+    """Return how to speak of staying out and joining: of the reader, or of one unit of theirs."""
+    names = ("left", "joined")
+    return {name: say(f"reports.participant.{own}.{name}", unit=unit) for name in names}
+
+
+def _told(table: dict[str, Any], name: str, about: str, **words: str) -> str:
+    """A text with figures in it that follow the slider; `about` is a column, or the chosen one."""
+    marks = {stage: f"\0{stage}\0" for stage in ("before", "now", "end")}  # in no other text
+    text = _say(name, **marks, **words)
+    chosen = "in" if table["now"]["in"] else "value"
+    for stage, mark in marks.items():
+        if mark in text:
+            column = chosen if about == "chosen" else about
+            most = USUAL if stage == "before" else table[stage][column][USUAL - 1]
+            shown = escape(table["of"].replace("#", f"{most:g}"))
+            text = text.replace(mark, f'<b data-of="{stage}.{about}">{shown}</b>')
+    return text
+
+
+def _worry(table: dict[str, Any], ahead: Ahead, own: str, unit: str) -> str:
+    shown = escape(plain(USUAL / 100, _CROWD))
+    ends = [escape(plain(place / 100, _CROWD)) for place in (PLACES[0], PLACES[-1])]
+    checked = [name for name in ("in", "value") if table["now"][name]]
     choices = "".join(
         f'<label><input type="radio" name="about" value="{name}"'
-        f"{' checked' if name == checked[0] else ''}> {_say(f'about_{name}')}</label>"
+        f"{' checked' if name == checked[0] else ''}> {told}</label>"
         for name in checked
+        for told in [_say(f"{own}.about_{name}", unit=unit)]
     )
     sure = table["holds_with"]
-    holds = _say("holds_always") if sure == 1 else _say("holds", level=f"{100 * sure:g} %")
-    so_far = "" if later is None else f"<p>{_say('so_far')}</p>"
-    told = "" if later is None else f'<p class="statement">{escape(later)}</p>'
+    holds = say("reports.public.certain")
+    if sure < 1:
+        holds = say("reports.public.may_fail", chance=chance(sure))
+    last = "" if table["end"] is None else "_end"
+    if not last:
+        grown = f'<p class="big">{_told(table, "grows", "chosen")}</p>'
+    else:
+        grown = (
+            f'<p class="big">{_told(table, "grows_so_far", "chosen")}</p>'
+            f'<p class="big">{_told(table, "grows_later", "chosen", when=ahead.when)}</p>'
+        )
+    place = f"<p>{escape(ahead.place)}</p>" if ahead.place else ""
+    limits = f'min="{PLACES[0]}" max="{PLACES[-1]}" step="1" value="{USUAL}"'
     return (
         f'<section aria-labelledby="worry"><h2 id="worry">{_say("worry")}</h2>'
-        f"{_slider('suspect', rows, _USUAL[0])}"
+        f'<div class="only-script"><p><label for="suspect">{_say("suspect")}</label> '
+        f'<input id="typed" type="number" inputmode="numeric" {limits} '
+        f'aria-label="{_say("typed")}"> <output id="suspect-shown" for="suspect">{shown}</output>'
+        f'</p><input id="suspect" type="range" {limits}>'
+        f'<p class="ends" aria-hidden="true"><span>{ends[0]}</span><span>{ends[1]}</span></p></div>'
         f'<fieldset class="choices only-script"><legend>{_say("about")}</legend>{choices}'
-        f'</fieldset>{so_far}<p class="big" aria-live="polite">{_say("from")} <span id="before">'
-        f'{escape(first["before"])}</span> {_say("to")} <span id="after">{escape(first["after"])}'
-        f'</span></p><div class="figures only-script" id="figures" aria-hidden="true"></div>'
+        f'</fieldset>{place}<div aria-live="polite">{grown}</div>'
+        f'<div class="figures only-script" id="figures" aria-hidden="true"></div>'
         f'<p class="only-script"><span class="key before"></span> {_say("key_before")} '
-        f'<span class="key after"></span> {_say("key_after")}</p>{told}<p>{holds}</p>'
-        f'<p class="lead">{_say("knows")}</p></section>\n'
+        f'<span class="key after"></span> {_say(f"key_after{last}")}</p>'
+        f"<p>{escape(holds)} {_say('knows')}</p></section>\n"
     )
 
 
-def _joining(table: dict[str, Any]) -> str:
-    rows = table["joining"]
-    if rows is None:
-        told = "" if table["value"] is None else f"<p>{_say('values_only')}</p>"
-        return f'<section aria-label="{_say("join")}">{told}</section>' if told else ""
-    first = rows[_USUAL[1]]
-    sides = "".join(
-        f'<div><h3>{_say(title)}</h3><p class="big" id="{name}">{escape(text)}</p>'
-        f'<div class="figures only-script" id="figures-{name}" aria-hidden="true"></div></div>'
-        for name, title, text in (
-            ("out", "stay_out", first["before"]),
-            ("in", "joined", first["after"]),
-        )
-    )
+def _joining(table: dict[str, Any], when: str, words: dict[str, str]) -> str:
+    if table["now"]["joining"] is None:
+        return f'<section aria-label="{_say("join")}"><p>{_say("values_only")}</p></section>\n'
+    so_far, last = ("", "") if table["end"] is None else ("_so_far", "_end")
+    decides = f"<p>{_say('decides')}</p>" if so_far else ""
+    words = words | {"when": when}
     return (
         f'<section aria-labelledby="join"><h2 id="join">{_say("join")}</h2>'
-        f'{_slider("without", rows, _USUAL[1])}<div class="sides">{sides}</div></section>\n'
+        f"<p>{_told(table, f'happens{so_far}', 'joining', **words)}</p>"
+        f'<div class="figures only-script" id="figures-joining" aria-hidden="true"></div>'
+        f'<p class="only-script"><span class="key before"></span> {_say("key_out")} '
+        f'<span class="key after"></span> {_say(f"key_joined{last}")}</p>'
+        f"<p>{_told(table, f'thought{so_far}', 'value', **words)}</p>{decides}</section>\n"
     )
 
 
-def _values(table: dict[str, Any]) -> str:
-    """Every row of the table, for those without a script, and for paper."""
-    shown = [name for name in ("in", "value", "joining") if table[name]]
-    if not shown:
-        return ""
-    head = "".join(f'<th scope="col">{_say(f"column_{name}")}</th>' for name in ("before", *shown))
+def _values(table: dict[str, Any], when: str) -> str:
+    """Rows of the table, for those without a script, and for paper."""
+    stages = {"now": _say("now"), "end": escape(when)} if table["end"] else {"now": _say("now")}
+    shown = [name for name in _COLUMNS if table["now"][name]]
+    names = "".join(
+        f'<th scope="colgroup" colspan="{len(stages)}">{_say(f"column_{name}")}</th>'
+        for name in shown
+    )
+    below = "".join(f'<th scope="col">{title}</th>' for _ in shown for title in stages.values())
     body = "".join(
-        f'<tr><th scope="row">{PLACES[place]} %</th>'
-        + "".join(f"<td>{escape(table[name][place]['after'])}</td>" for name in shown)
+        f'<tr><th scope="row">{place}</th>'
+        + "".join(f"<td>{table[s][name][place - 1]:g}</td>" for name in shown for s in stages)
         + "</tr>"
-        for place in range(len(PLACES))
+        for place in _LISTED
     )
     return (
-        f"<details><summary>{_say('all')}</summary><table><caption>{_say('all_are')}</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>"
+        f'<details><summary>{_say("all")}</summary><div class="scroll" role="region" tabindex="0" '
+        f'aria-label="{_say("all")}"><table><caption>{_say("all_are")}</caption><thead>'
+        f'<tr><th scope="col" rowspan="2">{_say("column_before")}</th>{names}</tr>'
+        f"<tr>{below}</tr></thead><tbody>{body}</tbody></table></div></details>"
     )

@@ -15,7 +15,7 @@ from discreet.lazily import missing
 from discreet.reports.facts import Statement
 from discreet.reports.sentences import Icons
 from discreet.rounding import FIGURES, number
-from discreet.statements.figures import counted, frequency, plain
+from discreet.statements.figures import many, share
 from discreet.statements.tables import Table
 from discreet.words import say
 
@@ -77,7 +77,8 @@ def _icons(statement: Statement) -> Picture:
     from discreet.charts import icon_array
 
     row = _headline(statement)
-    icons = Icons(counted(row["p"] * row["q"], "down", 100), counted(row["upper"], "up", 100))
+    before, after = row["p"] * row["q"], row["upper"]
+    icons = Icons.showing(before, after)
     shown = (
         (say("statements.column.marked_before"), str(icons.before)),
         (say("statements.column.marked_after"), str(icons.after - icons.before)),
@@ -85,7 +86,7 @@ def _icons(statement: Statement) -> Picture:
     )
     return Picture(
         "icons",
-        say("reports.page.chart.icons", before=str(icons.before), after=str(icons.after)),
+        say("reports.page.chart.icons", before=f"{100 * before:.6g}", after=many(after, "up", 100)),
         _svg(icon_array(icons.before, icons.after), "icons"),
         Table.of(("figures", "count"), shown),
     )
@@ -102,9 +103,9 @@ def _before_after(statement: Statement) -> Picture:
     )
     rows = tuple(
         (
-            plain(entry["p"] * entry["q"], 100),
-            frequency(entry["lower"], "down", 100),
-            frequency(entry["upper"], "up", 100),
+            share(entry["p"] * entry["q"], "up"),
+            share(entry["lower"], "down"),
+            share(entry["upper"], "up"),
         )
         for entry in statement.facts["risk"]["beliefs"]
         if entry["about"] == row["about"]

@@ -37,6 +37,7 @@ from discreet.statements.figures import (
     decimals,
     frequency,
     level,
+    many,
     plain,
     times,
     whole_up,
@@ -61,14 +62,15 @@ def check_audience(audience: str) -> Audience:
     raise InputError("reports.unknown_audience", audience=audience, known=", ".join(AUDIENCES))
 
 
-def event_of(belief: Belief) -> str:
-    """Return what the belief is about, with the unit as its subject."""
+def event_of(belief: Belief, *, you: bool = False) -> str:
+    """Return what the belief is about, with the unit as its subject, or the reader."""
     known_in = belief.prior is not None and belief.prior.p == 1 and belief.prior.q < 1
+    name = "in_data"
     if belief.guarantee.adjacency is not Adjacency.ADD_REMOVE or known_in:
-        return say("event.sensitive", unit=belief.unit)
-    if belief.prior is not None and belief.prior.q < 1:
-        return say("event.in_and_sensitive", unit=belief.unit)
-    return say("event.in_data", unit=belief.unit)
+        name = "sensitive"
+    elif belief.prior is not None and belief.prior.q < 1:
+        name = "in_and_sensitive"
+    return say(f"{'reports.you' if you else 'event'}.{name}", unit=belief.unit)
 
 
 def public(belief: Belief) -> str:
@@ -89,24 +91,17 @@ def _bound(belief: Belief) -> str:
     event = event_of(belief)
     if belief.prior is None or belief.posterior is None:
         crowd = crowd_for(belief.difference.upper)
-        points = f"{counted(belief.difference.upper, 'up', crowd):,}"
+        points = many(belief.difference.upper, "up", crowd)
         parts = [say("reports.public.all_priors", event=event, points=points, crowd=f"{crowd:,}")]
         if belief.ratio.upper < 1000:
             parts.append(say("reports.public.all_priors_ratio", times=times(belief.ratio.upper)))
         return " ".join(parts)
     crowd = crowd_for(belief.prior.pq, belief.posterior.upper)
-    parts = [
-        say(
-            "reports.public.before_after",
-            before=plain(belief.prior.pq, crowd),
-            event=event,
-            after=frequency(belief.posterior.upper, "up", crowd),
-        )
-    ]
-    if belief.sided == "two" and counted(belief.posterior.lower, "down", crowd) > 0:
-        parts.append(
-            say("reports.public.at_least", lower=frequency(belief.posterior.lower, "down", crowd))
-        )
+    shown = _in_one_crowd(before=belief.prior.pq, after=belief.posterior.upper)
+    parts = [say("reports.public.before_after", event=event, **shown)]
+    if belief.sided == "two" and (lower := many(belief.posterior.lower, "down", crowd)) != "0":
+        least = say("frequency.of", count=lower, crowd=f"{crowd:,}")
+        parts.append(say("reports.public.at_least", lower=least))
     return " ".join(parts)
 
 
@@ -115,16 +110,8 @@ def _joining(belief: Belief) -> list[str]:
     if belief.guarantee.adjacency is not Adjacency.ADD_REMOVE or belief.prior is None:
         return []
     without = belief.prior.pq
-    joined = loss_of(belief.guarantee).right_guess(without)
-    crowd = crowd_for(without, joined)
-    return [
-        say(
-            "reports.public.join",
-            unit=belief.unit,
-            without=plain(without, crowd),
-            joined=frequency(joined, "up", crowd),
-        )
-    ]
+    shown = _in_one_crowd(before=without, joined=loss_of(belief.guarantee).right_guess(without))
+    return [say("reports.public.join", unit=belief.unit, **shown)]
 
 
 def technical(belief: Belief) -> str:
@@ -323,39 +310,40 @@ def series_text(
         raise InputError("reports.series.other_prior")
     if so_far.posterior is None or at_end.posterior is None:
         raise InputError("reports.series.no_posterior")
-    key = f"reports.series.{check_audience(audience)}"
-    shown = _now_and_end(so_far, at_end)
-    if audience == "technical":
-        shown = {
-            "before": f"{so_far.prior.pq:g}",
-            "now": decimals(so_far.posterior.upper, "up"),
-            "end": decimals(at_end.posterior.upper, "up"),
-        }
-    return say(key, k=f"{k:,}", total=f"{total:,}", method=f"{at_end.method}.", **shown)
+    before, now, end = so_far.prior.pq, so_far.posterior.upper, at_end.posterior.upper
+    place = {"k": f"{k:,}", "total": f"{total:,}"}
+    if check_audience(audience) == "public":
+        when = say("reports.series.when_series", total=place["total"])
+        grown = growth_text(so_far, at_end.guarantee, end, when)
+        return f"{say('reports.series.place', **place)} {grown}"
+    shown = {"now": decimals(now, "up"), "end": decimals(end, "up"), "before": f"{before:g}"}
+    if audience == "regulator":
+        shown = _in_one_crowd(before=before, now=now, end=end)
+    return say(f"reports.series.{audience}", method=f"{at_end.method}.", **place, **shown)
 
 
-def all_out_text(so_far: Belief, k: int, total: int) -> str:
-    """Return what may be believed when all of a series is out."""
-    shown = _now_and_end(so_far, so_far)
-    return say("reports.series.all_out", k=f"{k:,}", total=f"{total:,}", **shown)
+def growth_text(so_far: Belief, total: Guarantee, end: float, when: str) -> str:
+    """Return how far a belief can grow by now, and, once `total` is spent, to `end`; and joining.
 
-
-def approved_text(so_far: Belief, at_end: Belief) -> str:
-    """Return what may be believed by now, and once all that is approved is spent."""
-    return say("reports.series.approved", **_now_and_end(so_far, at_end))
-
-
-def _now_and_end(so_far: Belief, at_end: Belief) -> dict[str, str]:
-    """Both beliefs as frequencies of the same crowd."""
-    if so_far.prior is None or so_far.posterior is None or at_end.posterior is None:
+    `when` names that end.
+    """
+    if so_far.prior is None or so_far.posterior is None:
         raise InputError("reports.series.no_posterior")
-    prior, now, end = so_far.prior.pq, so_far.posterior.upper, at_end.posterior.upper
-    crowd = crowd_for(prior, now, end)
-    return {
-        "before": plain(prior, crowd),
-        "now": frequency(now, "up", crowd),
-        "end": frequency(end, "up", crowd),
-    }
+    before = so_far.prior.pq
+    shown = _in_one_crowd(before=before, now=so_far.posterior.upper, end=end)
+    parts = [say("reports.series.grows", event=event_of(so_far), when=when, **shown)]
+    if total.adjacency is Adjacency.ADD_REMOVE:
+        now, later = (loss_of(one).right_guess(before) for one in (so_far.guarantee, total))
+        shown = _in_one_crowd(before=before, now=now, end=later)
+        parts.append(say("reports.series.joins", unit=so_far.unit, when=when, **shown))
+    return " ".join(parts)
+
+
+def _in_one_crowd(before: float, **most: float) -> dict[str, str]:
+    """A belief and bounds as frequencies of the same crowd."""
+    crowd = crowd_for(before, *most.values())
+    shown = {name: frequency(bound, "up", crowd) for name, bound in most.items()}
+    return {"before": plain(before, crowd)} | shown
 
 
 # -- one person's worry
@@ -372,6 +360,11 @@ class Icons(JsonReady):
     before: int
     after: int
     of: int = _FIGURES
+
+    @classmethod
+    def showing(cls, before: float, after: float) -> Icons:
+        """Return the figures of two probabilities, rounded outward."""
+        return cls(counted(before, "down", _FIGURES), counted(after, "up", _FIGURES))
 
     @property
     def text(self) -> str:
@@ -425,30 +418,23 @@ def worry(
     return answer(belief, knows)
 
 
-def answer(belief: Belief, knows: Knows = "everyone else") -> Worry:
-    """Put a belief as a worry and its answer."""
+def answer(belief: Belief, knows: Knows = "everyone else", *, you: bool = False) -> Worry:
+    """Put a belief as a worry and its answer; `you` says that the reader is the unit."""
     if belief.prior is None or belief.posterior is None:
         raise InputError("reports.worry.no_prior")
     before, after = belief.prior.pq, belief.posterior.upper
-    crowd = crowd_for(before, after)
-    who = "reports.worry.hunch" if knows == "a hunch" else "reports.worry.knows_everyone_else"
+    who = "hunch" if knows == "a hunch" else "knows_everyone_else"
+    shown = _in_one_crowd(before=before, after=after)
     parts = [
-        say(who, unit=belief.unit),
-        say(
-            "reports.worry.says",
-            before=plain(before, crowd),
-            event=event_of(belief),
-            after=frequency(after, "up", crowd),
-        ),
+        say(f"reports.{'you' if you else 'worry'}.{who}", unit=belief.unit),
+        say("reports.worry.says", event=event_of(belief, you=you), **shown),
     ]
     if belief.holds_with < 1:
         parts.append(say("reports.public.may_fail", chance=chance(belief.holds_with)))
-    if knows == "a hunch" and belief.guarantee.adjacency is Adjacency.ADD_REMOVE:
-        weak = (
-            "reports.public.assumes_weak"
-            if belief.holds_with == 1
-            else "reports.worry.proved_for_strong"
-        )
-        parts.append(say(weak, unit=belief.unit))
-    icons = Icons(counted(before, "down", _FIGURES), counted(after, "up", _FIGURES))
-    return Worry(belief, knows, icons, " ".join(parts))
+    if knows == "a hunch":
+        strong = belief.holds_with < 1
+        parts.append(say(f"reports.worry.{'proved_for_strong' if strong else 'same'}"))
+        if belief.guarantee.adjacency is Adjacency.ADD_REMOVE and not strong:
+            kind = "you" if you else "public"
+            parts.append(say(f"reports.{kind}.assumes_weak", unit=belief.unit))
+    return Worry(belief, knows, Icons.showing(before, after), " ".join(parts))

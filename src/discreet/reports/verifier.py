@@ -44,7 +44,7 @@ import sys
 from collections.abc import Callable, Iterator
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,7 +89,7 @@ PEOPLE = 1_000_000
 LARGEST = 1 << 28  # no text of a report has more bytes
 CLOSE = 1e-9
 SEARCHED = 1e-5
-SHOWN = 2e-5  # the participant's table is rounded up to six decimals
+SHOWN = 2e-5  # a search for what the participant's table shows ends this near
 EXACT = Context(prec=4000)
 UNREADABLE = (
     OSError, ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError,
@@ -1646,35 +1646,92 @@ def check_shown(statement: dict[str, Any], folder: Path) -> Check:
         yield all(row in text for row in wanted), f"the table in {name} has these figures"
 
 
-def check_participant(statement: dict[str, Any], account: Account, folder: Path) -> Check:
+COLUMNS = ("in", "value", "joining")  # of the participant's page
+
+
+def check_participant(
+    statement: dict[str, Any], release: dict[str, Any], account: Account, folder: Path
+) -> Check:
     """Recompute every row that the participant's page can show; its promises are the same."""
-    total = total_of(account.spent, account.terms)
     page = text_of(folder / "participant.html")
     told = re.findall(r'<script type="application/json" id="table">(.*?)</script>', page)
     yield len(told) == 1, "participant.html has one table"
-    table = json.loads(told[0], object_pairs_hook=once)
-    risk, central = statement["risk"], total["adjacency"] == "add-remove"
-    parts = {"in": central, "value": True, "joining": central}
+    table, risk = json.loads(told[0], object_pairs_hook=once), statement["risk"]
     if risk is None:
-        yield not any(table[name] for name in parts), "participant.html states no belief"
+        yield table is None, "participant.html states no belief"
         return
-    sure = risk["beliefs"][0]["holds_with"]
-    good = all(bool(table[name]) == there for name, there in parts.items())
-    yield (
-        good and table["holds_with"] == sure,
-        "participant.html states what belongs there, as surely as the statement",
-    )
+    total, end = total_of(account.spent, account.terms), end_of(release, account)
+    central, sure = total["adjacency"] == "add-remove", risk["beliefs"][0]["holds_with"]
+    last = None if end is None else total_of(end, account.terms)
+    later = 0.99 if sure == 1 and last is not None and last["kind"] != "pure" else sure
+    stages = {name: table[name] for name in ("now", "end") if table[name]}
+    sizes = {name: 99 if central or name == "value" else 0 for name in COLUMNS}
+    good = all({k: len(v or ()) for k, v in stage.items()} == sizes for stage in stages.values())
+    good = good and "now" in stages and (table["of"], table["start"]) == ("# in 100", 30)
+    good = good and table["holds_with"] == later and (end is not None or "end" not in stages)
+    yield good, "participant.html states what belongs there, as surely as the statement"
     shown = plain(page)
-    same = all(one["sentence"] in shown for one in statement["promises"])
+    same = all(one["sentence"].removesuffix(ALWAYS) in shown for one in statement["promises"])
     yield same, "participant.html has the promises of the statement"
-    for name in (name for name in parts if table[name]):
-        bad = [row["p"] for row in table[name] if not participant_row(name, row, total, sure)]
+    for name in (name for name in COLUMNS if sizes[name]):
+        bad = shown_otherwise(name, stages["now"][name], total, sure)
         yield not bad, f"participant.html, {name}: every row is at least what is recomputed"
-        wanted = [f"{100 * row['p']:g} %" for row in table[name]]
-        yield len(set(wanted)) == len(wanted) > 20, f"participant.html, {name}: a row for each"
+        if last is not None:
+            rows = stages.get("end", stages["now"])[name]
+            bad = shown_otherwise(name, rows, last, later)
+            yield not bad, f"participant.html, {name}: so is every row of what may follow"
+    figures = re.findall(r'<b data-of="(\w+)\.(\w+)">([^<]*)</b>', page)
+    wanted = {"before.chosen", "now.chosen", *(f"{stage}.chosen" for stage in stages)}
+    good = wanted <= {f"{stage}.{about}" for stage, about, _ in figures}
+    for stage, about, text in figures:
+        column = about if about != "chosen" else "in" if central else "value"
+        most = 30 if stage == "before" else stages[stage][column][29]
+        good = good and text == f"{most:g} in 100"
+    yield good, "participant.html begins with rows of its table"
 
 
-SERIES = re.compile(r"This is number ([\d,]+) of ([\d,]+) that we plan(?:ned)? to publish([^|]*)")
+ALWAYS = " This holds for every possible output."  # told in other words on that page
+
+
+def shown_otherwise(name: str, rows: list[float], total: dict[str, Any], sure: float) -> list[int]:
+    """The places, of 100, whose row is less than what is recomputed, or more than its rounding."""
+    return [
+        place
+        for place, row in enumerate(rows, 1)
+        if not participant_row(name, place / 100, row, total, sure)
+    ]
+
+
+def two_figures(x: float) -> float:
+    """A probability in 100, rounded up to two figures, or to one of its complement."""
+    x = 100 * min(1.0, x)
+    parts = 1
+    while parts < 100 and 0 < min(x / 10, 100 - x) * parts < 1 - CLOSE:
+        parts *= 10
+    return math.ceil(x * parts - 1e-7) / parts
+
+
+@cache
+def participant_bound(name: str, p: float, sure: float, total: tuple[Any, ...]) -> float:
+    """The least that a row has to show: the largest belief, or the largest chance."""
+    if name == "joining":
+        return float(guess_bound(dict(total), 1, p))
+    p1, q1 = (p, 1.0) if name == "in" else (1.0, p)
+    return beliefs(dict(total), p1, q1, failure_of(sure))[1]
+
+
+def participant_row(name: str, p: float, row: float, total: dict[str, Any], sure: float) -> bool:
+    """Whether a row is no less than the truth, and no more than it rounded up."""
+    near = participant_bound(name, p, sure, tuple(total.items()))
+    if row < two_figures(near - CLOSE):
+        return False
+    if row <= two_figures(near + SHOWN):
+        return True
+    searched = name == "joining" and total["kind"] in ("concentrated", "approximate-concentrated")
+    return bool(searched and row <= two_figures(curve_guess(total, 1, p) + SHOWN))
+
+
+SERIES = re.compile(r"This is number ([\d,]+) of ([\d,]+) that we plan(?:ned)? to publish")
 
 
 def place_in_series(
@@ -1707,51 +1764,28 @@ def place_in_series(
     return 1 + same.index(mine["seq"]), total, total - len(same)
 
 
+def end_of(release: dict[str, Any], account: Account) -> dict[str, Decimal] | None:
+    """What may be spent in the end: the rest of a series, or all that is approved; None if all."""
+    place = place_in_series(release, account.charged)
+    end = account.cap
+    if place is not None and place[2]:
+        mine = (one for one in account.charged if one.get("release_id") == release["release_id"])
+        cost = read_amount(next(mine)["cost"])
+        end = {k: EXACT.add(v, EXACT.multiply(cost[k], place[2])) for k, v in account.spent.items()}
+    for limit in map(read_amount, account.limits.values()):
+        end = limit if end is None else {k: min(v, limit[k]) for k, v in end.items()}
+    return None if end is None else {k: max(v, end[k]) for k, v in account.spent.items()}
+
+
 def check_series(
     statement: dict[str, Any], release: dict[str, Any], account: Account, folder: Path
 ) -> Check:
-    """Both pages tell where the release stands in its series, and no less than may be believed."""
+    """Both pages tell where the release stands in its series."""
     place = None if statement["risk"] is None else place_in_series(release, account.charged)
-    told = {}
+    wanted = [] if place is None else [(f"{place[0]:,}", f"{place[1]:,}")]
     for name in ("report.html", "participant.html"):
-        told[name] = SERIES.findall(plain(text_of(folder / name)))
-        wanted = [] if place is None else [(f"{place[0]:,}", f"{place[1]:,}")]
-        yield (
-            [(k, total) for k, total, _ in told[name]] == wanted,
-            f"{name} tells the place in a series that the entries have",
-        )
-    if place is None:
-        return
-    mine = (one for one in account.charged if one.get("release_id") == release["release_id"])
-    cost = read_amount(next(mine)["cost"])
-    end = {k: EXACT.add(v, EXACT.multiply(cost[k], place[2])) for k, v in account.spent.items()}
-    for limit in map(read_amount, account.limits.values()):
-        end = {k: max(account.spent[k], min(v, limit[k])) for k, v in end.items()}
-    total = total_of(end, account.terms)
-    p, q = (0.3, 1.0) if total["adjacency"] == "add-remove" else (1.0, 0.3)
-    most = beliefs(total, p, q, failure_of(statement["risk"]["beliefs"][0]["holds_with"]))[1]
-    shares = re.findall(r"([\d,]+) in ([\d,]+)", told["participant.html"][0][2])
-    count, crowd = (int(part.replace(",", "")) for part in shares[-1])
-    good = count / crowd >= most - CLOSE
-    yield good, "participant.html states no less than may be believed at the end of the series"
-
-
-def participant_row(name: str, row: dict[str, Any], total: dict[str, Any], sure: float) -> bool:
-    """Whether a row is no less than the truth and little more, and its words and figures too."""
-    p, most = row["p"], row["most"]
-    if not 0 < p < 1 or most > 1:
-        return False
-    if name == "joining":
-        near = far = guess_bound(total, 1, p)
-        if total["kind"] in ("concentrated", "approximate-concentrated"):
-            far = max(near, curve_guess(total, 1, p))
-    else:
-        p1, q1 = (p, 1.0) if name == "in" else (1.0, p)
-        near = far = beliefs(total, p1, q1, failure_of(sure))[1]
-    said = [int(part.replace(",", "")) for part in re.findall(r"[\d,]*\d", row["after"])]
-    shares = said[0] / said[1] if len(said) == 2 and said[1] else 1.0
-    marked = row["marks"] == [math.floor(100 * p + 1e-9), math.ceil(100 * most - 1e-9)]
-    return bool(near - CLOSE <= most <= far + SHOWN and shares >= most - CLOSE and marked)
+        told = SERIES.findall(plain(text_of(folder / name)))
+        yield told == wanted, f"{name} tells the place in a series that the entries have"
 
 
 # -- the statement says what the release says
@@ -1953,7 +1987,7 @@ class Report:
             self.note("beliefs", lambda: self.beliefs(statement, release or {}, chain))
             self.note("a text", lambda: check_shown(statement, folder))
             if release is not None:
-                worries = partial(check_participant, statement, chain.account, folder)
+                worries = partial(check_participant, statement, release, chain.account, folder)
                 self.note("the participant's page", worries)
                 series = partial(check_series, statement, release, chain.account, folder)
                 self.note("the series", series)

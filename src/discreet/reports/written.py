@@ -13,6 +13,7 @@ from typing import Any
 
 from discreet.reports.facts import Statement, purpose_of
 from discreet.statements import gaussian_lines, learned_lines, promise_lines
+from discreet.statements.presenter import someone
 from discreet.statements.tables import flat, joining_table, lines_of, tables_of
 from discreet.words import say
 
@@ -40,14 +41,14 @@ _VARIANTS = {
 }
 
 
-def markdown(statement: Statement) -> str:
-    """Return the statement as one Markdown page."""
+def markdown(statement: Statement, later: str = "") -> str:
+    """Return the statement as one Markdown page; `later` says what may still follow."""
     facts = statement.facts
     title = "title" if statement.release_id else "account_title"
     lines = [f"# {flat(say(f'statements.{title}', purpose=purpose_of(facts)))}", ""]
     for line in promise_lines(facts["promises"]):
         lines += [line, ""]
-    for paragraph in facts["texts"]["public"].split("\n\n"):
+    for paragraph in filter(None, (*facts["texts"]["public"].split("\n\n"), later)):
         lines += [flat(paragraph), ""]
     shown, tables = lines_of(facts), tables_of(facts)
     for name in _OF_ACCOUNT if "history" in facts else _ORDER:
@@ -92,8 +93,8 @@ def _risk(statement: Statement, shown: dict[str, str]) -> list[str]:
     lead = say("statement.learned.lead", unit=statement.subject)
     lines = [flat(lead), "", *learned_lines(facts["learned"]), ""]
     lines += _items((name, shown[name]) for name in ("adversary", "beyond") if name in shown)
-    bound = (one["binding"] for one in facts["promises"])
-    lines += _items(("binding", f"p = {at['p']:.4g}, q = {at['q']:.4g}") for at in bound)
+    bound = (someone(**one["binding"], unit=statement.subject) for one in facts["promises"])
+    lines += _items(("binding", who) for who in bound)
     lines.append("")
     joining = joining_table(risk["beliefs"])
     if joining is not None:

@@ -18,18 +18,35 @@ Side: TypeAlias = Literal["up", "down"]
 def frequency(x: float, side: Side, crowd: int | None = None) -> str:
     """Return a probability as a frequency, rounded outward.
 
-    The crowd is as large as two figures need, of x or of its complement; or it is given, so that
-    several frequencies can be compared.
+    The crowd is as large as x needs; or it is given, so that several frequencies can be compared.
 
-    >>> frequency(0.5249, "up"), frequency(0.0004, "up"), frequency(0.475, "down")
-    ('53 in 100', '40 in 100,000', '47 in 100')
+    >>> frequency(0.5249, "up"), frequency(0.0004, "up"), frequency(0.0126, "up")
+    ('53 in 100', '4 in 10,000', '1.3 in 100')
     """
     of = crowd or crowd_for(x)
-    return _of(f"{counted(x, side, of):,}", of)
+    return _of(many(x, side, of), of)
+
+
+def many(x: float, side: Side, crowd: int) -> str:
+    """Return how many of a crowd a probability is, with as many decimals as two figures need.
+
+    Two figures of x, and one of its complement; two decimals at the most.
+
+    >>> [many(x, "up", 100) for x in (0.3333, 0.0126, 0.0013, 0.9912, 0.99999)]
+    ['34', '1.3', '0.13', '99.2', '100']
+    """
+    x = min(1.0, max(0.0, x))
+    least, more = min(x / 10, 1 - x) * crowd, 0
+    while more < 2 and 0 < least * 10**more < 1 - 1e-9:
+        more += 1
+    digits = len(str(crowd)) - 1
+    rounded = (decimal_up if side == "up" else decimal_down)(x, digits + more)
+    shown = f"{round(rounded * crowd, more):,.{more}f}"
+    return shown.rstrip("0").rstrip(".") if more else shown
 
 
 def counted(x: float, side: Side, crowd: int) -> int:
-    """Return how many of a crowd a probability is, rounded outward."""
+    """Return how many whole ones of a crowd a probability is, rounded outward."""
     digits = len(str(crowd)) - 1
     rounded = (decimal_up if side == "up" else decimal_down)(min(1.0, max(0.0, x)), digits)
     return round(rounded * crowd)
@@ -40,16 +57,13 @@ def _of(count: str, crowd: int) -> str:
 
 
 def crowd_for(*probabilities: float) -> int:
-    """Return the crowd, 100 to 1,000,000, in which each probability shows two figures.
+    """Return the crowd, 100 to 1,000,000, in which each probability is one at least.
 
-    What no crowd tells from certainty needs none: 100 in 100.
-
-    >>> crowd_for(0.3, 0.9995), crowd_for(0.3, 0.9999999)
-    (10000, 100)
+    >>> crowd_for(0.3, 0.9995), crowd_for(0.05, 0.0023)
+    (100, 1000)
     """
     of = 100
-    shown = [x for x in probabilities if 0 < x < 1 - 1e-6]
-    while of < 1_000_000 and any(x * of < 10 or (1 - x) * of <= 1 for x in shown):
+    while of < 1_000_000 and any(0 < x * of < 1 - 1e-9 for x in probabilities):
         of *= 10
     return of
 

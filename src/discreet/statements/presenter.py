@@ -42,13 +42,7 @@ def decided_by(choice: Choice) -> str:
     if math.isinf(choice.epsilon):
         return say("presenter.decided.nobody")
     p, q = choice.binding.p, choice.binding.q
-    which = "vanishing_in" if p == 0 else "known_in" if p == 1 else "chance_in"
-    unit = choice.promise.unit.name
-    who = say(f"presenter.decided.{which}", unit=unit, chance=f"{100 * p:.3g} %")
-    if q < 1:
-        which = "vanishing_value" if q == 0 else "chance_value"
-        value = say(f"presenter.decided.{which}", chance=f"{100 * q:.3g} %")
-        who = say("presenter.decided.and_value", who=who, value=value)
+    who = someone(p, q, choice.promise.unit.name)
     if choice.binding.name:
         who += f" ({choice.binding.name})"
     if not choice.binding.attained:
@@ -56,6 +50,17 @@ def decided_by(choice: Choice) -> str:
     after = percent(choice.posterior_at(Prior(p, q)), "up", 1)
     said = say("presenter.decided.attained", who=who, after=after)
     return said[0].upper() + said[1:]
+
+
+def someone(p: float, q: float, unit: str) -> str:
+    """Say who someone with these beliefs is: how likely the unit is in, and the value then."""
+    which = "vanishing_in" if p == 0 else "known_in" if p == 1 else "chance_in"
+    who = say(f"presenter.decided.{which}", unit=unit, chance=f"{100 * p:.3g} %")
+    if q == 1:
+        return who
+    which = "vanishing_value" if q == 0 else "chance_value"
+    value = say(f"presenter.decided.{which}", chance=f"{100 * q:.3g} %")
+    return say("presenter.decided.and_value", who=who, value=value)
 
 
 def spent_and_cap(spent: Amount, cap: Amount | None) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from discreet.guarantees import amount, figures_apart
 from discreet.rounding import FIGURES, number, percent
-from discreet.statements.figures import frequency, level, plain, share, whole_up
+from discreet.statements.figures import level, share, whole_up
 from discreet.words import say
 
 Facts: TypeAlias = Mapping[str, Any]
@@ -32,7 +32,6 @@ _FIGURES = {
     "joined",
     "without",
 }
-_CROWD = 100  # odds in 100, as people were asked about them
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ def learned_lines(facts: Facts | None) -> list[str]:
 def joining_table(beliefs: Sequence[Facts]) -> Table | None:
     """Return the chances with the unit left out, and at most with it in; none under replace."""
     rows = [
-        (plain(row["p"] * row["q"], _CROWD), frequency(row["joined"], "up", _CROWD))
+        (share(row["p"] * row["q"], "up"), share(row["joined"], "up"))
         for row in beliefs
         if row["joined"] is not None
     ]
@@ -211,7 +210,7 @@ def _bounds(bounds: Facts) -> str:
         together.setdefault(words, []).append(name)
     if len(together) == 1:
         return next(iter(together))
-    return "; ".join(f"{', '.join(names)}: {words}" for words, names in together.items())
+    return "; ".join(f"{words} ({', '.join(names)})" for words, names in together.items())
 
 
 def _library(library: Mapping[str, str] | None) -> str:

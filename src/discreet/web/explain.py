@@ -29,7 +29,6 @@ from discreet.reports.sentences import (
     sentence,
 )
 from discreet.statements.figures import (
-    counted,
     crowd_for,
     decimals,
     frequency,
@@ -65,6 +64,7 @@ KINDS = {
 }
 
 
+PERSONS = ("one person", "one user", "one member")  # units that are a whole person
 _BUDGET = Number(low=0, high=1000)
 _PERCENT = Number(above=0, high=100, unit="percent")
 
@@ -207,7 +207,7 @@ def explained(state: ExplainForm) -> Explained:
     one_step = belief if prior is None or belief.epsilon_prime is not None else asked(prior.p)
     icons, icons_caption = None, ""
     if prior is not None and belief.posterior is not None:
-        shown = icons_of(prior.pq, belief.posterior.upper)
+        shown = Icons.showing(prior.pq, belief.posterior.upper)
         icons, icons_caption = shown.to_dict(), shown.text
     headline, note = _headline(belief)
     return Explained(
@@ -249,11 +249,6 @@ def explained(state: ExplainForm) -> Explained:
     )
 
 
-def icons_of(before: float, after: float) -> Icons:
-    """Return how many figures of a hundred are marked, before and after."""
-    return Icons(counted(before, "down", 100), counted(after, "up", 100))
-
-
 def _headline(belief: Belief) -> tuple[str, str]:
     sure = say("web.explain.every_output")
     if belief.holds_with != 1:
@@ -270,7 +265,7 @@ def _headline(belief: Belief) -> tuple[str, str]:
 def told(state: PromiseForm, belief: Belief, audience: Any) -> Told:
     """Return what is said of a promise to one audience."""
     # The last of "what is not protected" hangs on whether a whole person is the unit.
-    person = state.unit in ("one person", "one user", "one member")
+    person = state.unit in PERSONS
     return Told(
         learned=sentence(belief, audience),
         promise=guarantee_text(state.guarantee(), audience, state.unit),

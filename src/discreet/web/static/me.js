@@ -1,5 +1,5 @@
-// The participant's view: two sliders and a choice; the odds come from the server.
-import { announce, how, live, rows, say, state, text } from "/static/discreet.js";
+// The participant's view: a slider and a choice; the odds come from the server.
+import { announce, how, live, say, state, text } from "/static/discreet.js";
 import { icons } from "/static/pictures.js";
 
 const form = document.getElementById("me-form");
@@ -7,15 +7,9 @@ const form = document.getElementById("me-form");
 const results = [...document.querySelectorAll("#results .card > :not(h2, .choice)")]
   .filter((part) => !part.querySelector("input"));
 
-function slider(id, spoken) {
-  const input = document.getElementById(id);
-  if (!input) return;
-  input.setAttribute("aria-valuetext", spoken);
-  text(`${id}-shown`, spoken);
-}
-
 function show(answer) {
-  slider("suspect", answer.suspect_text);
+  document.getElementById("suspect").setAttribute("aria-valuetext", answer.suspect_text);
+  text("suspect-shown", answer.suspect_text);
   text("before", answer.before);
   text("after", answer.after);
   text("worry-text", answer.text);
@@ -23,9 +17,8 @@ function show(answer) {
   icons("icons", answer.icons, answer.icons_caption);
   how("me-how", answer.how);
   if (answer.join_icons) {
-    slider("without", answer.without);
-    rows("odds", [[answer.without, answer.joined]]);
-    rows("beliefs", [[answer.without, answer.believed]]);
+    text("happens", answer.happens);
+    text("thought", answer.thought);
     icons("join-icons", answer.join_icons, answer.join_caption);
     how("join-how", answer.how_joining);
   }
