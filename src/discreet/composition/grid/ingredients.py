@@ -20,9 +20,9 @@ equal, and with the tilt λ = θ + ½ the transform is that of S(l) e^{λl}:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -161,6 +161,79 @@ class _Releases:
         """The largest loss."""
         return math.fsum(e * k for e, k in zip(self.epsilons, self.times, strict=True))
 
+    def typical(self) -> float:
+        """A size of the losses that most of the variance comes from."""
+        e, k = np.array(self.epsilons), np.array(self.times)
+        return float(k @ e**3) / float(k @ e**2)
+
+    def terms(self) -> int:
+        """How many numbers φ at one frequency is made of."""
+        return len(self.epsilons)
+
+    def peak(self, tilt: float) -> float:
+        """|φ| where the atoms of all releases fall together again, if they are equal; else 0."""
+        return float(len(self.epsilons) == 1)
+
+    def rounding(self, tilt: float) -> tuple[float, float]:
+        """How many releases there are, and the largest loss of all together."""
+        return float(sum(self.times)), self.top()
+
+    def at(self, omega: Reals, tilt: float) -> Complex:
+        """Return φ of all of them at frequencies that may be any."""
+        product = np.ones(len(omega), dtype=np.complex128)
+        pairs = self.largest_first()
+        for times in set(self.times):
+            some = np.array([e for e, k in pairs if k == times])
+            chunk = max(1, _CHUNK * 16 // len(omega))
+            for start in range(0, len(some), chunk):
+                each = self._each_at(some[start : start + chunk, None], omega, tilt)
+                product *= raised(each.prod(axis=0), times)
+        return product
+
+    def _each_at(self, e: Reals, omega: Reals, tilt: float) -> Complex:
+        """φ of each of some, one below the other."""
+        turn = e * omega
+        phi: Complex = np.cos(turn) + 1j * (np.tanh(tilt * e) * np.sin(turn))
+        return phi
+
+    def _rest(self, e: Reals, tilt: float, low: Reals, half: float) -> tuple[Reals, Reals] | None:
+        """What lies between ±ε, where something does: a bound of it over a block, and at ω = 0.
+
+        Both relative to the two atoms at ω = 0.
+        """
+        return None
+
+    def bounds(self, tilt: float) -> Iterator[Callable[[Reals, float], Reals]]:
+        """Yield bounds of log|φ| over blocks: of a few releases each, the largest first."""
+        pairs = self.largest_first()
+        e, k = np.array([e for e, _ in pairs]), np.array([float(k) for _, k in pairs])
+        start, stop = 0, 4
+        while start < len(e):
+            yield partial(self._bound, e[start:stop], k[start:stop], tilt)
+            start, stop = stop, stop + max(4, stop // 2)
+
+    def _bound(self, e: Reals, k: Reals, tilt: float, low: Reals, half: float) -> Reals:
+        """log|φ| of some at most, for frequencies from `low` to low + 2·half."""
+        t = np.tanh(tilt * e)
+        wave = (1 - t * t) / 2
+        square = np.cos(np.multiply.outer(low + half, 2 * e))
+        square *= wave
+        square += 1 - wave * (1 - 2 * half * e) + 1e-9
+        np.minimum(square, 1.0, out=square)
+        if (found := self._rest(e, tilt, low, half)) is not None:
+            rest, whole = found
+            np.sqrt(square, out=square)
+            square += rest
+            square /= 1 + whole
+            square *= square
+            np.minimum(square, 1.0, out=square)
+        logs: Reals
+        if (k == k[0]).all():
+            logs = k[0] / 2 * np.log(np.maximum(square.prod(axis=1), 1e-300))
+        else:
+            logs = 0.5 * np.log(square) @ k
+        return logs
+
     def largest_first(self) -> list[tuple[float, int]]:
         """Return ε and how often, those first that leave the least of most frequencies."""
         return sorted(zip(self.epsilons, self.times, strict=True), reverse=True)
@@ -212,6 +285,24 @@ class TwoPoints(_Releases):
 @dataclass(frozen=True, slots=True)
 class LaplaceLosses(_Releases):
     """Releases with Laplace noise."""
+
+    def peak(self, tilt: float) -> float:
+        """|φ| where the atoms of all releases fall together again, if they are equal; else 0."""
+        e, k = self.epsilons[0], self.times[0]
+        share = math.exp(-k * math.log1p(math.tanh(tilt * e) / (2 * tilt)))
+        return share if len(self.epsilons) == 1 else 0.0
+
+    def _each_at(self, e: Reals, omega: Reals, tilt: float) -> Complex:
+        """φ of each of some, one below the other."""
+        turn, t = e * omega, np.tanh(tilt * e)
+        cos, sin = np.cos(turn), np.sin(turn)
+        between = (t * cos + 1j * sin) * (0.5 / (tilt + 1j * omega))
+        phi: Complex = (cos + 1j * (t * sin) + between) / (1 + t / (2 * tilt))
+        return phi
+
+    def _rest(self, e: Reals, tilt: float, low: Reals, half: float) -> tuple[Reals, Reals]:
+        """The density between: |sinh z|/2|λ|, where |sinh z| is at most cosh of the real part."""
+        return (0.5 / low)[:, None], np.tanh(tilt * e) / (2 * tilt)
 
     def spread(self) -> Reals:
         """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
@@ -306,6 +397,31 @@ class Normal:
         """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
         return np.array([[0.0], [1.0], [1.0]])
 
+    def typical(self) -> float:
+        """0: there are no atoms."""
+        return 0.0
+
+    def peak(self, tilt: float) -> float:
+        """0, for the same reason."""
+        return 0.0
+
+    def terms(self) -> int:
+        """How many numbers φ at one frequency is made of."""
+        return 1
+
+    def rounding(self, tilt: float) -> tuple[float, float]:
+        """How many releases there are, and where their loss is."""
+        return 1.0, 2 * self.rho * tilt
+
+    def at(self, omega: Reals, tilt: float) -> Complex:
+        """Return φ at frequencies that may be any."""
+        phi: Complex = np.exp(self.rho * omega * (2j * tilt - omega))
+        return phi
+
+    def bounds(self, tilt: float) -> Iterator[Callable[[Reals, float], Reals]]:
+        """Yield a bound of log|φ| over blocks."""
+        yield lambda low, half: -self.rho * low * low
+
     def cumulants(self, tilt: float) -> Cumulants:
         """K, K', K''."""
         return self.rho * (tilt * tilt - 0.25), 2 * self.rho * tilt, 2 * self.rho
@@ -332,21 +448,75 @@ class Normal:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """Geometric releases of sensitivity Δ > 1: the loss takes the values (2i − Δ)ε/Δ."""
+class StepLosses(_Releases):
+    """Geometric releases of sensitivity Δ > 1: the loss takes the values (2i − Δ)r, r = ε/Δ.
 
-    epsilon: float
+    In S the atoms between ±ε are equal: with them
+    e^K = e^{-ε/2} (2 cosh(λε)/(1+e^{-r}) + tanh(r/2) sinh(λ(Δ−1)r)/sinh(λr)).
+    """
+
     sensitivity: int
-    times: int
 
-    def law(self) -> tuple[float, Reals]:
-        """Half the distance of the losses, and their probabilities from the least loss up."""
-        rate = self.epsilon / self.sensitivity
-        noise = np.arange(self.sensitivity, -1.0, -1.0)
-        masses = np.exp(-rate * noise) * (-math.expm1(-rate) / (1 + math.exp(-rate)))
-        masses[0] = math.exp(-self.epsilon) / (1 + math.exp(-rate))
-        masses[-1] = 1 / (1 + math.exp(-rate))
-        return rate, masses
+    def spread(self) -> Reals:
+        """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
+        unit = np.array(self.epsilons) / self.sensitivity
+        unit = unit if self.sensitivity % 2 else 2 * unit
+        return np.array([unit, self.times, np.zeros(len(self.times))])
+
+    def terms(self) -> int:
+        """How many numbers φ at one frequency is made of."""
+        return len(self.epsilons) * (self.sensitivity + 1)
+
+    def rounding(self, tilt: float) -> tuple[float, float]:
+        """How many masses are added up over all releases, and the largest of their losses."""
+        return float(sum(self.times)) * (self.sensitivity + 1), self.top()
+
+    def _law(self, e: Reals, tilt: float) -> tuple[Reals, Reals, Reals]:
+        """The losses of each of some, their tilted masses, and K of each."""
+        i, rate = np.arange(self.sensitivity + 1.0), e / self.sensitivity
+        losses = (2 * i - self.sensitivity) * rate
+        logs = np.where(
+            (i == 0) | (i == self.sensitivity),
+            -np.log1p(np.exp(-rate)),
+            np.log(np.tanh(rate / 2)),
+        )
+        logs = logs + tilt * losses - e / 2
+        peak = logs.max(axis=1, keepdims=True)
+        masses = np.exp(logs - peak)
+        total = masses.sum(axis=1, keepdims=True)
+        return losses, masses / total, (peak + np.log(total)).ravel()
+
+    def cumulants(self, tilt: float) -> Cumulants:
+        """K, K', K''."""
+        k = np.array(self.times)
+        losses, masses, each = self._law(np.array(self.epsilons)[:, None], tilt)
+        mean = (masses * losses).sum(axis=1)
+        variance = (masses * (losses - mean[:, None]) ** 2).sum(axis=1)
+        return float(k @ each), float(k @ mean), float(k @ variance)
+
+    def _each_at(self, e: Reals, omega: Reals, tilt: float) -> Complex:
+        """φ of each of some, one below the other."""
+        losses, masses, _ = self._law(e, tilt)
+        phi = np.zeros((len(e), len(omega)), dtype=np.complex128)
+        for i in range(self.sensitivity + 1):
+            phi += masses[:, i, None] * np.exp(1j * (losses[:, i, None] * omega))
+        return phi
+
+    def _rest(self, e: Reals, tilt: float, low: Reals, half: float) -> tuple[Reals, Reals]:
+        """The atoms between."""
+        masses = self._law(e[:, None], tilt)[1]
+        ends = masses[:, 0] + masses[:, -1]
+        whole: Reals = (1 - ends) / ends
+        return whole * (1 + 1e-12), whole * (1 - 1e-12)
+
+    def factors(self, tilt: float, h: float, size: int, negligible: float) -> list[Factor]:
+        """Return φ of each, normalised by e^K."""
+        pairs = self.largest_first()
+        losses, masses, _ = self._law(np.array([[e] for e, _ in pairs]), tilt)
+        return [
+            _moved_to_grid(losses[i], masses[i], k, tilt, h, size, negligible)
+            for i, (_, k) in enumerate(pairs)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +563,7 @@ class DiscreteNormal:
 class Atoms:
     """Releases whose loss takes finitely many, evenly spaced values."""
 
-    of: Steps | Categories | DiscreteNormal
+    of: Categories | DiscreteNormal
 
     def top(self) -> float:
         """The largest loss; inf where the law was cut."""
@@ -421,29 +591,69 @@ class Atoms:
         times = self.of.times
         return times * (peak + math.log(total)), times * mean, times * variance
 
+    def typical(self) -> float:
+        """Where the lattice is seen."""
+        return float(self.spread()[0, 0])
+
+    def peak(self, tilt: float) -> float:
+        """1: the losses of one release fall together again."""
+        return 1.0
+
+    def terms(self) -> int:
+        """How many numbers φ at one frequency is made of."""
+        return len(_log_law(self.of)[0])
+
+    def rounding(self, tilt: float) -> tuple[float, float]:
+        """How many masses are added up over all releases, and the largest of their losses."""
+        losses, _ = _log_law(self.of)
+        return float(len(losses)) * self.of.times, float(losses[-1]) * self.of.times
+
+    def at(self, omega: Reals, tilt: float) -> Complex:
+        """Return φ at frequencies that may be any."""
+        losses, masses = self._tilted(tilt)
+        return raised(np.exp(np.multiply.outer(1j * omega, losses)) @ masses, self.of.times)
+
+    def _tilted(self, tilt: float) -> tuple[Reals, Reals]:
+        """The losses of one release, rising, and their tilted masses."""
+        losses, logs = _log_law(self.of)
+        each = self.cumulants(tilt)[0] / self.of.times
+        return losses, np.exp(logs + (tilt - 0.5) * losses - each)
+
+    def bounds(self, tilt: float) -> Iterator[Callable[[Reals, float], Reals]]:
+        """Yield nothing: |φ| is at most 1."""
+        yield from ()
+
     def factors(self, tilt: float, h: float, size: int, negligible: float) -> list[Factor]:
         """Return φ of all of them, normalised by e^K."""
-        losses, logs = _log_law(self.of)
-        cells = np.floor(losses / h + 1e-9).astype(np.int64)
-        share = _upper_share(np.maximum(0.0, losses - cells * h), h)
-        # P-masses move within a cell; the tilt is that of the place they move to.
-        masses = np.exp(logs + (tilt - 0.5) * losses - self.cumulants(tilt)[0] / self.of.times)
-        stay = masses * (1 - share) * np.exp((tilt - 0.5) * (cells * h - losses))
-        move = masses * share * np.exp((tilt - 0.5) * ((cells + 1) * h - losses))
-        first, last = int(cells[0]), int(cells[-1])
-        on_grid: Reals = np.bincount(cells - first, stay, last - first + 2).astype(np.float64)
-        on_grid += np.bincount(cells - first + 1, move, last - first + 2)
-        one = _transform(on_grid, first, size)
-        return [lambda f, zeta: raised(one(f, zeta), self.of.times, negligible)]
+        losses, masses = self._tilted(tilt)
+        return [_moved_to_grid(losses, masses, self.of.times, tilt, h, size, negligible)]
+
+
+def _moved_to_grid(
+    losses: Reals, masses: Reals, times: int, tilt: float, h: float, size: int, negligible: float
+) -> Factor:
+    """φ of equal releases from their rising losses and tilted masses, which are moved to the grid.
+
+    P-masses move within a cell; the tilt is that of the place they move to.
+    """
+    cells = np.floor(losses / h + 1e-9).astype(np.int64)
+    share = _upper_share(np.maximum(0.0, losses - cells * h), h)
+    stay = masses * (1 - share) * np.exp((tilt - 0.5) * (cells * h - losses))
+    move = masses * share * np.exp((tilt - 0.5) * ((cells + 1) * h - losses))
+    first, last = int(cells[0]), int(cells[-1])
+    on_grid: Reals = np.bincount(cells - first, stay, last - first + 2).astype(np.float64)
+    on_grid += np.bincount(cells - first + 1, move, last - first + 2)
+    one = _transform(on_grid, first, size)
+    return lambda f, zeta: raised(one(f, zeta), times, negligible)
 
 
 @lru_cache(maxsize=64)
-def _law(of: Steps | Categories | DiscreteNormal) -> tuple[float, Reals]:
+def _law(of: Categories | DiscreteNormal) -> tuple[float, Reals]:
     return of.law()
 
 
 @lru_cache(maxsize=64)
-def _log_law(of: Steps | Categories | DiscreteNormal) -> tuple[Reals, Reals]:
+def _log_law(of: Categories | DiscreteNormal) -> tuple[Reals, Reals]:
     """The losses, rising, and the logarithms of their probabilities."""
     half, masses = _law(of)
     kept = masses > 0
@@ -453,7 +663,7 @@ def _log_law(of: Steps | Categories | DiscreteNormal) -> tuple[Reals, Reals]:
     return losses[kept], logs
 
 
-Ingredient: TypeAlias = TwoPoints | LaplaceLosses | Normal | Atoms
+Ingredient: TypeAlias = TwoPoints | LaplaceLosses | StepLosses | Normal | Atoms
 
 
 def fast_size(least: int) -> int:
