@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,16 +150,43 @@ def _upper_share(distance: Reals | float, h: float) -> Reals:
     return share
 
 
+class _Part:
+    """What is asked of an ingredient beside its transform on the grid, as a single law has it."""
+
+    __slots__ = ()
+
+    def typical(self) -> float:
+        """A size of the losses that most of the variance comes from; 0 where there are no atoms."""
+        return 0.0
+
+    def terms(self) -> int:
+        """How many numbers φ at one frequency is made of."""
+        return 1
+
+    def peak(self, tilt: float) -> float:
+        """|φ| where the atoms of all releases fall together again; 0 if they never do."""
+        return 0.0
+
+    def bounds(self, tilt: float) -> Iterator[Callable[[Reals, float], Reals]]:
+        """Yield bounds of log|φ| over blocks, from `low` to low + 2·half; none: it is below 0."""
+        yield from ()
+
+
 @dataclass(frozen=True, slots=True)
-class _Releases:
+class _Releases(_Part):
     """Releases of one kind: their ε, and how many of each."""
 
     epsilons: tuple[float, ...]
     times: tuple[int, ...]
+    between: ClassVar[bool] = False  # whether there is a density between the atoms
 
     def top(self) -> float:
         """The largest loss."""
         return math.fsum(e * k for e, k in zip(self.epsilons, self.times, strict=True))
+
+    def spread(self) -> Reals:
+        """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
+        return np.array([self.epsilons, self.times, np.zeros(len(self.times))])
 
     def typical(self) -> float:
         """A size of the losses that most of the variance comes from."""
@@ -234,6 +261,62 @@ class _Releases:
             logs = 0.5 * np.log(square) @ k
         return logs
 
+    def _log_norms(self, tilt: float) -> Reals:
+        """log of Σ S e^{λl} for each, in units of twice what an atom has of S."""
+        raise NotImplementedError
+
+    def factors(self, tilt: float, h: float, size: int, negligible: float) -> list[Factor]:
+        """Return φ of each on the grid, normalised by e^K."""
+        flat = math.tanh(h / 4) if self.between else 0.0
+        back = math.exp(-2 * tilt * h)  # 1/ζ is this times the conjugate of ζ
+        logs = dict(zip(self.epsilons, self._log_norms(tilt).tolist(), strict=True))
+        shared: tuple[Complex, Complex, Complex] | None = None
+
+        def within(f: Frequencies, zeta: Complex) -> tuple[Complex, Complex]:
+            """Σ_{|i|<n} ζ^i = (ζ^n − ζ^{1−n})/(ζ − 1): what ζ^n and ζ^{−n} are multiplied with."""
+            nonlocal shared
+            if shared is None or shared[2] is not zeta:
+                above_one = zeta - 1
+                if (f.start if isinstance(f, slice) else f[0]) == 0:
+                    # the one real ζ, which is 1 to double precision where h is tiny
+                    above_one[0] = math.expm1(tilt * h)
+                inner = flat / above_one
+                shared = inner, -zeta * inner, zeta
+            return shared[0], shared[1]
+
+        def release(epsilon: float, times: int) -> Factor:
+            n, rest = _cell(epsilon, h)
+            # Masses of S at n and n + 1: from the atom, which moved to a grid point g becomes ½
+            # times e^{(ε−g)/2}, the last piece of density, and half a cell of density below.
+            share = float(_upper_share(rest, h))
+            stay, move, lift = (1 - share) / 2, share / 2, 0.0
+            if self.between:
+                lift = 2 * math.exp(-rest / 2) * math.sinh(rest / 4) ** 2 / -math.expm1(-h)
+                stay += max(0.0, -math.expm1(-rest / 2) / 2 - lift)
+            stay = math.exp(rest / 2) * stay + (flat / 2 if n else 0.0)
+            move = math.exp((rest - h) / 2) * (move + lift)
+            there = _Roots(n, size, math.exp(tilt * n * h - logs[epsilon]))
+            mirrored = math.exp(-2 * tilt * n * h)
+
+            def factor(f: Frequencies, zeta: Complex) -> Complex:
+                left: Complex | float = stay
+                right: Complex | float = stay
+                if flat and n:
+                    inner, outer = within(f, zeta)
+                    left, right = inner + stay, outer + stay
+                if move > _NOTHING:
+                    left, right = left + move * zeta, right + (move * back) * zeta.conj()
+                phi = there.at(f)
+                mirror = mirrored * phi.conj()
+                mirror *= right
+                phi *= left
+                phi += mirror
+                return raised(phi, times, negligible)
+
+            return factor
+
+        return [release(e, k) for e, k in self.largest_first()]
+
     def largest_first(self) -> list[tuple[float, int]]:
         """Return ε and how often, those first that leave the least of most frequencies."""
         return sorted(zip(self.epsilons, self.times, strict=True), reverse=True)
@@ -243,10 +326,6 @@ class _Releases:
 class TwoPoints(_Releases):
     """Releases whose loss is ±ε: randomized response, geometric of sensitivity 1, worst cases."""
 
-    def spread(self) -> Reals:
-        """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
-        return np.array([self.epsilons, self.times, np.zeros(len(self.times))])
-
     def cumulants(self, tilt: float) -> Cumulants:
         """K, K', K''."""
         e, k = np.array(self.epsilons), np.array(self.times)
@@ -254,37 +333,18 @@ class TwoPoints(_Releases):
         value = np.logaddexp(tilt * e, -tilt * e) - np.logaddexp(e / 2, -e / 2)
         return float(k @ value), float(k @ (e * slope)), float(k @ (e * e * (1 - slope * slope)))
 
-    def factors(self, tilt: float, h: float, size: int, negligible: float) -> list[Factor]:
-        """Return φ of each, normalised by e^K."""
-        back = math.exp(-2 * tilt * h)  # 1/ζ is this times the conjugate of ζ
-
-        def release(epsilon: float, times: int) -> Factor:
-            n, rest = _cell(epsilon, h)
-            share = float(_upper_share(rest, h))
-            log_k = float(np.logaddexp(tilt * epsilon, -tilt * epsilon))
-            # S is ½/cosh(ε/2) at ε; moved to a grid point g it becomes that times e^{(ε−g)/2}
-            stay = (1 - share) * math.exp(rest / 2)
-            moved = share * math.exp((rest - h) / 2) / stay
-            there = _Roots(n, size, stay * math.exp(tilt * n * h - log_k))
-            mirrored = math.exp(-2 * tilt * n * h)
-
-            def factor(f: Frequencies, zeta: Complex) -> Complex:
-                phi = there.at(f)
-                mirror = mirrored * phi.conj()
-                if moved > _NOTHING:
-                    phi *= 1 + moved * zeta
-                    mirror *= 1 + (moved * back) * zeta.conj()
-                phi += mirror
-                return raised(phi, times, negligible)
-
-            return factor
-
-        return [release(e, k) for e, k in self.largest_first()]
+    def _log_norms(self, tilt: float) -> Reals:
+        """log cosh λε."""
+        e = np.array(self.epsilons)
+        norms: Reals = np.logaddexp(tilt * e, -tilt * e) - math.log(2)
+        return norms
 
 
 @dataclass(frozen=True, slots=True)
 class LaplaceLosses(_Releases):
     """Releases with Laplace noise."""
+
+    between = True
 
     def peak(self, tilt: float) -> float:
         """|φ| where the atoms of all releases fall together again, if they are equal; else 0."""
@@ -332,59 +392,13 @@ class LaplaceLosses(_Releases):
         sign = 1.0 if tilt >= 0 else -1.0
         return log_k, sign * slope, curvature
 
-    def factors(self, tilt: float, h: float, size: int, negligible: float) -> list[Factor]:
-        """Return φ of each, normalised by e^K."""
-        flat = math.tanh(h / 4)
-        back = math.exp(-2 * tilt * h)  # 1/ζ is this times the conjugate of ζ
-        logs = dict(zip(self.epsilons, self._each(tilt)[0].tolist(), strict=True))
-        shared: tuple[Complex, Complex, Complex] | None = None
-
-        def within(f: Frequencies, zeta: Complex) -> tuple[Complex, Complex]:
-            """Σ_{|i|<n} ζ^i = (ζ^n − ζ^{1−n})/(ζ − 1): what ζ^n and ζ^{−n} are multiplied with."""
-            nonlocal shared
-            if shared is None or shared[2] is not zeta:
-                above_one = zeta - 1
-                if (f.start if isinstance(f, slice) else f[0]) == 0:
-                    # the one real ζ, which is 1 to double precision where h is tiny
-                    above_one[0] = math.expm1(tilt * h)
-                inner = flat / above_one
-                shared = inner, -zeta * inner, zeta
-            return shared[0], shared[1]
-
-        def release(epsilon: float, times: int) -> Factor:
-            n, rest = _cell(epsilon, h)
-            log_k = logs[epsilon] + epsilon / 2
-            # In units of e^{-ε/2}: masses of S at n and n + 1, from the last piece of density, the
-            # atom, and half a cell of density below.
-            share = float(_upper_share(rest, h))
-            piece = -math.expm1(-rest / 2) / 2
-            lift = 2 * math.exp(-rest / 2) * math.sinh(rest / 4) ** 2 / -math.expm1(-h)
-            below = flat / 2 if n else 0.0
-            stay = math.exp(rest / 2) * (max(0.0, piece - lift) + (1 - share) / 2) + below
-            move = math.exp((rest - h) / 2) * (lift + share / 2)
-            there = _Roots(n, size, math.exp(tilt * n * h - log_k))
-            mirrored = math.exp(-2 * tilt * n * h)
-
-            def factor(f: Frequencies, zeta: Complex) -> Complex:
-                none = np.zeros(1, dtype=np.complex128)
-                inner, outer = within(f, zeta) if n > 0 else (none, none)
-                left, right = inner + stay, outer + stay
-                if move > _NOTHING:
-                    left, right = left + move * zeta, right + (move * back) * zeta.conj()
-                phi = there.at(f)
-                mirror = mirrored * phi.conj()
-                mirror *= right
-                phi *= left
-                phi += mirror
-                return raised(phi, times, negligible)
-
-            return factor
-
-        return [release(e, k) for e, k in self.largest_first()]
+    def _log_norms(self, tilt: float) -> Reals:
+        """log(cosh λε + sinh(λε)/2λ)."""
+        return self._each(tilt)[0] + np.array(self.epsilons) / 2
 
 
 @dataclass(frozen=True, slots=True)
-class Normal:
+class Normal(_Part):
     """Gaussian releases whose ρ add up to `rho`, as one."""
 
     rho: float
@@ -396,18 +410,6 @@ class Normal:
     def spread(self) -> Reals:
         """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
         return np.array([[0.0], [1.0], [1.0]])
-
-    def typical(self) -> float:
-        """0: there are no atoms."""
-        return 0.0
-
-    def peak(self, tilt: float) -> float:
-        """0, for the same reason."""
-        return 0.0
-
-    def terms(self) -> int:
-        """How many numbers φ at one frequency is made of."""
-        return 1
 
     def rounding(self, tilt: float) -> tuple[float, float]:
         """How many releases there are, and where their loss is."""
@@ -459,9 +461,9 @@ class StepLosses(_Releases):
 
     def spread(self) -> Reals:
         """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
-        unit = np.array(self.epsilons) / self.sensitivity
-        unit = unit if self.sensitivity % 2 else 2 * unit
-        return np.array([unit, self.times, np.zeros(len(self.times))])
+        rows = super(StepLosses, self).spread()
+        rows[0] *= (1 if self.sensitivity % 2 else 2) / self.sensitivity
+        return rows
 
     def terms(self) -> int:
         """How many numbers φ at one frequency is made of."""
@@ -560,7 +562,7 @@ class DiscreteNormal:
 
 
 @dataclass(frozen=True, slots=True)
-class Atoms:
+class Atoms(_Part):
     """Releases whose loss takes finitely many, evenly spaced values."""
 
     of: Categories | DiscreteNormal
@@ -618,10 +620,6 @@ class Atoms:
         losses, logs = _log_law(self.of)
         each = self.cumulants(tilt)[0] / self.of.times
         return losses, np.exp(logs + (tilt - 0.5) * losses - each)
-
-    def bounds(self, tilt: float) -> Iterator[Callable[[Reals, float], Reals]]:
-        """Yield nothing: |φ| is at most 1."""
-        yield from ()
 
     def factors(self, tilt: float, h: float, size: int, negligible: float) -> list[Factor]:
         """Return φ of all of them, normalised by e^K."""
