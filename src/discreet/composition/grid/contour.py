@@ -50,9 +50,10 @@ _U = 2.0**-53
 _TINY = 5e-324
 _LEFT_OUT = 4e-9  # how far blocks that are left out may move ε
 _CORNERS = 3.0  # how much more than usual the release that is added may move ε
+_SHARP = 1e-7  # the largest share of δ that errors may have
 _MOST_BLOCKS = 40_000
 _MOST_POINTS = 16_384
-_MOST_WORK = 4_000_000  # points times releases
+_MOST_WORK = 600_000  # points times releases
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +74,20 @@ class Contour:
         """δ(ε), never below the truth."""
         return self._at(epsilon)[0]
 
+    def _sum(self, epsilon: float) -> tuple[float, Complex]:
+        """The sum, with all that it may be off by, and its terms."""
+        turned = self.weights * np.exp(self.omega * (-1j * (epsilon - self.centre)))
+        return max(self.first + float(turned.real.sum()) + self.slack, 1e-300), turned
+
     def _at(self, epsilon: float) -> tuple[float, float]:
-        """δ, and its sum before it is scaled, with the slope of that."""
-        away = epsilon - self.centre
-        turned = self.weights * np.exp(self.omega * (-1j * away))
-        total = self.first + float(turned.real.sum()) + self.slack
-        slope = float(self.omega @ turned.imag)
-        value = self.scale * math.exp(-self.theta * away) * max(total, 0.0)
-        return min(1.0, max(_TINY, value)), slope / max(total, 1e-300) - self.theta
+        """δ, and the slope of its logarithm."""
+        total, turned = self._sum(epsilon)
+        value = self.scale * math.exp(-self.theta * (epsilon - self.centre)) * total
+        return min(1.0, max(_TINY, value)), float(self.omega @ turned.imag) / total - self.theta
+
+    def sharp(self) -> bool:
+        """Whether the error that is added hardly shows, at either end."""
+        return all(self.slack <= _SHARP * self._sum(end)[0] for end in (self.low, self.high))
 
     def epsilon(self, target: float) -> float:
         """An ε between `low` and `high` with δ(ε) about the target, which lies between theirs."""
@@ -128,7 +135,7 @@ def contour(
     slack = dropped + float(np.abs(below) @ off) + 8 * _U * len(omega) * whole
     weights = phi * below * np.exp(omega * (-1j * centre))
     sure = 1 + _U * (128 + 8 * (abs(k) + theta * high) + 8 * count)
-    return Contour(
+    made = Contour(
         low=low,
         high=high,
         centre=centre,
@@ -139,6 +146,7 @@ def contour(
         weights=weights,
         slack=slack,
     )
+    return made if made.sharp() else None
 
 
 def _frequencies(
