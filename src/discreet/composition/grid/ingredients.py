@@ -381,10 +381,14 @@ class LaplaceLosses(_Releases):
         x = abs(tilt) * e
         even, odd = (1 + np.exp(-2 * x)) / 2, -np.expm1(-2 * x) / 2
         # sinh(x)/x and its derivatives, by their series where the closed form loses digits
-        y = np.maximum(x, 0.01)
-        ratio = np.where(x < 0.01, even * (1 - x * x / 3), odd / y)
-        first = np.where(x < 0.01, x / 3, (y * even - odd) / (y * y))
-        second = np.where(x < 0.01, 1 / 3, ((y * y + 2) * odd - 2 * y * even) / y**3)
+        small = x < 0.01
+        y = np.maximum(x, 0.01) if small.any() else x
+        ratio = odd / y
+        first = (even - ratio) / y
+        second = ratio - 2 * first / y
+        if y is not x:
+            ratio = np.where(small, even * (1 - x * x / 3), ratio)
+            first, second = np.where(small, x / 3, first), np.where(small, 1 / 3, second)
         value = even + e / 2 * ratio
         slope = (e * odd + e * e / 2 * first) / value
         curvature = np.maximum((e * e * even + e**3 / 2 * second) / value - slope * slope, 0.0)

@@ -114,8 +114,10 @@ class GridLoss(PrivacyLoss):
         """
         if failure <= self.lost or self.largest() < _LEAST:
             return None
-        theta = _saddle(self, failure - self.lost)[1]
-        return min(_saddle(self, (failure - self.lost) / (1 + theta))[0], self.largest())
+        epsilon, theta, variance = _saddle(self, failure - self.lost)
+        # log δ falls by θx + x²/2V over the next x
+        root = math.sqrt(theta * theta + 2 * math.log1p(theta) / variance)
+        return min(epsilon + variance * (root - theta), self.largest())
 
 
 @lru_cache(maxsize=256)
@@ -126,14 +128,19 @@ def _centre(loss: GridLoss) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=256)
-def _unit(loss: GridLoss) -> float:
-    """How much of ε one window serves: half a standard deviation.
+def _scale(loss: GridLoss) -> float:
+    """The standard deviation of the loss.
 
     Where nearly all outputs have one loss and the few others lie far off (σ = 0.15), an eighth of
     the way to them.
     """
     far = max(float(part.spread()[0].max()) for part in loss.ingredients)
-    return max(2 * _centre(loss)[1], far / 8)
+    return max(_centre(loss)[1], far / 8)
+
+
+def _unit(loss: GridLoss) -> float:
+    """How much of ε one window serves: two standard deviations, where those tell the scale."""
+    return max(2 * _centre(loss)[1], _scale(loss))
 
 
 def _bucket(loss: GridLoss, epsilon: float) -> int:
@@ -150,12 +157,12 @@ def _tilt_at(loss: GridLoss, epsilon: float) -> float:
         _, mean, variance = cumulants(loss.ingredients, tilt)
         return (mean - epsilon if abs(mean - epsilon) >= 0.01 * sd else 0.0), max(variance, 1e-300)
 
-    start = min(high, 0.5 + max(0.0, epsilon - mean) / max(sd, _unit(loss)) ** 2)
+    start = min(high, 0.5 + max(0.0, epsilon - mean) / _scale(loss) ** 2)
     return newton(excess, start, 0.5, high, width=1e-3)
 
 
-def _saddle(loss: GridLoss, delta: float) -> tuple[float, float]:
-    """The ε of the saddle-point approximation to δ, and θ there: where to look first."""
+def _saddle(loss: GridLoss, delta: float) -> tuple[float, float, float]:
+    """The ε of the saddle-point approximation to δ, with θ and K'' there: where to look first."""
     sd, goal = _centre(loss)[1], math.log(delta)
 
     def missing(tilt: float) -> tuple[float, float]:
@@ -163,9 +170,10 @@ def _saddle(loss: GridLoss, delta: float) -> tuple[float, float]:
         value = goal - _log_delta(found, tilt, mean)
         return (value if abs(value) >= 0.02 else 0.0), max((tilt - 0.5) * variance, 1e-300)
 
-    start = 0.5 + min(60.0, math.sqrt(-2 * goal)) / max(sd, _unit(loss)) / 1.2
+    start = 0.5 + min(60.0, math.sqrt(-2 * goal)) / _scale(loss) / 1.2
     tilt = newton(missing, start, 0.5, 0.5 + 60 / sd, width=1e-3)
-    return max(0.0, cumulants(loss.ingredients, tilt)[1]), tilt - 0.5
+    _, mean, variance = cumulants(loss.ingredients, tilt)
+    return max(0.0, mean), tilt - 0.5, max(variance, 1e-300)
 
 
 @lru_cache(maxsize=256)
@@ -174,7 +182,7 @@ def _step(loss: GridLoss) -> float:
     sd = _centre(loss)[1]
     tilt = 0.5 + 4.5 / sd  # the tilt that belongs to δ near 1e-6
     places, times, between = np.concatenate([part.spread() for part in loss.ingredients], axis=1)
-    finest = 2 * _half_width(max(sd, _unit(loss)), 4.5) / loss.resolution
+    finest = 2 * _half_width(_scale(loss), 4.5) / loss.resolution
     # Variance V on the grid raises K by θ(θ+1)V/2, and ε by (θ+1)V/2.
     allowed = 2 * _MOVES / (tilt + 0.5)
     spread = float(times @ between)
@@ -421,9 +429,9 @@ def _contour(loss: GridLoss, low: float, high: float, centre: float, tilt: float
     least = _log_delta(cumulants(loss.ingredients, tilt), tilt, high)
     period = max(period, (19 - least) / (tilt - 0.5))
     period = max(period, (19 - least + math.log(min(1.0, period))) / (tilt - 0.5))
-    # (θ+1)ρ₀ is how far ε is moved, at the tilt that belongs to δ near 1e-6
+    # (θ+1)ρ₀ is how far ε is moved
     moves = _MOVES / (2 if len(loss.ingredients[0].spread()[0]) == 1 else 1)
-    rho = moves * max(1.0, mean) / (1 + 4.5 / sd)
+    rho = moves * max(1.0, mean) / (tilt + 0.5)
     return contour(loss.ingredients, low, high, centre, tilt, period, rho)
 
 
