@@ -52,8 +52,9 @@ def forget() -> None:
     """Empty our caches: every turn starts from nothing."""
     from discreet.composition import walk
     from discreet.composition.grid import lattice, loss
+    from discreet.series import horizons
 
-    for module in (loss, lattice, walk):
+    for module in (loss, lattice, walk, horizons):
         for thing in vars(module).values():
             if hasattr(thing, "cache_clear"):
                 thing.cache_clear()

@@ -136,6 +136,24 @@ def first_above(excess: Callable[[int], float], most: int) -> int | None:
     return high
 
 
+def lowest_whole(
+    f: Callable[[int], float], start: int, most: int, stride: int = 1
+) -> tuple[int, float]:
+    """Return the whole number from 0 to `most` at which f, which falls and then rises, is lowest.
+
+    Downhill from a start, in longer steps while it goes well.
+    """
+    n, value = start, f(start)
+    while stride:
+        for nearer in (n - stride, n + stride):
+            if 0 <= nearer <= most and (other := f(nearer)) < value:
+                n, value, stride = nearer, other, 2 * stride
+                break
+        else:
+            stride //= 2
+    return n, value
+
+
 def _crossing(one: tuple[int, float], two: tuple[int, float]) -> int | None:
     """Return where the line through two values over √n passes 0, if it does farther on."""
     (a, below), (b, above) = one, two

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from discreet.beliefs.one_prior import epsilon_at
 from discreet.budgets import enclosures, finding, proving, reciprocals
 from discreet.budgets.enclosures import Boxes, Enclosure
 from discreet.budgets.finding import Search
@@ -83,9 +82,8 @@ class Fixed:
 class TestOnePrior:
     @STEADY
     @given(ends, ends, st.floats(0.001, 0.999))
-    def test_the_vector_formula_is_the_scalar_one(self, p: float, q: float, w: float) -> None:
+    def test_the_vector_formula_is_the_true_one(self, p: float, q: float, w: float) -> None:
         many = finding.epsilon_of(np.array([w]), np.array([p]), np.array([q]))
-        assert float(many[0]) == pytest.approx(epsilon_at(p, q, w), rel=1e-14)
         if abs(w - p * q) > 1e-3:
             assert float(many[0]) == pytest.approx(float(truth(p, q, w)), rel=1e-12)
 
@@ -107,7 +105,7 @@ class TestOnePrior:
         epsilon = finding.offer(fixed, one, one, state)[1]
         assert math.isinf(epsilon[1])
         assert (state.p, state.q) == (0.5, 0.5)
-        assert state.upper == pytest.approx(epsilon_at(0.5, 0.5, 0.9), rel=1e-13)
+        assert state.upper == pytest.approx(float(truth(0.5, 0.5, 0.9)), rel=1e-13)
 
     def test_no_room_is_zero_and_no_bound_is_infinite(self) -> None:
         p, q = np.array([0.5, 0.5, 0.5, 1.0]), np.array([0.5, 0.5, 1.0, 1.0])

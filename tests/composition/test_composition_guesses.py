@@ -269,7 +269,7 @@ def test_several_accounts_of_one_plan_and_their_least() -> None:
     loss = loss_of((Exponential(0.3), 40), (Geometric(0.2), 5))
     for kappa in (0.01, 0.05, 0.5, 0.9):
         assert right_guess(loss, kappa) <= right_guess(loss.curve(), kappa) * (1 + 1e-9)
-        each = [right_guess(account, kappa) for account in loss.accounts[0][1].accounts]
+        each = [right_guess(account, kappa) for _, account in loss.accounts]
         assert right_guess(loss, kappa) == min(each)
 
 

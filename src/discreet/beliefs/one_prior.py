@@ -112,11 +112,6 @@ def _bounds_nothing(p: float, q: float, ratio: float) -> bool:
     return Fraction(p) * Fraction(q) * Fraction(ratio) >= 1
 
 
-def epsilon_at(p: float, q: float, w: float) -> float:
-    """Return ε_i for the reciprocal w = 1/r of a tolerated ratio, not rounded to a side."""
-    return _epsilon(p * (1 - q), 1 - p, w - p * q, 1 - w, 0.0, 0.0)
-
-
 def range_for_posterior(p: float, q: float, posterior: float) -> Range:
     """Return bounds of the largest ε that keeps the posterior within `posterior` at (p, q).
 

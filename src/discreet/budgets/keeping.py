@@ -238,21 +238,24 @@ def _guess_before(part: Any) -> float:
     raise ToleranceError("budgets.guess_not_fixed")
 
 
-def largest(excess: Callable[[float], Kept], start: float = 1.0) -> tuple[float, Kept]:
+def largest(
+    excess: Callable[[float], Kept], start: float = 1.0, factor: float = 2.0
+) -> tuple[float, Kept]:
     """Return the largest budget seen to keep a promise, and how it does.
 
     `excess` must rise with the budget. The bracket shrinks around the root until both ends are a
-    few ulps apart; its lower end was seen to keep the promise.
+    few ulps apart; its lower end was seen to keep the promise. `factor` is how far from `start` the
+    other end is looked for at first.
     """
     low, found, high = 0.0, None, start
     above = excess(high)
     while above.kept:
-        low, found, high = high, above, 2 * high
+        low, found, high, factor = high, above, factor * high, min(2.0, factor**4)
         if high > 1e9:
             raise ToleranceError("budgets.none_is_largest")
         above = excess(high)
     while found is None:
-        middle = high / 2
+        middle, factor = high / factor, min(2.0, factor**4)
         tried = excess(middle)
         if tried.kept:
             low, found = middle, tried

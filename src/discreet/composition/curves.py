@@ -45,7 +45,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from discreet.errors import InputError
-from discreet.numerics import double_above, lowest, lowest_between
+from discreet.numerics import double_above, lowest, lowest_between, lowest_whole
 from discreet.rounding import up
 
 Sided: TypeAlias = Literal["one", "two"]
@@ -134,29 +134,22 @@ def best_rung(
     two lines in e^ε, hence monotone, so the smallest is at a rung, or at ε = 0.
     """
 
-    def bound(rung: int) -> float:
-        epsilon = max(0, rung) * step
-        return epsilon_prime(epsilon, min(1.0, delta_at(epsilon)), delta_prime, sided)
+    def at(downs: int) -> float:
+        return max(0, times - 2 * downs) * step
 
-    rung, value, stride = times, math.inf, 2 * (1 + times // 8)
+    def bound(downs: int) -> float:
+        return epsilon_prime(at(downs), min(1.0, delta_at(at(downs))), delta_prime, sided)
+
+    most = (times + 1) // 2
+    start, stride = 0, 1 + times // 8
     if hint is not None:
-        near = min(times, round(hint / step))
-        near -= (near - times) % 2
-        value = bound(near)
-        rung, stride = (near, 2) if value < math.inf else (rung, stride)
-    if math.isinf(value):  # no hint, or one too far left to lead anywhere
-        value = bound(rung)
-    while stride >= 2:
-        for nearer in (rung - stride, rung + stride):
-            if -1 <= nearer <= times and (other := bound(nearer)) < value:
-                rung, value, stride = nearer, other, 2 * stride
-                break
-        else:
-            stride = 2 * (stride // 4)
+        near = min(most, max(0, math.ceil((times - hint / step) / 2)))
+        if bound(near) < math.inf:  # not too far to the left to lead anywhere
+            start, stride = near, 1
+    downs, value = lowest_whole(bound, start, most, stride)
     if math.isinf(value):
         return CurvePoint(math.inf, math.inf, 1.0)
-    epsilon = max(0, rung) * step
-    return CurvePoint(value, epsilon, min(1.0, delta_at(epsilon)))
+    return CurvePoint(value, at(downs), min(1.0, delta_at(at(downs))))
 
 
 def rung(m: int, step: float) -> float:

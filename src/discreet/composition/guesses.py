@@ -32,7 +32,7 @@ from collections.abc import Callable
 from functools import partial
 
 from discreet.composition.curves import rung
-from discreet.numerics import lowest_between, normal_tail, upper_normal
+from discreet.numerics import lowest_between, lowest_whole, normal_tail, upper_normal
 from discreet.rounding import up
 
 _U = 2.0**-53
@@ -91,16 +91,7 @@ def _best_rung(bound: Callable[[float], float], place: float, step: float, times
         m = 2 * n - times
         return bound(math.copysign(rung(abs(m), step), m))
 
-    n, stride = min(max(0, round((place / step + times) / 2)), times), 1
-    value = at(n)
-    while stride:
-        for nearer in (n - stride, n + stride):
-            if 0 <= nearer <= times and (other := at(nearer)) < value:
-                n, value, stride = nearer, other, 2 * stride
-                break
-        else:
-            stride //= 2
-    return value
+    return lowest_whole(at, min(max(0, round((place / step + times) / 2)), times), times)[1]
 
 
 def from_normal(mu: float, kappa: float) -> float:

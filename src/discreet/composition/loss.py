@@ -271,28 +271,3 @@ class PrivacyLoss(ABC):
     def described(self, method: str) -> str:
         """Return the words for a bound, with the composition theorem it rests on, if any."""
         return method
-
-
-@dataclass(frozen=True, slots=True)
-class LeastLoss(PrivacyLoss):
-    """Several valid accounts of one plan: at every point the smallest of them holds."""
-
-    accounts: tuple[PrivacyLoss, ...]
-    adjacency: Adjacency = Adjacency.ADD_REMOVE
-    name: str = "releases"
-
-    def largest(self) -> float:
-        """The least of the largest."""
-        return min(account.largest() for account in self.accounts)
-
-    def _at_infinity(self) -> float:
-        return min(account._at_infinity() for account in self.accounts)
-
-    def _delta(self, epsilon: float) -> float:
-        return min(account.delta(epsilon) for account in self.accounts)
-
-    def _epsilon(self, delta: float) -> float:
-        return min(account.epsilon(delta) for account in self.accounts)
-
-    def _right_guess(self, kappa: float) -> float:
-        return min(account.right_guess(kappa) for account in self.accounts)

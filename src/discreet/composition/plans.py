@@ -3,7 +3,7 @@
 A part is a promise (`PureDP`, `ApproxDP`, `ZCDP`, …) or a mechanism of `discreet.laws`, and how
 often it is used. This is the one place that decides how parts are added up:
 
-- mechanisms only: by the law of their losses (`accounts_of_laws`);
+- mechanisms only: by the law of their losses;
 - ρ only: Σρ;
 - probabilistic DP only: the exceptional events add up, Σε and Σδ;
 - other promises: by the composition theorem that was asked for, or by the optimal one and the plain
@@ -58,7 +58,7 @@ from discreet.composition import theorems
 from discreet.composition.concentrated import ConcentratedLoss, ZCDPLoss
 from discreet.composition.curves import Bound, Sided, Strength
 from discreet.composition.gaussian import GaussianLoss
-from discreet.composition.loss import LeastLoss, LossBound, PrivacyLoss, check_delta
+from discreet.composition.loss import LossBound, PrivacyLoss, check_delta
 from discreet.composition.stated import PointLoss, loss_of_promise
 from discreet.composition.theorems import METHODS, THEOREMS
 from discreet.composition.walk import WalkLoss
@@ -223,7 +223,8 @@ class Releases:
             raise GuaranteeError("composition.mixed_kinds")
         apart = replace(self, parts=tuple((self._apart(part, m), k) for part, k in self.parts))
         if apart.by_law:
-            yield None, apart._account_of_laws()
+            for account in apart._accounts_of_laws():
+                yield None, account
             return
         stated = apart.stated
         if all(isinstance(g, ZCDP) for g, _ in stated):
@@ -280,15 +281,15 @@ class Releases:
                 return part.two_steps_nonnegative()
         return part.steps(m)
 
-    def _account_of_laws(self) -> PrivacyLoss:
+    def _accounts_of_laws(self) -> list[PrivacyLoss]:
         plan, where, name = self.mechanisms or [], self.adjacency, self.name
         losses = [mechanism.loss for mechanism, _ in plan]
         each = zip(losses, plan, strict=True)
         rhos = [k * loss.rho for loss, (_, k) in each if isinstance(loss, NormalLoss)]
         if len(rhos) == len(plan):
-            return GaussianLoss(up(math.fsum(rhos), 8), where, name)
+            return [GaussianLoss(up(math.fsum(rhos), 8), where, name)]
         if len(plan) == 1 and isinstance(losses[0], TwoPoint):
-            return WalkLoss(losses[0].epsilon, plan[0][1], adjacency=where, name=name)
+            return [WalkLoss(losses[0].epsilon, plan[0][1], adjacency=where, name=name)]
         from discreet.composition.grid import on_grid  # which loads NumPy
 
         options: list[PrivacyLoss] = []
@@ -297,7 +298,7 @@ class Releases:
         if not options or any(loss is None for loss in losses):
             rho = up(math.fsum(k * mechanism.zcdp for mechanism, k in plan), 8)
             options.append(ConcentratedLoss(rho, adjacency=where, name=name))
-        return options[0] if len(options) == 1 else LeastLoss(tuple(options), where, name)
+        return options
 
 
 def _delta(stated: Guarantee) -> float:

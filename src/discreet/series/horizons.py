@@ -29,11 +29,10 @@ of a belief bound, which may be larger by far: see `discreet.composition.curves`
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
 from discreet.beliefs import bounds
@@ -60,16 +59,12 @@ _SHOWN = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Step(JsonReady):
-    """The bounds after k releases; `difference` is over all priors, `posterior` at the promise's.
-
-    `excess` is above 0 where the promise is no longer kept.
-    """
+    """Bounds after k releases: `difference` over all priors, `posterior` at the promise's."""
 
     k: int
     posterior: float | None
     difference: float
     epsilon_prime: float
-    excess: float = -math.inf
     shows: ClassVar = ("k", "posterior", "difference")
 
 
@@ -170,12 +165,17 @@ def horizon(
             adjacency_of(part, asked.adjacency.value)
     one, before = _alike(each, spent)
     parts = Releases(((one, 1),), method, strength, delta, nonnegative)
-    watched = _Watched.of(asked, parts, before)
-    if (limited is None or watched.after(1).kept.excess > 0) and math.isinf(watched.shown(1)):
+    watched = _watched(asked, parts, before)
+    if (limited is None or not watched.keeps(1)) and math.isinf(watched.shown(1, kept=False)):
         raise GuaranteeError("series.one_spends_all", confidence=watched.promise.confidence)
-    look = _Look(watched, upto, ceiling)
-    steps, passed = look.at_every() if most is None else look.at_some(most)
-    final, sure = watched.after(steps[-1].k).kept, watched.promise
+    passed = watched.first_over(upto or ceiling)
+    if passed == 0:
+        places = [0]
+    else:
+        last = upto or passed or min(_SHOWN, ceiling)
+        places = list(range(1, last + 1)) if most is None else _spread(last, most, passed)
+    steps = watched.walk(places, passed)
+    final, sure = watched.final(places[-1], passed), watched.promise
     finite = not math.isinf(steps[-1].epsilon_prime)
     certain = final.failure == 0 and finite and not sure.on_average
     return Horizon(
@@ -283,26 +283,6 @@ class _Watched:
     prior: Prior | None
     _seen: dict[int, _After] = field(default_factory=dict, compare=False)
 
-    @classmethod
-    def of(cls, asked: Promise, parts: Releases, spent: Part | None) -> _Watched:
-        stated = [guarantee_of(part) for part, _ in parts.parts]
-        stated += [] if spent is None else [guarantee_of(spent)]
-        pure = all(isinstance(g, PureDP) or getattr(g, "delta", 1.0) == 0 for g in stated)
-        if asked.every_output and not (pure and parts.delta is None):
-            raise InputError("series.every_output_needs_pure")
-        sure = asked.settled(pure=pure and parts.delta is None)
-        limits = limits_of(sure)
-        uncertain = not (sure.every_output or sure.on_average)
-        own = sure.own_prior
-        return cls(
-            promise=sure,
-            limits=limits,
-            alone=one_loss(sure, limits) if uncertain else None,
-            parts=parts,
-            spent=spent,
-            prior=None if own is None else Prior(*own),
-        )
-
     def series(self, k: int) -> Releases:
         """Return the plan of k releases, with what was spent before."""
         (each, _), *_rest = self.parts.parts
@@ -339,18 +319,45 @@ class _Watched:
             guess = max(rates, key=lambda pair: pair[0] - pair[1])
         return _After(found, guess=guess)
 
-    def shown(self, k: int) -> float:
+    def keeps(self, k: int) -> bool:
+        """Whether the promise is kept after k releases."""
+        return self.after(k).kept.kept
+
+    def first_over(self, reach: int) -> int | None:
+        """Return the first number of releases, up to `reach`, that does not keep the promise."""
+        if self.spent is not None and not self.keeps(0):
+            return 0
+        return first_above(lambda k: self.after(k).kept.excess, reach)
+
+    def final(self, last: int, passed: int | None) -> Kept:
+        """Return how the promise is kept, or not, at the end of a series.
+
+        Where two losses count it is not followed beyond the number that passes: after that all
+        that is said of it stays the same.
+        """
+        follows = self.alone is None and not (self.promise.every_output or self.promise.on_average)
+        return self.after(min(last, passed or last) if follows else last).kept
+
+    def walk(self, places: Iterable[int], passed: int | None) -> list[Step]:
+        """Return the beliefs after so many releases; a bound never falls."""
+        largest, steps = 0.0, []
+        for k in places:
+            largest = max(largest, self.shown(k, kept=passed is None or k < passed))
+            steps.append(self.step(k, largest))
+        return steps
+
+    def shown(self, k: int, *, kept: bool) -> float:
         """Return the bound of the loss that the belief after k releases is shown from.
 
-        Where both losses count, the larger of a and b/2, which share what may fail in a direction.
+        Where both losses count, the larger of a and b/2, which share what may fail in a direction;
+        not more than the limits, where these are `kept`.
         """
-        found, plan = self.after(k), self.series(k)
-        return self._shown(plan, found.kept) if found.one is None else found.one
-
-    def _shown(self, plan: Releases, found: Kept) -> float:
+        if self.alone is not None:
+            return self.after(k).one or 0.0
         if self.promise.every_output or self.promise.on_average:
-            halves = [found.one, None if found.two is None else found.two / 2]
-            return max((x for x in halves if x is not None), default=0.0)
+            found = self.after(k).kept
+            return max(found.one or 0.0, (found.two or 0.0) / 2)
+        plan = self.series(k)
         if plan.strength == "exact":  # which is for membership alone
             plan = replace(plan, strength="curve")
         failure = failure_of(self.promise.confidence or 0.0)
@@ -363,25 +370,22 @@ class _Watched:
             shown = max(one, two / 2)
             if math.isfinite(shown):
                 break
-        if found.kept and found.one is not None and found.two is not None:
-            shown = min(shown, max(found.one, found.two / 2))  # by whatever split keeps it
+        if kept and self.limits.one is not None and self.limits.two is not None:
+            shown = min(shown, max(self.limits.one, self.limits.two / 2))  # whatever the split
         return shown
 
     def step(self, k: int, largest: float) -> Step:
         """Return the beliefs after k releases from a bound on the loss."""
-        found, about = self.after(k), self.promise.about
-        if found.guess is not None:
-            after, before = found.guess
-            posterior = None if self.prior is None else after
-            return Step(k, posterior, after - before, largest, found.kept.excess)
+        if self.promise.on_average and (guess := self.after(k).guess) is not None:
+            after, before = guess
+            return Step(k, None if self.prior is None else after, after - before, largest)
         if math.isinf(largest):
-            return Step(k, None if self.prior is None else 1.0, 1.0, largest, found.kept.excess)
-        if about == "membership":
+            return Step(k, None if self.prior is None else 1.0, 1.0, largest)
+        if self.promise.about == "membership":
             posterior = None
             if self.prior is not None:
                 posterior = bounds.posterior(largest, self.prior.p).upper
-            difference = bounds.differences(largest, None).upper
-            return Step(k, posterior, difference, largest, found.kept.excess)
+            return Step(k, posterior, bounds.differences(largest, None).upper, largest)
         central = self.promise.adjacency is Adjacency.ADD_REMOVE
         # A value: one loss between two values, the two steps themselves where `alone` says so.
         across = largest if not central or self.alone is not None else 2 * largest
@@ -391,58 +395,28 @@ class _Watched:
             loss = largest if where is Adjacency.ADD_REMOVE else across
             ratio = bounds.ratio(loss, self.prior, bounds.steps_between(where))[1]
             posterior = min(1.0, up(self.prior.pq * ratio))
-        difference = bounds.differences(across, None).upper
-        return Step(k, posterior, difference, largest, found.kept.excess)
+        return Step(k, posterior, bounds.differences(across, None).upper, largest)
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """A look along a series: at every number of releases, or at some of them."""
-
-    watched: _Watched
-    upto: int | None
-    ceiling: int
-
-    def at_every(self) -> tuple[list[Step], int | None]:
-        """The series from 1 on, and the first number that passes."""
-        if self._spent_already():
-            return [self.watched.step(0, self.watched.shown(0))], 0
-        last = self.upto
-        if last is None and self._first_over(self.ceiling) is None:
-            last = min(_SHOWN, self.ceiling)
-        steps: list[Step] = []
-        passed: int | None = None
-        for step in self._walk(count(1)):
-            steps.append(step)
-            if passed is None and step.excess > 0:
-                passed = step.k
-            if step.k == last or (last is None and passed is not None):
-                break
-        return steps, passed
-
-    def at_some(self, most: int) -> tuple[list[Step], int | None]:
-        """The same at about so many steps; the first that passes is found by bisection."""
-        if self._spent_already():
-            return [self.watched.step(0, self.watched.shown(0))], 0
-        passed = self._first_over(self.ceiling if self.upto is None else self.upto)
-        last = self.upto or passed or min(_SHOWN, self.ceiling)
-        return list(self._walk(_spread(last, most, passed))), passed
-
-    def _spent_already(self) -> bool:
-        return self.watched.spent is not None and self._over(0)
-
-    def _over(self, k: int) -> bool:
-        return not self.watched.after(k).kept.kept
-
-    def _first_over(self, reach: int) -> int | None:
-        return first_above(lambda k: self.watched.after(k).kept.excess, reach)
-
-    def _walk(self, places: Iterable[int]) -> Iterator[Step]:
-        """The beliefs after so many releases; a bound never falls."""
-        largest = 0.0
-        for k in places:
-            largest = max(largest, self.watched.shown(k))
-            yield self.watched.step(k, largest)
+@lru_cache(maxsize=16)
+def _watched(asked: Promise, parts: Releases, spent: Part | None) -> _Watched:
+    """Return what is watched; the same question again finds what was computed for it."""
+    stated = [guarantee_of(part) for part, _ in parts.parts]
+    stated += [] if spent is None else [guarantee_of(spent)]
+    pure = all(isinstance(g, PureDP) or getattr(g, "delta", 1.0) == 0 for g in stated)
+    if asked.every_output and not (pure and parts.delta is None):
+        raise InputError("series.every_output_needs_pure")
+    sure = asked.settled(pure=pure and parts.delta is None)
+    limits = limits_of(sure)
+    own = sure.own_prior
+    return _Watched(
+        promise=sure,
+        limits=limits,
+        alone=None if sure.every_output or sure.on_average else one_loss(sure, limits),
+        parts=parts,
+        spent=spent,
+        prior=None if own is None else Prior(*own),
+    )
 
 
 def _spread(last: int, most: int, passed: int | None) -> list[int]:

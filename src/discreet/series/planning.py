@@ -39,6 +39,7 @@ from discreet.errors import GuaranteeError, InputError, ToleranceError
 from discreet.frames import JsonReady, Tabular, html_table
 from discreet.guarantees import Adjacency, ApproxDP, parameters, stated
 from discreet.laws.checks import whole
+from discreet.laws.gaussian import Gaussian
 from discreet.laws.mechanism import Budget, NormalLoss
 from discreet.laws.registry import by_budget, kind_of, usual
 from discreet.promises.keys import delta_in, promise_from
@@ -292,7 +293,18 @@ def _largest(
         asked = plan.strength if plan.by_law else None
         return kept(promise, limits, plan.loss(), strength=asked)
 
-    return largest(at, min(1.0, bound))
+    start = min(1.0, bound)
+    first = drawn.parts(start, method, strength)
+    if not first.by_law or isinstance((first.mechanisms or [])[0][0].loss, NormalLoss):
+        return largest(at, start)
+
+    def nearly(x: float) -> Kept:
+        """The same for Gaussian noise of the same ρ, which takes no transforms."""
+        rho = (first.rho or 0.0) * (x / start) ** (2 if drawn.kind == "epsilon" else 1)
+        alike = Releases(((Gaussian.of_rho(rho), 1),), None, strength, delta, nonnegative)
+        return kept(promise, limits, alike.loss(), strength="curve")
+
+    return largest(at, largest(nearly, start)[0], 1.01)
 
 
 def _pure(limits: Limits, drawn: _Drawn) -> tuple[float, Kept]:

@@ -4,8 +4,9 @@ Other packages call `on_grid` only. Importing this package loads NumPy.
 
 | file          | holds                                                                     |
 |---------------|---------------------------------------------------------------------------|
-| `ingredients` | the losses of each mechanism, put on a grid on the safe side              |
+| `ingredients` | the losses of each mechanism: their transforms, exact or on a grid        |
 | `loss`        | δ(ε) of all of them, by a tilted transform; the exact one of categories   |
+| `contour`     | the same where few frequencies count: many releases, and no grid          |
 | `lattice`     | δ(ε) of equal discrete Gaussian releases; many different ones as Gaussian |
 """
 
@@ -21,7 +22,7 @@ from discreet.composition.grid.ingredients import (
     Ingredient,
     LaplaceLosses,
     Normal,
-    Steps,
+    StepLosses,
     TwoPoints,
 )
 from discreet.composition.grid.lattice import EqualNormals, as_gaussian
@@ -55,6 +56,7 @@ def on_grid(
     """
     two: list[tuple[float, int]] = []
     laplace: list[tuple[float, int]] = []
+    steps: dict[int, list[tuple[float, int]]] = {}
     found: list[Ingredient] = []
     rhos: list[float] = []
     normals: dict[float, int] = {}
@@ -68,7 +70,7 @@ def on_grid(
             case NormalLoss(rho):
                 rhos.append(k * rho)
             case StepsLoss(epsilon, sensitivity) if sensitivity <= _MOST_ATOMS:
-                found.append(Atoms(Steps(epsilon, sensitivity, k)))
+                steps.setdefault(sensitivity, []).append((epsilon, k))
             case CategoriesLoss(epsilon, categories):
                 found.append(Atoms(Categories(epsilon, categories, k)))
             case DiscreteNormalLoss(sigma) if len(plan) == 1 or _on_a_grid(sigma):
@@ -83,6 +85,7 @@ def on_grid(
     found += [Atoms(DiscreteNormal(sigma, k)) for sigma, k in apart]
     if rhos:  # first: it leaves little of most frequencies
         found.insert(0, Normal(up(math.fsum(rhos), 8)))
+    found += [StepLosses(*_sorted(some), sensitivity) for sensitivity, some in steps.items()]
     if two:
         found.append(TwoPoints(*_sorted(two)))
     if laplace:

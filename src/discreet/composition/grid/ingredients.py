@@ -20,10 +20,10 @@ equal, and with the tilt λ = θ + ½ the transform is that of S(l) e^{λl}:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TypeAlias
+from functools import lru_cache, partial
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,16 +150,172 @@ def _upper_share(distance: Reals | float, h: float) -> Reals:
     return share
 
 
+class _Part:
+    """What is asked of an ingredient beside its transform on the grid, as a single law has it."""
+
+    __slots__ = ()
+
+    def typical(self) -> float:
+        """A size of the losses that most of the variance comes from; 0 where there are no atoms."""
+        return 0.0
+
+    def terms(self) -> int:
+        """How many numbers φ at one frequency is made of."""
+        return 1
+
+    def peak(self, tilt: float) -> float:
+        """|φ| where the atoms of all releases fall together again; 0 if they never do."""
+        return 0.0
+
+    def bounds(self, tilt: float) -> Iterator[Callable[[Reals, float], Reals]]:
+        """Yield bounds of log|φ| over blocks, from `low` to low + 2·half; none: it is below 0."""
+        yield from ()
+
+
 @dataclass(frozen=True, slots=True)
-class _Releases:
+class _Releases(_Part):
     """Releases of one kind: their ε, and how many of each."""
 
     epsilons: tuple[float, ...]
     times: tuple[int, ...]
+    between: ClassVar[bool] = False  # whether there is a density between the atoms
 
     def top(self) -> float:
         """The largest loss."""
         return math.fsum(e * k for e, k in zip(self.epsilons, self.times, strict=True))
+
+    def spread(self) -> Reals:
+        """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
+        return np.array([self.epsilons, self.times, np.zeros(len(self.times))])
+
+    def typical(self) -> float:
+        """A size of the losses that most of the variance comes from."""
+        e, k = np.array(self.epsilons), np.array(self.times)
+        return float(k @ e**3) / float(k @ e**2)
+
+    def terms(self) -> int:
+        """How many numbers φ at one frequency is made of."""
+        return len(self.epsilons)
+
+    def peak(self, tilt: float) -> float:
+        """|φ| where the atoms of all releases fall together again, if they are equal; else 0."""
+        return float(len(self.epsilons) == 1)
+
+    def rounding(self, tilt: float) -> tuple[float, float]:
+        """How many releases there are, and the largest loss of all together."""
+        return float(sum(self.times)), self.top()
+
+    def at(self, omega: Reals, tilt: float) -> Complex:
+        """Return φ of all of them at frequencies that may be any."""
+        product = np.ones(len(omega), dtype=np.complex128)
+        pairs = self.largest_first()
+        for times in set(self.times):
+            some = np.array([e for e, k in pairs if k == times])
+            chunk = max(1, _CHUNK * 16 // len(omega))
+            for start in range(0, len(some), chunk):
+                each = self._each_at(some[start : start + chunk, None], omega, tilt)
+                product *= raised(each.prod(axis=0), times)
+        return product
+
+    def _each_at(self, e: Reals, omega: Reals, tilt: float) -> Complex:
+        """φ of each of some, one below the other."""
+        turn = e * omega
+        phi: Complex = np.cos(turn) + 1j * (np.tanh(tilt * e) * np.sin(turn))
+        return phi
+
+    def _rest(self, e: Reals, tilt: float, low: Reals, half: float) -> tuple[Reals, Reals] | None:
+        """What lies between ±ε, where something does: a bound of it over a block, and at ω = 0.
+
+        Both relative to the two atoms at ω = 0.
+        """
+        return None
+
+    def bounds(self, tilt: float) -> Iterator[Callable[[Reals, float], Reals]]:
+        """Yield bounds of log|φ| over blocks: of a few releases each, the largest first."""
+        pairs = self.largest_first()
+        e, k = np.array([e for e, _ in pairs]), np.array([float(k) for _, k in pairs])
+        start, stop = 0, 4
+        while start < len(e):
+            yield partial(self._bound, e[start:stop], k[start:stop], tilt)
+            start, stop = stop, stop + max(4, stop // 2)
+
+    def _bound(self, e: Reals, k: Reals, tilt: float, low: Reals, half: float) -> Reals:
+        """log|φ| of some at most, for frequencies from `low` to low + 2·half."""
+        t = np.tanh(tilt * e)
+        wave = (1 - t * t) / 2
+        square = np.cos(np.multiply.outer(low + half, 2 * e))
+        square *= wave
+        square += 1 - wave * (1 - 2 * half * e) + 1e-9
+        np.minimum(square, 1.0, out=square)
+        if (found := self._rest(e, tilt, low, half)) is not None:
+            rest, whole = found
+            np.sqrt(square, out=square)
+            square += rest
+            square /= 1 + whole
+            square *= square
+            np.minimum(square, 1.0, out=square)
+        logs: Reals
+        if (k == k[0]).all():
+            logs = k[0] / 2 * np.log(np.maximum(square.prod(axis=1), 1e-300))
+        else:
+            logs = 0.5 * np.log(square) @ k
+        return logs
+
+    def _log_norms(self, tilt: float) -> Reals:
+        """log of Σ S e^{λl} for each, in units of twice what an atom has of S."""
+        raise NotImplementedError
+
+    def factors(self, tilt: float, h: float, size: int, negligible: float) -> list[Factor]:
+        """Return φ of each on the grid, normalised by e^K."""
+        flat = math.tanh(h / 4) if self.between else 0.0
+        back = math.exp(-2 * tilt * h)  # 1/ζ is this times the conjugate of ζ
+        logs = dict(zip(self.epsilons, self._log_norms(tilt).tolist(), strict=True))
+        shared: tuple[Complex, Complex, Complex] | None = None
+
+        def within(f: Frequencies, zeta: Complex) -> tuple[Complex, Complex]:
+            """Σ_{|i|<n} ζ^i = (ζ^n − ζ^{1−n})/(ζ − 1): what ζ^n and ζ^{−n} are multiplied with."""
+            nonlocal shared
+            if shared is None or shared[2] is not zeta:
+                above_one = zeta - 1
+                if (f.start if isinstance(f, slice) else f[0]) == 0:
+                    # the one real ζ, which is 1 to double precision where h is tiny
+                    above_one[0] = math.expm1(tilt * h)
+                inner = flat / above_one
+                shared = inner, -zeta * inner, zeta
+            return shared[0], shared[1]
+
+        def release(epsilon: float, times: int) -> Factor:
+            n, rest = _cell(epsilon, h)
+            # Masses of S at n and n + 1: from the atom, which moved to a grid point g becomes ½
+            # times e^{(ε−g)/2}, the last piece of density, and half a cell of density below.
+            share = float(_upper_share(rest, h))
+            stay, move, lift = (1 - share) / 2, share / 2, 0.0
+            if self.between:
+                lift = 2 * math.exp(-rest / 2) * math.sinh(rest / 4) ** 2 / -math.expm1(-h)
+                stay += max(0.0, -math.expm1(-rest / 2) / 2 - lift)
+            stay = math.exp(rest / 2) * stay + (flat / 2 if n else 0.0)
+            move = math.exp((rest - h) / 2) * (move + lift)
+            there = _Roots(n, size, math.exp(tilt * n * h - logs[epsilon]))
+            mirrored = math.exp(-2 * tilt * n * h)
+
+            def factor(f: Frequencies, zeta: Complex) -> Complex:
+                left: Complex | float = stay
+                right: Complex | float = stay
+                if flat and n:
+                    inner, outer = within(f, zeta)
+                    left, right = inner + stay, outer + stay
+                if move > _NOTHING:
+                    left, right = left + move * zeta, right + (move * back) * zeta.conj()
+                phi = there.at(f)
+                mirror = mirrored * phi.conj()
+                mirror *= right
+                phi *= left
+                phi += mirror
+                return raised(phi, times, negligible)
+
+            return factor
+
+        return [release(e, k) for e, k in self.largest_first()]
 
     def largest_first(self) -> list[tuple[float, int]]:
         """Return ε and how often, those first that leave the least of most frequencies."""
@@ -170,10 +326,6 @@ class _Releases:
 class TwoPoints(_Releases):
     """Releases whose loss is ±ε: randomized response, geometric of sensitivity 1, worst cases."""
 
-    def spread(self) -> Reals:
-        """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
-        return np.array([self.epsilons, self.times, np.zeros(len(self.times))])
-
     def cumulants(self, tilt: float) -> Cumulants:
         """K, K', K''."""
         e, k = np.array(self.epsilons), np.array(self.times)
@@ -181,37 +333,36 @@ class TwoPoints(_Releases):
         value = np.logaddexp(tilt * e, -tilt * e) - np.logaddexp(e / 2, -e / 2)
         return float(k @ value), float(k @ (e * slope)), float(k @ (e * e * (1 - slope * slope)))
 
-    def factors(self, tilt: float, h: float, size: int, negligible: float) -> list[Factor]:
-        """Return φ of each, normalised by e^K."""
-        back = math.exp(-2 * tilt * h)  # 1/ζ is this times the conjugate of ζ
-
-        def release(epsilon: float, times: int) -> Factor:
-            n, rest = _cell(epsilon, h)
-            share = float(_upper_share(rest, h))
-            log_k = float(np.logaddexp(tilt * epsilon, -tilt * epsilon))
-            # S is ½/cosh(ε/2) at ε; moved to a grid point g it becomes that times e^{(ε−g)/2}
-            stay = (1 - share) * math.exp(rest / 2)
-            moved = share * math.exp((rest - h) / 2) / stay
-            there = _Roots(n, size, stay * math.exp(tilt * n * h - log_k))
-            mirrored = math.exp(-2 * tilt * n * h)
-
-            def factor(f: Frequencies, zeta: Complex) -> Complex:
-                phi = there.at(f)
-                mirror = mirrored * phi.conj()
-                if moved > _NOTHING:
-                    phi *= 1 + moved * zeta
-                    mirror *= 1 + (moved * back) * zeta.conj()
-                phi += mirror
-                return raised(phi, times, negligible)
-
-            return factor
-
-        return [release(e, k) for e, k in self.largest_first()]
+    def _log_norms(self, tilt: float) -> Reals:
+        """log cosh λε."""
+        e = np.array(self.epsilons)
+        norms: Reals = np.logaddexp(tilt * e, -tilt * e) - math.log(2)
+        return norms
 
 
 @dataclass(frozen=True, slots=True)
 class LaplaceLosses(_Releases):
     """Releases with Laplace noise."""
+
+    between = True
+
+    def peak(self, tilt: float) -> float:
+        """|φ| where the atoms of all releases fall together again, if they are equal; else 0."""
+        e, k = self.epsilons[0], self.times[0]
+        share = math.exp(-k * math.log1p(math.tanh(tilt * e) / (2 * tilt)))
+        return share if len(self.epsilons) == 1 else 0.0
+
+    def _each_at(self, e: Reals, omega: Reals, tilt: float) -> Complex:
+        """φ of each of some, one below the other."""
+        turn, t = e * omega, np.tanh(tilt * e)
+        cos, sin = np.cos(turn), np.sin(turn)
+        between = (t * cos + 1j * sin) * (0.5 / (tilt + 1j * omega))
+        phi: Complex = (cos + 1j * (t * sin) + between) / (1 + t / (2 * tilt))
+        return phi
+
+    def _rest(self, e: Reals, tilt: float, low: Reals, half: float) -> tuple[Reals, Reals]:
+        """The density between: |sinh z|/2|λ|, where |sinh z| is at most cosh of the real part."""
+        return (0.5 / low)[:, None], np.tanh(tilt * e) / (2 * tilt)
 
     def spread(self) -> Reals:
         """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
@@ -230,10 +381,14 @@ class LaplaceLosses(_Releases):
         x = abs(tilt) * e
         even, odd = (1 + np.exp(-2 * x)) / 2, -np.expm1(-2 * x) / 2
         # sinh(x)/x and its derivatives, by their series where the closed form loses digits
-        y = np.maximum(x, 0.01)
-        ratio = np.where(x < 0.01, even * (1 - x * x / 3), odd / y)
-        first = np.where(x < 0.01, x / 3, (y * even - odd) / (y * y))
-        second = np.where(x < 0.01, 1 / 3, ((y * y + 2) * odd - 2 * y * even) / y**3)
+        small = x < 0.01
+        y = np.maximum(x, 0.01) if small.any() else x
+        ratio = odd / y
+        first = (even - ratio) / y
+        second = ratio - 2 * first / y
+        if y is not x:
+            ratio = np.where(small, even * (1 - x * x / 3), ratio)
+            first, second = np.where(small, x / 3, first), np.where(small, 1 / 3, second)
         value = even + e / 2 * ratio
         slope = (e * odd + e * e / 2 * first) / value
         curvature = np.maximum((e * e * even + e**3 / 2 * second) / value - slope * slope, 0.0)
@@ -241,59 +396,13 @@ class LaplaceLosses(_Releases):
         sign = 1.0 if tilt >= 0 else -1.0
         return log_k, sign * slope, curvature
 
-    def factors(self, tilt: float, h: float, size: int, negligible: float) -> list[Factor]:
-        """Return φ of each, normalised by e^K."""
-        flat = math.tanh(h / 4)
-        back = math.exp(-2 * tilt * h)  # 1/ζ is this times the conjugate of ζ
-        logs = dict(zip(self.epsilons, self._each(tilt)[0].tolist(), strict=True))
-        shared: tuple[Complex, Complex, Complex] | None = None
-
-        def within(f: Frequencies, zeta: Complex) -> tuple[Complex, Complex]:
-            """Σ_{|i|<n} ζ^i = (ζ^n − ζ^{1−n})/(ζ − 1): what ζ^n and ζ^{−n} are multiplied with."""
-            nonlocal shared
-            if shared is None or shared[2] is not zeta:
-                above_one = zeta - 1
-                if (f.start if isinstance(f, slice) else f[0]) == 0:
-                    # the one real ζ, which is 1 to double precision where h is tiny
-                    above_one[0] = math.expm1(tilt * h)
-                inner = flat / above_one
-                shared = inner, -zeta * inner, zeta
-            return shared[0], shared[1]
-
-        def release(epsilon: float, times: int) -> Factor:
-            n, rest = _cell(epsilon, h)
-            log_k = logs[epsilon] + epsilon / 2
-            # In units of e^{-ε/2}: masses of S at n and n + 1, from the last piece of density, the
-            # atom, and half a cell of density below.
-            share = float(_upper_share(rest, h))
-            piece = -math.expm1(-rest / 2) / 2
-            lift = 2 * math.exp(-rest / 2) * math.sinh(rest / 4) ** 2 / -math.expm1(-h)
-            below = flat / 2 if n else 0.0
-            stay = math.exp(rest / 2) * (max(0.0, piece - lift) + (1 - share) / 2) + below
-            move = math.exp((rest - h) / 2) * (lift + share / 2)
-            there = _Roots(n, size, math.exp(tilt * n * h - log_k))
-            mirrored = math.exp(-2 * tilt * n * h)
-
-            def factor(f: Frequencies, zeta: Complex) -> Complex:
-                none = np.zeros(1, dtype=np.complex128)
-                inner, outer = within(f, zeta) if n > 0 else (none, none)
-                left, right = inner + stay, outer + stay
-                if move > _NOTHING:
-                    left, right = left + move * zeta, right + (move * back) * zeta.conj()
-                phi = there.at(f)
-                mirror = mirrored * phi.conj()
-                mirror *= right
-                phi *= left
-                phi += mirror
-                return raised(phi, times, negligible)
-
-            return factor
-
-        return [release(e, k) for e, k in self.largest_first()]
+    def _log_norms(self, tilt: float) -> Reals:
+        """log(cosh λε + sinh(λε)/2λ)."""
+        return self._each(tilt)[0] + np.array(self.epsilons) / 2
 
 
 @dataclass(frozen=True, slots=True)
-class Normal:
+class Normal(_Part):
     """Gaussian releases whose ρ add up to `rho`, as one."""
 
     rho: float
@@ -305,6 +414,19 @@ class Normal:
     def spread(self) -> Reals:
         """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
         return np.array([[0.0], [1.0], [1.0]])
+
+    def rounding(self, tilt: float) -> tuple[float, float]:
+        """How many releases there are, and where their loss is."""
+        return 1.0, 2 * self.rho * tilt
+
+    def at(self, omega: Reals, tilt: float) -> Complex:
+        """Return φ at frequencies that may be any."""
+        phi: Complex = np.exp(self.rho * omega * (2j * tilt - omega))
+        return phi
+
+    def bounds(self, tilt: float) -> Iterator[Callable[[Reals, float], Reals]]:
+        """Yield a bound of log|φ| over blocks."""
+        yield lambda low, half: -self.rho * low * low
 
     def cumulants(self, tilt: float) -> Cumulants:
         """K, K', K''."""
@@ -332,21 +454,75 @@ class Normal:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """Geometric releases of sensitivity Δ > 1: the loss takes the values (2i − Δ)ε/Δ."""
+class StepLosses(_Releases):
+    """Geometric releases of sensitivity Δ > 1: the loss takes the values (2i − Δ)r, r = ε/Δ.
 
-    epsilon: float
+    In S the atoms between ±ε are equal: with them
+    e^K = e^{-ε/2} (2 cosh(λε)/(1+e^{-r}) + tanh(r/2) sinh(λ(Δ−1)r)/sinh(λr)).
+    """
+
     sensitivity: int
-    times: int
 
-    def law(self) -> tuple[float, Reals]:
-        """Half the distance of the losses, and their probabilities from the least loss up."""
-        rate = self.epsilon / self.sensitivity
-        noise = np.arange(self.sensitivity, -1.0, -1.0)
-        masses = np.exp(-rate * noise) * (-math.expm1(-rate) / (1 + math.exp(-rate)))
-        masses[0] = math.exp(-self.epsilon) / (1 + math.exp(-rate))
-        masses[-1] = 1 / (1 + math.exp(-rate))
-        return rate, masses
+    def spread(self) -> Reals:
+        """Rows: where atoms lie, how many, and the share of mass that lies between atoms."""
+        rows = super(StepLosses, self).spread()
+        rows[0] *= (1 if self.sensitivity % 2 else 2) / self.sensitivity
+        return rows
+
+    def terms(self) -> int:
+        """How many numbers φ at one frequency is made of."""
+        return len(self.epsilons) * (self.sensitivity + 1)
+
+    def rounding(self, tilt: float) -> tuple[float, float]:
+        """How many masses are added up over all releases, and the largest of their losses."""
+        return float(sum(self.times)) * (self.sensitivity + 1), self.top()
+
+    def _law(self, e: Reals, tilt: float) -> tuple[Reals, Reals, Reals]:
+        """The losses of each of some, their tilted masses, and K of each."""
+        i, rate = np.arange(self.sensitivity + 1.0), e / self.sensitivity
+        losses = (2 * i - self.sensitivity) * rate
+        logs = np.where(
+            (i == 0) | (i == self.sensitivity),
+            -np.log1p(np.exp(-rate)),
+            np.log(np.tanh(rate / 2)),
+        )
+        logs = logs + tilt * losses - e / 2
+        peak = logs.max(axis=1, keepdims=True)
+        masses = np.exp(logs - peak)
+        total = masses.sum(axis=1, keepdims=True)
+        return losses, masses / total, (peak + np.log(total)).ravel()
+
+    def cumulants(self, tilt: float) -> Cumulants:
+        """K, K', K''."""
+        k = np.array(self.times)
+        losses, masses, each = self._law(np.array(self.epsilons)[:, None], tilt)
+        mean = (masses * losses).sum(axis=1)
+        variance = (masses * (losses - mean[:, None]) ** 2).sum(axis=1)
+        return float(k @ each), float(k @ mean), float(k @ variance)
+
+    def _each_at(self, e: Reals, omega: Reals, tilt: float) -> Complex:
+        """φ of each of some, one below the other."""
+        losses, masses, _ = self._law(e, tilt)
+        phi = np.zeros((len(e), len(omega)), dtype=np.complex128)
+        for i in range(self.sensitivity + 1):
+            phi += masses[:, i, None] * np.exp(1j * (losses[:, i, None] * omega))
+        return phi
+
+    def _rest(self, e: Reals, tilt: float, low: Reals, half: float) -> tuple[Reals, Reals]:
+        """The atoms between."""
+        masses = self._law(e[:, None], tilt)[1]
+        ends = masses[:, 0] + masses[:, -1]
+        whole: Reals = (1 - ends) / ends
+        return whole * (1 + 1e-12), whole * (1 - 1e-12)
+
+    def factors(self, tilt: float, h: float, size: int, negligible: float) -> list[Factor]:
+        """Return φ of each, normalised by e^K."""
+        pairs = self.largest_first()
+        losses, masses, _ = self._law(np.array([[e] for e, _ in pairs]), tilt)
+        return [
+            _moved_to_grid(losses[i], masses[i], k, tilt, h, size, negligible)
+            for i, (_, k) in enumerate(pairs)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,10 +566,10 @@ class DiscreteNormal:
 
 
 @dataclass(frozen=True, slots=True)
-class Atoms:
+class Atoms(_Part):
     """Releases whose loss takes finitely many, evenly spaced values."""
 
-    of: Steps | Categories | DiscreteNormal
+    of: Categories | DiscreteNormal
 
     def top(self) -> float:
         """The largest loss; inf where the law was cut."""
@@ -421,29 +597,65 @@ class Atoms:
         times = self.of.times
         return times * (peak + math.log(total)), times * mean, times * variance
 
+    def typical(self) -> float:
+        """Where the lattice is seen."""
+        return float(self.spread()[0, 0])
+
+    def peak(self, tilt: float) -> float:
+        """1: the losses of one release fall together again."""
+        return 1.0
+
+    def terms(self) -> int:
+        """How many numbers φ at one frequency is made of."""
+        return len(_log_law(self.of)[0])
+
+    def rounding(self, tilt: float) -> tuple[float, float]:
+        """How many masses are added up over all releases, and the largest of their losses."""
+        losses, _ = _log_law(self.of)
+        return float(len(losses)) * self.of.times, float(losses[-1]) * self.of.times
+
+    def at(self, omega: Reals, tilt: float) -> Complex:
+        """Return φ at frequencies that may be any."""
+        losses, masses = self._tilted(tilt)
+        return raised(np.exp(np.multiply.outer(1j * omega, losses)) @ masses, self.of.times)
+
+    def _tilted(self, tilt: float) -> tuple[Reals, Reals]:
+        """The losses of one release, rising, and their tilted masses."""
+        losses, logs = _log_law(self.of)
+        each = self.cumulants(tilt)[0] / self.of.times
+        return losses, np.exp(logs + (tilt - 0.5) * losses - each)
+
     def factors(self, tilt: float, h: float, size: int, negligible: float) -> list[Factor]:
         """Return φ of all of them, normalised by e^K."""
-        losses, logs = _log_law(self.of)
-        cells = np.floor(losses / h + 1e-9).astype(np.int64)
-        share = _upper_share(np.maximum(0.0, losses - cells * h), h)
-        # P-masses move within a cell; the tilt is that of the place they move to.
-        masses = np.exp(logs + (tilt - 0.5) * losses - self.cumulants(tilt)[0] / self.of.times)
-        stay = masses * (1 - share) * np.exp((tilt - 0.5) * (cells * h - losses))
-        move = masses * share * np.exp((tilt - 0.5) * ((cells + 1) * h - losses))
-        first, last = int(cells[0]), int(cells[-1])
-        on_grid: Reals = np.bincount(cells - first, stay, last - first + 2).astype(np.float64)
-        on_grid += np.bincount(cells - first + 1, move, last - first + 2)
-        one = _transform(on_grid, first, size)
-        return [lambda f, zeta: raised(one(f, zeta), self.of.times, negligible)]
+        losses, masses = self._tilted(tilt)
+        return [_moved_to_grid(losses, masses, self.of.times, tilt, h, size, negligible)]
+
+
+def _moved_to_grid(
+    losses: Reals, masses: Reals, times: int, tilt: float, h: float, size: int, negligible: float
+) -> Factor:
+    """φ of equal releases from their rising losses and tilted masses, which are moved to the grid.
+
+    P-masses move within a cell; the tilt is that of the place they move to.
+    """
+    cells = np.floor(losses / h + 1e-9).astype(np.int64)
+    share = _upper_share(np.maximum(0.0, losses - cells * h), h)
+    stay = masses * (1 - share) * np.exp((tilt - 0.5) * (cells * h - losses))
+    move = masses * share * np.exp((tilt - 0.5) * ((cells + 1) * h - losses))
+    first, last = int(cells[0]), int(cells[-1])
+    on_grid: Reals = np.bincount(cells - first, stay, last - first + 2).astype(np.float64)
+    on_grid += np.bincount(cells - first + 1, move, last - first + 2)
+    one = _transform(on_grid, first, size)
+    return lambda f, zeta: raised(one(f, zeta), times, negligible)
 
 
 @lru_cache(maxsize=64)
-def _law(of: Steps | Categories | DiscreteNormal) -> tuple[float, Reals]:
+def _law(of: Categories | DiscreteNormal) -> tuple[float, Reals]:
     return of.law()
 
 
 @lru_cache(maxsize=64)
-def _log_law(of: Steps | Categories | DiscreteNormal) -> tuple[Reals, Reals]:
+def _log_law(of: Categories | DiscreteNormal) -> tuple[Reals, Reals]:
     """The losses, rising, and the logarithms of their probabilities."""
     half, masses = _law(of)
     kept = masses > 0
@@ -453,7 +665,7 @@ def _log_law(of: Steps | Categories | DiscreteNormal) -> tuple[Reals, Reals]:
     return losses[kept], logs
 
 
-Ingredient: TypeAlias = TwoPoints | LaplaceLosses | Normal | Atoms
+Ingredient: TypeAlias = TwoPoints | LaplaceLosses | StepLosses | Normal | Atoms
 
 
 def fast_size(least: int) -> int:

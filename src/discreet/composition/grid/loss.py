@@ -18,6 +18,8 @@ P_θ there:
 The step is chosen so that the grid's own variance moves ε by about 4e-8 at most, and so that the
 atoms of the mechanisms fall on grid points where a common step allows (then they cost nothing).
 
+Where many releases are added up, few frequencies count, and `contour` takes the place of the grid.
+
 k equal randomized responses over K > 2 categories have an exact bound as well. Each answer has loss
 +ε, −ε or 0 (another category), so after j answers that the change touches the loss is S_j ε, S_j a
 lazy walk, and a change may touch any j ≤ k of the answers. max over j ≤ k of P(|S_j| > m) is taken
@@ -34,6 +36,7 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.composition.curves import Sided, rung
+from discreet.composition.grid.contour import Contour, contour
 from discreet.composition.grid.ingredients import (
     Atoms,
     Categories,
@@ -54,6 +57,7 @@ _U = 2.0**-53
 _TINY = 5e-324
 _MOVES = 4e-8  # how far the grid may move ε, where `resolution` allows
 _MOST = 4096
+_MANY = 16  # releases, from which on few frequencies may count
 _SMALLEST = 1e-280  # below, probabilities would be subnormal
 _LEAST = 1e-100  # below, squares of the losses would underflow
 
@@ -110,8 +114,10 @@ class GridLoss(PrivacyLoss):
         """
         if failure <= self.lost or self.largest() < _LEAST:
             return None
-        theta = _saddle(self, failure - self.lost)[1]
-        return min(_saddle(self, (failure - self.lost) / (1 + theta))[0], self.largest())
+        epsilon, theta, variance = _saddle(self, failure - self.lost)
+        # log δ falls by θx + x²/2V over the next x
+        root = math.sqrt(theta * theta + 2 * math.log1p(theta) / variance)
+        return min(epsilon + variance * (root - theta), self.largest())
 
 
 @lru_cache(maxsize=256)
@@ -122,14 +128,19 @@ def _centre(loss: GridLoss) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=256)
-def _unit(loss: GridLoss) -> float:
-    """How much of ε one window serves: half a standard deviation.
+def _scale(loss: GridLoss) -> float:
+    """The standard deviation of the loss.
 
     Where nearly all outputs have one loss and the few others lie far off (σ = 0.15), an eighth of
     the way to them.
     """
     far = max(float(part.spread()[0].max()) for part in loss.ingredients)
-    return max(_centre(loss)[1] / 2, far / 8)
+    return max(_centre(loss)[1], far / 8)
+
+
+def _unit(loss: GridLoss) -> float:
+    """How much of ε one window serves: two standard deviations, where those tell the scale."""
+    return max(2 * _centre(loss)[1], _scale(loss))
 
 
 def _bucket(loss: GridLoss, epsilon: float) -> int:
@@ -146,24 +157,23 @@ def _tilt_at(loss: GridLoss, epsilon: float) -> float:
         _, mean, variance = cumulants(loss.ingredients, tilt)
         return (mean - epsilon if abs(mean - epsilon) >= 0.01 * sd else 0.0), max(variance, 1e-300)
 
-    start = min(high, 0.5 + max(0.0, epsilon - mean) / max(sd, _unit(loss)) ** 2)
+    start = min(high, 0.5 + max(0.0, epsilon - mean) / _scale(loss) ** 2)
     return newton(excess, start, 0.5, high, width=1e-3)
 
 
-def _saddle(loss: GridLoss, delta: float) -> tuple[float, float]:
-    """The ε of the saddle-point approximation to δ, and θ there: where to look first."""
+def _saddle(loss: GridLoss, delta: float) -> tuple[float, float, float]:
+    """The ε of the saddle-point approximation to δ, with θ and K'' there: where to look first."""
     sd, goal = _centre(loss)[1], math.log(delta)
 
     def missing(tilt: float) -> tuple[float, float]:
-        k, mean, variance = cumulants(loss.ingredients, tilt)
-        theta = tilt - 0.5
-        away = math.log(1 + theta * (theta + 1) * math.sqrt(2 * math.pi * variance))
-        value = goal - (k - theta * mean - away)
-        return (value if abs(value) >= 0.02 else 0.0), max(theta * variance, 1e-300)
+        _, mean, variance = found = cumulants(loss.ingredients, tilt)
+        value = goal - _log_delta(found, tilt, mean)
+        return (value if abs(value) >= 0.02 else 0.0), max((tilt - 0.5) * variance, 1e-300)
 
-    start = 0.5 + min(60.0, math.sqrt(-2 * goal)) / max(sd, _unit(loss)) / 1.2
+    start = 0.5 + min(60.0, math.sqrt(-2 * goal)) / _scale(loss) / 1.2
     tilt = newton(missing, start, 0.5, 0.5 + 60 / sd, width=1e-3)
-    return max(0.0, cumulants(loss.ingredients, tilt)[1]), tilt - 0.5
+    _, mean, variance = cumulants(loss.ingredients, tilt)
+    return max(0.0, mean), tilt - 0.5, max(variance, 1e-300)
 
 
 @lru_cache(maxsize=256)
@@ -172,7 +182,7 @@ def _step(loss: GridLoss) -> float:
     sd = _centre(loss)[1]
     tilt = 0.5 + 4.5 / sd  # the tilt that belongs to δ near 1e-6
     places, times, between = np.concatenate([part.spread() for part in loss.ingredients], axis=1)
-    finest = 2 * _half_width(max(sd, _unit(loss)), 4.5) / loss.resolution
+    finest = 2 * _half_width(_scale(loss), 4.5) / loss.resolution
     # Variance V on the grid raises K by θ(θ+1)V/2, and ε by (θ+1)V/2.
     allowed = 2 * _MOVES / (tilt + 0.5)
     spread = float(times @ between)
@@ -202,6 +212,8 @@ def _moved(loss: GridLoss, h: float) -> float:
 
     Of an aligned lattice even the thousandth multiple lies within 1e-6 steps of its point.
     """
+    if h == 0:
+        return 0.0
     places, times, between = np.concatenate([part.spread() for part in loss.ingredients], axis=1)
     moves = (_off(places, h) > 0) | (between > 0)
     return float(times @ np.where(moves, 0.25, 1e-4)) * h * h
@@ -246,18 +258,17 @@ def _log_round(loss: GridLoss, tilt: float, reach: float, width: float) -> float
 
 def _reach(loss: GridLoss, tilt: float, centre: float, margin: float, h: float) -> float:
     """Half the width of a window: wide enough for both ends to weigh less than e^-19 of δ."""
-    k, _, variance = cumulants(loss.ingredients, tilt)
-    sd, theta = math.sqrt(max(variance, h * h)), tilt - 0.5
-    width = _half_width(sd, theta * sd)
-    away = math.log(1 + theta * (theta + 1) * math.sqrt(2 * math.pi) * sd)
-    enough = k - theta * centre - away - 19
+    k, mean, variance = cumulants(loss.ingredients, tilt)
+    variance = max(variance, h * h)
+    sd = math.sqrt(variance)
+    width = _half_width(sd, (tilt - 0.5) * sd)
+    enough = _log_delta((k, mean, variance), tilt, centre) - 19
     for _ in range(12):
         full = width + margin
-        ends = max(
-            _log_beyond(loss, tilt, centre + full, full, h),
-            _log_round(loss, tilt, centre - full, full),
-        )
-        if ends <= enough or full > loss.resolution * h:
+        ends = _log_beyond(loss, tilt, centre + full, full, h)
+        if h > 0:  # of the grid, not of a contour
+            ends = max(ends, _log_round(loss, tilt, centre - full, full))
+        if ends <= enough or (h > 0 and full > loss.resolution * h):
             break
         width *= 1.3
     return width + margin
@@ -364,13 +375,15 @@ def masses(product: Complex, size: int, releases: float) -> Reals:
 
 
 @lru_cache(maxsize=24)
-def _window(loss: GridLoss, bucket: int) -> Window:
-    h = _step(loss)
+def _window(loss: GridLoss, bucket: int) -> Window | Contour:
     mean, unit = _centre(loss)[0], _unit(loss)
     low, high = (0.0, mean) if bucket < 0 else (mean + bucket * unit, mean + (bucket + 1) * unit)
     centre = mean if bucket < 0 else (low + high) / 2
     top = math.fsum(part.top() for part in loss.ingredients)
     tilt = 0.5 if bucket < 0 else _tilt_at(loss, min(centre, top * (1 - 1e-6)))
+    if (found := _contour(loss, low, high, centre, tilt)) is not None:
+        return found
+    h = _step(loss)
     theta = tilt - 0.5
     k, tilted_mean, variance = cumulants(loss.ingredients, tilt)
     sd = math.sqrt(max(variance, h * h))
@@ -399,6 +412,34 @@ def _window(loss: GridLoss, bucket: int) -> Window:
     exact = abs(k) + theta * centre
     scale = math.exp(k - theta * centre) * (1 + _U * (4 * len(p) + 64 + 8 * exact + 8 * releases))
     return Window.of(low, high, h, first, p, scale, missed)
+
+
+def _contour(loss: GridLoss, low: float, high: float, centre: float, tilt: float) -> Contour | None:
+    """δ by the frequencies that count; None where these are too many."""
+    mean, sd = _centre(loss)
+    if _releases(loss) < _MANY or (tilt == 0.5 and mean > 4 * sd):
+        return None
+    period = 0.0
+    if tilt == 0.5:  # below the mean any θ > 0 will do
+        tilt += 1 / max(sd, mean)
+    else:
+        margin = _unit(loss) / 2 + abs(centre - cumulants(loss.ingredients, tilt)[1])
+        period = 2 * _reach(loss, tilt, centre, margin, 0.0)
+    # e^{−θT}δ(ε−T), at most e^{−θT}T, is to be e^-19 of δ
+    least = _log_delta(cumulants(loss.ingredients, tilt), tilt, high)
+    period = max(period, (19 - least) / (tilt - 0.5))
+    period = max(period, (19 - least + math.log(min(1.0, period))) / (tilt - 0.5))
+    # (θ+1)ρ₀ is how far ε is moved
+    moves = _MOVES / (2 if len(loss.ingredients[0].spread()[0]) == 1 else 1)
+    rho = moves * max(1.0, mean) / (tilt + 0.5)
+    return contour(loss.ingredients, low, high, centre, tilt, period, rho)
+
+
+def _log_delta(cumulant: tuple[float, float, float], tilt: float, epsilon: float) -> float:
+    """log of the saddle-point approximation to δ(ε)."""
+    (k, _, variance), theta = cumulant, tilt - 0.5
+    away = math.log(1 + theta * (theta + 1) * math.sqrt(2 * math.pi * variance))
+    return min(0.0, k - theta * epsilon - away)
 
 
 @dataclass(frozen=True, slots=True)
