@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 import mpmath as mp
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,11 +17,11 @@ from hypothesis import strategies as st
 from discreet import Prior, choose
 from discreet.beliefs.one_prior import (
     EVERYTHING,
-    epsilon_at,
     epsilon_range,
     range_for_posterior,
     range_for_ratio,
 )
+from discreet.budgets import finding
 from discreet.budgets.limits import limits_of
 from discreet.guarantees import Adjacency
 from discreet.promises import (
@@ -87,7 +88,8 @@ class TestCoefficients:
             if P * Q * (1 + mp.mpf("1e-3")) >= W:
                 return
             truth = solve(P * (1 - Q), 1 - P, W - P * Q)
-        assert epsilon_at(p, q, w) == pytest.approx(float(truth), rel=1e-11, abs=0)
+        (found,) = finding.epsilon_of(np.array([w]), np.array([p]), np.array([q]))
+        assert found == pytest.approx(float(truth), rel=1e-11, abs=0)
 
 
 class TestWhereDigitsCancel:

@@ -417,7 +417,7 @@ def test_a_series_that_is_over_tells_what_is_approved_beyond_it(tmp_path: Path) 
     one = made(tmp_path, BASE | {"budget": {"epsilon": 0.5}, "series": {"releases": 1}})
     end = explain(PureDP(3.0), Prior(0.3)).posterior.upper
     shown = _told(one)[1]
-    assert "number 1 of 1 that we planned to publish, and all 1 are out" in shown
+    assert "number 1 of 1 that we planned to publish, and it is out" in shown
     assert f"If all that is approved is used: to at most {math.ceil(100 * end)} in 100" in shown
 
 

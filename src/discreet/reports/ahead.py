@@ -65,7 +65,7 @@ def ahead(books: Books) -> Ahead:
         charged = [dict(entry.said) for entry in books.charges]
         found = place_in_series(dict(books.said), charged)
         if found is not None:
-            shown = {"k": f"{found[0]:,}", "total": f"{found[1]:,}"}
+            shown = {"k": found[0], "total": found[1]}
             place = say(f"reports.series.{'place' if found[2] else 'all_out'}", **shown)
             if found[2]:
                 rest = books.entry.cost.times(found[2])

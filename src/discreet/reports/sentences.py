@@ -311,9 +311,9 @@ def series_text(
     if so_far.posterior is None or at_end.posterior is None:
         raise InputError("reports.series.no_posterior")
     before, now, end = so_far.prior.pq, so_far.posterior.upper, at_end.posterior.upper
-    place = {"k": f"{k:,}", "total": f"{total:,}"}
+    place = {"k": k, "total": total}
     if check_audience(audience) == "public":
-        when = say("reports.series.when_series", total=place["total"])
+        when = say("reports.series.when_series", total=total)
         grown = growth_text(so_far, at_end.guarantee, end, when)
         return f"{say('reports.series.place', **place)} {grown}"
     shown = {"now": decimals(now, "up"), "end": decimals(end, "up"), "before": f"{before:g}"}
