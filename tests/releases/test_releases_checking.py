@@ -168,7 +168,7 @@ def test_init_proposes_how_a_file_is_written_and_who_is_in_it(
     spec = yaml.safe_load(written)
     assert code == 0
     assert [one["name"] for one in json.loads(out)["columns"]] == ["Patient-ID", "Kosten"]
-    written_as = {"delimiter": ";", "decimal": ",", "encoding": "utf-8"}
+    written_as = {"delimiter": ";", "decimal": ",", "thousands": ".", "encoding": "utf-8"}
     assert spec["source"] == {"path": "besuche.csv"} | written_as
     assert spec["protect"]["column"] == "Patient-ID"
     assert "discreet release german.yaml" in written
@@ -181,7 +181,7 @@ def test_init_proposes_how_a_file_is_written_and_who_is_in_it(
         ("d.csv", "in UTF-8, with ',' between columns, numbers like 1234.5"),
         (
             {"path": "d.csv", "delimiter": ";", "decimal": ",", "encoding": "latin-1"},
-            "in LATIN-1, with ';' between columns, numbers like 1234,5",
+            "in LATIN-1, with ';' between columns, numbers like 1234,5 or 1.234,5",
         ),
         ("d.parquet", None),
     ],
@@ -194,6 +194,19 @@ def test_a_dry_run_says_how_a_csv_file_is_taken_to_be_written(
     notes = " ".join(discreet.check(spec, columns=columns).plan.as_written)
     assert (said or "") in notes
     assert ("dates like 2026-01-31" in notes) == (said is not None)
+
+
+def test_bounds_are_told_as_they_are_read_where_decimals_have_a_comma() -> None:
+    """In YAML 10.000 is ten."""
+    spec = SPEC | {"source": {"path": "d.csv", "delimiter": ";", "decimal": ","}}
+    spec |= {"statistics": [{"mean": "x", "bounds": [0, 10.000], "resolution": 1}]}
+    columns = {"person": "text", "g": "text", "x": "number"}
+    told = discreet.check(spec, columns=columns).plan.as_written
+    assert (
+        told[1] == "Bounds of 'mean_x_1': 0 to 10. Numbers in the spec itself have a decimal point."
+    )
+    plain = discreet.check(spec | {"source": "d.csv"}, columns=columns).plan.as_written
+    assert len(plain) == 1
 
 
 def test_doctor_finds_what_is_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,7 @@ def _template_for(source: Source, file: Path, columns: list[dict[str, str]]) -> 
     from discreet.releases.checking import proposed_unit
 
     path = os.path.relpath(Path(source.path or "").resolve(), file.resolve().parent)
-    written = source.model_dump(include={"delimiter", "decimal", "encoding"}, exclude_defaults=True)
+    written = source.model_dump(exclude={"path"}, exclude_defaults=True)
     written |= {"encoding": source.encoding} if written else {}  # the rows may have it otherwise
     said = json.dumps({"path": path} | written if written else path, ensure_ascii=False)
     names = [[json.dumps(one["name"], ensure_ascii=False), one["kind"]] for one in columns]

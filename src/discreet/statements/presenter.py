@@ -119,6 +119,15 @@ def chance_text(share: float) -> str:
     return f"{100 * share:{digits}}\N{NO-BREAK SPACE}%"
 
 
+def spaced_text(x: float) -> str:
+    """Return a number with signs that mean the same in every country: no comma, and spaces.
+
+    >>> [spaced_text(x).replace(chr(0x202f), " ") for x in (10000, 1234.5, 0.001)]
+    ['10 000', '1 234.5', '0.001']
+    """
+    return f"{x:,.15g}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
 def time_text(releases: int, per_year: int) -> str:
     """Return how long so many releases take, to the nearest month, or day within a year.
 

@@ -178,9 +178,9 @@ def _other_sign(header: list[str]) -> str | None:
 def written_as(path: Path, options: Source) -> Source:
     """Return a CSV source with the sign and encoding that its header line shows.
 
-    No other line is read. Where semicolons part the columns, the decimal mark is usually a comma. A
-    name that is not in UTF-8 is in an encoding of one byte a letter, or begins with the mark of
-    UTF-16.
+    No other line is read. Where semicolons part the columns, the decimal mark is usually a comma,
+    and a point stands between thousands. A name that is not in UTF-8 is in an encoding of one byte
+    a letter, or begins with the mark of UTF-16.
     """
     line = first_line(path, options.encoding)
     if options.encoding == "utf-8" and "\ufffd" in line:
@@ -192,7 +192,7 @@ def written_as(path: Path, options: Source) -> Source:
     if sign is None:
         return options
     return options.model_copy(
-        update={"delimiter": sign, "decimal": "," if sign == ";" else options.decimal}
+        update={"delimiter": sign} | ({"decimal": ",", "thousands": "."} if sign == ";" else {})
     )
 
 

@@ -44,6 +44,7 @@ from discreet.web.release.spec_form import (
     grouped,
     keyed_by,
     kinds,
+    numbers_read,
     of_kind,
     own_fields,
     readable,
@@ -374,6 +375,7 @@ class Shown:
     grouped: bool
     by: tuple[str, ...]
     keys: Mapping[str, str]
+    read: Mapping[str, str]
     yaml: bool
 
 
@@ -390,11 +392,11 @@ def _card(
     at = f"statistics.{place}."
     kind = form.get(f"{at}kind", "")
     own = {n.removeprefix(at): text for n, text in form.items() if n.startswith(at)}
-    by = keyed_by(own)
+    by, fields = keyed_by(own), own_fields(kind)
     return Shown(
         place=place,
         kind=kind,
-        fields=own_fields(kind),
+        fields=fields,
         grouped=grouped(kind),
         by=by,
         keys={
@@ -402,6 +404,7 @@ def _card(
             for name in by
             for typed in [form.get(f"{at}keys.{name}", "")]
         },
+        read={n: numbers_read(own.get(n)) for n in fields if fields[n].takes == "numbers"},
         yaml=f"{at}yaml" in form,
     )
 
