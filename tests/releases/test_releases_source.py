@@ -185,11 +185,12 @@ GERMAN = {"decimal": ",", "thousands": "."}
 @pytest.mark.parametrize(
     ("header", "encoding", "found"),
     [
-        ("Größe;Alter", "latin-1", {"encoding": "latin-1", "delimiter": ";", **GERMAN}),
+        ("Größe;Alter", "latin-1", {"encoding": "windows-1252", "delimiter": ";", **GERMAN}),
         ("Größe,Alter", "utf-8", {}),
         ("Größe,Alter", "utf-8-sig", {}),
         ("Größe;Alter", "utf-16", {"encoding": "utf-16", "delimiter": ";", **GERMAN}),
         ("Name,Alter", "latin-1", {}),
+        ("Patient,Gebühr (€)", "windows-1252", {"encoding": "windows-1252"}),
     ],
 )
 def test_the_encoding_is_proposed_from_the_header_and_from_nothing_else(
@@ -273,6 +274,54 @@ def test_whole_numbers_may_have_points_between_thousands(tmp_path: Path) -> None
     types = {"cost": "integer"}
     source = Source(path="v.csv", delimiter=";", decimal=",", types=types)  # type: ignore[arg-type]
     assert _numbers(source, tmp_path) == [5_600, 123_400]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "windows-1252", "latin-1", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@settings(max_examples=examples(15), deadline=None)
+@given(data=st.data())
+def test_no_byte_of_a_row_decides_whether_a_file_is_read(
+    encoding: Any, end: str, data: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Not a byte that the encoding lacks, half a character, nor the end of a file inside one."""
+    odd = data.draw(st.binary(max_size=6).filter(lambda b: not set(b) & set(b'\r\n"')))
+    if encoding == "utf-16":  # the others' places stay even
+        odd += b"\0" * (len(odd) % 2)
+    place = data.draw(st.integers(0, 3))
+    folder = tmp_path_factory.mktemp("bytes")
+    wide = "utf-16-le" if encoding == "utf-16" else encoding
+    rows = [f"{name},1{end}".encode(wide) for name in ("ü", "b", "ß")]
+    rows.insert(place, "x,".encode(wide) + odd + end.encode(wide))
+    head = (b"\xff\xfe" if encoding == "utf-16" else b"") + f"größe,y{end}".encode(wide)
+    cut = data.draw(st.sampled_from([b"", b"\x80"]))
+    (folder / "v.csv").write_bytes(head + b"".join(rows) + cut)
+    engine = opened(Source(path="v.csv", encoding=encoding), folder.joinpath)
+    cells = KeySet(("größe",), (("ü",), ("b",), ("ß",)))
+    assert engine.measure(Query((), cells, ONE, (Counting("n"),)))["n"] == [1, 1, 1]
+    assert engine.measure(Query((), cells, ONE, (Counting("n"),)))["n"] == [1, 1, 1]
+    engine.close()
+
+
+@pytest.mark.parametrize("encoding", ["windows-1252", "latin-1"])
+def test_a_letter_of_windows_is_read(encoding: Any, tmp_path: Path) -> None:
+    (tmp_path / "v.csv").write_bytes("Gebühr (€);Ort\n1;Œuvre – „x“\n".encode("windows-1252"))
+    source = Source(path="v.csv", delimiter=";", encoding=encoding)
+    engine = opened(source, tmp_path.joinpath)
+    assert list(engine.columns) == ["Gebühr (€)", "Ort"]
+    cells = KeySet(("Ort",), (("Œuvre – „x“",),))
+    assert engine.measure(Query((), cells, ONE, (Counting("n"),)))["n"] == [1]
+    engine.close()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "windows-1252", "utf-16"])
+def test_a_line_that_is_too_long_costs_no_other(encoding: Any, tmp_path: Path) -> None:
+    long = "x" * 5_000_000
+    text = f'"a\nb",c\np,1\n{long},1\nq,1\n\nr,1'  # a header of two lines, no end of the last
+    (tmp_path / "v.csv").write_bytes(text.encode(encoding))
+    engine = opened(Source(path="v.csv", encoding=encoding), tmp_path.joinpath)
+    cells = KeySet(("a\nb",), (("p",), ("q",), ("r",), (long,)))
+    assert engine.measure(Query((), cells, ONE, (Counting("n"),)))["n"] == [1, 1, 1, 0]
+    engine.close()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])

@@ -98,7 +98,7 @@ class Source(Closed):
         default=None,
         description="The sign between groups of three digits; a point if decimals have a comma.",
     )
-    encoding: Literal["utf-8", "latin-1", "utf-16"] = "utf-8"
+    encoding: Literal["utf-8", "windows-1252", "latin-1", "utf-16"] = "utf-8"
     types: dict[str, Declared] = Field(
         default_factory=dict, description="What the values of columns are."
     )
