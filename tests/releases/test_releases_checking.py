@@ -196,6 +196,16 @@ def test_a_dry_run_says_how_a_csv_file_is_taken_to_be_written(
     assert ("dates like 2026-01-31" in notes) == (said is not None)
 
 
+def test_that_keys_are_not_compared_with_the_data_is_told_where_there_are_keys() -> None:
+    columns = {"person": "text", "g": "text", "x": "number"}
+    grouped = SPEC | {"statistics": [{"count": "rows", "by": ["g"], "keys": {"g": ["65+"]}}]}
+    assert "misspelt" in " ".join(discreet.check(grouped, columns=columns).plan.notes)
+    found = {"count": "rows", "by": ["g"], "keys": {"discover": {"delta": 1e-6}}}
+    for alone in ({"count": "rows"}, found):
+        spec = SPEC | {"budget": {"epsilon": 1, "delta": 1e-5}, "statistics": [alone]}
+        assert "misspelt" not in " ".join(discreet.check(spec, columns=columns).plan.notes)
+
+
 def test_bounds_are_told_as_they_are_read_where_decimals_have_a_comma() -> None:
     """In YAML 10.000 is ten."""
     spec = SPEC | {"source": {"path": "d.csv", "delimiter": ";", "decimal": ","}}

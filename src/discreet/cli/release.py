@@ -12,7 +12,7 @@ from discreet.cli.flags import Amounts, Json, OnAccount, PromiseFlags, Written, 
 from discreet.cli.output import charted, emit, grid, progress, table
 from discreet.errors import InputError
 from discreet.guarantees import side_by_side
-from discreet.statements.presenter import accuracy_lines, amount_text, cut_lines
+from discreet.statements.presenter import accuracy_lines, amount_text
 from discreet.words import catalogue, say
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def _cost_lines(said: dict[str, Any]) -> list[str]:
     return [
         *_call_lines(said),
         "Accuracy:",
-        *(f"  {line}" for line in (*accuracy_lines(said), *cut_lines(said["cut"]))),
+        *(f"  {line}" for line in accuracy_lines(said)),
         f"Mechanism: {said['mechanism']}",
     ]
 
@@ -237,7 +237,7 @@ def _release_lines(said: dict[str, Any]) -> list[str]:
         say("cli.release.spent", spent=spent, left=left)
         if said["series"] is None
         else say("cli.release.slot", spent=spent, left=left, **said["series"]),
-        *(f"  {line}" for line in (*accuracy_lines(said), *cut_lines(said["cut"]))),
+        *(f"  {line}" for line in accuracy_lines(said)),
         f"Ledger head: {said['head']}",
         *(f"  {path}" for path in said["files"]),
     ]

@@ -130,6 +130,8 @@ class Plan:
                 said.append(
                     say("releases.plan.open_keys", statistic=one.name, keys=one.assumed[-1])
                 )
+        if any(one.by and not one.open for one in self.statistics):
+            said.append(say("releases.plan.public_keys"))
         return tuple(said)
 
     @property

@@ -149,8 +149,8 @@ def assumption_rows(assumptions: Mapping[str, str]) -> list[list[str]]:
 
 
 def accuracy_lines(said: Mapping[str, Any]) -> list[str]:
-    """Return how accurate each statistic of a plan will be, a line for each."""
-    return [_accuracy(row) for row in said["accuracy"]]
+    """Return how accurate each statistic is, a line for each, and what that leaves out."""
+    return [*map(_accuracy, said["accuracy"]), *cut_lines(said["cut"])]
 
 
 def cut_lines(cut: Sequence[Mapping[str, Any]] | None) -> list[str]:

@@ -28,6 +28,7 @@ from discreet.rounding import percent
 from discreet.statements.presenter import (
     accuracy_lines,
     amount_text,
+    cut_lines,
     learned_facts,
     limit_text,
     standing_facts,
@@ -732,6 +733,7 @@ def made_page(request: Request, release_id: str) -> Response:
         remaining=amount_text(said.get("remaining"), "down"),
         how_learned=HOW_LEARNED,
         learned=learned_facts(said.get("learned")),
+        left_out=cut_lines(said["cut"]) if "cut" in said else (),
     )
 
 
