@@ -14,6 +14,7 @@ from discreet.cli import main
 from discreet.errors import DataError, PolicyError, SpecError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
+from discreet.releases.checking import proposed_unit
 from discreet.releases.spec import load
 
 SPEC: dict[str, Any] = {
@@ -194,6 +195,37 @@ def test_a_dry_run_says_how_a_csv_file_is_taken_to_be_written(
     notes = " ".join(discreet.check(spec, columns=columns).plan.as_written)
     assert (said or "") in notes
     assert ("dates like 2026-01-31" in notes) == (said is not None)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Patienten-Nr", "PatientenID", "Versichertennummer", "Kunden-Nr.", "Person-Nummer"),
+        *("Identifiant", "id_patient", "numéro de patient", "Paciente", "id_usuario", "person"),
+    ],
+)
+def test_the_column_of_a_person_is_proposed_in_other_languages(name: str) -> None:
+    assert proposed_unit(["Kosten", name, "Ort"]) == name
+
+
+@pytest.mark.parametrize("name", ["Landkreis", "Kosten", "personal", "Patientenzahl", "Nr", "idea"])
+def test_no_other_column_is_proposed(name: str) -> None:
+    assert proposed_unit([name]) is None
+
+
+def test_a_spec_begins_with_no_column_that_the_file_does_not_have(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "v.csv").write_text("Patienten-Nr;Kosten\n", "utf-8")
+    (tmp_path / "w.csv").write_text("a,amount per region\n", "utf-8")
+    for name in ("v", "w"):
+        spec = tmp_path / f"{name}.yaml"
+        assert _run(capsys, "init", str(spec), "--from", str(tmp_path / f"{name}.csv"))[0] == 0
+        said = yaml.safe_load(spec.read_text("utf-8"))
+        assert said["statistics"] == [{"count": "rows"}]
+        assert said["protect"].get("column") == ("Patienten-Nr" if name == "v" else None)
+    assert _run(capsys, "check", str(tmp_path / "v.yaml"))[0] == 0
+    assert _run(capsys, "check", str(tmp_path / "w.yaml"))[0] == 2
 
 
 def test_that_keys_are_not_compared_with_the_data_is_told_where_there_are_keys() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Annotated, Any
 
@@ -279,6 +280,16 @@ def test_edges_with_decimal_commas_are_never_read_as_more_edges() -> None:
     assert draft_of(form | {"statistics.1.edges": "0; 1.5; 10"}).values["statistics"][0][
         "edges"
     ] == [0, 1.5, 10]
+
+
+def test_a_group_that_is_no_column_is_told_by_the_one_that_is(
+    client: Any, spec: dict[str, Any]
+) -> None:
+    (client.folder / "orte.csv").write_text("Patienten-Nr,Landkreis/Städteregion\n1,x\n", "utf-8")
+    asked = {"source": "orte.csv", "statistics": [{"count": "rows", "by": ["Landkreis"]}]}
+    page = html.unescape(looked(client, form_of(spec | asked)).text)
+    assert "the file has no column 'Landkreis', but it has 'Landkreis/Städteregion'" in page
+    assert "the public keys of Landkreis<" not in page
 
 
 def test_bounds_are_told_as_they_were_read(client: Any, spec: dict[str, Any]) -> None:

@@ -418,7 +418,10 @@ def test_texts_that_are_formulas_are_harmless_in_a_spreadsheet(
     assert "for spreadsheets" in client.get(where).text
     exact = list(csv.DictReader(io.StringIO(client.get(f"{where}/table.csv").text)))
     assert [row["county"].removeprefix("'") for row in exact] == keys
+    other = client.get(f"{where}/table-with-semicolons.csv").content.decode("utf-8-sig")
+    assert other.startswith("statistic;")
     text = client.get(f"{where}/table-for-spreadsheets.csv").content.decode("utf-8-sig")
+    assert other.replace(";", ",").count(",") >= text.count(",")
     safe = list(csv.DictReader(io.StringIO(text, newline="")))
     assert [row["county"] for row in safe] == [
         "'=HYPERLINK(1)", "+49", "'-x", "'@sum", "plain", "-3", "'\t=1+1",
@@ -827,7 +830,7 @@ def test_a_count_becomes_a_table_with_margins_by_the_form_alone(
     said, values = looked(client, form | changed)
     (entry,) = values["statistics"]
     assert entry == {"margins": [["person", "county"]], "count": "units"}
-    assert "Public values of county" in html.unescape(said.text)
+    assert "Public keys of county" in html.unescape(said.text)
     filled = form_of(values) | {
         "statistics.1.what": "county, cost; cost",
         "statistics.1.keys.county": "north, south",

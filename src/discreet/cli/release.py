@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -63,8 +64,11 @@ def _template_for(source: Source, file: Path, columns: list[dict[str, str]]) -> 
     listed = "\n".join(f"# {line}" for line in [*notes, say("cli.init.columns"), *table(names)])
     text = TEMPLATE.replace("discreet release release.yaml", f"discreet release {file.name}", 1)
     unit = proposed_unit(one["name"] for one in columns)
+    # What names columns that are not in the file is there to be copied: it becomes a comment.
     if unit is not None:
-        text = text.replace("column: person_id", f"column: {json.dumps(unit)}", 1)
+        said_unit = json.dumps(unit, ensure_ascii=False)
+        text = text.replace("column: person_id", f"column: {said_unit}", 1)
+    text = re.sub(r"^  (?=[^#\n]*\b(person_id|region|amount)\b)", "# ", text, flags=re.MULTILINE)
     text = text.replace("source: data.csv", f"source: {said}", 1)
     return text.replace("\nprotect:", f"\n{listed}\n\nprotect:", 1)
 

@@ -143,9 +143,24 @@ def time_text(releases: int, per_year: int) -> str:
     return " ".join(parts) or say("presenter.short")
 
 
+def implied_table(choice: Choice) -> tuple[list[str], list[list[str]]]:
+    """Return what a budget allows at other priors: its columns, and a row for each prior.
+
+    A budget for whether someone is in the data lets more be learned of a value, by who knows that.
+    """
+    names = ["prior", "posterior"]
+    if choice.promise.about != "value":
+        names.append("known_in")
+    rows = [
+        row | {"known_in": choice.posterior_at(Prior(1.0, row["prior"]))} for row in choice.implied
+    ]
+    cells = [[percent(row[name], "up", int(name != "prior")) for name in names] for row in rows]
+    return [say(f"presenter.implied.{name}") for name in names], cells
+
+
 def assumption_rows(assumptions: Mapping[str, str]) -> list[list[str]]:
     """Return what a result rests on, a row each: what it is about, and what is assumed."""
-    return [[name.replace("_", " "), said] for name, said in assumptions.items()]
+    return [[say(f"presenter.rests_on.{name}"), said] for name, said in assumptions.items()]
 
 
 def accuracy_lines(said: Mapping[str, Any]) -> list[str]:

@@ -304,8 +304,9 @@ def _shown(
     found: Look | None = None
     unsaid: list[str] = []
     form = None if state is None else state.form
+    columns = _columns(folder, form or {})
     if state is not None and not problem:
-        unsaid = missing(readable(state.text) or {}) if form is not None else []
+        unsaid = missing(readable(state.text) or {}, columns) if form is not None else []
         try:
             if not unsaid and not state.problems:
                 found = state.look(folder)
@@ -337,7 +338,7 @@ def _shown(
         files=folder.data(),
         specs=sorted(folder.specs()),
         most=MOST_BYTES,
-        columns=_columns(folder, form or {}),
+        columns=columns,
         unsaid=unsaid,
         problem=_masked(problem),
         opening=opening or {},
