@@ -14,6 +14,7 @@ from discreet.cli import main
 from discreet.errors import DataError, PolicyError, SpecError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
+from discreet.releases.checking import proposed_unit
 from discreet.releases.spec import load
 
 SPEC: dict[str, Any] = {
@@ -168,7 +169,7 @@ def test_init_proposes_how_a_file_is_written_and_who_is_in_it(
     spec = yaml.safe_load(written)
     assert code == 0
     assert [one["name"] for one in json.loads(out)["columns"]] == ["Patient-ID", "Kosten"]
-    written_as = {"delimiter": ";", "decimal": ",", "encoding": "utf-8"}
+    written_as = {"delimiter": ";", "decimal": ",", "thousands": ".", "encoding": "utf-8"}
     assert spec["source"] == {"path": "besuche.csv"} | written_as
     assert spec["protect"]["column"] == "Patient-ID"
     assert "discreet release german.yaml" in written
@@ -181,7 +182,7 @@ def test_init_proposes_how_a_file_is_written_and_who_is_in_it(
         ("d.csv", "in UTF-8, with ',' between columns, numbers like 1234.5"),
         (
             {"path": "d.csv", "delimiter": ";", "decimal": ",", "encoding": "latin-1"},
-            "in LATIN-1, with ';' between columns, numbers like 1234,5",
+            "in LATIN-1, with ';' between columns, numbers like 1234,5 or 1.234,5",
         ),
         ("d.parquet", None),
     ],
@@ -194,6 +195,60 @@ def test_a_dry_run_says_how_a_csv_file_is_taken_to_be_written(
     notes = " ".join(discreet.check(spec, columns=columns).plan.as_written)
     assert (said or "") in notes
     assert ("dates like 2026-01-31" in notes) == (said is not None)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Patienten-Nr", "PatientenID", "Versichertennummer", "Kunden-Nr.", "Person-Nummer"),
+        *("Identifiant", "id_patient", "numéro de patient", "Paciente", "id_usuario", "person"),
+    ],
+)
+def test_the_column_of_a_person_is_proposed_in_other_languages(name: str) -> None:
+    assert proposed_unit(["Kosten", name, "Ort"]) == name
+
+
+@pytest.mark.parametrize("name", ["Landkreis", "Kosten", "personal", "Patientenzahl", "Nr", "idea"])
+def test_no_other_column_is_proposed(name: str) -> None:
+    assert proposed_unit([name]) is None
+
+
+def test_a_spec_begins_with_no_column_that_the_file_does_not_have(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "v.csv").write_text("Patienten-Nr;Kosten\n", "utf-8")
+    (tmp_path / "w.csv").write_text("a,amount per region\n", "utf-8")
+    for name in ("v", "w"):
+        spec = tmp_path / f"{name}.yaml"
+        assert _run(capsys, "init", str(spec), "--from", str(tmp_path / f"{name}.csv"))[0] == 0
+        said = yaml.safe_load(spec.read_text("utf-8"))
+        assert said["statistics"] == [{"count": "rows"}]
+        assert said["protect"].get("column") == ("Patienten-Nr" if name == "v" else None)
+    assert _run(capsys, "check", str(tmp_path / "v.yaml"))[0] == 0
+    assert _run(capsys, "check", str(tmp_path / "w.yaml"))[0] == 2
+
+
+def test_that_keys_are_not_compared_with_the_data_is_told_where_there_are_keys() -> None:
+    columns = {"person": "text", "g": "text", "x": "number"}
+    grouped = SPEC | {"statistics": [{"count": "rows", "by": ["g"], "keys": {"g": ["65+"]}}]}
+    assert "misspelt" in " ".join(discreet.check(grouped, columns=columns).plan.notes)
+    found = {"count": "rows", "by": ["g"], "keys": {"discover": {"delta": 1e-6}}}
+    for alone in ({"count": "rows"}, found):
+        spec = SPEC | {"budget": {"epsilon": 1, "delta": 1e-5}, "statistics": [alone]}
+        assert "misspelt" not in " ".join(discreet.check(spec, columns=columns).plan.notes)
+
+
+def test_bounds_are_told_as_they_are_read_where_decimals_have_a_comma() -> None:
+    """In YAML 10.000 is ten."""
+    spec = SPEC | {"source": {"path": "d.csv", "delimiter": ";", "decimal": ","}}
+    spec |= {"statistics": [{"mean": "x", "bounds": [0, 10.000], "resolution": 1}]}
+    columns = {"person": "text", "g": "text", "x": "number"}
+    told = discreet.check(spec, columns=columns).plan.as_written
+    assert (
+        told[1] == "Bounds of 'mean_x_1': 0 to 10. Numbers in the spec itself have a decimal point."
+    )
+    plain = discreet.check(spec | {"source": "d.csv"}, columns=columns).plan.as_written
+    assert len(plain) == 1
 
 
 def test_doctor_finds_what_is_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate, combinations_with_replacement, pairwise, product
@@ -28,6 +29,7 @@ from discreet.releases.spec import Spec, load
 from discreet.releases.statistics import quantiles
 from discreet.releases.statistics.base import DRAWN, Noisy, Part
 from discreet.releases.statistics.quantiles import Jointly, error
+from discreet.statements.tables import accuracy_text
 from soaking import soaked
 
 SHARES = [0.1, 0.25, 0.5, 0.9]
@@ -323,6 +325,27 @@ def test_ranks_are_off_by_no_more_than_is_said() -> None:
             abs(v - 500 * at) <= ranks + 1 for v, at in zip(values, (0.2, 0.5, 0.9), strict=True)
         )
     assert held >= 65
+
+
+def test_how_far_an_interval_reaches_is_told_before_it_is_paid_for() -> None:
+    """Of 200 ends no more than a tenth lie further away, whatever the values look like."""
+    rows = 10_000
+    spec = _spec(_asked(499, [0.5]), budget={"epsilon": 1.0})
+    plan = plan_of(spec, {"x": "integer"})
+    (said,) = plan.accuracy()
+    assert [one["rows"] for one in said["interval_assumed"]] == [100, 1_000, 10_000]
+    assert "its interval reaches about" in accuracy_text(said)
+    beyond, widest = 0, 0.0
+    for values in ([n % 500 for n in range(rows)], [500 * n**3 // rows**3 for n in range(rows)]):
+        engine, below = DuckDB.of(pa.table({"x": values})), sorted(values)
+        for _ in range(50):
+            columns = draw(plan, engine).columns
+            low, high = (float(columns[name][0]) for name in ("interval_low", "interval_high"))
+            ends = rows / 2 - bisect_right(below, low), bisect_left(below, high) - rows / 2
+            beyond += sum(end > said["interval_ranks"] for end in ends)
+            widest = max(widest, *ends)
+    assert beyond <= 20
+    assert widest > said["interval_ranks"] / 5  # it does not say much too much either
 
 
 def test_a_median_that_few_rows_tie_at_is_found() -> None:

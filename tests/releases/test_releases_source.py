@@ -179,14 +179,18 @@ def test_a_type_that_is_none_is_refused_with_those_that_there_are(wrong: Any) ->
     assert wrong == 3 or "%d.%m.%Y" in str(refused.value)
 
 
+GERMAN = {"decimal": ",", "thousands": "."}
+
+
 @pytest.mark.parametrize(
     ("header", "encoding", "found"),
     [
-        ("Größe;Alter", "latin-1", {"encoding": "latin-1", "delimiter": ";", "decimal": ","}),
+        ("Größe;Alter", "latin-1", {"encoding": "windows-1252", "delimiter": ";", **GERMAN}),
         ("Größe,Alter", "utf-8", {}),
         ("Größe,Alter", "utf-8-sig", {}),
-        ("Größe;Alter", "utf-16", {"encoding": "utf-16", "delimiter": ";", "decimal": ","}),
+        ("Größe;Alter", "utf-16", {"encoding": "utf-16", "delimiter": ";", **GERMAN}),
         ("Name,Alter", "latin-1", {}),
+        ("Patient,Gebühr (€)", "windows-1252", {"encoding": "windows-1252"}),
     ],
 )
 def test_the_encoding_is_proposed_from_the_header_and_from_nothing_else(
@@ -207,11 +211,117 @@ def test_decimal_commas_and_thousands_are_declared(tmp_path: Path) -> None:
     german = Source(path="v.csv", delimiter=";", decimal=",", thousands=".")
     assert _numbers(german, tmp_path) == [5, 700, 123_450, 123_450, 1_000_000]
     plain = Source(path="v.csv", delimiter=";", decimal=",")
-    assert _numbers(plain, tmp_path) == [5, 700, 123_450]
+    assert _numbers(plain, tmp_path) == [5, 700, 123_450, 123_450, 1_000_000]
     types = Source(path="v.csv", delimiter=";", decimal=",", types={"cost": "number"})
-    assert _numbers(types, tmp_path) == [5, 700, 123_450]
+    assert _numbers(types, tmp_path) == [5, 700, 123_450, 123_450, 1_000_000]
     undeclared = Source(path="v.csv", delimiter=";")
     assert _numbers(undeclared, tmp_path) == [150, 700, 1_235]
+
+
+def _read_by_hand(text: str, sign: str, mark: str) -> float | None:
+    """Read a number sign by sign: an oracle without regular expressions."""
+    text = text.strip(" ")
+    minus, text = text.startswith("-"), text.removeprefix("-")
+    whole, _, rest = text.partition(mark)
+    first, *groups = (whole if whole or not rest else "0").split(sign)
+    digits = all(one.isascii() and one.isdigit() for one in (first, *groups))
+    spaced = not groups or (1 <= len(first) <= 3 and all(len(one) == 3 for one in groups))
+    if not digits or not spaced or not (rest == "" or (rest.isascii() and rest.isdigit())):
+        return None
+    found = int(first + "".join(groups)) + (int(rest) / 10 ** len(rest) if rest else 0)
+    return -found if minus else found
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(
+    texts=st.lists(st.text("0123456789.,-", min_size=1, max_size=9), min_size=1, max_size=40),
+    sign=st.sampled_from([".", None]),
+)
+def test_a_point_between_thousands_is_read_where_decimals_have_a_comma(
+    texts: list[str], sign: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    texts += ["1.234,56", "1.234", "12.345.678,9", "1.23"]
+    read = (_read_by_hand(text, ".", ",") for text in texts)
+    wanted = sorted(round(min(max(x, 0), 10_000) * 100) for x in read if x is not None)
+    folder = tmp_path_factory.mktemp("german")
+    (folder / "v.csv").write_text("\n".join(["person;cost", *(f"a;{t}" for t in texts)]))
+    found = _numbers(Source(path="v.csv", delimiter=";", decimal=",", thousands=sign), folder)
+    assert found == wanted
+
+
+@pytest.mark.parametrize(
+    ("sign", "mark", "delimiter", "text"),
+    [
+        (" ", ",", ";", "1\N{NO-BREAK SPACE}234,5"),
+        (" ", ",", ";", "1\N{NARROW NO-BREAK SPACE}234,5"),
+        (" ", ".", ",", "1 234.5"),
+        ("'", ".", ",", "1'234.5"),
+        (",", ".", ",", '"1,234.5"'),
+    ],
+)
+def test_other_signs_between_thousands_are_said(
+    sign: Any, mark: Any, delimiter: str, text: str, tmp_path: Path
+) -> None:
+    lines = [f"person{delimiter}cost", f"a{delimiter}{text}"]
+    (tmp_path / "v.csv").write_text("\n".join(lines), "utf-8")
+    source = Source(path="v.csv", delimiter=delimiter, decimal=mark, thousands=sign)
+    assert _numbers(source, tmp_path) == [123_450]
+
+
+def test_whole_numbers_may_have_points_between_thousands(tmp_path: Path) -> None:
+    texts = ["1.234", "56", "1.23", "12.345.678.901.234.567.890", "1.000,0"]
+    (tmp_path / "v.csv").write_text("\n".join(["person;cost", *(f"a;{t}" for t in texts)]))
+    types = {"cost": "integer"}
+    source = Source(path="v.csv", delimiter=";", decimal=",", types=types)  # type: ignore[arg-type]
+    assert _numbers(source, tmp_path) == [5_600, 123_400]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "windows-1252", "latin-1", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@settings(max_examples=examples(15), deadline=None)
+@given(data=st.data())
+def test_no_byte_of_a_row_decides_whether_a_file_is_read(
+    encoding: Any, end: str, data: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Not a byte that the encoding lacks, half a character, nor the end of a file inside one."""
+    odd = data.draw(st.binary(max_size=6).filter(lambda b: not set(b) & set(b'\r\n"')))
+    if encoding == "utf-16":  # the others' places stay even
+        odd += b"\0" * (len(odd) % 2)
+    place = data.draw(st.integers(0, 3))
+    folder = tmp_path_factory.mktemp("bytes")
+    wide = "utf-16-le" if encoding == "utf-16" else encoding
+    rows = [f"{name},1{end}".encode(wide) for name in ("ü", "b", "ß")]
+    rows.insert(place, "x,".encode(wide) + odd + end.encode(wide))
+    head = (b"\xff\xfe" if encoding == "utf-16" else b"") + f"größe,y{end}".encode(wide)
+    cut = data.draw(st.sampled_from([b"", b"\x80"]))
+    (folder / "v.csv").write_bytes(head + b"".join(rows) + cut)
+    engine = opened(Source(path="v.csv", encoding=encoding), folder.joinpath)
+    cells = KeySet(("größe",), (("ü",), ("b",), ("ß",)))
+    assert engine.measure(Query((), cells, ONE, (Counting("n"),)))["n"] == [1, 1, 1]
+    assert engine.measure(Query((), cells, ONE, (Counting("n"),)))["n"] == [1, 1, 1]
+    engine.close()
+
+
+@pytest.mark.parametrize("encoding", ["windows-1252", "latin-1"])
+def test_a_letter_of_windows_is_read(encoding: Any, tmp_path: Path) -> None:
+    (tmp_path / "v.csv").write_bytes("Gebühr (€);Ort\n1;Œuvre – „x“\n".encode("windows-1252"))
+    source = Source(path="v.csv", delimiter=";", encoding=encoding)
+    engine = opened(source, tmp_path.joinpath)
+    assert list(engine.columns) == ["Gebühr (€)", "Ort"]
+    cells = KeySet(("Ort",), (("Œuvre – „x“",),))
+    assert engine.measure(Query((), cells, ONE, (Counting("n"),)))["n"] == [1]
+    engine.close()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "windows-1252", "utf-16"])
+def test_a_line_that_is_too_long_costs_no_other(encoding: Any, tmp_path: Path) -> None:
+    long = "x" * 5_000_000
+    text = f'"a\nb",c\np,1\n{long},1\nq,1\n\nr,1'  # a header of two lines, no end of the last
+    (tmp_path / "v.csv").write_bytes(text.encode(encoding))
+    engine = opened(Source(path="v.csv", encoding=encoding), tmp_path.joinpath)
+    cells = KeySet(("a\nb",), (("p",), ("q",), ("r",), (long,)))
+    assert engine.measure(Query((), cells, ONE, (Counting("n"),)))["n"] == [1, 1, 1, 0]
+    engine.close()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])

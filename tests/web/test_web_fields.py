@@ -1,7 +1,8 @@
-"""What is typed: a blank is blank, a comma is no digit, and what is wrong is told at its field."""
+"""What is typed: a blank is blank, no comma is dropped, and what is wrong is told at its field."""
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Annotated, Any
 
@@ -20,6 +21,7 @@ class Shares(Form):
     percent: Annotated[float, Number(above=0, high=100, unit="percent")] = 5.0
     fraction: Annotated[float, Number(above=0, high=1, unit="fraction")] = 0.5
     plain: Annotated[float, Number()] = 1.0
+    whole: Annotated[int, Number(low=1, whole=True)] = 1
     name: Annotated[str, Text(needed=True)] = ""
 
 
@@ -34,8 +36,19 @@ class Shares(Form):
         ("fraction", "12 %", 0.12),
         ("fraction", "12", None),
         ("plain", "12 %", None),
-        ("plain", "5,5", None),
+        ("plain", "5,5", 5.5),
+        ("plain", "0,125", 0.125),
+        ("plain", "-1,25", -1.25),
+        ("percent", "12,5 %", 12.5),
+        ("fraction", "12,5 %", 0.125),
         ("plain", "1,000", None),
+        ("plain", "12,345", None),
+        ("plain", "1,234.5", None),
+        ("plain", "1.234,5", None),
+        ("plain", "1,2,3", None),
+        ("whole", "12", 12),
+        ("whole", "1.000", None),
+        ("whole", "1,000", None),
         ("plain", "1_000", None),
         ("plain", "٣", None),
         ("plain", "inf", None),
@@ -81,7 +94,7 @@ def test_a_bound_is_said_as_it_is_and_never_as_a_power_of_ten() -> None:
         ("/explain?kind=pure", "before"),
     ],
 )
-@pytest.mark.parametrize("typed", ["", "5,5", "abc"])
+@pytest.mark.parametrize("typed", ["", "5,500", "abc"])
 def test_what_is_wrong_is_told_at_its_field(client: Any, path: str, name: str, typed: str) -> None:
     shown = client.get(f"{path}&{name}={typed}", headers=HTML)
     assert shown.status_code == 422
@@ -233,14 +246,78 @@ def test_a_draft_says_what_was_typed_and_where_it_is_wrong() -> None:
     }
 
 
+GERMAN = {"source": {"path": "visits.csv", "delimiter": ";", "decimal": ",", "thousands": "."}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"bounds": "0, 10.000"}, "Is it 10000, or 10?"),
+        ({"bounds": "-10.000; 10000"}, "Is it 10000, or 10?"),
+        ({"bounds": "0, 10000"}, None),
+        ({"bounds": "0, 10.5"}, None),
+        ({"bounds": "0, 1", "resolution": "0.001"}, None),
+        ({"bounds": "0, 1", "resolution": "1.000"}, "Is it 1000, or 1?"),
+        ({"bounds": "0, 1", "within.error": "2.500"}, "Is it 2500, or 2.5?"),
+        ({"bounds": "0; 1,5"}, "Are the commas between numbers"),
+    ],
+)
+def test_a_number_that_means_a_thousand_times_as_much_elsewhere_is_asked_about(
+    fields: dict[str, str], said: str | None
+) -> None:
+    form = form_of(GERMAN) | {"statistics.1.kind": "mean", "statistics.1.what": "cost"}
+    form |= {f"statistics.1.{name}": text for name, text in fields.items()}
+    problems = draft_of(form).problems
+    assert (not problems) if said is None else said in " ".join(problems.values())
+    # Where decimals have a point, a number has one reading.
+    plain = draft_of(form | {"source.decimal": "", "source.thousands": ""}).problems
+    assert not any("Is it" in words for words in plain.values())
+
+
+def test_edges_with_decimal_commas_are_never_read_as_more_edges() -> None:
+    form = {"statistics.1.kind": "histogram", "statistics.1.what": "x"}
+    assert draft_of(form | {"statistics.1.edges": "0; 1,5; 10"}).problems
+    assert draft_of(form | {"statistics.1.edges": "0; 1.5; 10"}).values["statistics"][0][
+        "edges"
+    ] == [0, 1.5, 10]
+
+
+def test_a_group_that_is_no_column_is_told_by_the_one_that_is(
+    client: Any, spec: dict[str, Any]
+) -> None:
+    (client.folder / "orte.csv").write_text("Patienten-Nr,Landkreis/Städteregion\n1,x\n", "utf-8")
+    asked = {"source": "orte.csv", "statistics": [{"count": "rows", "by": ["Landkreis"]}]}
+    page = html.unescape(looked(client, form_of(spec | asked)).text)
+    assert "the file has no column 'Landkreis', but it has 'Landkreis/Städteregion'" in page
+    assert "the public keys of Landkreis<" not in page
+
+
+def test_bounds_are_told_as_they_were_read(client: Any, spec: dict[str, Any]) -> None:
+    asked = {"mean": "cost", "bounds": [0, 10_000.5], "resolution": 1}
+    page = looked(client, form_of(spec | {"statistics": [asked]})).text
+    assert "Read as 0 to 10\N{NARROW NO-BREAK SPACE}000.5." in page
+
+
+def test_the_form_says_what_stands_between_thousands(client: Any, spec: dict[str, Any]) -> None:
+    page = looked(client, form_of(spec | GERMAN)).text
+    assert 'name="source.thousands"' in page
+    form = form_of(spec | GERMAN)
+    assert draft_of(form).values["source"] == GERMAN["source"]
+    changed = draft_of(form | {"source.decimal": ""}).values["source"]
+    assert changed == {"path": "visits.csv", "delimiter": ";"}
+    spaced = draft_of(form | {"source.thousands": "space"}).values["source"]
+    assert spaced["thousands"] == " "
+    assert form_of(spec | {"source": spaced})["source.thousands"] == "space"
+
+
 def test_an_account_is_not_opened_by_nobody_and_it_is_told_where(
     client: Any, spec: dict[str, Any]
 ) -> None:
-    fields = {"spec": written(spec), "epsilon": "5,5", "approver": "", "reason": "review"}
+    fields = {"spec": written(spec), "epsilon": "5,500", "approver": "", "reason": "review"}
     page = client.post("/release/open", data=fields).text
     for name in ("epsilon", "approver"):
         assert f'id="p-{name}"' in page
-    assert 'value="5,5"' in page
+    assert 'value="5,500"' in page
     assert 'value="review"' in page
 
 

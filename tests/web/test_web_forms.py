@@ -312,12 +312,12 @@ def test_a_list_of_public_keys_is_shown_and_a_file_of_data_is_not(client: Any) -
     entry = {"count": "rows", "by": ["county"], "keys": {"county": "counties.csv"}}
     spec = {"source": "data.csv", "statistics": [entry]}
     page = client.get("/release", params={"spec": written(spec)}, headers=HTML).text
-    assert "2 public values: North, South" in page
+    assert "2 public keys: North, South" in page
     (client.folder / "more.csv").write_text("county,name\nNorth,Secret\n", encoding="utf-8")
     for name in ("more.csv", "data.csv"):
         entry["keys"] = {"county": name}
         page = client.get("/release", params={"spec": written(spec)}, headers=HTML).text
-        assert "public value" not in page.replace("Public values of", "")
+        assert not re.search(r"\d public key", page)
         assert "Secret" not in page
 
 
@@ -327,7 +327,7 @@ def test_a_list_of_public_keys_is_shown_and_a_file_of_data_is_not(client: Any) -
         (["county", "patient_id", "cost"], "patient_id"),
         (["Person", "age"], "Person"),
         (["valid", "grid", "paid"], None),
-        (["Kunde", "customer no"], "customer no"),
+        (["Ware", "customer no"], "customer no"),
     ],
 )
 def test_a_column_that_names_a_person_is_proposed(columns: list[str], unit: str | None) -> None:
@@ -357,7 +357,7 @@ def test_keys_that_the_spec_itself_says_are_not_asked_for(client: Any) -> None:
     known = load(values, folder=client.folder).named()[0].keys["Altersgruppe"]
     hint = re.search(r'id="h-statistics.1.keys.Altersgruppe">([^<]*)<', shown.text)
     assert hint is not None
-    assert unescape(hint[1]).startswith(f"{len(known)} public values: {known[0]}, {known[1]}")
+    assert unescape(hint[1]).startswith(f"{len(known)} public keys: {known[0]}, {known[1]}")
 
 
 @pytest.mark.parametrize(

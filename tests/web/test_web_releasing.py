@@ -115,6 +115,8 @@ def test_the_whole_way_without_a_script(client: Any, spec: dict[str, Any]) -> No
     where = client.post(f"/release/make/{token}").headers["location"]
     page = client.get(where).text
     assert "Released" in page
+    assert "Intervals are about the noise alone" in page
+    assert "How many units are cut is not known" in page
     assert "drawn once" in page
     ledger = Ledger.open(f"sqlite:///{client.folder / 'ledger.db'}")
     assert charges(ledger) == 1
@@ -201,6 +203,7 @@ def test_over_budget_is_shown_with_what_would_fit(client: Any, spec: dict[str, A
         "What would fit",
     ):
         assert words in page
+    assert page.index("Over budget") < page.index("would spend")
     assert "Go on to the charge" not in page
     answer = client.post("/release/confirm", data={"spec": written(large)})
     assert "Over budget" in answer.text
@@ -415,7 +418,10 @@ def test_texts_that_are_formulas_are_harmless_in_a_spreadsheet(
     assert "for spreadsheets" in client.get(where).text
     exact = list(csv.DictReader(io.StringIO(client.get(f"{where}/table.csv").text)))
     assert [row["county"].removeprefix("'") for row in exact] == keys
+    other = client.get(f"{where}/table-with-semicolons.csv").content.decode("utf-8-sig")
+    assert other.startswith("statistic;")
     text = client.get(f"{where}/table-for-spreadsheets.csv").content.decode("utf-8-sig")
+    assert other.replace(";", ",").count(",") >= text.count(",")
     safe = list(csv.DictReader(io.StringIO(text, newline="")))
     assert [row["county"] for row in safe] == [
         "'=HYPERLINK(1)", "+49", "'-x", "'@sum", "plain", "-3", "'\t=1+1",
@@ -453,11 +459,12 @@ def test_page_command_line_and_python_say_the_same(client: Any, spec: dict[str, 
         text=True,
         check=True,
     )
-    lines = accuracy_lines(preview)
-    assert any("off by at most" in line for line in lines)
+    lines = [*accuracy_lines(preview), *(n for n in preview["notes"] if "misspelt" in n)]
+    for part in ("off by at most", "about the noise alone", "How many units are cut", "misspelt"):
+        assert any(part in line for line in lines)
     for line in lines:
         assert line in run.stdout
-        assert line in page
+        assert line in html.unescape(page)
     posted = client.post("/release/spec.yaml", data={"spec": written(spec)})
     assert posted.text == path.read_text(encoding="utf-8")
 
@@ -665,7 +672,8 @@ def test_a_file_with_other_signs_is_taken_and_the_spec_names_them(
     text = html.unescape(
         re.search(r'<textarea[^>]*id="spec"[^>]*>(.*?)</textarea>', begun.text, re.S)[1]
     )  # type: ignore[index]
-    source = {"path": "besuche.csv", "delimiter": sign} | ({"decimal": decimal} if decimal else {})
+    german = {"decimal": decimal, "thousands": "."} if decimal else {}
+    source = {"path": "besuche.csv", "delimiter": sign} | german
     values = yaml.safe_load(text)
     assert values["source"] == source
     assert values["protect"]["column"] == "Person"
@@ -716,7 +724,7 @@ def test_the_page_says_how_a_file_is_taken_to_be_written(client: Any, spec: dict
 def test_how_a_file_of_the_folder_is_written_is_chosen_in_the_form(client: Any) -> None:
     (client.folder / "orte.csv").write_bytes("person,größe\nA,1\n".encode("latin-1"))
     (client.folder / "plain.csv").write_bytes("person,ort\nA,Köln\n".encode("latin-1"))
-    for name, chosen in (("orte.csv", "latin-1"), ("plain.csv", "")):
+    for name, chosen in (("orte.csv", "windows-1252"), ("plain.csv", "")):
         shown = client.get("/release", params={"source": name}, headers=HTML)
         assert shown.status_code == 200
         control = re.search(
@@ -822,7 +830,7 @@ def test_a_count_becomes_a_table_with_margins_by_the_form_alone(
     said, values = looked(client, form | changed)
     (entry,) = values["statistics"]
     assert entry == {"margins": [["person", "county"]], "count": "units"}
-    assert "Public values of county" in html.unescape(said.text)
+    assert "Public keys of county" in html.unescape(said.text)
     filled = form_of(values) | {
         "statistics.1.what": "county, cost; cost",
         "statistics.1.keys.county": "north, south",

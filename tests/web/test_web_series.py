@@ -66,7 +66,7 @@ def test_the_command_reads_the_file_and_says_the_same(
     file.write_text(client.get(answer.yaml).text, encoding="utf-8")
     said = command("horizon", "--file", str(file))
     assert counted(answer)[said["strength"]] == said["releases"]
-    assert answer.headline.startswith(f"{said['releases']:,} ")
+    assert answer.headline == f"release {said['releases']:,}"
     assert answer.holds_with == said["holds_with"]
     planned = command("plan", "--file", str(file))
     _, each, sd, _ = next(line for line in shares.lines if line[0] == planned["strength"])
@@ -108,7 +108,7 @@ def test_the_python_lines_give_the_numbers(state: SeriesForm) -> None:
         if hasattr(found, "budgets"):
             assert wanted.endswith(f"= {shown_down(found.budgets[0])}")
         else:
-            assert wanted.startswith(f"{found.releases:,} ")
+            assert wanted == f"release {found.releases:,}"
 
 
 def test_known_values() -> None:
@@ -141,7 +141,7 @@ def test_belief_rises_and_the_strengths_are_in_order() -> None:
 def test_long_series_are_cut_and_it_is_said() -> None:
     long = beliefs(SeriesForm(per_year=366, years=100, budget=1e-7))
     assert any("5,000 of 36,600" in note for note in long.notes)
-    assert long.headline == "more than 10,000 releases"
+    assert long.headline == "none of the first 10,000 releases"
     slow = budgets(SeriesForm(mechanism="laplace", per_year=366, years=3, budget=0.1))
     assert [line[0] for line in slow.lines] == ["generic"]
     assert any("discreet plan" in note for note in slow.notes)
@@ -228,7 +228,8 @@ def test_a_promise_for_every_output_is_planned_as_it_was_chosen() -> None:
     ((_, each, *_),) = budgets(state).lines
     whole = choose(promise).epsilon
     assert whole * (1 - 1e-4) <= 12 * float(each) <= whole
-    assert beliefs(state).headline == "13 releases"  # the first that passes
+    assert beliefs(state).headline == "release 13"  # the first that passes
+    assert beliefs(state).when == "The bound is first passed with release 13 (1 year 1 month)."
     assert beliefs(state).holds_with == 1
     assert budgets(state).how.command.endswith("--every-output")
     with pytest.raises(InputError, match="every output"):

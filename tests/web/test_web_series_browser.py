@@ -19,11 +19,9 @@ def drawn(page: Any) -> None:
 def test_typing_moves_numbers_address_and_file(page_at: Open) -> None:
     page = page_at("/series?limit=99")
     drawn(page)
-    assert page.locator("#headline").inner_text() == "97 releases"
+    assert page.locator("#headline").inner_text() == "release 97"
     page.locator("[name=budget]").fill("0.02")
-    page.wait_for_function(
-        "() => document.getElementById('headline').textContent !== '97 releases'"
-    )
+    page.wait_for_function("() => document.getElementById('headline').textContent !== 'release 97'")
     page.wait_for_function("() => location.search.includes('budget=0.02')")
     assert "budget=0.02" in page.locator("#state-yaml").get_attribute("href")
     shown = page.locator("#headline").inner_text()
@@ -53,5 +51,5 @@ def test_by_keyboard_and_without_script_it_is_the_same(page_at: Open) -> None:
     plain.keyboard.type("99")
     plain.keyboard.press("Enter")
     plain.wait_for_url("**limit=99**")
-    assert plain.locator("#headline").inner_text() == "97 releases"
+    assert plain.locator("#headline").inner_text() == "release 97"
     assert plain.locator("#strengths tbody tr").count() == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -61,7 +62,11 @@ def test_the_first_sentence_is_the_one_everybody_starts_from() -> None:
         "12 % sure."
     ]
     assert found.shown == "0.9520"
-    assert found.implied[0] == ["1 %", "2.6 %"]
+    assert found.implied[0] == ["1 %", "2.6 %", "6.4 %"]
+    # Whether someone is in the data is one step, and which value they have is two.
+    assert found.implied_header[2] == "after, about a value, if known to be in"
+    odds = math.exp(2 * choose(Asked().to_mapping()).epsilon) / 99
+    assert math.ceil(1000 * odds / (1 + odds)) / 10 == 6.4
     assert [one.text for one in found.handles] == ["at most 12 in 100", "from 5 in 100"]
 
 

@@ -51,7 +51,7 @@ def choose(
         compared = lee_clifton(_population(population), limit, statistic)
         payload["alternatives"]["lee_clifton"] = compared.epsilon
         payload["lee_clifton"] = compared.to_dict()
-    lines = _lines(choice, payload["alternatives"])
+    lines = _lines(choice)
     if population is not None:
         lines += ["", say("cli.choose.lee_clifton", **payload["lee_clifton"])]
     if converse:
@@ -136,7 +136,7 @@ def _ask() -> dict[str, Any]:
     return asked
 
 
-def _lines(choice: Choice, alternatives: dict[str, Any]) -> list[str]:
+def _lines(choice: Choice) -> list[str]:
     import math
 
     from discreet.guarantees import Adjacency
@@ -164,12 +164,6 @@ def _lines(choice: Choice, alternatives: dict[str, Any]) -> list[str]:
     kind = "noise_local" if guarantee.adjacency is Adjacency.LOCAL else "noise"
     exact = percent(noise["prob_exact"], "down")
     rows.append(["noise", say(f"cli.choose.{kind}", exact=exact, **noise)])
-    for name, value in alternatives.items():
-        if value is not None:
-            central = guarantee.adjacency is Adjacency.ADD_REMOVE
-            which = "naive_local" if name == "naive" and not central else name
-            label = say(f"cli.choose.beside.{which}")
-            rows.append([say("cli.choose.beside_it"), f"{label}: {number(value)}"])
     for reading in choice.readings:
         if reading.reading != (choice.promise.surety and choice.promise.surety.reading):
             words = reading.reading.replace("_", " ")

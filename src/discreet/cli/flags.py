@@ -173,6 +173,7 @@ class Written(Group):
 
     delimiter: str | None = None
     decimal: str | None = None
+    thousands: str | None = None
     encoding: str | None = None
 
     @property

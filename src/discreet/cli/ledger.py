@@ -474,7 +474,7 @@ def _promise_lines(promises: Sequence[Standing]) -> list[str]:
         said = say("cli.ledger.allows", most=most, used=used, left=left)
         again = one.fits_again
         lines.append(said if again is None else say("cli.ledger.fits", said=said, again=again))
-        if one.reached is not None:
+        if one.reached is not None and one.share_used > 0:
             before, after = one.reached
             reached = {"before": percent(before, "up"), "after": percent(after, "up", 1)}
             lines.append(say("cli.ledger.so_far", **reached))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,7 @@ from discreet.cli.flags import Amounts, Json, OnAccount, PromiseFlags, Written, 
 from discreet.cli.output import charted, emit, grid, progress, table
 from discreet.errors import InputError
 from discreet.guarantees import side_by_side
-from discreet.statements.presenter import accuracy_lines, amount_text, cut_lines
+from discreet.statements.presenter import accuracy_lines, amount_text
 from discreet.words import catalogue, say
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _template_for(source: Source, file: Path, columns: list[dict[str, str]]) -> 
     from discreet.releases.checking import proposed_unit
 
     path = os.path.relpath(Path(source.path or "").resolve(), file.resolve().parent)
-    written = source.model_dump(include={"delimiter", "decimal", "encoding"}, exclude_defaults=True)
+    written = source.model_dump(exclude={"path"}, exclude_defaults=True)
     written |= {"encoding": source.encoding} if written else {}  # the rows may have it otherwise
     said = json.dumps({"path": path} | written if written else path, ensure_ascii=False)
     names = [[json.dumps(one["name"], ensure_ascii=False), one["kind"]] for one in columns]
@@ -63,8 +64,11 @@ def _template_for(source: Source, file: Path, columns: list[dict[str, str]]) -> 
     listed = "\n".join(f"# {line}" for line in [*notes, say("cli.init.columns"), *table(names)])
     text = TEMPLATE.replace("discreet release release.yaml", f"discreet release {file.name}", 1)
     unit = proposed_unit(one["name"] for one in columns)
+    # What names columns that are not in the file is there to be copied: it becomes a comment.
     if unit is not None:
-        text = text.replace("column: person_id", f"column: {json.dumps(unit)}", 1)
+        said_unit = json.dumps(unit, ensure_ascii=False)
+        text = text.replace("column: person_id", f"column: {said_unit}", 1)
+    text = re.sub(r"^  (?=[^#\n]*\b(person_id|region|amount)\b)", "# ", text, flags=re.MULTILINE)
     text = text.replace("source: data.csv", f"source: {said}", 1)
     return text.replace("\nprotect:", f"\n{listed}\n\nprotect:", 1)
 
@@ -212,7 +216,7 @@ def _cost_lines(said: dict[str, Any]) -> list[str]:
     return [
         *_call_lines(said),
         "Accuracy:",
-        *(f"  {line}" for line in (*accuracy_lines(said), *cut_lines(said["cut"]))),
+        *(f"  {line}" for line in accuracy_lines(said)),
         f"Mechanism: {said['mechanism']}",
     ]
 
@@ -237,7 +241,7 @@ def _release_lines(said: dict[str, Any]) -> list[str]:
         say("cli.release.spent", spent=spent, left=left)
         if said["series"] is None
         else say("cli.release.slot", spent=spent, left=left, **said["series"]),
-        *(f"  {line}" for line in (*accuracy_lines(said), *cut_lines(said["cut"]))),
+        *(f"  {line}" for line in accuracy_lines(said)),
         f"Ledger head: {said['head']}",
         *(f"  {path}" for path in said["files"]),
     ]

@@ -20,8 +20,11 @@ from discreet.releases.source import Source, kind_declared, options_of
 from discreet.releases.spec import Spec, load
 
 _NAMES = re.compile(
-    r"(.*[_ -])?(id|person|patient|user|customer|client|resident|pupil|student|employee|member)"
-    r"([_ -]?(id|no|number|key))?",
+    r"(.*[_ -])?(id|person|patient|user|customer|client|resident|pupil|student|employee|member"
+    r"|personen|patienten|kunden?|nutzer|mitglieds?|einwohner|schüler|versicherten?|mitarbeiter"
+    r"|personne|usager|assuré|adhérent|élève|salarié|habitant|identifiant"
+    r"|persona|paciente|usuario|cliente|alumno|empleado|afiliado|identificador)"
+    r"([_ .-]?(id|no|number|key|nr|nummer|kennung|schlüssel|num|numéro|número)\.?)?",
     re.IGNORECASE,
 )
 

@@ -85,9 +85,12 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
     >>> nearest("dep_dely", ["dep_delay", "carrier"]), nearest("Age ", ["age"]), nearest("x", ["y"])
     ('dep_delay', 'age', None)
+    >>> nearest("county", ["county of residence"])
+    'county of residence'
     """
-    names = {one.strip().lower(): one for one in known}
-    found = get_close_matches(name.strip().lower(), names, n=1)
+    names, given = {one.strip().lower(): one for one in known}, name.strip().lower()
+    longer = [one for one in names if len(given) > 3 and one.startswith(given)]
+    found = get_close_matches(given, names, n=1) or longer
     return names[found[0]] if found else None
 
 

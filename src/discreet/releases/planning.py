@@ -35,6 +35,7 @@ from discreet.releases.statistics.base import SIZES, Answer, Part, Result, Sough
 from discreet.releases.statistics.cut import CutUnits, questions
 from discreet.releases.statistics.derived import Derived, Made, Released
 from discreet.releases.tables import RESERVED, Table
+from discreet.statements.presenter import spaced_text
 from discreet.words import say
 
 _SOME = 3  # Cells that stand for all, where accuracy is told for assumed numbers.
@@ -129,6 +130,8 @@ class Plan:
                 said.append(
                     say("releases.plan.open_keys", statistic=one.name, keys=one.assumed[-1])
                 )
+        if any(one.by and not one.open for one in self.statistics):
+            said.append(say("releases.plan.public_keys"))
         return tuple(said)
 
     @property
@@ -137,11 +140,23 @@ class Plan:
         source = options_of(self.spec.source)
         if not is_csv(source.path or ""):
             return ()
-        number = f"1{source.thousands or ''}234{source.decimal}5"
+        number = f"1234{source.decimal}5"
+        if source.grouping:
+            grouped = f"1{source.grouping[0]}234{source.decimal}5"
+            number = say("releases.plan.grouped", number=number, grouped=grouped)
         said = {"encoding": source.encoding.upper(), "delimiter": source.delimiter}
         days = [f"{date(2026, 1, 31):{form}}" for form in dict.fromkeys(date_forms(source))]
         dates = ", ".join(days or [date(2026, 1, 31).isoformat()])
-        return (say("releases.plan.as_written", number=number, dates=dates, **said),)
+        written = say("releases.plan.as_written", number=number, dates=dates, **said)
+        return (written, *(self._bounds() if source.decimal == "," else ()))
+
+    def _bounds(self) -> Iterator[str]:
+        """Yield the bounds as they were read: a spec has decimal points, whatever its file has."""
+        for one in self.spec.named():
+            ends = getattr(one, "bounds", None)
+            if ends:
+                low, high = map(spaced_text, ends)
+                yield say("releases.plan.bounds", statistic=one.name, low=low, high=high)
 
     def _of_sample(self) -> str:
         found = told(self.spec.to_dict()["sample"], self.pricing.charges[0].to_dict())

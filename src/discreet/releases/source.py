@@ -94,8 +94,11 @@ class Source(Closed):
     )
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     decimal: Literal[".", ","] = Field(default=".", description="The decimal mark of a CSV file.")
-    thousands: Literal[".", ",", " ", "'"] | None = None
-    encoding: Literal["utf-8", "latin-1", "utf-16"] = "utf-8"
+    thousands: Literal[".", ",", " ", "'"] | None = Field(
+        default=None,
+        description="The sign between groups of three digits; a point if decimals have a comma.",
+    )
+    encoding: Literal["utf-8", "windows-1252", "latin-1", "utf-16"] = "utf-8"
     types: dict[str, Declared] = Field(
         default_factory=dict, description="What the values of columns are."
     )
@@ -113,9 +116,22 @@ class Source(Closed):
 
     @model_validator(mode="after")
     def _marks(self) -> Source:
-        if self.thousands == self.decimal or self.delimiter in (self.decimal, self.thousands):
+        # A sign between digits may be the delimiter: such a number stands in quotation marks.
+        if self.decimal in (self.thousands, self.delimiter):
             raise SpecError("releases.source.marks")
         return self
+
+    @property
+    def grouping(self) -> str:
+        """The signs that may stand between groups of three digits: those of one kind, or none.
+
+        Where decimals have a comma, a point can be nothing else.
+
+        >>> Source(decimal=",", delimiter=";").grouping, Source().grouping
+        ('.', '')
+        """
+        sign = self.thousands or ("." if self.decimal == "," else "")
+        return " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}" if sign == " " else sign
 
     @property
     def of_a_file(self) -> bool:

@@ -124,6 +124,15 @@ def chance_text(share: float) -> str:
     return f"{100 * share:{digits}}\N{NO-BREAK SPACE}%"
 
 
+def spaced_text(x: float) -> str:
+    """Return a number with signs that mean the same in every country: no comma, and spaces.
+
+    >>> [spaced_text(x).replace(chr(0x202f), " ") for x in (10000, 1234.5, 0.001)]
+    ['10 000', '1 234.5', '0.001']
+    """
+    return f"{x:,.15g}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
 def time_text(releases: int, per_year: int) -> str:
     """Return how long so many releases take, to the nearest month, or day within a year.
 
@@ -139,14 +148,29 @@ def time_text(releases: int, per_year: int) -> str:
     return " ".join(parts) or say("presenter.short")
 
 
+def implied_table(choice: Choice) -> tuple[list[str], list[list[str]]]:
+    """Return what a budget allows at other priors: its columns, and a row for each prior.
+
+    A budget for whether someone is in the data lets more be learned of a value, by who knows that.
+    """
+    names = ["prior", "posterior"]
+    if choice.promise.about != "value":
+        names.append("known_in")
+    rows = [
+        row | {"known_in": choice.posterior_at(Prior(1.0, row["prior"]))} for row in choice.implied
+    ]
+    cells = [[percent(row[name], "up", int(name != "prior")) for name in names] for row in rows]
+    return [say(f"presenter.implied.{name}") for name in names], cells
+
+
 def assumption_rows(assumptions: Mapping[str, str]) -> list[list[str]]:
     """Return what a result rests on, a row each: what it is about, and what is assumed."""
-    return [[name.replace("_", " "), said] for name, said in assumptions.items()]
+    return [[say(f"presenter.rests_on.{name}"), said] for name, said in assumptions.items()]
 
 
 def accuracy_lines(said: Mapping[str, Any]) -> list[str]:
-    """Return how accurate each statistic of a plan will be, a line for each."""
-    return [_accuracy(row) for row in said["accuracy"]]
+    """Return how accurate each statistic is, a line for each, and what that leaves out."""
+    return [*map(_accuracy, said["accuracy"]), *cut_lines(said["cut"])]
 
 
 def cut_lines(cut: Sequence[Mapping[str, Any]] | None) -> list[str]:

@@ -300,15 +300,24 @@ def accuracy_text(row: Facts) -> str:
         return say("statements.accuracy.score", score=score, candidates=candidates)
     if "ranks" in row:
         name = "tied" if "ties" in row else "ranks"
-        return say(f"statements.accuracy.{name}", ranks=number(row["ranks"], "up"))
+        off = say(f"statements.accuracy.{name}", ranks=number(row["ranks"], "up"))
+        if "interval_ranks" not in row:
+            return off
+        reach = number(row["interval_ranks"], "up", 3)
+        shares = ", ".join(map(_rank_share, row["interval_assumed"]))
+        return f"{off}; {say('statements.accuracy.reach', ranks=reach, shares=shares)}"
     found = []
     for size in row.get("assumed", ()):
         if "half_width" in size:
             width = number(size["half_width"], "up", 3)
             found.append(say("statements.accuracy.assumed", width=width, rows=size["rows"]))
         else:
-            part = percent(size["rank_share"], "up", 1)
-            found.append(say("statements.accuracy.rank", share=part, rows=size["rows"]))
+            found.append(_rank_share(size))
     if "only_bounds" in row:
         found.append(say("statements.accuracy.only_bounds", rows=row["only_bounds"]))
     return "; ".join(found)
+
+
+def _rank_share(size: Facts) -> str:
+    share = percent(size["rank_share"], "up", 1)
+    return say("statements.accuracy.rank", share=share, rows=size["rows"])

@@ -14,7 +14,13 @@ from starlette.responses import RedirectResponse, Response
 from discreet.budgets import choose
 from discreet.reports.sentences import not_protected
 from discreet.rounding import percent
-from discreet.statements.presenter import amount_text, assumption_rows, budget_text, learned_facts
+from discreet.statements.presenter import (
+    amount_text,
+    assumption_rows,
+    budget_text,
+    implied_table,
+    learned_facts,
+)
 from discreet.web.release.dry_run import look, read
 from discreet.web.screens import page
 from discreet.web.thread import Thread
@@ -37,17 +43,15 @@ def approval_page(request: Request, spec: str = "", file: str = "", promise: str
 def _of_promise(text: str) -> dict[str, Any]:
     thread = Thread.of({"promise": text})
     choice = choose(thread.keys())
+    names, rows = implied_table(choice)
     return {
         "thread": thread,
         "sentences": [choice.promise.sentence()],
         "budget": f"ε = {budget_text(choice.epsilon)}",
         "of": say("web.approval.largest"),
         "facts": assumption_rows(choice.assumptions.to_dict()),
-        "names": [say("web.tolerate.prior"), say("web.tolerate.posterior")],
-        "rows": [
-            [percent(row["prior"], "up"), percent(row["posterior"], "up", 1)]
-            for row in choice.implied
-        ],
+        "names": names,
+        "rows": rows,
         "open_to": not_protected("public", choice.promise.unit.kind),
         "source": text,
     }

@@ -4,9 +4,10 @@ A form is a frozen pydantic model whose fields say what they take. An endpoint f
 the model as FastAPI does (`Annotated[Model, Query()]`); a page takes it as `Filled`, which keeps
 what was typed and says at each field what is wrong with it, in words of the catalogue.
 
-A field that is not sent has its default; one that is sent blank is blank. A number has a point and
-no commas. A field of a share says whether a bare number is a percentage or a fraction, and either
-may be written with a percent sign.
+A field that is not sent has its default; one that is sent blank is blank. A number has a point, or
+a comma that cannot stand between thousands: 5,5 and 0,125 are read, and 5,500 is refused. A field
+of a share says whether a bare number is a percentage or a fraction, and either may be written with
+a percent sign.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from discreet.web.thread import Thread
 from discreet.words import has, say
 
 _NUMBER = re.compile(r"[+-]?(\d{1,320}(\.\d{0,320})?|\.\d{1,320})([eE][+-]?\d{1,5})?", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[+-]?(0+,\d+|\d+,(\d{1,2}|\d{4,320}))\s?%?", re.ASCII)
+_GROUPED = re.compile(r"[+-]?\d{1,3}\.\d{3}", re.ASCII)
 _BETWEEN = re.compile(r'(^|[,;])(\s*"(?:[^"]|"")*")?')  # a separator, and what is quoted after it
 _SAID = "said"  # the type of a problem whose words are ours already
 
@@ -127,7 +130,9 @@ class Number(Rule):
         return int(value) if whole else float(value)
 
     def _parsed(self, text: str) -> float:
-        if "," in text:
+        if _DECIMAL_COMMA.fullmatch(text):
+            text = text.replace(",", ".")
+        elif "," in text or (self.whole and _GROUPED.fullmatch(text)):
             raise refused("web.form.comma", rule=self.rule)
         percent = text.endswith("%") and self.unit != "number"
         plain = text.removesuffix("%").rstrip() if percent else text
@@ -239,7 +244,7 @@ class Value(Rule):
 def raw(text: str) -> Any:
     """Return the number that a text is, or the text itself."""
     try:
-        return Number(as_written=True).read(text)
+        return text if "," in text else Number(as_written=True).read(text)
     except PydanticCustomError:
         return text
 

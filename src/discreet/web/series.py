@@ -381,10 +381,10 @@ def _passed(found: Horizon, per_year: int) -> str:
 
 
 def _count(found: Horizon) -> str:
-    """Return the number of releases as a headline."""
+    """Return the first release that passes the limit, as a headline."""
     if found.releases is None:
-        return say("web.series.more_than", searched=f"{found.searched:,}")
-    return say("web.series.releases", releases=found.releases)
+        return say("web.series.none_of", searched=f"{found.searched:,}")
+    return say("web.series.release", releases=found.releases)
 
 
 def _sentence(state: SeriesForm, found: Horizon) -> str:

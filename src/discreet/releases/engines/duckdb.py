@@ -100,22 +100,28 @@ class _Written(Dialect):
     """
 
     def __init__(self, options: Source) -> None:
-        self._decimal, self._thousands = options.decimal, options.thousands
+        self._decimal, self._grouping = options.decimal, options.grouping
 
     def number(self, value: Value, kind: Column) -> Value:
-        if kind != "untyped" or (self._decimal == "." and self._thousands is None):
+        if kind != "untyped":
             return super().number(value, kind)
-        mark, sign = self._decimal, self._thousands
-        plain = value
-        if sign is not None:
-            grouped = rf"^[ ]*[+-]?[0-9]{{1,3}}([{sign}][0-9]{{3}})+([{mark}][0-9]*)?[ ]*$"
-            plain = ibis.ifelse(value.re_search(grouped), value.replace(sign, ""), value)
-        if mark == ",":
+        plain = self._ungrouped(value)
+        if self._decimal == ",":
             # What still has a point is not written as declared.
             plain = ibis.ifelse(plain.contains("."), ibis.null("string"), plain.replace(",", "."))
         return super().number(plain, kind)
 
+    def _ungrouped(self, value: Value) -> Value:
+        """Return a text without the signs between thousands, if they stand where they belong."""
+        signs, mark = f"[{self._grouping}]", f"[{self._decimal}]"
+        if not self._grouping:
+            return value
+        grouped = rf"^[ ]*[+-]?[0-9]{{1,3}}({signs}[0-9]{{3}})+({mark}[0-9]*)?[ ]*$"
+        return ibis.ifelse(value.re_search(grouped), value.re_replace(signs, ""), value)
+
     def whole(self, value: Value) -> Value:
+        value = self._ungrouped(value)
+
         def digits(text: Value) -> Value:
             return text.replace("-", "")
 

@@ -5,6 +5,8 @@ that is never closed does for readers that let a field go on in the next line. A
 delimiters; a field in quotation marks may hold delimiters, and a quotation mark written twice. A
 line with a quotation mark elsewhere, with more or fewer fields than the header, longer than 2 MB,
 or not in its encoding, is left out. Every value is a text; the empty one, quoted or not, is a null.
+DuckDB reads UTF-8 by itself. In other encodings it fails on a file with one byte that they lack, so
+those are decoded here, where every byte means something.
 
 Parquet. Files may hold moments that no calendar has. DuckDB fails on some of them, so those are
 read as the whole numbers that they are stored as, and what is out of range is a null.
@@ -14,9 +16,9 @@ from __future__ import annotations
 
 import codecs
 import csv
-from collections.abc import Mapping, Sequence
+import io
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from io import StringIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -38,6 +40,11 @@ _LONGEST_HEADER = 2**20
 _BUFFER = 2**22
 _OTHER_SIGNS = {";": "semicolon", "\t": "tab", "|": "bar"}
 _GIVEN = "_file"
+_LONGEST_LINE = 2_000_000
+_CHUNK = 2**18
+# Latin-1 is read as Windows-1252, as browsers do: what it has more is no text in Latin-1. The five
+# bytes that neither has stay the control characters that they are in Latin-1.
+_LETTERS = "".join(bytes([n]).decode("cp1252", "ignore") or chr(n) for n in range(256))
 # Microseconds, or whatever a moment counts, up to which DuckDB can take every one.
 _MOST = 9_200_000_000_000_000_000
 
@@ -111,15 +118,19 @@ def _csv(path: Path, options: Source) -> Relation:
     """
     header, lines = _header(path, options)
     sign = quoted(options.delimiter)
-    compression = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower(), "none")
-    # A sign that separates nothing: a line is one column.
-    line = (
-        f"read_csv({quoted(str(path))}, auto_detect=false, header=false, skip={lines}, "
-        f"delim='\x1f', quote='', escape='', ignore_errors=true, strict_mode=false, "
-        f"compression='{compression}', encoding={quoted(options.encoding)}, "
-        f"buffer_size={_BUFFER}, "
-        "columns={'line': 'VARCHAR'})"
-    )
+    decoded = {} if options.encoding == "utf-8" else {_GIVEN: _Decoded(path, options, lines)}
+    if decoded:
+        found = f"select unnest(string_split(lines, chr(10))) as line from {_GIVEN}"  # noqa: S608
+        fits = f"line <> '' and length(line) <= {_LONGEST_LINE} and not contains(line, chr(65533))"
+        line = f"(select line from ({found}) where {fits})"  # noqa: S608
+    else:
+        # A sign that separates nothing: a line is one column.
+        line = (
+            f"read_csv({quoted(str(path))}, auto_detect=false, header=false, skip={lines}, "
+            f"delim='\x1f', quote='', escape='', ignore_errors=true, strict_mode=false, "
+            f"compression='{_compression(path) or 'none'}', buffer_size={_BUFFER}, "
+            "columns={'line': 'VARCHAR'})"
+        )
     cut = _pattern(options.delimiter)
     cell = f'(?:"(?:[^"]|"")*"|[^"{cut}]*)'
     cells = (
@@ -137,8 +148,37 @@ def _csv(path: Path, options: Source) -> Relation:
         f"select {columns} from (select {cells} as cells from {line}) "  # noqa: S608
         f"where len(cells) = {len(header)}",
         path,
+        given=decoded,
         bytes=path.stat().st_size,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    """The lines of a file below its header, many in each text; read anew for each query."""
+
+    path: Path
+    options: Source
+    skip: int
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        schema = pa.schema([("lines", pa.large_string())])
+        batches = (pa.record_batch([[text]], schema) for text in self._texts())
+        reader = pa.RecordBatchReader.from_batches(schema, batches)
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def _texts(self) -> Iterator[str]:
+        decoder = io.IncrementalNewlineDecoder(_decoder(self.options.encoding), translate=True)
+        rest, skip = "", self.skip
+        with pa.input_stream(str(self.path), compression=_compression(self.path)) as file:
+            while chunk := file.read(_CHUNK):
+                lines = (rest + decoder.decode(chunk)).split("\n")
+                # What is too long already need not be kept whole to be left out.
+                rest = lines.pop()[: _LONGEST_LINE + 1]
+                yield "\n".join(lines[skip:])
+                skip = max(skip - len(lines), 0)
+        if not skip:
+            yield rest + decoder.decode(b"", final=True)
 
 
 def _pattern(sign: str) -> str:
@@ -152,7 +192,7 @@ def _header(path: Path, options: Source) -> tuple[list[str], int]:
         text = first_line(path, options.encoding)
         if "\ufffd" in text or "\0" in text:
             raise UnicodeError
-        read = csv.reader(StringIO(text, newline=""), delimiter=options.delimiter, strict=True)
+        read = csv.reader(io.StringIO(text, newline=""), delimiter=options.delimiter, strict=True)
         header = next(read, [])
     except OSError as error:
         raise DataError("engines.duckdb.unreadable", reason=error.strerror or "") from None
@@ -178,29 +218,28 @@ def _other_sign(header: list[str]) -> str | None:
 def written_as(path: Path, options: Source) -> Source:
     """Return a CSV source with the sign and encoding that its header line shows.
 
-    No other line is read. Where semicolons part the columns, the decimal mark is usually a comma. A
-    name that is not in UTF-8 is in an encoding of one byte a letter, or begins with the mark of
-    UTF-16.
+    No other line is read. Where semicolons part the columns, the decimal mark is usually a comma,
+    and a point stands between thousands. A name that is not in UTF-8 is in an encoding of one byte
+    a letter, or begins with the mark of UTF-16.
     """
     line = first_line(path, options.encoding)
     if options.encoding == "utf-8" and "\ufffd" in line:
         wide = line.startswith("\ufffd\ufffd")
-        options = options.model_copy(update={"encoding": "utf-16" if wide else "latin-1"})
+        options = options.model_copy(update={"encoding": "utf-16" if wide else "windows-1252"})
         line = first_line(path, options.encoding)
-    header = next(csv.reader(StringIO(line, newline=""), delimiter=options.delimiter), [])
+    header = next(csv.reader(io.StringIO(line, newline=""), delimiter=options.delimiter), [])
     sign = _other_sign(header)
     if sign is None:
         return options
     return options.model_copy(
-        update={"delimiter": sign, "decimal": "," if sign == ";" else options.decimal}
+        update={"delimiter": sign} | ({"decimal": ",", "thousands": "."} if sign == ";" else {})
     )
 
 
 def first_line(path: Path, encoding: str) -> str:
     """Return the first line of a file, line ends in quotation marks apart."""
     # What is wrong below the first line is no matter of the header.
-    codec = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)
-    decoder = codec(errors="replace")
+    decoder = _decoder(encoding)
     found, marks = "", False
     with pa.input_stream(str(path), compression=_compression(path)) as file:
         while chunk := file.read(4096):
@@ -212,6 +251,20 @@ def first_line(path: Path, encoding: str) -> str:
             if len(found) > _LONGEST_HEADER:
                 raise csv.Error
     return found
+
+
+class _Letters(codecs.IncrementalDecoder):
+    """A letter for each byte."""
+
+    def decode(self, data: Any, final: bool = False) -> str:
+        return codecs.charmap_decode(data, "strict", _LETTERS)[0]
+
+
+def _decoder(encoding: str) -> codecs.IncrementalDecoder:
+    if encoding in ("windows-1252", "latin-1"):
+        return _Letters()
+    codec = "utf-8-sig" if encoding == "utf-8" else encoding
+    return codecs.getincrementaldecoder(codec)(errors="replace")
 
 
 def _compression(path: Path) -> str | None:

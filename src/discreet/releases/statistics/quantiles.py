@@ -509,7 +509,11 @@ class Ranked(Grouped):
         off = math.inf if slope <= 0 else beyond + (tuples - math.log(failure)) / slope
         off = max(max(share, 1 - share) for share in self.shares) * off + 1
         sizes = [{"rows": n, "rank_share": min(1.0, off / n)} for n in SIZES]
-        return {"candidates": self.leaves, "ranks": off, "ties": True, "assumed": sizes}
+        # A point beside a value lies about so many rows away; intervals seldom reach beyond it.
+        reach = _HIDDEN * size.sd
+        around = [{"rows": n, "rank_share": min(1.0, reach / n)} for n in (100, 1_000, 10_000)]
+        said = {"interval_ranks": reach, "interval_assumed": around}
+        return {"candidates": self.leaves, "ranks": off, "ties": True, "assumed": sizes} | said
 
 
 class Several(Closed):

@@ -28,6 +28,7 @@ from discreet.rounding import percent
 from discreet.statements.presenter import (
     accuracy_lines,
     amount_text,
+    cut_lines,
     learned_facts,
     limit_text,
     standing_facts,
@@ -44,6 +45,7 @@ from discreet.web.release.spec_form import (
     grouped,
     keyed_by,
     kinds,
+    numbers_read,
     of_kind,
     own_fields,
     readable,
@@ -302,8 +304,9 @@ def _shown(
     found: Look | None = None
     unsaid: list[str] = []
     form = None if state is None else state.form
+    columns = _columns(folder, form or {})
     if state is not None and not problem:
-        unsaid = missing(readable(state.text) or {}) if form is not None else []
+        unsaid = missing(readable(state.text) or {}, columns) if form is not None else []
         try:
             if not unsaid and not state.problems:
                 found = state.look(folder)
@@ -335,7 +338,7 @@ def _shown(
         files=folder.data(),
         specs=sorted(folder.specs()),
         most=MOST_BYTES,
-        columns=_columns(folder, form or {}),
+        columns=columns,
         unsaid=unsaid,
         problem=_masked(problem),
         opening=opening or {},
@@ -374,6 +377,7 @@ class Shown:
     grouped: bool
     by: tuple[str, ...]
     keys: Mapping[str, str]
+    read: Mapping[str, str]
     yaml: bool
 
 
@@ -390,11 +394,11 @@ def _card(
     at = f"statistics.{place}."
     kind = form.get(f"{at}kind", "")
     own = {n.removeprefix(at): text for n, text in form.items() if n.startswith(at)}
-    by = keyed_by(own)
+    by, fields = keyed_by(own), own_fields(kind)
     return Shown(
         place=place,
         kind=kind,
-        fields=own_fields(kind),
+        fields=fields,
         grouped=grouped(kind),
         by=by,
         keys={
@@ -402,6 +406,7 @@ def _card(
             for name in by
             for typed in [form.get(f"{at}keys.{name}", "")]
         },
+        read={n: numbers_read(own.get(n)) for n in fields if fields[n].takes == "numbers"},
         yaml=f"{at}yaml" in form,
     )
 
@@ -729,6 +734,7 @@ def made_page(request: Request, release_id: str) -> Response:
         remaining=amount_text(said.get("remaining"), "down"),
         how_learned=HOW_LEARNED,
         learned=learned_facts(said.get("learned")),
+        left_out=cut_lines(said["cut"]) if "cut" in said else (),
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from discreet.errors import DiscreetError
 from discreet.releases.checking import proposed_unit
+from discreet.releases.models import nearest
 from discreet.web.release.dry_run import is_synthetic
 from discreet.web.release.spec_form import kinds, own_fields
 from discreet.web.thread import Thread, promise_of
@@ -58,10 +59,11 @@ def start(
     }
 
 
-def missing(values: Mapping[str, Any]) -> list[str]:
+def missing(values: Mapping[str, Any], columns: Iterable[str] = ()) -> list[str]:
     """Return what is still to be said before a spec can be looked at, in words.
 
-    That is not an error: nobody is told off for a form that is not filled in yet.
+    That is not an error: nobody is told off for a form that is not filled in yet. Of a group that
+    is like one of the columns, and none itself, not the keys are missing but the right name.
     """
     protect = values.get("protect")
     unit = protect if isinstance(protect, Mapping) else {}
@@ -80,8 +82,10 @@ def missing(values: Mapping[str, Any]) -> list[str]:
         needed["statistics"] = values.get("statistics")
     found = [say(f"web.missing.{name}") for name, there in needed.items() if not there]
     entries, known = values.get("statistics"), keys_said(values)
+    derives = any(values.get(name) for name in ("let", "per_unit", "join"))
+    there = frozenset[str]() if derives else frozenset(columns)
     for place, entry in enumerate(entries if isinstance(entries, list) else [], start=1):
-        for what in _needs(entry, known):
+        for what in _needs(entry, known, there):
             found.append(say("web.missing.statistic", place=place, what=what))
     return found + _unlisted(values.get("columns"), values.get("keys"))
 
@@ -98,15 +102,21 @@ def keys_said(values: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]]:
         return {}  # the dry run says what is wrong with it
 
 
-def _unlisted(columns: object, keys: object) -> list[str]:
+def _unlisted(columns: object, keys: object, there: Collection[str] = ()) -> list[str]:
     """Return the columns whose public keys are still to be listed, in words."""
     listed = keys if isinstance(keys, Mapping) else {}
     names = columns if isinstance(columns, list) and "discover" not in listed else []
     open_ones = [name for name in names if isinstance(name, str) and not listed.get(name)]
-    return [say("web.missing.keys", column=column) for column in open_ones]
+    return [_named(column, there) or say("web.missing.keys", column=column) for column in open_ones]
 
 
-def _needs(entry: object, known: Mapping[str, object]) -> list[str]:
+def _named(column: str, there: Collection[str]) -> str | None:
+    """Return that a column is not there but another like it is, in words; None for any other."""
+    near = None if column in there else nearest(column, there)
+    return None if near is None else say("web.missing.near", column=column, near=near)
+
+
+def _needs(entry: object, known: Mapping[str, object], there: Collection[str] = ()) -> list[str]:
     """Return what a statistic still needs, in words; of an odd one, nothing."""
     from discreet.releases.statistics.base import kind_of
 
@@ -117,4 +127,4 @@ def _needs(entry: object, known: Mapping[str, object]) -> list[str]:
     needed = [one for one in fields if one.required and entry.get(one.name) in (None, "", [], {})]
     found = [say("web.missing.field", label=one.label) for one in needed]
     asked = [name for name in kinds()[kind].keyed_by(entry) if name not in known]
-    return found + _unlisted(asked, entry.get("keys"))
+    return found + _unlisted(asked, entry.get("keys"), there)

@@ -24,9 +24,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import create_model
+from pydantic_core import PydanticCustomError
 
 from discreet.errors import DiscreetError, SpecError
 from discreet.reading import yaml_values
+from discreet.statements.presenter import spaced_text
 from discreet.web.forms import (
     Filled,
     Form,
@@ -60,6 +62,8 @@ _UP_TO = re.compile(r"up to (\d{1,2}) (?:columns )?of\s+(.+)", re.IGNORECASE | r
 _BETWEEN = re.compile(r'(?:"(?:[^"]|"")*"|[^;"])+')
 _BREAKS = re.compile("[\x85\u2028\u2029]")
 _PLACE = re.compile(r"statistics\.(\d{1,3})\.")
+_GROUPED = re.compile(r"(?<![\w.])[1-9]\d{0,2}\.\d{3}(?![\w.])", re.ASCII)
+_BLANKS = {"tab": "\t", "space": " "}  # signs that a form writes as words
 
 
 # -- what the fields take
@@ -77,6 +81,8 @@ class Items(Rule):
             return None
         found = columns_of(str(given))
         if self.of == "numbers":
+            if "," in (text := str(given)) and ";" in text:
+                raise refused("web.spec.both_signs")
             return [_NUMBER.read(item) for item in found]
         alone = len(found) == 1 and (
             self.of == "names" or (self.of == "keys" and found[0].lower().endswith(".csv"))
@@ -137,7 +143,14 @@ _DELTA = _number(low=0, below=1)
 _FOLD = _number(above=1)
 
 _PARTS: dict[str, type[Form]] = {
-    "source": _part("Source", delimiter=Text(), decimal=Text(), encoding=Text(), types=Pairs()),
+    "source": _part(
+        "Source",
+        delimiter=Text(),
+        decimal=Text(),
+        thousands=Text(),
+        encoding=Text(),
+        types=Pairs(),
+    ),
     "protect": _part(
         "Protect",
         unit=Text(),
@@ -476,6 +489,8 @@ def draft_of(form: Mapping[str, str]) -> Draft:
         entries = [_of_part(form, f"statistics.{place}") for place in places]
         values["statistics"] = [entry.values for entry in entries]
         problems |= {name: text for entry in entries for name, text in entry.problems.items()}
+        if form.get("source.decimal") == ",":
+            problems |= _two_readings(form)
     if "file.columns" in form:
         file = _read(_PARTS["file"], own := _under(form, "file."), "file.")
         columns = file.values.setdefault("columns", [])
@@ -487,6 +502,35 @@ def draft_of(form: Mapping[str, str]) -> Draft:
         raise SpecError("web.spec.rest_mapping")
     values |= rest
     return Draft({name: values[name] for name in sorted(values, key=_order)}, problems)
+
+
+def _two_readings(form: Mapping[str, str]) -> dict[str, str]:
+    """Return where a number of a statistic is a thousand times as large if commas are decimal."""
+    found = {}
+    for name, text in form.items():
+        at = _PLACE.match(name)
+        one = _GROUPED.search(text)
+        if at and one and _numeric(form.get(f"{at[0]}kind", ""), name.removeprefix(at[0])):
+            words = {"large": one[0].replace(".", ""), "small": f"{float(one[0]):g}"}
+            found[name] = say("web.spec.two_readings", **words)
+    return found
+
+
+def _numeric(kind: str, name: str) -> bool:
+    own = own_fields(kind).get(name)
+    takes = "number" if name in ("weight", "within.error") else own.takes if own else ""
+    return takes in ("number", "numbers", "other")
+
+
+def numbers_read(typed: str | None) -> str:
+    """Return a list of numbers as it was read, with signs that mean the same in every country."""
+    try:
+        found = Items("numbers").read(typed or None) or ()
+    except PydanticCustomError:
+        return ""  # what is wrong is told at the field
+    said = [spaced_text(x) for x in found]
+    sign = say("web.spec.read_to") if len(said) == 2 else "; "
+    return say("web.spec.read_as", numbers=sign.join(said)) if said else ""
 
 
 def _order(name: object) -> int:
@@ -503,8 +547,11 @@ def _of_part(form: Mapping[str, str], prefix: str) -> Draft:
 def source_of(form: Mapping[str, str]) -> Draft:
     """Return the source that a form says: a file, with what it does not say of itself."""
     path, said = form.get("source", ""), _read(_PARTS["source"], _under(form, "source."), "source.")
-    if said.values.get("delimiter") == "tab":  # blanks around a text are left out
-        said.values["delimiter"] = "\t"
+    for name, sign in said.values.items():
+        if name in ("delimiter", "thousands"):
+            said.values[name] = _BLANKS.get(sign, sign)
+    if said.values.get("thousands") == said.values.get("decimal", "."):
+        del said.values["thousands"]  # left from before the decimal mark was changed
     source = {"path": path, **said.values} if said.values else path
     return Draft({"source": source} if path else {}, said.problems)
 
@@ -513,8 +560,8 @@ def _source_form(source: Any) -> Fields:
     if not isinstance(source, Mapping):
         return {}
     said = _fields(source, _PARTS["source"])
-    if said.get("delimiter") == "\t":
-        said["delimiter"] = "tab"
+    words = {sign: word for word, sign in _BLANKS.items()}
+    said |= {n: words[t] for n, t in said.items() if t in words}
     path = {"source": str(source["path"])} if source.get("path") else {}
     return path | {f"source.{name}": text for name, text in said.items()}
 

@@ -29,7 +29,11 @@ from discreet.web.workfolder import Workfolder
 from discreet.words import has, say
 
 SHOWN = 200
-_SPREADSHEETS = ("table.xlsx", "table-for-spreadsheets.csv")
+_SIGNS = {
+    "table-for-spreadsheets.csv": (",", "."),
+    "table-with-semicolons.csv": (";", ","),
+}
+_SPREADSHEETS = ("table.xlsx", *_SIGNS)
 _STORED = ("table.csv", "table.parquet", "statement.md", "release.json")
 _REPORT = ("report.html", "participant.html", "registry.yaml")
 _WHOLE = "report.zip"
@@ -40,7 +44,7 @@ DOWNLOADS = {
     "release.json": "application/json",
     "spec.yaml": "application/yaml",
     "table.xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    "table-for-spreadsheets.csv": "text/csv",
+    **dict.fromkeys(_SIGNS, "text/csv"),
     _WHOLE: "application/zip",
     "report.html": "text/html",
     "participant.html": "text/html",
@@ -247,7 +251,7 @@ def download(made: Made, name: str) -> bytes:
 
         if name == "table.xlsx":
             return sheets.release_workbook(made.said)
-        return sheets.spreadsheet_csv(sheets.tidy(made.said))
+        return sheets.spreadsheet_csv(sheets.tidy(made.said), *_SIGNS[name])
     if name == _WHOLE or name in _REPORT:
         from discreet.reports import report
 

@@ -110,7 +110,7 @@ async function show(fields, { shape, fromYaml }) {
       if (fresh && old) old.href = fresh.getAttribute("href");
     }
   }
-  const number = document.querySelector("#look-body .number");
+  const number = document.querySelector("#refusal p") || document.querySelector("#look-body .number");
   announce(words || (number ? number.textContent : say("more_needed")));
 }
 

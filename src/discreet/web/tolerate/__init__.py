@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.rounding import decimal_down, percent
-from discreet.statements.presenter import assumption_rows, budget_text, decided_by
+from discreet.statements.presenter import assumption_rows, budget_text, decided_by, implied_table
 from discreet.web.examples import situations
 from discreet.web.forms import Number, Text, filled
 from discreet.web.screens import REFUSED, How, as_yaml, command_of, how, unbroken, yaml_file
@@ -89,8 +89,7 @@ def answer(
     choice = choose(mapping)
     top, high = axis(asked, wanted)
     shown = budget_text(choice.epsilon)
-    known_in = "posterior_known_in" in choice.implied[0]
-    names = ["prior", "posterior", *(["posterior_known_in"] if known_in else [])]
+    implied_header, implied = implied_table(choice)
     noise, third, state = choice.noise, choice.implied[2], asked.to_query() | {"frozen": frozen}
     thread = Thread.saying(tolerance=mapping)
     return Answer(
@@ -104,11 +103,8 @@ def answer(
         holds=choice.assumptions.probability,
         binding=unbroken(decided_by(choice)),
         certificate=_proof(choice),
-        implied_header=[say(f"web.tolerate.{name}") for name in names],
-        implied=[
-            [percent(row[name], "up", 0 if name == "prior" else 1) for name in names]
-            for row in choice.implied
-        ],
+        implied_header=implied_header,
+        implied=implied,
         noise=unbroken(
             say(
                 "web.tolerate.noise",
