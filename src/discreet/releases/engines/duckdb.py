@@ -42,8 +42,8 @@ _LINE = 16
 # Units that are whole numbers in a range of at most so many bits are counted in an array, with no
 # hashing: 2^23 places take about 80 MB a thread, and the count a third of the time.
 _ARRAY_BITS = 23
-# Keys are sorted with at least and at most so many bits of priority, and looked at in batches.
-LEAST_PRIORITY, MOST_PRIORITY, _BATCH = 8, 62, 1 << 17
+# Keys are sorted with at least so many bits of priority, and looked at in batches.
+LEAST_PRIORITY, _BATCH = 8, 1 << 17
 
 
 @contextmanager
@@ -256,11 +256,8 @@ class DuckDB(SQLEngine):
             return self._kept(texts, lambda batches: workers.first_of_texts(batches, most))
         if not units.type().is_integer():
             return None
-        ends = self._source.agg(_low=units.min(), _high=units.max())
-        found = self._answer(ends, say("engines.doing.count_rows"))
-        low, high = (int(found[name][0] or 0) for name in ("_low", "_high"))
         width = sum(bits.values())
-        room = min(MOST_PRIORITY, 63 - width - (high - low).bit_length())
+        low, room = self._room(unit, width)
         if room < LEAST_PRIORITY:
             return None
         above = rows.mutate(**{PRIORITY: expressions.of_unit(rows, low, room)})

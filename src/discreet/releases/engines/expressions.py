@@ -345,6 +345,13 @@ def _numbered(rows: Table, cells: Cells, keys: Sequence[Table]) -> Table:
     for number, (factor, table) in enumerate(zip(cells.factors, keys, strict=True)):
         names = [key_column(i) for i in range(len(factor.columns))]
         code = f"{CODE}_{number}"
+        codes.append((code, len(factor)))
+        start = _start(factor, rows[_by(place)])
+        if start is not None:
+            rows = rows.filter(rows[_by(place)].between(start, start + len(factor) - 1))
+            rows = rows.mutate(**{code: _plus(rows[_by(place)], -start)})
+            place += 1
+            continue
         known = table.select(
             **{code: table[CODE]}, **{f"{name}_{number}": table[name] for name in names}
         )
@@ -352,12 +359,21 @@ def _numbered(rows: Table, cells: Cells, keys: Sequence[Table]) -> Table:
             rows[_by(place + i)] == known[f"{name}_{number}"] for i, name in enumerate(names)
         ]
         rows = rows.join(known, matches)
-        codes.append((code, len(factor)))
         place += len(names)
     whole = rows[codes[0][0]].cast("int64")
     for code, size in codes[1:]:
         whole = whole * size + rows[code]
     return rows.mutate(**{CODE: whole})
+
+
+def _start(keys: KeySet, compared: Value) -> int | None:
+    """Return the first of keys that are one whole number after the other, else None."""
+    if len(keys.columns) > 1 or not compared.type().is_integer() or not any(keys.keys):
+        return None
+    first = keys.keys[0][0]
+    start = int(first) if _whole(first) else 0
+    rising = all(key == (str(start + i),) for i, key in enumerate(keys.keys))
+    return start if rising else None
 
 
 def kept_rows(

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from discreet.releases.joining import Looked
 
 SOURCE = "_source"
+# The most bits of a priority.
+MOST_PRIORITY = 62
 
 # Seconds between two looks at how far the engine is.
 _LOOK = 0.2
@@ -266,6 +268,17 @@ class SQLEngine(ABC):
         with their bits; what is returned has them packed below the priority.
         """
         return None
+
+    def _room(self, unit: str, width: int) -> tuple[int, int]:
+        """Return the least unit, and how many bits units and payload leave in a positive integer.
+
+        The units are whole numbers.
+        """
+        units = self._source[unit]
+        ends = self._source.agg(_low=units.min(), _high=units.max())
+        found = self._answer(ends, say("engines.doing.count_rows"))
+        low, high = (int(found[name][0] or 0) for name in ("_low", "_high"))
+        return low, min(MOST_PRIORITY, 63 - width - (high - low).bit_length())
 
     @property
     def columns(self) -> Mapping[str, Column]:
