@@ -30,6 +30,8 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
+from operator import xor
 from typing import Any, ClassVar, TypeAlias
 
 import ibis
@@ -594,6 +596,15 @@ def marked(source: Table, unit: Sequence[str], reading: Reading) -> Value:
         name = reading.dialect.text(source[column])
         text = text.concat(name.length().cast("string"), ":", name, ";")
     return reading.dialect.digest(text)
+
+
+def part_of(source: Table, unit: Sequence[str], part: int, parts: int) -> Table:
+    """Return the rows of one unit in so many."""
+    rows = with_unit(source, unit)
+    names = [rows[column].hash() for column in unit]
+    # The sample below is of a share of the hashes as well, so that other bits decide here.
+    mixed = (reduce(xor, names) >> 8) & (2**32 - 1)
+    return rows.filter(mixed % parts == part)
 
 
 def sampled_share(
