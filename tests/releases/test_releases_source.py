@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import duckdb as duckdb_library
+import duckdb
 import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -439,9 +439,12 @@ def test_a_file_is_bounded_in_less_memory_than_it_has(
     engine.close()
 
 
-@pytest.mark.parametrize("failures", [1, 2])
+@pytest.mark.parametrize(
+    ("failures", "fault"),
+    [(1, duckdb.OutOfMemoryException("")), (2, OSError("Out of Memory Error: failed to pin"))],
+)
 def test_rows_that_do_not_fit_are_bounded_in_parts(
-    monkeypatch: pytest.MonkeyPatch, failures: int
+    monkeypatch: pytest.MonkeyPatch, failures: int, fault: Exception
 ) -> None:
     """The engine says that its memory is used up; then it is asked for a share of the units."""
     table = pa.table(
@@ -456,11 +459,10 @@ def test_rows_that_do_not_fit_are_bounded_in_parts(
     def fails(self: DuckDB, sql: str) -> Any:
         asked.append(sql)
         if len(asked) <= failures:
-            self._connection.execute("select error('used up')")
+            raise fault
         return fetch(self, sql)
 
     monkeypatch.setattr(DuckDB, "_fetch", fails)
-    monkeypatch.setattr(duckdb_library, "OutOfMemoryException", duckdb_library.Error)
     cells = KeySet(("cost",), tuple((str(i),) for i in range(7)))
     measures = (Counting("n"), Tally("t", COST), Cutting("c"))
     found = engine.measure(Query(("person",), cells, Contribution(4, 2, 2), measures))

@@ -63,8 +63,12 @@ def _in_our_words(doing: str) -> Iterator[None]:
         yield
     except duckdb.PermissionException:
         raise PolicyError("engines.duckdb.outside") from None
-    except (duckdb.OutOfMemoryException, pa.ArrowMemoryError):
+    except duckdb.OutOfMemoryException:
         raise _TooLargeError("engines.duckdb.no_memory", doing=doing) from None
+    except OSError as fault:  # of the engine too, where rows are on their way as Arrow
+        if "Out of Memory" in str(fault):
+            raise _TooLargeError("engines.duckdb.no_memory", doing=doing) from None
+        raise DataError("engines.duckdb.fault", doing=doing, kind=type(fault).__name__) from None
     except duckdb.Error as fault:
         raise DataError("engines.duckdb.fault", doing=doing, kind=type(fault).__name__) from None
     except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeDecodeError):
@@ -255,9 +259,12 @@ class DuckDB(SQLEngine):
         """
         parts = self._parts
         while query.unit:
+            self._give_waiting()
+            before = self._own_tables()
             try:
                 return self._in_parts(query, parts)
             except _TooLargeError:
+                self._drop_all_but(before)
                 parts *= _MORE_PARTS
                 if parts > _PARTS_AT_LAST:
                     raise
@@ -267,13 +274,26 @@ class DuckDB(SQLEngine):
         if parts == 1:
             return super().measure(query)
         answers: dict[str, Any] = {}
+        before = self._own_tables()
         for part in range(parts):
             rows = expressions.part_of(self._source, query.unit, part, parts)
             engine = self.derived(rows, self._columns)
             engine._bytes = None if self._bytes is None else self._bytes // parts
             for name, found in engine._in_parts(query, 1).items():
                 answers[name] = _added(answers[name], found) if name in answers else found
+            self._drop_all_but(before)
         return answers
+
+    def _own_tables(self) -> set[str]:
+        listed = self._connection.execute(
+            "select table_name from duckdb_tables() where database_name <> '_attached'"
+        )
+        return {name for (name,) in listed.fetchall()}
+
+    def _drop_all_but(self, before: set[str]) -> None:
+        """Drop the tables that were made since, so that what comes next has the memory."""
+        for name in self._own_tables() - before:
+            self._connection.execute(f"drop table {name}")
 
     def _quicker(
         self, query: Query, keys: Sequence[Any], sums: list[str], cells: int | None

@@ -203,8 +203,8 @@ def joinable(keys: KeySet, source: Table, kinds: Mapping[str, Column]) -> list[l
     """
     columns: list[list[Any]] = [list(range(len(keys)))]
     for place, column in enumerate(keys.columns):
-        texts = [key[place] for key in keys.keys]
-        known = {text: typed(text, source[column], kinds[column]) for text in set(texts)}
+        texts, compared = [key[place] for key in keys.keys], source[column]
+        known = {text: typed(text, compared, kinds[column]) for text in set(texts)}
         columns.append([known[text] for text in texts])
     if any(None in column for column in columns):
         kept = [row for row in zip(*columns, strict=True) if None not in row]

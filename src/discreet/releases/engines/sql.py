@@ -445,9 +445,12 @@ class SQLEngine(ABC):
     def _name(self, prefix: str) -> str:
         return f"{prefix}_{next(self._tables)}"
 
-    def _sql(self, expression: Table) -> str:
+    def _give_waiting(self) -> None:
         while self._waiting:
             self._waiting.pop(0)()
+
+    def _sql(self, expression: Table) -> str:
+        self._give_waiting()
         return _compiled(expression.op(), self._reading.dialect.name)
 
     def _answer(self, expression: Table, doing: str) -> Answer:
