@@ -281,7 +281,7 @@ class PostgreSQL(SQLEngine):
         self._run(f"set local work_mem = '{_MEMORY[alone]}'")
         if alone:
             # The payload may be wider than the priority. Its upper bits are then turned over by
-            # those of the unit: secret ones, so that no tie is left to the data.
+            # those of the unit, which a secret turns over: no tie is left to the data.
             secret = secrets.randbits(63 - width - room) << room
             above = rows.mutate(**{PRIORITY: of_unit(rows, low, room) ^ secret})
             # A subquery with an order is computed as it stands: one column is sorted.
