@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines import duckdb, workers
+from discreet.releases.engines import duckdb, sql, workers
 from discreet.releases.engines.base import (
     Bins,
     Counting,
@@ -390,7 +390,7 @@ def test_each_row_is_as_likely_to_be_kept_of_sorted_keys() -> None:
         engine = DuckDB.of(table)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(duckdb, "LARGE", 0)
-            patch.setattr(duckdb, "MOST_PRIORITY", room)
+            patch.setattr(sql, "MOST_PRIORITY", room)
             patch.setattr(duckdb, "LEAST_PRIORITY", 1)
             kept = engine._kept_rows(
                 Query(("unit",), CELLS, bounds, (Summing("s", tall),)),

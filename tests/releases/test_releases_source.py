@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,7 +26,15 @@ from discreet.releases import release
 from discreet.releases.checking import columns_in, proposed_source
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import opened, sql
-from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing, Tally
+from discreet.releases.engines.base import (
+    Counting,
+    Cutting,
+    KeySet,
+    Number,
+    Query,
+    Summing,
+    Tally,
+)
 from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.rows import condition
 from discreet.releases.source import Source
@@ -538,6 +547,54 @@ def test_a_file_is_bounded_in_less_memory_than_it_has(
     query = Query(("person",), None, Contribution(2, 2, 2), (Summing("s", COST), Counting("n")))
     assert engine.measure(query)["n"] == [800_018]
     engine.close()
+
+
+@pytest.mark.parametrize(
+    ("failures", "fault"),
+    [(1, duckdb.OutOfMemoryException("")), (2, OSError("Out of Memory Error: failed to pin"))],
+)
+def test_rows_that_do_not_fit_are_bounded_in_parts(
+    monkeypatch: pytest.MonkeyPatch, failures: int, fault: Exception
+) -> None:
+    """The engine says that its memory is used up; then it is asked for a share of the units."""
+    table = pa.table(
+        {
+            "person": [f"person {i % 409}" for i in range(1_200)],
+            "day": [i // 409 for i in range(1_200)],
+            "cost": [str(i % 7) for i in range(1_200)],
+        }
+    )
+    engine, fetch, asked = DuckDB.of(table), DuckDB._fetch, []
+
+    def fails(self: DuckDB, sql: str) -> Any:
+        asked.append(sql)
+        if len(asked) <= failures:
+            raise fault
+        return fetch(self, sql)
+
+    monkeypatch.setattr(DuckDB, "_fetch", fails)
+    cells = KeySet(("cost",), tuple((str(i),) for i in range(7)))
+    measures = (Counting("n"), Tally("t", COST), Cutting("c"))
+    found = engine.measure(Query(("person",), cells, Contribution(4, 2, 2), measures))
+    # Of two groups at most: 382 persons have three rows, in three groups, and 27 have two.
+    assert sum(found["n"]) == 818
+    assert [sum(cell) for cell in found["t"]] == found["n"]
+    assert found["c"] == [382]
+    parts = {m for sql in asked for m in re.findall(r"% (\d+)\s*\) = ", sql)}
+    assert parts == {"4", "16"} if failures == 2 else parts == {"4"}
+    asked.clear()  # a unit is in one part, also if it has several columns
+    both = engine.measure(Query(("person", "day"), cells, Contribution(1, 1, 1), (Counting("n"),)))
+    assert sum(both["n"]) == 1_200
+    engine.close()
+
+
+def test_too_little_memory_for_a_file_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "visits.csv").write_text("person\n" + "1\n" * 10_000_000)
+    monkeypatch.setenv("DISCREET_MEMORY", "49MB")
+    with pytest.raises(InputError, match="DISCREET_MEMORY=52MB"):
+        opened("visits.csv", tmp_path.joinpath)
 
 
 def test_memory_of_the_engine_is_bounded_by_a_variable(

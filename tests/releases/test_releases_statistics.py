@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 from discreet.errors import SpecError
 from discreet.releases.contributions import Contribution
+from discreet.releases.engines.base import KeySet
 from discreet.releases.spec import load
 from discreet.releases.statistics import Statistic
-from discreet.releases.statistics.base import Noisy, Part
-from discreet.releases.tables import decimal_text
+from discreet.releases.statistics.base import Noisy, Part, Result, plain_rows
+from discreet.releases.tables import decimal_text, table_of
 
 ONE = Contribution()
 
@@ -315,3 +316,23 @@ def test_printed_values_are_near_and_on_their_side(value: Fraction, side: int) -
     printed = Fraction(decimal_text(value, side))
     assert abs(printed - value) <= abs(value) / 10**5
     assert side * (printed - value) >= 0
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(
+    st.lists(st.integers(-(10**20), 10**20) | st.integers(-1100, 1100), max_size=6),
+    st.integers(0, 500),
+    st.fractions(min_value=Fraction(1, 10**9), max_value=1000)
+    | st.sampled_from(
+        [Fraction(1), Fraction(1, 100), Fraction(1, 8), Fraction(25, 10), Fraction(10)]
+    ),
+)
+def test_rows_that_are_not_made_are_printed_as_those_that_are(
+    values: list[int], width: int, step: Fraction
+) -> None:
+    rows = plain_rows(Noisy(values, width, 1.7), step)
+    cells = KeySet(("g",), tuple((str(i),) for i in range(len(values))))
+    listed = Result("s", cells, (), [list(cell) for cell in rows])
+    assert table_of([Result("s", cells, (), rows)], ["g", "h"]) == table_of([listed], ["g", "h"])
+    assert [answer.value for (answer,) in rows] == [value * step for value in values]
+    assert rows[1:] == list(rows)[1:]

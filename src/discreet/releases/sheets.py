@@ -160,7 +160,8 @@ def spreadsheet_csv(sheet: Sheet, separator: str = ",", decimal: str = ".") -> b
         [*row[: sheet.texts], *(n and n.replace(".", decimal) for n in row[sheet.texts :])]
         for row in sheet.rows
     ]
-    text = csv_text(sheet.header, rows, sheet.texts, "\r\n", separator)
+    columns = list(zip(*rows, strict=True))
+    text = csv_text(sheet.header, columns, sheet.texts, "\r\n", separator)
     return text.encode("utf-8-sig")
 
 

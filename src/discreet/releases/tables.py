@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.frames import Tabular
 
 if TYPE_CHECKING:
-    from discreet.releases.statistics.base import Answer, Result
+    from discreet.releases.statistics.base import Answer, PlainRows, Result
 
 _DIGITS = 6
 _MOST_DIGITS = 30
@@ -101,6 +101,31 @@ class NumberColumn:
         }
         return [str(v) if type(v) is int else texts[id(v)] for v in values]
 
+    def printed_of(self, rows: PlainRows) -> Sequence[str | None]:
+        """Return the number of each row as it is printed, for rows that were not made."""
+        whole = rows.multiples(self.field)
+        if whole is None:
+            return self.printed(rows[0]) * len(rows) if rows else []
+        return _multiples(whole, rows.step, self.side)
+
+
+def _multiples(whole: Sequence[int], step: Fraction, side: int) -> list[str | None]:
+    """Return multiples of a step as decimals."""
+    places = _places(step.denominator)
+    if places is None or places > _MOST_DIGITS:
+        return [decimal_text(n * step, side) for n in whole]
+    times = step.numerator * 10**places // step.denominator
+    if times != 1:
+        whole = [n * times for n in whole]
+    return list(map(str, whole)) if places == 0 else [_placed(n, places) for n in whole]
+
+
+def _placed(whole: int, places: int) -> str:
+    """Return a whole number divided by a power of ten, without zeros at its end."""
+    text = str(abs(whole)).rjust(places + 1, "0")
+    broken = f"{text[:-places]}.{text[-places:]}".rstrip("0").rstrip(".")
+    return f"-{broken}" if whole < 0 else broken
+
 
 STATISTIC = "statistic"
 NUMBERS = (
@@ -131,19 +156,18 @@ def csv_of(columns: Mapping[str, Sequence[str | None]], end: str = "\n") -> str:
     """Return columns as CSV in which no text is a formula; numbers stay as they are."""
     texts = [name for name in columns if name not in FIGURES]
     order = [*texts, *(name for name in columns if name in FIGURES)]
-    return csv_text(order, zip(*(columns[n] for n in order), strict=True), len(texts), end)
+    return csv_text(order, [columns[name] for name in order], len(texts), end)
 
 
 def csv_text(
     header: Sequence[str],
-    rows: Iterable[Sequence[str | None]],
+    columns: Sequence[Sequence[str | None]],
     texts: int,
     end: str = "\n",
     separator: str = ",",
 ) -> str:
-    """Return rows as CSV; the first `texts` columns are texts, none of which is a formula."""
+    """Return columns as CSV; the first `texts` of them are texts, none of which is a formula."""
     out = io.StringIO()
-    columns = list(zip(*rows, strict=True))
     # Of keys there are few, each in many rows.
     said = [{text: harmless(text) for text in set(column)} for column in columns[:texts]]
     safe = [map(known.__getitem__, column) for known, column in zip(said, columns, strict=False)]
@@ -225,18 +249,24 @@ def table_of(results: Sequence[Result], groups: Sequence[str]) -> Table:
     for result in results:
         keys: Sequence[tuple[str, ...]] = ((),) if result.cells is None else result.cells.keys
         by = () if result.cells is None else result.cells.columns
-        rows = [(key, row) for key, cell in zip(keys, result.rows, strict=True) for row in cell]
-        answers = [row for _, row in rows]
-        columns[STATISTIC] += [result.name] * len(rows)
+        found: Any = result.rows
+        plain = hasattr(found, "multiples")
+        # In a plain table a cell is a row.
+        cells = () if plain else zip(keys, found, strict=True)
+        rows = [(key, row) for key, cell in cells for row in cell]
+        of_rows = keys if plain else [key for key, _ in rows]
+        columns[STATISTIC] += [result.name] * len(of_rows)
         for group in groups:
             if group in by:
                 place = by.index(group)
-                columns[group] += [key[place] for key, _ in rows]
+                columns[group] += [key[place] for key in of_rows]
             elif group in result.extra:
                 place = result.extra.index(group)
                 columns[group] += [row.labels[place] for _, row in rows]
             else:
-                columns[group] += [None] * len(rows)
+                columns[group] += [None] * len(of_rows)
+        answers = [row for _, row in rows]
         for column in NUMBERS:
-            columns[column.name] += column.printed(answers)
+            printed = column.printed_of(found) if plain else column.printed(answers)
+            columns[column.name] += printed
     return Table(columns)

@@ -82,17 +82,26 @@ def _numbered(rows: Table, within: list[str]) -> Table:
     return rows.mutate(**{_PLACE: _row_number().over(order)})
 
 
-def _best_numbered(rows: Table, within: list[str], most: int) -> Table:
+def best_numbered(rows: Table, within: list[str], most: int) -> Table:
+    """Keep the `most` best rows of each combination of columns, by their number in it."""
     seen = _numbered(rows, within)
     return seen.filter(seen[_PLACE] <= most).drop(_PLACE)
+
+
+def first_in_order(keys: Table, most: int, below: int) -> Table:
+    """Keep the first `most` of each unit, of sorted integers with their unit above so many bits."""
+    order = ibis.window(order_by=keys[PRIORITY])
+    seen = keys.mutate(**{_FIRST: keys[PRIORITY].lag(most).over(order)})
+    other = (seen[_FIRST] ^ seen[PRIORITY]) >> below != 0
+    return seen.filter(seen[_FIRST].isnull() | other).drop(_FIRST)
 
 
 def _bounded_by_number(rows: Table, unit: list[str], R: int, G: int, c: int) -> Table:
     most = min(R, c)
     if not (G < R and c > 1):
         if c < R:
-            rows = _best_numbered(rows, [*unit, GROUP], c)
-        return _best_numbered(rows, unit, R if c > 1 else min(R, G))
+            rows = best_numbered(rows, [*unit, GROUP], c)
+        return best_numbered(rows, unit, R if c > 1 else min(R, G))
     groups = ibis.window(group_by=[rows[name] for name in (*unit, GROUP)])
     seen = _numbered(rows.mutate(**{_BEST: rows[PRIORITY].min().over(groups)}), [*unit, GROUP])
     seen = seen.filter(seen[_PLACE] <= most).drop(_PLACE)
@@ -100,7 +109,7 @@ def _bounded_by_number(rows: Table, unit: list[str], R: int, G: int, c: int) -> 
     order = ibis.window(group_by=[seen[name] for name in unit], order_by=[seen[_BEST], seen[GROUP]])
     ranked = seen.mutate(**{_PLACE: ibis.dense_rank().over(order)})
     rows = ranked.filter(ranked[_PLACE] < G).drop(_PLACE, _BEST)
-    return _best_numbered(rows, unit, R) if G * most > R else rows
+    return best_numbered(rows, unit, R) if G * most > R else rows
 
 
 def _best(rows: Table, within: list[str], most: int) -> Table:

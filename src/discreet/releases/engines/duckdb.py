@@ -8,6 +8,7 @@ nothing else. A view in a DuckDB file that reads another file is refused.
 
 from __future__ import annotations
 
+import math
 import os
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -39,11 +40,20 @@ from discreet.words import say
 LARGE, ONE_UNIT_IN, MOST_SHARE = 1_000_000, 128, 0.3
 # A line of a CSV file is taken to have so many bytes: its lines are not counted first.
 _LINE = 16
+# Bytes of memory that reading a CSV file takes by itself, and that a run takes while it is merged.
+_READER, _BLOCKS, _MOST_PARTS = 48 * 10**6, 2**22, 16
+# Where the memory does not suffice after all, there are more parts; in the end so many.
+_MORE_PARTS, _PARTS_AT_LAST = 4, 256
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 # Units that are whole numbers in a range of at most so many bits are counted in an array, with no
 # hashing: 2^23 places take about 80 MB a thread, and the count a third of the time.
 _ARRAY_BITS = 23
-# Keys are sorted with at least and at most so many bits of priority, and looked at in batches.
-LEAST_PRIORITY, MOST_PRIORITY, _BATCH = 8, 62, 1 << 17
+# Keys are sorted with at least so many bits of priority, and looked at in batches.
+LEAST_PRIORITY, _BATCH = 8, 1 << 17
+
+
+class _TooLargeError(DataError):
+    """What was asked does not fit in memory at once."""
 
 
 @contextmanager
@@ -53,6 +63,12 @@ def _in_our_words(doing: str) -> Iterator[None]:
         yield
     except duckdb.PermissionException:
         raise PolicyError("engines.duckdb.outside") from None
+    except duckdb.OutOfMemoryException:
+        raise _TooLargeError("engines.duckdb.no_memory", doing=doing) from None
+    except OSError as fault:  # of the engine too, where rows are on their way as Arrow
+        if "Out of Memory" in str(fault):
+            raise _TooLargeError("engines.duckdb.no_memory", doing=doing) from None
+        raise DataError("engines.duckdb.fault", doing=doing, kind=type(fault).__name__) from None
     except duckdb.Error as fault:
         raise DataError("engines.duckdb.fault", doing=doing, kind=type(fault).__name__) from None
     except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeDecodeError):
@@ -150,6 +166,7 @@ class DuckDB(SQLEngine):
         size: int | None = None,
     ) -> None:
         self._connection, self._counting, self._bytes = connection, counting, size
+        self._parts = 1 if size is None else _parts(connection, size)
         # Also if a signal cuts in before anyone can close it.
         self._remove = weakref.finalize(self, spill.remove)
         with self._in_our_words(say("engines.doing.columns")):
@@ -240,6 +257,50 @@ class DuckDB(SQLEngine):
         done = max(one.query_progress() for one in (self._connection, self._counting))
         return min(done / 100, 1.0) if done >= 0 else None
 
+    def measure(self, query: Query) -> dict[str, Any]:
+        """Bound, aggregate, and return every measure by name.
+
+        What does not fit in memory is done in parts, each of some units: all that is measured of a
+        unit depends on its own rows, so what the parts give is added up.
+        """
+        parts = self._parts
+        while query.unit:
+            self._give_waiting()
+            before = self._own_tables()
+            try:
+                return self._in_parts(query, parts)
+            except _TooLargeError:
+                self._drop_all_but(before)
+                parts *= _MORE_PARTS
+                if parts > _PARTS_AT_LAST:
+                    raise
+        return super().measure(query)
+
+    def _in_parts(self, query: Query, parts: int) -> dict[str, Any]:
+        if parts == 1:
+            return super().measure(query)
+        answers: dict[str, Any] = {}
+        before = self._own_tables()
+        for part in range(parts):
+            rows = expressions.part_of(self._source, query.unit, part, parts)
+            engine = self.derived(rows, self._columns)
+            engine._bytes = None if self._bytes is None else self._bytes // parts
+            for name, found in engine._in_parts(query, 1).items():
+                answers[name] = _added(answers[name], found) if name in answers else found
+            self._drop_all_but(before)
+        return answers
+
+    def _own_tables(self) -> set[str]:
+        listed = self._connection.execute(
+            "select table_name from duckdb_tables() where database_name <> '_attached'"
+        )
+        return {name for (name,) in listed.fetchall()}
+
+    def _drop_all_but(self, before: set[str]) -> None:
+        """Drop the tables that were made since, so that what comes next has the memory."""
+        for name in self._own_tables() - before:
+            self._connection.execute(f"drop table {name}")
+
     def _quicker(
         self, query: Query, keys: Sequence[Any], sums: list[str], cells: int | None
     ) -> dict[str, Any] | None:
@@ -262,11 +323,8 @@ class DuckDB(SQLEngine):
             return self._kept(texts, lambda batches: workers.first_of_texts(batches, most))
         if not units.type().is_integer():
             return None
-        ends = self._source.agg(_low=units.min(), _high=units.max())
-        found = self._answer(ends, say("engines.doing.count_rows"))
-        low, high = (int(found[name][0] or 0) for name in ("_low", "_high"))
         width = sum(bits.values())
-        room = min(MOST_PRIORITY, 63 - width - (high - low).bit_length())
+        low, room = self._room(unit, width)
         if room < LEAST_PRIORITY:
             return None
         above = rows.mutate(**{PRIORITY: expressions.of_unit(rows, low, room)})
@@ -365,6 +423,9 @@ def _connected(spill: Path) -> duckdb.DuckDBPyConnection:
         "preserve_insertion_order": "false",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
+        # Small tables stand to the right. Of a CSV file the engine takes the few lines that it
+        # guesses for the smaller side, and would hold all of them.
+        "disabled_optimizers": "join_order,build_side_probe_side",
     }
     most = os.environ.get("DISCREET_MEMORY")
     try:
@@ -373,6 +434,32 @@ def _connected(spill: Path) -> duckdb.DuckDBPyConnection:
         if not most:
             raise
         raise InputError("engines.duckdb.memory", most=most) from None
+
+
+def _parts(connection: duckdb.DuckDBPyConnection, size: int) -> int:
+    """Return in how many parts a CSV file of that size is sorted; refuse too little memory for it.
+
+    A sort that is spilled is merged with a block of each of its runs in memory; a run is as long as
+    the memory is large. So what can be sorted at once grows with its square.
+    """
+    ((said,),) = connection.execute("select current_setting('memory_limit')").fetchall()
+    number, unit = said.split()
+    room = float(number) * 1024 ** _UNITS.index(unit) - _READER
+    parts = math.ceil(size * _BLOCKS / room**2) if room > 0 else math.inf
+    if parts > _MOST_PARTS:
+        least = _READER + math.sqrt(size * _BLOCKS / _MOST_PARTS)
+        words = {"most": said, "size": round(size / 1e6), "least": math.ceil(least / 1e6) + 1}
+        raise InputError("engines.duckdb.little_memory", **words)
+    return int(parts)
+
+
+def _added(first: Any, second: Any) -> Any:
+    """Return first + second, cell by cell: of numbers, of lists, or of the cells that have rows."""
+    if isinstance(first, list):
+        return [_added(a, b) for a, b in zip(first, second, strict=True)]
+    if isinstance(first, dict):
+        return first | {cell: first.get(cell, 0) + n for cell, n in second.items()}
+    return first + second
 
 
 def _with_third(first: Any, second: Any, third: Any) -> Any:

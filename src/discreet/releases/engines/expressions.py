@@ -30,6 +30,8 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
+from operator import xor
 from typing import Any, ClassVar, TypeAlias
 
 import ibis
@@ -201,8 +203,8 @@ def joinable(keys: KeySet, source: Table, kinds: Mapping[str, Column]) -> list[l
     """
     columns: list[list[Any]] = [list(range(len(keys)))]
     for place, column in enumerate(keys.columns):
-        texts = [key[place] for key in keys.keys]
-        known = {text: typed(text, source[column], kinds[column]) for text in set(texts)}
+        texts, compared = [key[place] for key in keys.keys], source[column]
+        known = {text: typed(text, compared, kinds[column]) for text in set(texts)}
         columns.append([known[text] for text in texts])
     if any(None in column for column in columns):
         kept = [row for row in zip(*columns, strict=True) if None not in row]
@@ -345,6 +347,13 @@ def _numbered(rows: Table, cells: Cells, keys: Sequence[Table]) -> Table:
     for number, (factor, table) in enumerate(zip(cells.factors, keys, strict=True)):
         names = [key_column(i) for i in range(len(factor.columns))]
         code = f"{CODE}_{number}"
+        codes.append((code, len(factor)))
+        start = _start(factor, rows[_by(place)])
+        if start is not None:
+            rows = rows.filter(rows[_by(place)].between(start, start + len(factor) - 1))
+            rows = rows.mutate(**{code: _plus(rows[_by(place)], -start)})
+            place += 1
+            continue
         known = table.select(
             **{code: table[CODE]}, **{f"{name}_{number}": table[name] for name in names}
         )
@@ -352,12 +361,21 @@ def _numbered(rows: Table, cells: Cells, keys: Sequence[Table]) -> Table:
             rows[_by(place + i)] == known[f"{name}_{number}"] for i, name in enumerate(names)
         ]
         rows = rows.join(known, matches)
-        codes.append((code, len(factor)))
         place += len(names)
     whole = rows[codes[0][0]].cast("int64")
     for code, size in codes[1:]:
         whole = whole * size + rows[code]
     return rows.mutate(**{CODE: whole})
+
+
+def _start(keys: KeySet, compared: Value) -> int | None:
+    """Return the first of keys that are one whole number after the other, else None."""
+    if len(keys.columns) > 1 or not compared.type().is_integer() or not any(keys.keys):
+        return None
+    first = keys.keys[0][0]
+    start = int(first) if _whole(first) else 0
+    rising = all(key == (str(start + i),) for i, key in enumerate(keys.keys))
+    return start if rising else None
 
 
 def kept_rows(
@@ -578,6 +596,15 @@ def marked(source: Table, unit: Sequence[str], reading: Reading) -> Value:
         name = reading.dialect.text(source[column])
         text = text.concat(name.length().cast("string"), ":", name, ";")
     return reading.dialect.digest(text)
+
+
+def part_of(source: Table, unit: Sequence[str], part: int, parts: int) -> Table:
+    """Return the rows of one unit in so many."""
+    rows = with_unit(source, unit)
+    names = [rows[column].hash() for column in unit]
+    # The sample below is of a share of the hashes as well, so that other bits decide here.
+    mixed = (reduce(xor, names) >> 8) & (2**32 - 1)
+    return rows.filter(mixed % parts == part)
 
 
 def sampled_share(

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from discreet.releases.joining import Looked
 
 SOURCE = "_source"
+# The most bits of a priority.
+MOST_PRIORITY = 62
 
 # Seconds between two looks at how far the engine is.
 _LOOK = 0.2
@@ -267,6 +269,17 @@ class SQLEngine(ABC):
         """
         return None
 
+    def _room(self, unit: str, width: int) -> tuple[int, int]:
+        """Return the least unit, and how many bits units and payload leave in a positive integer.
+
+        The units are whole numbers.
+        """
+        units = self._source[unit]
+        ends = self._source.agg(_low=units.min(), _high=units.max())
+        found = self._answer(ends, say("engines.doing.count_rows"))
+        low, high = (int(found[name][0] or 0) for name in ("_low", "_high"))
+        return low, min(MOST_PRIORITY, 63 - width - (high - low).bit_length())
+
     @property
     def columns(self) -> Mapping[str, Column]:
         """The columns and their types, read from the schema alone."""
@@ -432,9 +445,12 @@ class SQLEngine(ABC):
     def _name(self, prefix: str) -> str:
         return f"{prefix}_{next(self._tables)}"
 
-    def _sql(self, expression: Table) -> str:
+    def _give_waiting(self) -> None:
         while self._waiting:
             self._waiting.pop(0)()
+
+    def _sql(self, expression: Table) -> str:
+        self._give_waiting()
         return _compiled(expression.op(), self._reading.dialect.name)
 
     def _answer(self, expression: Table, doing: str) -> Answer:

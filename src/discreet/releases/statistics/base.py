@@ -178,6 +178,38 @@ class Answer(NamedTuple):
         return None if self.low is None or self.high is None else float(self.high - self.low) / 2
 
 
+@dataclass(frozen=True)
+class PlainRows(Sequence[Sequence[Answer]]):
+    """Cells of one row each: whole multiples of a step, and as many to both sides.
+
+    A row is made when it is looked at; a table of very many cells is printed from the multiples.
+    """
+
+    values: Sequence[int]
+    half_width: int
+    step: Fraction
+    std_error: Fraction
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[at] for at in range(*place.indices(len(self)))]
+        value, width = self.values[place], self.half_width
+        top, bottom = self.step.numerator, self.step.denominator
+        exact, low, high = (
+            n * top if bottom == 1 else Fraction(n * top, bottom)
+            for n in (value, value - width, value + width)
+        )
+        return [Answer((), exact, low, high, self.std_error)]
+
+    def multiples(self, field: str) -> Sequence[int] | None:
+        """Return a field of the rows in multiples of the step; None for one that has none."""
+        away = {"value": 0, "low": -self.half_width, "high": self.half_width}.get(field)
+        return None if away is None else [value + away for value in self.values]
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """The rows of one statistic, a list for each of its cells (None for one cell)."""
@@ -433,7 +465,7 @@ class Statistic(Closed):
         found: Mapping[str, Noisy] = measured.get(self.measure_name(DRAWN), {})
         return found
 
-    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
+    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> Sequence[Sequence[Answer]]:
         """Return the rows of the table, a list a cell."""
         raise NotImplementedError
 
@@ -722,18 +754,10 @@ def decimal(value: float) -> Fraction:
     return Fraction(repr(float(value)))
 
 
-def plain_rows(noisy: Noisy, resolution: Fraction = Fraction(1)) -> list[list[Answer]]:
+def plain_rows(noisy: Noisy, resolution: Fraction = Fraction(1)) -> PlainRows:
     """Return noisy numbers with their intervals, exact multiples of a resolution, one a cell."""
-    width, top, bottom = noisy.half_width, resolution.numerator, resolution.denominator
     error = rounded(noisy.sd * float(resolution))
-
-    def exact(value: int) -> Fraction | int:
-        return value * top if bottom == 1 else Fraction(value * top, bottom)
-
-    return [
-        [Answer((), exact(value), exact(value - width), exact(value + width), error)]
-        for value in noisy.values
-    ]
+    return PlainRows(noisy.values, noisy.half_width, resolution, error)
 
 
 def rounded(error: float) -> Fraction:

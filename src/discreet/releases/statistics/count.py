@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Literal
 
@@ -44,7 +44,7 @@ class Count(Grouped):
         """One call."""
         return (Part.of_numbers("count", contribution),)
 
-    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
+    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> Sequence[Sequence[Answer]]:
         """A count and its interval."""
         return plain_rows(noisy["count"])
 

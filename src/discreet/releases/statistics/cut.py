@@ -83,7 +83,7 @@ class CutUnits(Statistic):
         """One call; a unit is counted or not, whatever it may contribute to the statistic."""
         return (Part.of_numbers("units", Contribution(adjacency=contribution.adjacency)),)
 
-    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
+    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> Sequence[Sequence[Answer]]:
         """A count and its interval."""
         return plain_rows(noisy["units"])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from discreet.releases.contributions import Contribution
@@ -42,7 +42,7 @@ class Sum(Bounded):
         size = max(abs(low), abs(high), 1)
         return (Part.of_numbers("sum", contribution, size, step, signed=low < 0 < high),)
 
-    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
+    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> Sequence[Sequence[Answer]]:
         """A sum and its interval, exact multiples of the resolution."""
         return plain_rows(noisy["sum"], self.number.resolution)
 

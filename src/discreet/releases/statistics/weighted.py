@@ -19,7 +19,7 @@ A mean is Σw(y − m)/Σw, with m the middle of the bounds, as without weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -204,7 +204,7 @@ class Weighted(Grouped):
             return self.plain.numbers(part, measured)
         return super().numbers(part, measured)
 
-    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
+    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> Sequence[Sequence[Answer]]:
         """A number and its interval; a mean within its bounds."""
         if self.mean is not None:
             return self.plain.rows(noisy, interval)
