@@ -1,7 +1,8 @@
 """One contract for every engine: each test runs on DuckDB, on PostgreSQL and on Spark, for real.
 
 `opened` makes an engine out of a table. PostgreSQL is the server that the tests start; Spark is
-started once, on two workers.
+started once, on two workers. It keeps tables as small as these in one task; where rows have to be
+exchanged, tests are asked of it a second time (`EXCHANGING`).
 """
 
 from __future__ import annotations
@@ -119,17 +120,41 @@ def _open_spark(request: pytest.FixtureRequest, folder: Path) -> Opened:
     return opened
 
 
-ENGINES = {"duckdb": _open_duckdb, "postgresql": _open_postgresql, "spark": _open_spark}
+def _open_exchanging(request: pytest.FixtureRequest, folder: Path) -> Opened:
+    in_one_task = _open_spark(request, folder)
+    from discreet.releases.engines import spark
+
+    def opened(table: pa.Table) -> Engine:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(spark, "ONE_TASK", 0)
+            return in_one_task(table)
+
+    return opened
 
 
-@pytest.fixture(
-    scope="session",
-    params=[
-        "duckdb",
-        pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres")),
-        pytest.param("spark", marks=pytest.mark.xdist_group("spark_running")),
-    ],
-)
+ENGINES = {
+    "duckdb": _open_duckdb,
+    "postgresql": _open_postgresql,
+    "spark": _open_spark,
+    "spark exchanging": _open_exchanging,
+}
+ONCE = [
+    "duckdb",
+    pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres")),
+    pytest.param("spark", marks=pytest.mark.xdist_group("spark_running")),
+]
+EXCHANGING = pytest.param("spark exchanging", marks=pytest.mark.xdist_group("spark_running"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Ask every engine, and Spark twice where a test says that rows are exchanged."""
+    if "opened" in metafunc.fixturenames:
+        twice = metafunc.definition.get_closest_marker("exchanging") is not None
+        asked = [*ONCE, EXCHANGING] if twice else ONCE
+        metafunc.parametrize("opened", asked, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
 def opened(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Opened]:

@@ -62,6 +62,7 @@ def _rule(rows: list[Row], R: int, G: int, c: int) -> set[int]:
     return kept
 
 
+@pytest.mark.exchanging
 @pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=1)
 @given(st.lists(worlds(), min_size=24, max_size=24).filter(lambda found: max(map(len, found)) > 9))
@@ -111,6 +112,7 @@ def large() -> pa.Table:
     )
 
 
+@pytest.mark.exchanging
 @pytest.mark.slow
 @pytest.mark.parametrize(("R", "G", "c"), [(5, 5, 5), (6, 2, 4), (3, 9, 1)])
 def test_a_large_table_gives_the_same_integers_everywhere(
@@ -133,6 +135,7 @@ def test_a_large_table_gives_the_same_integers_everywhere(
     assert opened(large).measure(query) == wanted
 
 
+@pytest.mark.exchanging
 def test_drawn_priorities_keep_as_many_and_differ_from_run_to_run(opened: Opened) -> None:
     """2,000 units with 6 rows keep 2 each; two draws never agree (below 1e-300).
 
@@ -158,6 +161,7 @@ def test_drawn_priorities_keep_as_many_and_differ_from_run_to_run(opened: Opened
         assert all(abs(n - 2_000 / 3) < 140 for n in run["values"][0])  # type: ignore[union-attr]
 
 
+@pytest.mark.exchanging
 def test_units_of_several_columns_are_bounded_each(opened: Opened) -> None:
     table = pa.table(
         {

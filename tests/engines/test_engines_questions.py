@@ -91,6 +91,7 @@ def test_there_are_ten_questions_of_at_most_eight_lines() -> None:
     assert max(len(BLOCKS[name].splitlines()) for name in QUESTIONS) <= 8
 
 
+@pytest.mark.exchanging
 def test_all_engines_give_the_same_integers(
     opened: Callable[[pa.Table], Any], flights: Path
 ) -> None:

@@ -64,33 +64,58 @@ def test_a_view_of_the_running_session_and_a_frame_are_read_where_they_are(
     spark_running.catalog.dropTempView("my_view")
 
 
-def test_workers_and_windows_keep_the_same_rows(spark_running: Any, tmp_path: Path) -> None:
-    """With priorities given, both ways of bounding give DuckDB's integers."""
+def test_workers_windows_and_one_task_keep_the_same_rows(
+    spark_running: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With priorities given, all ways of bounding give DuckDB's integers, for numbers and texts."""
     drawn = random.Random(7)  # noqa: S311
-    rows = 5_000
+    units = [drawn.choice([None, *range(-300, 300)]) for _ in range(5_000)]
     table = pa.table(
         {
-            "k": [drawn.choice("ab") for _ in range(rows)],
-            "u": pa.array([drawn.choice([None, *range(-300, 300)]) for _ in range(rows)]),
-            "priority": [drawn.random() for _ in range(rows)],
-            "v": [drawn.uniform(-1, 12) for _ in range(rows)],
+            "k": [drawn.choice("ab") for _ in units],
+            "u": pa.array(units, pa.int32()),
+            "name": [None if unit is None else f"ünit {unit}" for unit in units],
+            "priority": [drawn.random() for _ in units],
+            "v": [drawn.uniform(-1, 12) for _ in units],
         }
     )
     pq.write_table(table, tmp_path / "t.parquet")
     value = Number("v", 0, 100, Fraction(1, 10))
     bounds = Contribution(rows=3, groups=3, rows_per_group=3)
-    query = Query(("u",), CELLS, bounds, (Counting("n"), Summing("s", value)), priority="priority")
+    measures = (Counting("n"), Summing("s", value))
     with_duckdb = DuckDB.of(table)
-    expected = with_duckdb.measure(query)
-    with_duckdb.close()
-    for workers in (True, False):
+    for way in ("workers", "windows", "one task"):
+        monkeypatch.setattr(spark, "ONE_TASK", 2**22 if way == "one task" else 0)
         engine = spark.Spark.open("spark://t.parquet", tmp_path.joinpath)
-        assert engine._workers_sort()
-        engine._sorting = workers
-        assert engine.measure(query) == expected
+        assert engine._workers_sort() is (way != "one task")
+        engine._sorting = way == "workers"
+        for unit in ("u", "name"):
+            query = Query((unit,), CELLS, bounds, measures, priority="priority")
+            assert engine.measure(query) == with_duckdb.measure(query)
         used = [view for view in engine._views if view.startswith("_best")]
-        assert bool(used) is workers
+        assert len(used) == (2 if way == "workers" else 0)
         engine.close()
+    with_duckdb.close()
+
+
+def test_few_bytes_are_bounded_in_one_stage(spark_running: Any, tmp_path: Path) -> None:
+    """Also where they are many files: one job for the answer, after that for the public keys."""
+    for n in range(3):
+        table = pa.table({"k": ["a", "b"], "u": [n, n + 1]})
+        pq.write_table(table, tmp_path / f"{n}.parquet")
+    engine = spark.Spark.open(f"spark://{tmp_path}", tmp_path.joinpath)
+    context = spark_running.sparkContext
+    context.setJobGroup("few", "few")
+    try:
+        assert engine.measure(Query(("u",), CELLS, ONE, (Counting("n"),)))["n"] in (
+            [n, 4 - n] for n in range(1, 4)
+        )
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+        engine.close()
+    tracker = context.statusTracker()
+    stages = [tracker.getJobInfo(job).stageIds for job in tracker.getJobIdsForGroup("few")]
+    assert [len(of_job) for of_job in stages] == [1, 1]
 
 
 def test_workers_without_libraries_are_not_asked_and_this_is_said(
@@ -109,6 +134,7 @@ def test_workers_without_libraries_are_not_asked_and_this_is_said(
 
     pq.write_table(pa.table({"k": ["a", "a"], "u": [1, 1]}), tmp_path / "t.parquet")
     monkeypatch.setattr(spark.workers, "parted", lacking)
+    monkeypatch.setattr(spark, "ONE_TASK", 0)
     engine = spark.Spark.open("spark://t.parquet", tmp_path.joinpath)
     assert engine.measure(Query(("u",), CELLS, ONE, (Counting("n"),))) == {"n": [1, 0]}
     assert engine._sorting is False
@@ -122,6 +148,17 @@ def test_nested_units_are_refused(spark_running: Any, tmp_path: Path) -> None:
     assert engine.columns["u"] == "other"
     with pytest.raises(DataError, match="cannot tell units apart"):
         engine.measure(Query(("u",), CELLS, ONE, (Counting("n"),)))
+    engine.close()
+
+
+def test_a_folder_may_have_blanks_and_percents_in_its_name(
+    spark_running: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "two words, 20%20"
+    folder.mkdir()
+    pq.write_table(pa.table({"k": ["a"], "u": [1]}), folder / "t.parquet")
+    engine = spark.Spark.open("spark://t.parquet", folder.joinpath)
+    assert engine.measure(Query(("u",), CELLS, ONE, (Counting("n"),))) == {"n": [1, 0]}
     engine.close()
 
 

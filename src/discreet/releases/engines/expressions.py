@@ -127,10 +127,21 @@ def unit_interval(bits: Value) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The columns of a source, and how its engine is spoken to."""
+    """The columns of a source, and how its engine is spoken to.
+
+    `numbers` names, for columns of texts, those that hold their numbers already.
+    """
 
     kinds: Mapping[str, Column]
     dialect: Dialect
+    numbers: Mapping[str, str]
+
+    def number(self, table: Table, column: str) -> Value:
+        """Return a column of numbers or texts as a float, null for a text that is none."""
+        ready = self.numbers.get(column)
+        if ready in table.columns:
+            return table[ready]
+        return self.dialect.number(table[column], self.kinds[column])
 
 
 # ---------------------------------------------------------------------- keys
@@ -244,7 +255,7 @@ def _number(table: Table, column: str, reading: Reading) -> tuple[Value, Value]:
         return _one(value).cast("float64"), value.notnull()
     if kind == "integer":
         return value.cast("int64").cast("float64"), value.notnull()
-    value = reading.dialect.number(value, kind)
+    value = reading.number(table, column)
     return value, value.notnull() & ~value.isnan()
 
 

@@ -121,6 +121,8 @@ def compiled(term: Term, source: Table, reading: Reading) -> Value:
         return ibis.literal(term.value, _DTYPES[term.type])
     if term.op == "column":
         return _column(term, source, reading)
+    if term.op == "as number" and term.parts[0].op == "column" and term.parts[0].type == "untyped":
+        return _number(reading.number(source, term.parts[0].value))
     parts = [compiled(part, source, reading) for part in term.parts]
     return _applied(term, parts, reading)
 
@@ -206,11 +208,11 @@ def _pairs(edges: Any) -> Any:
 
 
 def _column(term: Term, source: Table, reading: Reading) -> Value:
-    value, kind = source[term.value], reading.kinds[term.value]
+    value = source[term.value]
     if term.type == "integer":
         return value.cast("int64")
     if term.type == "number":
-        return _number(reading.dialect.number(value, kind))
+        return _number(reading.number(source, term.value))
     if term.type == "moment" and not (value.type().is_date() or value.type().is_timestamp()):
         raise DataError("engines.no_moment", column=term.value)
     return value

@@ -14,12 +14,15 @@ folder. Nothing is written to the catalogue: intermediate tables are checkpoints
 under names of this session alone, gone when it ends, also by a crash. A checkpoint that is lost
 fails the release; it is not drawn again.
 
-Bounding. Rows are exchanged once, by unit. In the plainest case (units are whole numbers, only
-their rows are limited) Spark's Python workers do it with NumPy (`workers`): they divide the rows by
-unit, exchange them in blocks, sort what arrives and look back over it, as DuckDB does for all rows
-at once. Elsewhere, and where the workers lack NumPy or PyArrow (a warning says so), the rows of
-each unit are numbered in a window, a sort in each partition, and Spark cuts the window short at the
-bound; this takes longer, since Spark moves and compares row by row.
+Bounding. Rows are exchanged once, by unit. In the plainest case (units are whole numbers or texts,
+only their rows are limited) Spark's Python workers do it with NumPy (`workers`): they divide the
+rows by unit, exchange them in blocks, sort what arrives and look back over it, as DuckDB does for
+all rows at once. Elsewhere, and where the workers lack NumPy or PyArrow (a warning says so), the
+rows of each unit are numbered in a window, a sort in each partition, and Spark cuts the window
+short at the bound; this takes longer, since Spark moves and compares row by row.
+
+Few bytes. What one task reads stays in one: it is bounded and added up there by a window, in one
+stage without an exchange, since starting a stage or a worker would take longer than the work.
 
 Priorities. `rand()` is a generator for each partition, seeded by Spark for each query. Each draw is
 hashed together with 63 secret bits of this release, so that nothing depends on how Spark seeds.
@@ -78,6 +81,8 @@ register_pickle_by_value(workers)
 _PREFIX = "spark://"
 # Tables of keys up to this size are sent to every executor, so that rows stay where they are.
 _SMALL = 2_000_000
+ONE_TASK = 2**22
+"""The most bytes of a source that stays in one task: Spark does not divide files of this size."""
 # A sum of whole numbers below 2^20 passes 2^63, which Spark would refuse, with 2^43 rows. Wider
 # ones are added up as decimals of thirty digits: 2^62 a row, 10^11 rows.
 _NARROW = 2**20
@@ -164,6 +169,10 @@ class Spark(SQLEngine):
         if ibis.options.pyspark is None:
             ibis.options.pyspark = _Options()
         with self._in_our_words(say("engines.doing.columns")):
+            if _few_bytes(frame):
+                self._sorting = False
+                session.conf.set("spark.sql.adaptive.enabled", "false")
+                frame = frame.coalesce(1)
             fields = [(field.name, field.dataType) for field in frame.schema.fields]
             frame.select(
                 *(_binary(frame[_quoted(name)], dtype).alias(name) for name, dtype in fields)
@@ -183,7 +192,7 @@ class Spark(SQLEngine):
             path = path_of(name)
             if not path.exists():
                 raise SpecError("engines.spark.no_file", source=source, path=path)
-            name = path.as_uri()
+            name = f"file:{path.resolve()}"  # Spark takes it as it stands, blanks and all
         running = SparkSession.getActiveSession()
         if running is not None and not stored:
             with _in_our_words(say("engines.spark.open", source=source)):
@@ -251,14 +260,15 @@ class Spark(SQLEngine):
         self._shown(frame, name)
 
     def _best(self, rows: Any, unit: str, most: int, bits: Mapping[str, int]) -> Any | None:
-        if not rows[UNIT].type().is_integer() or not self._workers_sort():
+        kind = rows[UNIT].type()
+        if not (kind.is_integer() or kind.is_string()) or not self._workers_sort():
             return None
         places = int(self._session.conf.get("spark.sql.shuffle.partitions", "200"))
         name = self._name("_best")
         with self._doing(say("engines.doing.bound")):
             whole = rows.select(UNIT, **{PRIORITY: packed(rows, bits)})
             frame = self._session.sql(self._sql(whole))
-            self._shown(_bounded(frame, places, most), name)
+            self._shown(_bounded(frame, places, most, texts=kind.is_string()), name)
         return ibis.table({PRIORITY: "int64"}, name=name)
 
     def _workers_sort(self) -> bool:
@@ -266,7 +276,7 @@ class Spark(SQLEngine):
         if self._sorting is None:
             try:
                 with self._in_our_words(say("engines.spark.sort")):
-                    probe = self._session.sql("select 1L as unit, 1L as rank")
+                    probe = self._session.sql(f"select 1L as {UNIT}, 1L as {PRIORITY}")
                     self._sorting = _bounded(probe, 1, 1).count() == 1
             except (DataError, ImportError):
                 self._sorting = False
@@ -281,13 +291,16 @@ class Spark(SQLEngine):
         return self._session.sql(sql).toArrow().to_pydict()  # type: ignore[no-any-return]
 
 
-def _bounded(frame: DataFrame, places: int, most: int) -> DataFrame:
+def _bounded(frame: DataFrame, places: int, most: int, *, texts: bool = False) -> DataFrame:
     """Return, of rows with a unit and a rank, the `most` least ranks of each unit."""
-    blocks = frame.mapInArrow(workers.parted(places), workers.BLOCKS)
+    place = functions.pmod(functions.xxhash64(UNIT), functions.lit(places)).cast("int")
+    unit = functions.col(UNIT) if texts else functions.col(UNIT).cast("bigint")
+    blocks = frame.select(unit, PRIORITY, place).mapInArrow(workers.parted(places), workers.BLOCKS)
     # Both take a number of partitions, which keeps Spark from dividing one, and with it a unit,
     # afterwards. Spark 4.0 has only the second: there some partitions get two places, some none.
     exchange = getattr(blocks, "repartitionById", blocks.repartition)
-    return exchange(places, "place").mapInArrow(workers.looking_back(most), f"{PRIORITY} bigint")
+    kept = workers.looking_back(most, texts=texts)
+    return exchange(places, "place").mapInArrow(kept, f"{PRIORITY} bigint")
 
 
 def _session() -> tuple[SparkSession, Callable[[], None]]:
@@ -369,6 +382,15 @@ def _settled(running: SparkSession) -> SparkSession:
         tasks = str(2 * session.sparkContext.defaultParallelism)
         session.conf.set("spark.sql.shuffle.partitions", tasks)
     return session
+
+
+def _few_bytes(frame: DataFrame) -> bool:
+    """Whether Spark expects so few bytes that one task reads them; Spark Connect does not tell."""
+    plan = getattr(frame, "_jdf", None)
+    if plan is None:
+        return False
+    found = plan.queryExecution().optimizedPlan().stats().sizeInBytes()
+    return int(str(found)) <= ONE_TASK
 
 
 def _quoted(name: str) -> str:

@@ -23,6 +23,7 @@ from discreet.errors import DataError
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import expressions, formulas
 from discreet.releases.engines.base import (
+    TEXTS,
     Column,
     Counting,
     Cutting,
@@ -79,7 +80,7 @@ class SQLEngine(ABC):
         self, columns: Mapping[str, Column], schema: ibis.Schema, dialect: Dialect
     ) -> None:
         self._columns = dict(columns)
-        self._reading = Reading(self._columns, dialect)
+        self._reading = Reading(self._columns, dialect, {})
         self._source = ibis.table(schema, name=SOURCE)
         self._tables = count(1)
         self._base: SQLEngine = self
@@ -93,11 +94,14 @@ class SQLEngine(ABC):
         found._progress = progress
         return found
 
-    def derived(self, source: Table, columns: Mapping[str, Column]) -> Self:
+    def derived(
+        self, source: Table, columns: Mapping[str, Column], numbers: Mapping[str, str] | None = None
+    ) -> Self:
         """Return an engine on rows that are computed from those of this one, which closes both."""
         found = copy(self)
         found._source, found._columns = source, dict(columns)
-        found._reading = Reading(found._columns, self._reading.dialect)
+        known = {**self._reading.numbers, **(numbers or {})}
+        found._reading = Reading(found._columns, self._reading.dialect, known)
         found._base = self
         return found
 
@@ -141,6 +145,19 @@ class SQLEngine(ABC):
         """Return an engine with columns that another table has for the keys of each row."""
         on = other.by
         keys = self._looked_table(other)
+        texts = {
+            name: f"_value_{i}"
+            for i, (name, kind) in enumerate(other.kinds.items())
+            if kind in TEXTS
+        }
+        # A text is read as a number once for each key, instead of once for each row.
+        numbers = {name: self._name("_number") for name in texts}
+        keys = keys.mutate(
+            **{
+                numbers[name]: self._reading.dialect.number(keys[value], other.kinds[name])
+                for name, value in texts.items()
+            }
+        )
         rows = self._source.mutate(
             **{
                 f"_on_{i}": comparable(self._source[name], self._columns[name], self._reading)
@@ -153,8 +170,9 @@ class SQLEngine(ABC):
             name: formulas.taken(both[f"_value_{i}"], kind, self._reading)
             for i, (name, kind) in enumerate(other.kinds.items())
         }
-        own = {name: both[name] for name in self._source.columns}
-        return self.derived(both.select(**own, **values), {**self._columns, **other.kinds})
+        own = {name: both[name] for name in (*self._source.columns, *numbers.values())}
+        columns = {**self._columns, **other.kinds}
+        return self.derived(both.select(**own, **values), columns, numbers)
 
     def computed(self, terms: Mapping[str, Term]) -> Self:
         """Return an engine with columns that formulas make of those there are."""

@@ -5,11 +5,12 @@ come sorted, and `first_of_units` keeps the first of each unit. Where the bits o
 tell the last row that is kept from the next, lots are drawn among all rows that share them: they
 stand for the bits that had no room. Units that are texts come beside their keys (`first_of_texts`).
 
-Spark. Rows come as two columns, the unit and its rank: one integer, the least of which are the best
-(its lowest bits carry the cell and the values). They are exchanged by unit in blocks of bytes:
+Spark. Rows come as three columns: the unit, its rank, which is one integer, the least of which are
+the best (its lowest bits carry the cell and the values), and the place where rows of the unit are
+gathered. They are exchanged in blocks of bytes:
 
-    parted            batches of (unit, rank)  →  (place, units, ranks), a row a place and batch
-    looking_back      all rows of one place    →  the ranks that are kept
+    parted            batches of (unit, rank, place)  →  (place, units, ranks), a row a place
+    looking_back      all rows of one place           →  the ranks that are kept
 
 so that Spark writes, sends and reads a few blocks for each batch in place of every row.
 
@@ -89,43 +90,79 @@ def first_of_texts(sorted_: Iterable[tuple[pa.Array, pa.Array]], most: int) -> I
 
 
 def parted(places: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return what divides batches of (unit, rank) among so many places, by unit."""
+    """Return what divides batches of (unit, rank, place) among so many places."""
 
     def divided(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import numpy as np
         import pyarrow as pa
 
         for batch in batches:
-            units, ranks = (column.to_numpy() for column in batch.columns)
-            # The upper half of the product depends on every bit of the unit.
-            mixed = units.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)
-            place = (mixed % np.uint64(places)).astype(np.min_scalar_type(places - 1))
+            units, ranks, place = batch.columns
+            place = place.to_numpy().astype(np.min_scalar_type(places - 1))
             order = place.argsort(kind="stable")
             ends = np.bincount(place, minlength=places).cumsum()
-            blocks = (
-                [part.tobytes() for part in np.split(column[order], ends[:-1])]
-                for column in (units.astype(np.int64), ranks)
-            )
-            columns = [pa.array(range(places), pa.int32()), *map(pa.array, blocks)]
+            if pa.types.is_integer(units.type):
+                names = [part.tobytes() for part in np.split(units.to_numpy()[order], ends[:-1])]
+            else:
+                if units.null_count:
+                    raise pa.ArrowInvalid
+                sorted_ = units.cast(pa.large_binary()).take(pa.array(order))
+                starts = zip([0, *ends[:-1]], ends, strict=True)
+                names = [_bytes_of(sorted_.slice(start, end - start)) for start, end in starts]
+            below = [part.tobytes() for part in np.split(ranks.to_numpy()[order], ends[:-1])]
+            columns = [pa.array(range(places), pa.int32()), pa.array(names), pa.array(below)]
             yield pa.RecordBatch.from_arrays(columns, ["place", "units", "ranks"])
 
     return divided
 
 
-def looking_back(most: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _bytes_of(texts: pa.Array) -> bytes:
+    """Return the lengths of texts, in four bytes each, and then the texts."""
+    import numpy as np
+
+    _, offsets, written = texts.buffers()
+    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    whole = b"" if written is None else written[int(ends[0]) : int(ends[-1])].to_pybytes()
+    return np.diff(ends).astype(np.int32).tobytes() + whole
+
+
+def _texts_of(block: pa.Buffer, count: int) -> pa.Array:
+    import numpy as np
+    import pyarrow as pa
+
+    offsets = np.zeros(count + 1, np.int64)
+    np.cumsum(np.frombuffer(block, np.int32, count), out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), block[4 * count :]]
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), count, buffers)
+
+
+def looking_back(
+    most: int, *, texts: bool = False
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return what keeps, of all blocks of a place, the `most` least ranks of each unit."""
 
     def kept(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import numpy as np
         import pyarrow as pa
 
-        blocks: tuple[list[Any], list[Any]] = ([], [])
+        names, below = [], []
         for batch in batches:
-            for parts, column in zip(blocks, batch.columns[1:], strict=True):
-                parts += [np.frombuffer(block.as_buffer(), np.int64) for block in column]
-        if blocks[0]:
-            units, ranks = (np.concatenate(parts) for parts in blocks)
-            yield pa.RecordBatch.from_arrays([pa.array(least(units, ranks, most))], [PRIORITY])
+            blocks = zip(*(column for column in batch.columns[1:]), strict=True)
+            for block, ranks in ((one.as_buffer() for one in pair) for pair in blocks):
+                count = len(ranks) // 8
+                if count:
+                    below.append(np.frombuffer(ranks, np.int64))
+                    whole = _texts_of(block, count) if texts else np.frombuffer(block, np.int64)
+                    names.append(whole)
+        if not below:
+            return
+        if texts:
+            # Each text becomes its number among those of this place; equal ones, and no others,
+            # get the same.
+            numbered = pa.chunked_array(names).dictionary_encode()
+            names = [chunk.indices.to_numpy().astype(np.int64) for chunk in numbered.chunks]
+        found = least(np.concatenate(names), np.concatenate(below), most)
+        yield pa.RecordBatch.from_arrays([pa.array(found)], [PRIORITY])
 
     return kept
 
