@@ -87,7 +87,6 @@ class Ledger:
     def __init__(self, store: Store, clock: Clock = _now) -> None:
         self._store = store
         self._clock = clock
-        self._id: str | None = None  # once it was seen: what to foresee, never what to trust
 
     @classmethod
     def open(cls, url: str, *, clock: Clock = _now) -> Ledger:
@@ -121,12 +120,10 @@ class Ledger:
             otherwise()
 
         def transaction(chain: Chain) -> _T:
-            foreseen = () if self._id is None else (*witness.seen(self._id), *heads)
-            chain.foresee(foreseen, account, release_id)
+            chain.foresee(account, release_id)
             if not self._store.writable(chain.connection):
                 otherwise()
             first = chain.first()
-            self._id = None if first is None else first.hash
             known = () if first is None else (*witness.seen(first.hash), *heads)
             lost = chain.lost(known)
             if lost:
