@@ -87,6 +87,8 @@ class Ledger:
     def __init__(self, store: Store, clock: Clock = _now) -> None:
         self._store = store
         self._clock = clock
+        # The last release charged here, and its account: what to look up, never what to trust.
+        self._last: tuple[str | None, str | None] = (None, None)
 
     @classmethod
     def open(cls, url: str, *, clock: Clock = _now) -> Ledger:
@@ -366,6 +368,7 @@ class Ledger:
         output: str | Path | None = None,
     ) -> Entry:
         said["charge"] = [part.to_dict() for part in wanted.charge or ()]
+        self._last = (str(said["release_id"]), wanted.account)
         return self._write(
             lambda chain: decisions.charged(chain, kind, wanted, said),
             self._no_account(str(wanted.account)),
@@ -385,6 +388,7 @@ class Ledger:
         return self._write(
             lambda chain: decisions.stored(chain, release_id, output_hash),
             partial(decisions.refuse_unreserved, self.url, release_id),
+            account=self._last[1] if self._last[0] == release_id else None,
             release_id=release_id,
         )
 

@@ -212,6 +212,9 @@ class PostgreSQL:
             f"SET LOCAL lock_timeout = {1000 * LOCK_SECONDS:.0f}",
             f"SET LOCAL idle_in_transaction_session_timeout = {1000 * VANISHED_SECONDS:.0f}",
             "SET LOCAL synchronous_commit = off",
+            # Whatever the server believes of the table: by indexes, in their order.
+            "SET LOCAL enable_sort = off",
+            "SET LOCAL enable_seqscan = off",
             "LOCK TABLE discreet_lock IN EXCLUSIVE MODE",
         ]
 

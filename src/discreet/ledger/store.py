@@ -113,19 +113,20 @@ _INSERT = f"""INSERT INTO discreet_entries ({", ".join(_NAMED)})
 VALUES ({", ".join(f":{name}" for name in _NAMED)})"""  # noqa: S608
 # What `Store.foresee` looks up: the newest entries of the chain and of an account, the first of the
 # chain, those of a release, the account's opening, and what follows in the chain on this and on the
-# account's last. All are found by an index, and it is quickly planned: others wait meanwhile.
+# account's last. It is quickly planned, for others wait meanwhile, and it walks through no chain:
+# BETWEEN, and the order by account and number, leave a server no index but the account's to choose.
 _ROWS = "seq, body, hash, kind, account, release_id FROM discreet_entries"
-_OWN = """coalesce(:account, (
-  SELECT account FROM discreet_entries WHERE release_id = :release_id ORDER BY seq LIMIT 1))"""
+_OWN = "WHERE account BETWEEN :account AND :account ORDER BY account DESC, seq DESC LIMIT"
 _FORESEEN = f"""
 SELECT found.*, (SELECT version FROM discreet_format) FROM (
   SELECT * FROM (SELECT {_ROWS} ORDER BY seq DESC LIMIT :recent) AS newest
-  UNION ALL SELECT * FROM (
-    SELECT {_ROWS} WHERE account = {_OWN} ORDER BY seq DESC LIMIT :recent) AS own
+  UNION ALL SELECT * FROM (SELECT {_ROWS} {_OWN} :recent) AS own
   UNION ALL SELECT {_ROWS} WHERE seq = 1 OR release_id = :release_id
-    OR (account = {_OWN} AND kind = 'open')
-    OR seq = (SELECT max(seq) + 1 FROM discreet_entries WHERE account = {_OWN})
-    OR seq = (SELECT min(seq) + 1 FROM discreet_entries WHERE account = {_OWN} AND kind = 'open')
+    OR (account = :account AND kind = 'open')
+    OR seq = (SELECT seq + 1 FROM discreet_entries {_OWN} 1)
+  UNION ALL SELECT link.seq, link.body, link.hash, link.kind, link.account, link.release_id
+    FROM discreet_entries AS opening JOIN discreet_entries AS link ON link.seq = opening.seq + 1
+    WHERE opening.account = :account AND opening.kind = 'open'
 ) AS found
 """  # noqa: S608  (put together from the texts above alone)
 
@@ -318,6 +319,10 @@ class Store:
         """
         if not self.backend.laid_out(connection):
             return
+        if account is None:
+            # By itself, and without a LIMIT: nobody plans a walk through the chain for it.
+            query = select(_entries.c.account).where(_entries.c.release_id == release_id)
+            account = next(iter(connection.scalars(query).all()), None)
         asked = {"recent": recent, "account": account, "release_id": release_id}
         answer = connection.exec_driver_sql(self._foreseen, asked).all()
         rows = sorted({tuple(row) for row in answer})
@@ -330,11 +335,9 @@ class Store:
         newest = [entry for entry, *_ in found[-recent:]]
         known |= {("find",): newest[-1], ("newest", recent, None): newest}
         if release_id is not None:
-            release = [(entry, of) for entry, _, of, named in found if named == release_id]
-            account = account or next((of for _, of in release), None)
+            release = [entry for entry, *_, of in found if of == release_id]
             same = ("release_id", release_id)
-            known["all", same] = [entry for entry, _ in release]
-            known["find", same] = _last(known["all", same])
+            known |= {("find", same): _last(release), ("all", same): release}
         numbers = {entry.seq: entry for entry, *_ in found}
         seqs = [1]
         if account is not None:
