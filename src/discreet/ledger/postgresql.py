@@ -215,6 +215,7 @@ class PostgreSQL:
             # Whatever the server believes of the table: by indexes, in their order.
             "SET LOCAL enable_sort = off",
             "SET LOCAL enable_seqscan = off",
+            "SET LOCAL jit = off",  # compiling would take longer than all the rest
             "LOCK TABLE discreet_lock IN EXCLUSIVE MODE",
         ]
 
