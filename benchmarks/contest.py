@@ -35,6 +35,7 @@ TOPICS = (
     "synthetic",
     "cold",
     "page",
+    "ledger",
     "growth",
     "scale",
 )

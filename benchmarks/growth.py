@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import linear_regression
 from typing import Any
 
-from benchmarks import accounting, data, release, scale
+from benchmarks import accounting, data, ledger, release
 from benchmarks.contest import Contender, Prepared, Size, Task
 
 TITLE = "How cost grows"
@@ -94,6 +94,10 @@ def _many_pld(releases: int) -> Callable[[], Prepared]:
     return prepare
 
 
+def _ten(entries: int, *, bare: bool) -> Callable[[], Prepared]:
+    return lambda: ledger.prepared("sqlite", 10, bare=bare, entries=entries)
+
+
 def _each(releases: int) -> float:
     """The ε of one release, smaller where there are many: the whole stays of the same size."""
     return float(1.0 / releases**0.5)
@@ -147,8 +151,8 @@ def contenders(size: Size) -> list[Contender]:
     for n in points(size)["pieces"]:
         add("pieces", n, "Discreet", _chosen(n), ours=True, repeats=3)
     for n in points(size)["entries"]:
-        add("entries", n, "Discreet", lambda n=n: scale.long_ledger(n), ours=True)
-        add("entries", n, "bare INSERT", lambda n=n: scale.bare_inserts(n), package="sqlite3")
+        add("entries", n, "Discreet", _ten(n, bare=False), ours=True)
+        add("entries", n, "bare INSERT", _ten(n, bare=True), package="sqlite3")
     for n, source in sources["cells"].items():
         add("cells", n, "Discreet", release.many_cells(source, n), ours=True, turns=1)
     return listed

@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks import data, release
 from benchmarks.contest import Contender, Prepared, Size, Task
 from benchmarks.data import LIGHT_LIMIT, LIMIT
-from benchmarks.scale import no_postgresql
+from benchmarks.ledger import no_postgresql
 
 TITLE = "A release from PostgreSQL"
 ABOUT = (

@@ -8,23 +8,21 @@ a billion rows and ten thousand releases a day.
 
 from __future__ import annotations
 
-import multiprocessing
 import shutil
-import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import data, release, spark, tables
+from benchmarks import data, ledger, release, spark, tables
 from benchmarks.contest import Contender, Prepared, Size, Task
+from benchmarks.ledger import HANDS
 
 TITLE = "Constants of the cost model"
 ABOUT = (
     "Each part at three sizes; the lines fitted through them, and what they predict, stand in "
     "[scale](scale.md)."
 )
-HANDS = 8
 KINDS = {
     "duckdb": "rows, one machine",
     "light": "rows, one machine, few to cut",
@@ -67,191 +65,21 @@ def _noise(cells: int) -> Prepared:
     return Prepared(lambda: discrete_laplace([0] * cells, 10.0))
 
 
-def _opened(url: str) -> Any:
-    from discreet.guarantees import PureDP
-    from discreet.ledger import Ledger
-
-    ledger = Ledger.open(url)
-    ledger.open_account(
-        "scale",
-        unit="person",
-        adjacency="add-remove",
-        filter="pure",
-        cap=PureDP(1e6),
-        approver="benchmark",
-        reason="benchmark",
-    )
-    return ledger
-
-
-def _each() -> Any:
-    from discreet.guarantees import PureDP
-
-    return PureDP(0.001)
-
-
-def _spend(url: str, releases: int) -> None:
-    from discreet.ledger import Ledger
-
-    ledger = Ledger.open(url)
-    for _ in range(releases):
-        entry = ledger.reserve("scale", _each(), purpose="scale", who="bench", spec_hash="0" * 64)
-        ledger.commit(entry.release_id, output_hash="0" * 64)
-
-
-def _inserted(url: str, releases: int) -> None:
-    """Two rows for each release, each on disk before the next: the floor."""
-    import psycopg
-
-    with psycopg.connect(url, autocommit=True) as connection:
-        for _ in range(2 * releases):
-            connection.execute("INSERT INTO bare (body) VALUES (%s)", ["x" * 700])
-
-
-def _ledger(kind: str, releases: int, hands: int) -> Prepared:
-    """So many releases, reserved and committed, by so many processes."""
-    folder = Path(tempfile.mkdtemp(prefix="discreet-scale-"))
-    server = None
-    if kind == "sqlite":
-        url = f"sqlite:///{folder / 'ledger.db'}"
-    else:
-        from tests.servers import PostgreSQL
-
-        server = PostgreSQL()
-        server.start()
-        url = server.url(server.database())
-    if kind == "bare":
-        import psycopg
-
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("CREATE TABLE bare (seq bigserial PRIMARY KEY, body text)")
-    else:
-        _opened(url)
-        _spend(url, 2)
-    spend = _inserted if kind == "bare" else _spend
-    context = multiprocessing.get_context("spawn")
-    ready = context.Barrier(hands + 1)
-    workers = [
-        context.Process(target=_hand, args=(spend, url, releases // hands, ready))
-        for _ in range(hands if hands > 1 else 0)
-    ]
-    for worker in workers:
-        worker.start()
-
-    def run() -> None:
-        if not workers:
-            _spend(url, releases)
-            return
-        ready.wait()
-        for worker in workers:
-            worker.join()
-            assert worker.exitcode == 0
-
-    if workers:
-        ready.wait()
-
-    def close() -> None:
-        if server is not None:
-            server.remove()
-        shutil.rmtree(folder, ignore_errors=True)
-
-    return Prepared(run, close=close)
-
-
-def _hand(spend: Callable[[str, int], None], url: str, releases: int, ready: Any) -> None:
-    import discreet.ledger.book  # noqa: F401  (loaded before the clock starts)
-
-    ready.wait()
-    ready.wait()
-    spend(url, releases)
-
-
-def lengthen(url: str, entries: int) -> None:
-    """Add valid charges to the account by hand: the chain is computed, the checks are left out."""
-    from discreet.ledger import Ledger
-    from discreet.ledger.entries import canonical, digest
-    from discreet.ledger.store import FORMAT, INSERT, REPEATED, Store
-
-    said = Ledger.open(url).charge("scale", _each(), purpose="scale", who="bench")
-    cost, spent, body, last = said.cost, said.spent, dict(said.said), said.hash
-    assert cost is not None
-    assert spent is not None
-
-    def rows() -> Iterator[dict[str, Any]]:
-        nonlocal spent, last
-        for number in range(1, entries + 1):
-            spent = spent.plus(cost)
-            body.update(
-                seq=said.seq + number,
-                previous=last,
-                account_seq=said.said["account_seq"] + number,
-                account_previous=last,
-                release_id=f"long-{number}",
-                standing={**said.said["standing"], "spent": spent.stored()},
-            )
-            text = canonical(body)
-            last = digest(text)
-            repeated = {name: body.get(name) for name in REPEATED[FORMAT]}
-            yield {"seq": body["seq"], "body": text, "hash": last, **repeated}
-
-    Store(url).write(lambda connection: connection.execute(INSERT, list(rows())))
-
-
-def long_ledger(entries: int) -> Prepared:
-    """Ten releases, in a SQLite ledger that has so many entries."""
-    folder = Path(tempfile.mkdtemp(prefix="discreet-scale-"))
-    url = f"sqlite:///{folder / 'ledger.db'}"
-    _opened(url)
-    lengthen(url, entries)
-    _spend(url, 2)
-    return Prepared(
-        lambda: _spend(url, 10), close=lambda: shutil.rmtree(folder, ignore_errors=True)
-    )
-
-
-def bare_inserts(rows: int) -> Prepared:
-    """Twenty rows, each on disk before the next, in a SQLite table that has so many: the floor."""
-    folder = Path(tempfile.mkdtemp(prefix="discreet-scale-"))
-    bare = sqlite3.connect(folder / "bare.db", isolation_level=None)
-    bare.execute("PRAGMA synchronous = EXTRA")
-    bare.execute("CREATE TABLE bare (seq INTEGER PRIMARY KEY, body TEXT)")
-    bare.execute("BEGIN")
-    bare.executemany("INSERT INTO bare (body) VALUES (?)", (("x" * 700,) for _ in range(rows)))
-    bare.execute("COMMIT")
-
-    def run() -> None:
-        for _ in range(20):
-            bare.execute("INSERT INTO bare (body) VALUES (?)", ("x" * 700,))
-
-    def close() -> None:
-        bare.close()
-        shutil.rmtree(folder, ignore_errors=True)
-
-    return Prepared(run, close=close)
+def _ledger(name: str, releases: int, hands: int) -> Prepared:
+    product = "sqlite" if name == "sqlite" else "postgresql"
+    return ledger.prepared(product, releases, hands, bare=name == "bare")
 
 
 def _verify(releases: int) -> Prepared:
     folder = Path(tempfile.mkdtemp(prefix="discreet-scale-"))
-    ledger = _opened(f"sqlite:///{folder / 'ledger.db'}")
-    _spend(f"sqlite:///{folder / 'ledger.db'}", releases)
+    url = f"sqlite:///{folder / 'ledger.db'}"
+    book = ledger.opened(url)
+    ledger.spender(url)(releases)
 
     def run() -> None:
-        assert ledger.verify().verified
+        assert book.verify().verified
 
     return Prepared(run, close=lambda: shutil.rmtree(folder, ignore_errors=True))
-
-
-def no_postgresql() -> str | None:
-    """Say why no PostgreSQL server can be started here, if none can."""
-    try:
-        from tests.servers import NoServer, programs
-    except ImportError:
-        return "the tests' server, or its driver, is not installed"
-    try:
-        programs()
-    except NoServer as reason:
-        return str(reason)
-    return None
 
 
 def _light(source: Path) -> Callable[[], Prepared]:
@@ -293,7 +121,7 @@ def contenders(size: Size) -> list[Contender]:
                     kind,
                     n,
                     lambda n=n, name=name, many=many: _ledger(name, n, HANDS if many else 1),
-                    needs=None if name == "sqlite" else no_postgresql,
+                    needs=None if name == "sqlite" else ledger.no_postgresql,
                 )
     return listed
 

@@ -212,6 +212,21 @@ def test_another_ledger_and_a_shared_witness(
     ledger.charge("clinic", PureDP(0.5), **SAID)  # nobody here has seen a later head
 
 
+def test_a_witness_file_stays_short_and_ends_with_the_newest_head(
+    tmp_path: Path, private_state: Path
+) -> None:
+    ledger = opened(tmp_path)
+    (left,) = (private_state / "heads").glob("*.json")
+    begun = 0
+    for _ in range(40):
+        before = left.stat().st_size
+        ledger.charge("clinic", PureDP(0.001), **SAID)
+        assert left.stat().st_size < 4096
+        begun += left.stat().st_size < before
+        assert witness.seen(ledger.id) == (ledger.head,)
+    assert begun == 1
+
+
 def test_a_witness_file_that_cannot_be_read_is_no_witness(
     tmp_path: Path, private_state: Path
 ) -> None:

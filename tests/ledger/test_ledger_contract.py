@@ -648,7 +648,8 @@ def test_what_is_foreseen_is_what_would_be_asked(full: Ledger, opened: Opened) -
     ]:
 
         def compare(connection: Connection, account=account, release=release) -> int:  # type: ignore[no-untyped-def]
-            store.foresee(connection, heads, 4, account, release)
+            store.foresee(connection, 4, account, release)
+            assert store.held(connection, heads) == set(heads[:2])
             known = dict(connection.info[_KNOWN])
             store._forget(connection)
             for question, answer in known.items():
@@ -657,6 +658,8 @@ def test_what_is_foreseen_is_what_would_be_asked(full: Ledger, opened: Opened) -
                     asked = getattr(store, kind)(connection, **dict(of))
                 elif kind == "seq":
                     asked = store.numbered(connection, of).get(of[0])
+                elif kind == "holds":
+                    asked = store.held(connection, of) == set(of)
                 else:
                     asked = getattr(store, kind)(connection, *of)
                 assert (asked, question) == (answer, question)

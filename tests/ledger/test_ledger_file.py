@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +19,7 @@ from sqlalchemy import event
 
 from discreet.errors import InputError, InternalError, PolicyError
 from discreet.guarantees import PureDP
-from discreet.ledger import Account, Ledger
+from discreet.ledger import Account, Amount, Ledger
 from discreet.ledger.chain import Chain
 from discreet.ledger.entries import new_id
 from discreet.ledger.store import Store
@@ -136,6 +139,7 @@ def test_a_charge_on_a_long_ledger_asks_no_more_of_the_database(opened: Opened) 
         "connect",
         lambda connection, record: connection.set_progress_handler(step, 10),
     )
+    ledger._store.backend.engine.dispose()  # the connections that are made from now on count
 
     def cost() -> int:
         before = steps[0]
@@ -155,3 +159,61 @@ def test_a_charge_on_a_long_ledger_asks_no_more_of_the_database(opened: Opened) 
     short = cost()
     lengthen(1500)
     assert cost() <= 1.1 * short
+
+
+# -- the connection that is kept
+
+
+def test_a_file_that_was_put_in_the_place_of_the_ledger_is_the_one_that_is_used(
+    opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a new file, and by other bytes in the same one, with as many changes behind it."""
+    ledger = opened()
+    path, other = path_of(ledger), tmp_path / "other.db"
+    shutil.copy(path, other)
+    ledger.reserve("clinic", PureDP(0.1), **SAID)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("DISCREET_STATE", str(tmp_path / "other host"))
+        Ledger.open(f"sqlite:///{other}").reserve("clinic", PureDP(0.2), **SAID)
+    first, second = path.read_bytes(), other.read_bytes()
+    assert first[24:28] == second[24:28], "SQLite's counter of changes tells them not apart"
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.1)
+    path.write_bytes(second)
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.2)
+    (tmp_path / "new.db").write_bytes(first)
+    (tmp_path / "new.db").replace(path)
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.1)
+    ledger.reserve("clinic", PureDP(0.3), **SAID)
+    assert Ledger.open(ledger.url).spent("clinic") == Amount.of(epsilon=0.4)
+
+
+def test_a_forked_process_uses_no_connection_of_its_parent(opened: Opened) -> None:
+    ledger = opened()
+    script = """
+import os, sys
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+
+ledger, said = Ledger.open(sys.argv[1]), {"purpose": "p", "who": "w", "spec_hash": "0"}
+
+def mine():
+    return ledger._store.read(lambda connection: id(connection.connection.driver_connection))
+
+ledger.reserve("clinic", PureDP(0.1), **said)
+before = mine()
+assert mine() == before
+child = os.fork()
+ledger.reserve("clinic", PureDP(0.1), **said)
+if child == 0:
+    assert mine() != before
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+ledger.reserve("clinic", PureDP(0.1), **said)
+assert mine() == before
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, ledger.url], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.1).times(4)
+    assert ledger.verify().verified

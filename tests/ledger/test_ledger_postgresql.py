@@ -6,10 +6,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hands import Hand, amid_charges
+from sqlalchemy import Connection, event
 from sqlalchemy.exc import DBAPIError
 
 from discreet.errors import (
@@ -255,6 +257,89 @@ def test_what_was_acknowledged_is_on_disk() -> None:
     finally:
         proxy.close()
         server.remove()
+
+
+# -- what is sent
+
+
+def test_a_charge_is_two_messages(opened: Opened) -> None:
+    ledger, sent = opened(), []
+    assert ledger.spent("clinic") == Amount.of(epsilon=0)  # looks once whether there is a ledger
+    engine = ledger._store.backend.engine
+    event.listen(engine, "after_cursor_execute", lambda *args: sent.append(args[2]))
+    entry = ledger.reserve("clinic", PureDP(0.1), **SAID | {"purpose": "50 % of 'it'; COMMIT"})
+    assert [("LOCK TABLE" in one, "INSERT" in one) for one in sent] == [(1, 0), (0, 1)]
+    assert ledger.entries("clinic")[-1].said["purpose"] == "50 % of 'it'; COMMIT"
+    sent.clear()
+    ledger.commit(str(entry.release_id), "a" * 64)
+    assert len(sent) == 2
+    assert ledger.verify().verified
+
+
+def test_what_waits_is_sent_before_it_is_too_much(
+    full: Ledger, url: str, postgres: PostgreSQL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.ledger.postgresql._MANY", 3)
+    name = postgres.database()
+    try:
+        copied = full.copy(postgres.url(name))
+        assert (copied.verified, copied.head) == (True, full.head)
+    finally:
+        postgres.drop(name)
+
+
+def test_what_a_refused_transaction_was_to_send_is_not_sent_by_the_next(opened: Opened) -> None:
+    ledger = opened()
+
+    def refuse(after: Account) -> None:
+        raise PolicyError("ledger.not_a_url")
+
+    with amid_charges(refuse), pytest.raises(PolicyError):
+        ledger.reserve("clinic", PureDP(0.1), **SAID)
+    with pytest.raises(PolicyError):
+        ledger._store.write(lambda connection: refuse(ledger.account("clinic")))
+    assert ledger.spent("clinic") == Amount.of(epsilon=0)
+    ledger.reserve("clinic", PureDP(0.1), **SAID)
+    assert [entry.kind for entry in ledger.entries()] == ["begin", "open", "reserve"]
+
+
+def test_a_charge_on_a_long_ledger_reads_no_table_from_end_to_end(
+    opened: Opened, hand: Hand
+) -> None:
+    ledger = opened()
+    with hand.past_the_guards():
+        hand.execute(
+            "INSERT INTO discreet_entries (seq, kind, account, release_id, body, hash) "
+            "SELECT n, 'charge', 'other', 'r' || n, repeat('x', 500), n "
+            "FROM generate_series(3, 5000) n"
+        )
+    store, asked = ledger._store, []
+    assert store.exists()
+
+    def pages(connection: Connection) -> list[int]:
+        explain = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "
+        told = [connection.exec_driver_sql(explain + one, of).scalar_one() for one, of in asked]
+        plans = [one[0]["Plan"] for one in told]
+        return [plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] for plan in plans]
+
+    def note(
+        connection: Connection, cursor: object, statement: str, of: object, *_: object
+    ) -> None:
+        asked.append((statement, of))
+
+    def foresee(connection: Connection) -> None:
+        for account, release in (("clinic", "none"), ("other", "r5000"), (None, "r5000")):
+            # What the rows say is nonsense, and refused: it is about what is asked of the server.
+            with suppress(PolicyError):
+                store.foresee(connection, 16, account, release)
+
+    event.listen(store.backend.engine, "after_cursor_execute", note)
+    store.read(foresee)
+    event.remove(store.backend.engine, "after_cursor_execute", note)
+    assert len(asked) == 4
+    for _ in range(2):  # before and after the server has counted what there is
+        assert max(store.write(pages)) < 100
+        hand.execute("ANALYZE discreet_entries")
 
 
 # -- the connection that is kept

@@ -170,10 +170,11 @@ class Account:
         unit_name: str | None = None,
     ) -> None:
         """Refuse a unit, its name or an adjacency that is not the account's."""
+        named = "" if unit_name is None else str(self.subject)
         for what, asked, mine in (
             ("unit", unit, self.unit),
             ("adjacency", adjacency, self.adjacency.value),
-            ("unit name", unit_name, str(self.subject)),
+            ("unit name", unit_name, named),
         ):
             if asked is not None and str(asked) != mine:
                 raise PolicyError(

@@ -104,8 +104,7 @@ class Amount:
         return Amount(**{n: min(v, theirs[n]) for n, v in self._each().items()})
 
     def _each(self) -> dict[str, Decimal]:
-        each = {name: getattr(self, name) for name in _NAMES}
-        return {name: value for name, value in each.items() if value is not None}
+        return {n: value for n in _NAMES if (value := getattr(self, n)) is not None}
 
     def plus(self, other: Amount) -> Amount:
         """Return the exact sum; both must have the same coordinates."""

@@ -87,7 +87,8 @@ class Ledger:
     def __init__(self, store: Store, clock: Clock = _now) -> None:
         self._store = store
         self._clock = clock
-        self._id: str | None = None  # once it was seen: what to foresee, never what to trust
+        # The last release charged here, and its account: what to look up, never what to trust.
+        self._last: tuple[str | None, str | None] = (None, None)
 
     @classmethod
     def open(cls, url: str, *, clock: Clock = _now) -> Ledger:
@@ -121,12 +122,10 @@ class Ledger:
             otherwise()
 
         def transaction(chain: Chain) -> _T:
-            foreseen = () if self._id is None else (*witness.seen(self._id), *heads)
-            chain.foresee(foreseen, account, release_id)
+            chain.foresee(account, release_id)
             if not self._store.writable(chain.connection):
                 otherwise()
             first = chain.first()
-            self._id = None if first is None else first.hash
             known = () if first is None else (*witness.seen(first.hash), *heads)
             lost = chain.lost(known)
             if lost:
@@ -369,6 +368,7 @@ class Ledger:
         output: str | Path | None = None,
     ) -> Entry:
         said["charge"] = [part.to_dict() for part in wanted.charge or ()]
+        self._last = (str(said["release_id"]), wanted.account)
         return self._write(
             lambda chain: decisions.charged(chain, kind, wanted, said),
             self._no_account(str(wanted.account)),
@@ -388,6 +388,7 @@ class Ledger:
         return self._write(
             lambda chain: decisions.stored(chain, release_id, output_hash),
             partial(decisions.refuse_unreserved, self.url, release_id),
+            account=self._last[1] if self._last[0] == release_id else None,
             release_id=release_id,
         )
 

@@ -86,18 +86,19 @@ class Chain:
             self._begun.extend(self.store.numbered(self.connection, [1]).values())
         return self._begun[0] if self._begun else None
 
-    def foresee(self, heads: Iterable[str], account: str | None, release_id: str | None) -> None:
+    def foresee(self, account: str | None, release_id: str | None) -> None:
         """Look up at once what a charge to an account, or the commit of a release, will ask."""
         if account is not None or release_id is not None:
-            self.store.foresee(self.connection, heads, RECENT, account, release_id)
+            self.store.foresee(self.connection, RECENT, account, release_id)
 
     def lost(self, heads: Iterable[str]) -> list[str]:
         """Return the heads that were seen, are not in the chain, and were not answered for."""
-        missing = [head for head in heads if not self.store.holds(self.connection, head)]
+        missing = set(heads)
+        missing -= self.store.held(self.connection, missing)
         if not missing:
             return []
         answered = {head for entry in self.all(kind="restore") for head in entry.said["lost"]}
-        return sorted(set(missing) - answered)
+        return sorted(missing - answered)
 
     @property
     def head(self) -> str:

@@ -71,12 +71,15 @@ def digest(text: str) -> str:
 
 def say_moment(moment: datetime) -> str:
     """Return a moment in UTC with microseconds, so that text order is time order."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{moment.astimezone(UTC).isoformat(timespec='microseconds')[:26]}Z"
 
 
 def read_moment(text: str) -> datetime:
-    """Read back what `say_moment` wrote."""
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    """Read back what `say_moment` wrote, and nothing else."""
+    moment = datetime.fromisoformat(text)
+    if say_moment(moment) != text:
+        raise ValueError
+    return moment
 
 
 @dataclass(frozen=True, slots=True)

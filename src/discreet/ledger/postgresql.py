@@ -12,6 +12,9 @@ isolation and the numbers of the entries still let only one of two through.
 The lock also settles what became of a transaction whose connection was lost at its COMMIT: while it
 may still be committed it holds the lock, so whoever has the lock next knows.
 
+A charge is two messages. The first begins, waits for the lock and looks up what is asked; the
+second inserts, commits and waits for the disk. Between them the others wait for this process alone.
+
 A charge that was acknowledged is on disk, whatever the role's default. The lock is not held while
 the disk is waited for: a transaction commits without waiting, which lets the next writer in, and
 then a second one, with `synchronous_commit = on` and a message that only the server's log has,
@@ -20,8 +23,8 @@ disk too, and writers that wait at the same time share one sync. A writer may bu
 is not on disk yet; its own entry comes later in the log, and a crash loses both or the later one.
 A server that runs with `fsync = off` cannot promise any of this and is refused.
 
-One connection is kept between transactions. It is thrown away at any error of the database, after
-half a minute, and in a process that was forked.
+A few connections are kept between transactions. One is thrown away at any error of the database,
+after half a minute, and in a process that was forked.
 
 Triggers refuse UPDATE, DELETE and TRUNCATE, and an INSERT anywhere but at the end, also where a
 session switches off ordinary triggers; and the rights to change entries are revoked, its owner's
@@ -30,9 +33,7 @@ too.
 
 from __future__ import annotations
 
-import os
 import re
-import weakref
 from typing import Any
 
 from sqlalchemy import (
@@ -48,7 +49,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from discreet.errors import DiscreetError, InputError, InternalError, PolicyError
-from discreet.ledger.backend import Damaged
+from discreet.ledger.backend import KEPT, Damaged, keep
 from discreet.words import say
 
 # Waiting is in turn, so it is worth waiting long.
@@ -79,6 +80,9 @@ _REFUSED = re.compile(
     r"|failed to resolve|could not translate"
 )
 
+# Kept with a connection: statements that are sent with the next one.
+_WAITING = "discreet_waiting"
+_MANY = 100  # so many are not kept waiting
 _ENTRIES = "discreet_entries"
 _CHANGES = ("DELETE", "TRUNCATE", "UPDATE")
 _BODIES = {
@@ -116,6 +120,8 @@ WHERE c.oid = 'discreet_entries'::regclass
 class PostgreSQL:
     """A ledger in a database of a PostgreSQL server."""
 
+    mark = r"%(\1)s"
+
     def __init__(self, url: URL) -> None:
         shown = url.set(query={}).render_as_string(hide_password=True)
         if url.drivername not in ("postgresql", "postgresql+psycopg"):
@@ -125,20 +131,26 @@ class PostgreSQL:
         self.shown = shown
         defaults = {name: said for name, said in _DEFAULTS.items() if name not in url.query}
         try:
+            from psycopg import ClientCursor
+
             self.engine: Engine = create_engine(
                 url.set(drivername="postgresql+psycopg").update_query_dict(defaults),
                 poolclass=QueuePool,
-                pool_size=1,
-                max_overflow=-1,  # more at the same time are closed after their transaction
+                pool_size=KEPT,
+                pool_use_lifo=True,
+                max_overflow=-1,
                 pool_recycle=KEPT_SECONDS,
-                # A pooler in between may give each transaction another session.
-                connect_args={"prepare_threshold": None},
+                # Values stand in the text: then several statements can be sent in one message, and
+                # a pooler in between may give each transaction another session.
+                connect_args={"cursor_factory": ClientCursor},
             )
         except ImportError:
             raise InputError("ledger.postgresql_missing") from None
         event.listen(self.engine, "handle_error", _throw_away)
-        weakref.finalize(self, self.engine.dispose)
-        _open.add(self)
+        event.listen(self.engine, "before_cursor_execute", _with_what_waits, retval=True)
+        event.listen(self.engine, "after_cursor_execute", _to_the_last_answer)
+        event.listen(self.engine, "checkin", _forget_what_waits)
+        keep(self)
         self._there = False
 
     def exists(self) -> bool:
@@ -195,13 +207,25 @@ class PostgreSQL:
 
     def lock(self, connection: Connection) -> None:
         """Wait in turn for the one lock; none of these statements takes the snapshot."""
-        connection.exec_driver_sql(
-            "BEGIN ISOLATION LEVEL SERIALIZABLE; "
-            f"SET LOCAL lock_timeout = {1000 * LOCK_SECONDS:.0f}; "
-            f"SET LOCAL idle_in_transaction_session_timeout = {1000 * VANISHED_SECONDS:.0f}; "
-            "SET LOCAL synchronous_commit = off; "
-            "LOCK TABLE discreet_lock IN EXCLUSIVE MODE"
-        )
+        connection.info[_WAITING] = [
+            "BEGIN ISOLATION LEVEL SERIALIZABLE",
+            f"SET LOCAL lock_timeout = {1000 * LOCK_SECONDS:.0f}",
+            f"SET LOCAL idle_in_transaction_session_timeout = {1000 * VANISHED_SECONDS:.0f}",
+            "SET LOCAL synchronous_commit = off",
+            # Whatever the server believes of the table: by indexes, in their order.
+            "SET LOCAL enable_sort = off",
+            "SET LOCAL enable_seqscan = off",
+            "SET LOCAL jit = off",  # compiling would take longer than all the rest
+            "LOCK TABLE discreet_lock IN EXCLUSIVE MODE",
+        ]
+
+    def later(self, connection: Connection, statement: str, values: dict[str, Any]) -> None:
+        """Send it in one message with the next statement."""
+        driver: Any = connection.connection.driver_connection
+        waiting = connection.info.setdefault(_WAITING, [])
+        waiting.append(driver.cursor().mogrify(statement, values))
+        if len(waiting) >= _MANY:
+            connection.exec_driver_sql("SELECT 1")
 
     def settle(self, connection: Connection) -> None:
         """Commit, which lets the next writer in; then wait until the log is on disk up to here."""
@@ -234,6 +258,10 @@ class PostgreSQL:
             if right in _CHANGES:
                 problems.append(say("ledger.right_given", role=role, right=right))
         return problems
+
+    def refused(self, problem: DBAPIError) -> bool:
+        """Whether the server said why, and so is there."""
+        return bool(_state(problem)) and not self.patience(problem)
 
     def patience(self, problem: DBAPIError) -> float:
         """Return how long to go on: others were in the way, or the server is away for a moment."""
@@ -276,19 +304,29 @@ def _lost(problem: DBAPIError) -> bool:
     return _state(problem) == "" and isinstance(problem, (OperationalError, InterfaceError))
 
 
+def _with_what_waits(
+    connection: Connection, cursor: Any, statement: str, values: Any, _: object, many: bool
+) -> tuple[str, Any]:
+    """Send what waits before the next statement, in one message with it unless it is many."""
+    waiting = connection.info.pop(_WAITING, None)
+    if not waiting:
+        return statement, values
+    if many:
+        cursor.execute("; ".join(waiting))
+        return statement, values
+    message = "; ".join([*waiting, cursor.mogrify(statement, values or None)])
+    return message.replace("%", "%%"), ()
+
+
+def _to_the_last_answer(connection: Connection, cursor: Any, *_: Any) -> None:
+    while cursor.nextset():
+        pass
+
+
+def _forget_what_waits(_: object, record: Any) -> None:
+    record.info.pop(_WAITING, None)
+
+
 def _throw_away(context: ExceptionContext) -> None:
     """Let no connection be used again that an error was seen on."""
     context.is_disconnect = True
-
-
-_open: weakref.WeakSet[PostgreSQL] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    """Leave a parent's connections to the parent: not used here, and not closed."""
-    for one in list(_open):
-        one.engine.dispose(close=False)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

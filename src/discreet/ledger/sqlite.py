@@ -7,6 +7,10 @@ its journal is unlinked, and only `synchronous = EXTRA` also syncs the folder af
 power cut right after a commit cannot bring the journal, and the state before the charge, back
 (SQLite manual, "PRAGMA synchronous"). It is FULL with that one sync more.
 
+Connections are kept between transactions, for opening one costs as much as a charge. Before each
+use it is seen to that the file is still the one that was opened (it may have been restored from a
+copy), and nothing that was read of it before is remembered.
+
 A writer takes its lock at once (BEGIN IMMEDIATE): it never reads a sum that someone else is about
 to change. Triggers refuse UPDATE and DELETE, and an INSERT anywhere but at the end.
 """
@@ -18,19 +22,21 @@ import random
 import sqlite3
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, text
+from sqlalchemy.exc import DBAPIError, DisconnectionError
 
 from discreet.errors import DiscreetError, InputError, InternalError
-from discreet.ledger.backend import Damaged
+from discreet.ledger.backend import KEPT, Damaged, keep
 from discreet.words import say as text_of
 
 # One attempt waits this long for the lock before the store draws a new pause and tries again.
 BUSY_SECONDS = 2.0
 PATIENCE = 60.0
+_FILE = "discreet_file"  # kept with a connection: which file it has open
 
 _REFUSE = """
 CREATE TRIGGER discreet_entries_no_{verb} BEFORE {verb} ON discreet_entries
@@ -50,20 +56,24 @@ _TRIGGERS = {
 class SQLite:
     """A ledger in one SQLite file."""
 
+    mark = r":\1"
+
     def __init__(self, url: URL) -> None:
         path = url.database
         if not path or path == ":memory:" or url.query:
             raise InputError("ledger.sqlite_url", url=url.render_as_string())
         # Absolute from the start: the process may change its folder later.
         self.path = Path(path).absolute()
-        # A connection a transaction: nothing open is carried over a fork, where locks would break.
         self.engine: Engine = create_engine(
             url.set(database=str(self.path)),
-            poolclass=NullPool,
+            poolclass=QueuePool,
+            pool_size=KEPT,
+            pool_use_lifo=True,
+            max_overflow=-1,
             connect_args={"timeout": BUSY_SECONDS},
         )
-        event.listen(self.engine, "connect", _connected)
-        event.listen(self.engine, "begin", _begin)
+        _watch(self.engine, self.path)
+        keep(self)
 
     def exists(self) -> bool:
         """Whether there is a file; reading never makes one."""
@@ -103,13 +113,17 @@ class SQLite:
     def lock(self, connection: Connection) -> None:
         """Nothing to do: BEGIN IMMEDIATE has taken the one write lock that there is."""
 
+    def later(self, connection: Connection, statement: str, values: dict[str, Any]) -> None:
+        """Run it now: nothing is won by waiting."""
+        connection.exec_driver_sql(statement, values)
+
     def settle(self, connection: Connection) -> None:
         """Nothing to add: SQLite's COMMIT syncs before the lock is let go."""
 
     def laid_out(self, connection: Connection) -> bool:
         """Whether the tables are there."""
-        query = text("SELECT 1 FROM sqlite_master WHERE name = 'discreet_format'")
-        return connection.scalar(query) is not None
+        query = "SELECT 1 FROM sqlite_master WHERE name = 'discreet_format'"
+        return connection.exec_driver_sql(query).scalar() is not None
 
     def damage(self, connection: Connection) -> list[str]:
         """Return what SQLite itself finds wrong with the file, and guards that are missing."""
@@ -123,6 +137,10 @@ class SQLite:
             if there.get(name, "").split() != sql.split():
                 problems.append(text_of("ledger.guard_changed", name=name))
         return problems
+
+    def refused(self, problem: DBAPIError) -> bool:
+        """Nothing can be looked up: where a commit fails, what is read may not be on disk."""
+        return False
 
     def patience(self, problem: DBAPIError) -> float:
         """Return how long to go on where another process held the lock."""
@@ -145,17 +163,45 @@ class SQLite:
         )
 
 
+def _watch(engine: Engine, path: Path) -> None:
+    """Use no file but the one at the path, and nothing that was read of it before."""
+
+    def file() -> tuple[int, int] | None:
+        try:
+            found = os.stat(path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def note(dialect: object, record: Any, *_: object) -> None:
+        # Before it is opened: if it is replaced right now, that is seen before the first use.
+        record.info[_FILE] = file()
+
+    def take_up(connection: Any, record: Any, proxy: object) -> None:
+        if record.info[_FILE] != file():
+            raise DisconnectionError
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA shrink_memory")
+        cursor.execute("PRAGMA schema_version").fetchone()  # reads the file
+        if cursor.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+            # Left on by another tool: a copy of the file alone would lack its newest entries.
+            with suppress(sqlite3.OperationalError):  # others are reading
+                cursor.execute("PRAGMA journal_mode = DELETE")
+        cursor.close()
+
+    event.listen(engine, "do_connect", note)
+    event.listen(engine, "connect", _connected)
+    event.listen(engine, "checkout", take_up)
+    event.listen(engine, "begin", _begin)
+
+
 def _connected(connection: Any, record: object) -> None:
     # The driver must not begin transactions by itself: `_begin` says which kind.
     connection.isolation_level = None
     # Bytes that are no UTF-8 come from tampering; they are kept so that their hash is wrong.
-    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     cursor = connection.cursor()
     cursor.execute("PRAGMA synchronous = EXTRA")
-    if cursor.execute("PRAGMA journal_mode").fetchone() == ("wal",):
-        # Left on by another tool: a copy of the file alone would lack its newest entries.
-        with suppress(sqlite3.OperationalError):  # others are reading
-            cursor.execute("PRAGMA journal_mode = DELETE")
     cursor.execute("PRAGMA recursive_triggers = ON")
     cursor.close()
 

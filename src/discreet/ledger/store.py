@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import logging
 import random
+import re
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, TypeVar, cast
 
 from sqlalchemy import (
@@ -38,15 +38,12 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     and_,
-    bindparam,
     exists,
     func,
     insert,
-    literal,
     or_,
     select,
     tuple_,
-    union_all,
     update,
 )
 from sqlalchemy.engine import make_url
@@ -111,32 +108,27 @@ class _Tried:
     result: Any
 
 
-INSERT = insert(_entries)
-_PARTS = ("newest", "own", "open", "next", "of", "first")
-
-
-@cache
-def _foreseen(recent: int) -> Any:
-    """Return the query of `Store.foresee`, made once: its parts in one answer."""
-    seq, rows = _entries.c.seq, (_entries.c.seq, _entries.c.body, _entries.c.hash)
-    release = _entries.c.release_id == bindparam("release_id", type_=String)
-    charged = select(_entries.c.account).where(release).limit(1).scalar_subquery()
-    own = _entries.c.account == func.coalesce(bindparam("account", type_=String), charged)
-    opened = and_(own, _entries.c.kind == "open")
-    after = [select(seq + 1).where(own).order_by(seq.desc()).limit(recent).subquery()]
-    after += [select(seq + 1).where(opened).subquery()]
-    parts = {
-        "newest": select(*rows).order_by(seq.desc()).limit(recent),
-        "own": select(*rows).where(own).order_by(seq.desc()).limit(recent),
-        "open": select(*rows).where(opened),
-        "next": select(*rows).where(or_(*(seq.in_(select(one)) for one in after))),
-        "of": select(*rows).where(release),
-        "first": select(*rows).where(seq == 1),
-        "held": select(*rows).where(_entries.c.hash.in_(bindparam("heads", expanding=True))),
-        "version": select(_format.c.version, literal("").label("b"), literal("").label("h")),
-    }
-    each = {name: query.subquery(f"of_{name}") for name, query in parts.items()}
-    return union_all(*(select(literal(name), *one.c) for name, one in each.items()))
+_NAMED = [column.name for column in _entries.columns]
+_INSERT = f"""INSERT INTO discreet_entries ({", ".join(_NAMED)})
+VALUES ({", ".join(f":{name}" for name in _NAMED)})"""  # noqa: S608
+# What `Store.foresee` looks up: the newest entries of the chain and of an account, the first of the
+# chain, those of a release, the account's opening, and what follows in the chain on this and on the
+# account's last. It is quickly planned, for others wait meanwhile, and it walks through no chain:
+# BETWEEN, and the order by account and number, leave a server no index but the account's to choose.
+_ROWS = "seq, body, hash, kind, account, release_id FROM discreet_entries"
+_OWN = "WHERE account BETWEEN :account AND :account ORDER BY account DESC, seq DESC LIMIT"
+_FORESEEN = f"""
+SELECT found.*, (SELECT version FROM discreet_format) FROM (
+  SELECT * FROM (SELECT {_ROWS} ORDER BY seq DESC LIMIT :recent) AS newest
+  UNION ALL SELECT * FROM (SELECT {_ROWS} {_OWN} :recent) AS own
+  UNION ALL SELECT {_ROWS} WHERE seq = 1 OR release_id = :release_id
+    OR (account = :account AND kind = 'open')
+    OR seq = (SELECT seq + 1 FROM discreet_entries {_OWN} 1)
+  UNION ALL SELECT link.seq, link.body, link.hash, link.kind, link.account, link.release_id
+    FROM discreet_entries AS opening JOIN discreet_entries AS link ON link.seq = opening.seq + 1
+    WHERE opening.account = :account AND opening.kind = 'open'
+) AS found
+"""  # noqa: S608  (put together from the texts above alone)
 
 
 def _read(connection: Connection, query: Any) -> list[Entry]:
@@ -162,19 +154,23 @@ class Store:
         # Options may hold a password as well.
         self.url = parsed.set(query={}).render_as_string(hide_password=True)
         self.backend: Backend = _PRODUCTS[product](parsed)
+        # Plain text with the driver's marks for values: both are run at every charge.
+        self._foreseen, self.insert = (
+            re.sub(r":(\w+)", self.backend.mark, statement) for statement in (_FORESEEN, _INSERT)
+        )
 
     def exists(self) -> bool:
         """Whether there is a ledger to read."""
-        return self._patiently(lambda _: self.backend.exists())
+        return self._patiently(lambda *_: self.backend.exists())
 
     def create(self) -> None:
         """Make what must be there before the first entry can be written."""
-        self._patiently(lambda _: self.backend.create())
+        self._patiently(lambda *_: self.backend.create())
 
     def read(self, what: Callable[[Connection], _T]) -> _T:
         """Run a function in a transaction that sees one moment of the ledger."""
 
-        def once(_: list[_Tried]) -> _T:
+        def once(*_: object) -> _T:
             with self._connected(write=False) as connection, connection.begin():
                 self._forget(connection)
                 return what(connection)
@@ -184,7 +180,7 @@ class Store:
     def write(self, what: Callable[[Connection], _T]) -> _T:
         """Run a function in the one writing transaction; durable when this returns."""
 
-        def once(tried: list[_Tried]) -> _T:
+        def once(tried: list[_Tried], refused: DBAPIError | None) -> _T:
             with self._connected(write=True) as connection:
                 with connection.begin() as transaction:
                     self._forget(connection)
@@ -193,6 +189,8 @@ class Store:
                     done = next(recorded, None)
                     if done is None:
                         tried.clear()
+                        if refused is not None:
+                            raise refused
                         result = what(connection)
                         done = _Tried(connection.info.get(_HASH), result)
                         tried.append(done)
@@ -210,7 +208,7 @@ class Store:
     def _recorded(self, connection: Connection, digest: str | None) -> bool:
         if digest is None or not self.backend.laid_out(connection):
             return False
-        return self.holds(connection, digest)
+        return digest in self.held(connection, [digest])
 
     @staticmethod
     def _forget(connection: Connection) -> None:
@@ -218,16 +216,22 @@ class Store:
         for name in (_HASH, _KNOWN):
             connection.info.pop(name, None)
 
-    def _patiently(self, once: Callable[[list[_Tried]], _T]) -> _T:
-        """Try again while that is worth it; say in the end what may have been recorded."""
+    def _patiently(self, once: Callable[[list[_Tried], DBAPIError | None], _T]) -> _T:
+        """Try again while that is worth it; say in the end what may have been recorded.
+
+        Where a server refused what was to be recorded, it is looked up once whether it was.
+        """
         since = time.monotonic()
         pause = 0.005
         tried: list[_Tried] = []
-        told = False
+        told, refused = False, None
         while True:
             try:
-                return once(tried)
+                return once(tried, refused)
             except DBAPIError as problem:
+                if tried and refused is None and self.backend.refused(problem):
+                    refused = problem
+                    continue
                 waited = time.monotonic() - since
                 if waited > _SILENT and not told and waited <= self.backend.patience(problem):
                     told = True
@@ -301,17 +305,12 @@ class Store:
         """Add one row at the end."""
         said = {name: entry.said.get(name) for name in REPEATED[FORMAT]}
         row = {"seq": entry.seq, "body": body, "hash": entry.hash, **said}
-        connection.execute(INSERT, row)
+        self.backend.later(connection, self.insert, row)
         self._forget(connection)
         connection.info[_HASH] = entry.hash
 
     def foresee(
-        self,
-        connection: Connection,
-        heads: Iterable[str],
-        recent: int,
-        account: str | None,
-        release_id: str | None,
+        self, connection: Connection, recent: int, account: str | None, release_id: str | None
     ) -> None:
         """Look up in one query what a charge or a commit asks; kept until an entry is added.
 
@@ -320,29 +319,36 @@ class Store:
         """
         if not self.backend.laid_out(connection):
             return
-        wanted = {"account": account, "release_id": release_id, "heads": list(heads)}
-        rows: dict[str, list[Any]] = {}
-        for part, *row in connection.execute(_foreseen(recent), wanted):
-            rows.setdefault(part, []).append(row)
-        known: dict[tuple[Any, ...], Any] = {("version",): rows.pop("version", [[None]])[0][0]}
+        if account is None:
+            # By itself, and without a LIMIT: nobody plans a walk through the chain for it.
+            query = select(_entries.c.account).where(_entries.c.release_id == release_id)
+            account = next(iter(connection.scalars(query).all()), None)
+        asked = {"recent": recent, "account": account, "release_id": release_id}
+        answer = connection.exec_driver_sql(self._foreseen, asked).all()
+        rows = sorted({tuple(row) for row in answer})
+        if not rows:
+            return
+        known: dict[tuple[Any, ...], Any] = {("version",): rows[0][-1]}
         connection.info[_KNOWN] = known
         self.writable(connection)  # a newer ledger is refused before its entries are read
-        held = {digest for _, _, digest in rows.pop("held", [])}
-        found = {part: [Entry.read(*row) for row in sorted(rows.get(part, []))] for part in _PARTS}
-        newest, own, opening, release = (found[part] for part in ("newest", "own", "open", "of"))
-        numbers = {entry.seq: entry for part in found.values() for entry in part}
-        name = account or next((entry.account for entry in release), None)
-        known |= {("find",): _last(newest), ("newest", recent, None): newest}
-        if name is not None:
-            of = ("account", name)
-            known |= {("find", of): _last(own), ("newest", recent, name): own}
-            known["find", of, ("kind", "open")] = _last(opening)
+        found = [(Entry.read(*row[:3]), *row[3:6]) for row in rows]
+        newest = [entry for entry, *_ in found[-recent:]]
+        known |= {("find",): newest[-1], ("newest", recent, None): newest}
         if release_id is not None:
-            of = ("release_id", release_id)
-            known |= {("find", of): _last(release), ("all", of): release}
-        known |= {("holds", head): head in held for head in wanted["heads"] or ()}
-        after = (entry.seq + 1 for entry in (*own, *opening))
-        known |= {("seq", seq): numbers.get(seq) for seq in (1, *after)}
+            release = [entry for entry, *_, of in found if of == release_id]
+            same = ("release_id", release_id)
+            known |= {("find", same): _last(release), ("all", same): release}
+        numbers = {entry.seq: entry for entry, *_ in found}
+        seqs = [1]
+        if account is not None:
+            own = [entry for entry, _, of, _ in found if of == account][-recent:]
+            opening = [entry for entry, kind, of, _ in found if (kind, of) == ("open", account)]
+            same = ("account", account)
+            known |= {("find", same): _last(own), ("newest", recent, account): own}
+            known["find", same, ("kind", "open")] = _last(opening)
+            seqs += [entry.seq + 1 for entry in (*own[-1:], *opening[:1])]
+        known |= {("seq", seq): numbers.get(seq) for seq in (*seqs, *numbers)}
+        known |= {("holds", entry.hash): True for entry in numbers.values()}
 
     @staticmethod
     def _asked(connection: Connection, question: tuple[Any, ...], ask: Callable[[], _T]) -> _T:
@@ -397,13 +403,14 @@ class Store:
             found += _read(connection, self._rows().where(_entries.c.seq.in_(asked)))
         return {entry.seq: entry for entry in found if entry is not None}
 
-    def holds(self, connection: Connection, digest: str) -> bool:
-        """Whether an entry of the chain has that hash."""
-
-        def ask() -> bool:
-            return connection.scalar(select(exists().where(_entries.c.hash == digest))) is True
-
-        return self._asked(connection, ("holds", digest), ask)
+    def held(self, connection: Connection, digests: Iterable[str]) -> set[str]:
+        """Return which of these hashes an entry of the chain has."""
+        known, wanted = connection.info.get(_KNOWN, {}), set(digests)
+        found = {digest for digest in wanted if ("holds", digest) in known}
+        if wanted > found:
+            query = select(_entries.c.hash).where(_entries.c.hash.in_(wanted - found))
+            found |= set(connection.scalars(query))
+        return found
 
     def unfinished(
         self, connection: Connection, account: str, latest: int | None = None

@@ -294,9 +294,10 @@ RECENT = 16
 def refuse_altered(store: Store, connection: Connection, account: str | None = None) -> None:
     """Refuse to write on a ledger whose newest entries are not what was written.
 
-    The newest entries of the chain must be linked. Those of the account must be linked in the chain
-    and in the account, and lead from where the account stood to where it stands. So no edit of one
-    entry can change what is spent; an edit further back is found by `verify`.
+    The newest entries of the chain must be linked. Those of the account must be linked in the
+    account, the last of them and the account's opening also in the chain, and they must lead from
+    where the account stood to where it stands. So no edit of one entry can change what is spent; an
+    edit further back is found by `verify`.
     """
     newest = store.newest(connection, RECENT)
     for one, after in pairwise(newest):
@@ -306,8 +307,11 @@ def refuse_altered(store: Store, connection: Connection, account: str | None = N
     if opening is None:
         return
     entries = store.newest(connection, RECENT, account)
-    linked = store.numbered(connection, [entry.seq + 1 for entry in (opening, *entries)])
-    for entry in (opening, *entries):
+    # Before format 4 an account was no chain of its own: then what follows in the ledger is asked.
+    alone = [one for one, after in pairwise(entries) if "account_previous" not in after.said]
+    alone += [opening, *entries[-1:]]
+    linked = store.numbered(connection, [entry.seq + 1 for entry in alone])
+    for entry in alone:
         link = linked.get(entry.seq + 1)
         if link is not None and link.said["previous"] != entry.hash:
             _refuse(store, entry)
