@@ -58,6 +58,56 @@ def test_a_check_costs_what_the_release_would(spec: Path) -> None:
     assert discreet.check(spec).plan.to_dict() == discreet.preview(spec).plan.to_dict()
 
 
+LET = SPEC | {
+    "let": {"band": "bin(x, [0, 5, 9])", "old": "band = '5-9' and town = 'Lisbon'"},
+    "where": "kept = home",
+    "statistics": [{"count": "rows", "by": ["band", "old"]}, {"count": "rows"}],
+}
+READ = ["person", "x", "town", "kept", "home"]
+
+
+@pytest.mark.parametrize("source", ["visits.csv", "visits.parquet"])
+@pytest.mark.parametrize("some", [{}, {"x": "integer"}, {"x": "integer", "home": "text"}])
+def test_a_check_asks_for_the_columns_that_derived_ones_are_made_of(
+    source: str, some: dict[str, str]
+) -> None:
+    """A derived column was taken for one of the data: with types, check refused its name."""
+    if source == "visits.csv" and some:
+        some = some | {"home": "text"}  # two columns without a type cannot be compared
+    found = discreet.check(LET | {"source": {"path": source, "types": some}})
+    assert list(found.columns) == READ
+    assert found.columns["x"] == some.get("x", "untyped")
+    kinds = {"person": "integer", "x": "integer", "town": "text", "kept": "text", "home": "text"}
+    known = discreet.check(LET, columns=kinds)
+    assert found.plan.to_dict() == known.plan.to_dict()
+
+
+def test_types_are_held_against_the_formulas_of_a_csv_file() -> None:
+    declared = {"x": "text", "home": "text"}
+    with pytest.raises(SpecError, match=r"let\.band"):
+        discreet.check(LET | {"source": {"path": "visits.csv", "types": declared}})
+
+
+def test_a_check_opens_public_tables_and_takes_protected_ones_as_they_are_said(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "towns.csv").write_text("town,region\nLisbon,south\n")
+    join = [
+        {"source": "towns.csv", "by": "town", "public": True},
+        {"source": "stays.csv", "by": "person", "rows": 2, "columns": ["ward"]},
+    ]
+    keys = {"region": ["south"], "ward": ["a", "b"]}
+    asked = SPEC | {
+        "source": {"path": "visits.csv", "types": {"person": "integer"}},
+        "join": join,
+        "statistics": [{"count": "rows", "by": ["region", "ward"], "keys": keys}],
+    }
+    with pytest.raises(SpecError, match=r"stays\.csv"):
+        discreet.check(asked, columns={"person": "integer", "town": "text"}, folder=tmp_path)
+    found = discreet.check(asked, folder=tmp_path)
+    assert list(found.columns) == ["person", "town"]
+
+
 def test_a_header_is_compared_and_no_row_is_read(spec: Path, tmp_path: Path) -> None:
     header = tmp_path / "header.csv"
     header.write_text("person,g,x\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from discreet.releases.engines import is_csv, opened
 from discreet.releases.engines.base import Column, fields
 from discreet.releases.pipeline import charge_dict
 from discreet.releases.planning import Plan, plan_of
-from discreet.releases.rows import columns_shaped
+from discreet.releases.rows import columns_read, columns_shaped
 from discreet.releases.source import Source, kind_declared, options_of
 from discreet.releases.spec import Spec, load
 
@@ -82,22 +82,29 @@ def check(
     """
     asked = load(spec, folder=folder, keys_from=keys_from, changes=changes)
     require_own(asked)
-    basis: Literal["declared", "header", "assumed"] = "assumed"
-    if columns is not None:
-        basis, found = "declared", dict(columns)
-    elif header is not None:
-        basis, found = "header", columns_in(elsewhere(asked, header))
-    else:
+    basis: Literal["declared", "header", "assumed"] = "declared"
+    assumed: dict[str, Column] = {}
+    known: dict[str, Column] = dict(columns or {})
+    if columns is None and header is not None:
+        basis, known = "header", columns_in(elsewhere(asked, header))
+    elif columns is None:
         types = options_of(asked.source).types
-        basis = "declared" if types else basis
-        found = _named(asked) | {name: kind_declared(kind) for name, kind in types.items()}
-    if basis == "assumed":
-        return Checked(plan_of(asked.as_shaped(), found), basis, found)
-    known = dict(found)
+        known = {name: kind_declared(kind) for name, kind in types.items()}
+        seen = _seen(asked)
+        assumed = dict.fromkeys(_read(asked, seen), "untyped")
+        if not types or not (is_csv(asked.located or "") or assumed.keys() <= types.keys()):
+            plan = plan_of(asked.as_shaped(), {**dict.fromkeys(seen, "number"), **known})
+            return Checked(plan, "assumed", assumed | known)
+    looked_up: dict[str, Column] = {}
     for join in asked.join:
+        if assumed and not join.public:  # it is data, as the source is
+            looked_up |= dict.fromkeys(join.columns, "untyped")
+            continue
         with closing(opened(join.source, asked.path)) as table:
-            known = {**table.columns, **known}
-    return Checked(plan_of(asked, columns_shaped(asked, known)), basis, found)
+            looked_up |= {name: k for name, k in table.columns.items() if name not in join.by}
+    plan = plan_of(asked, columns_shaped(asked, assumed | looked_up | known))
+    own = {name: kind for name, kind in assumed.items() if name not in looked_up}
+    return Checked(plan, basis, own | known)
 
 
 def elsewhere(spec: Spec, path: str | Path) -> Source:
@@ -127,10 +134,17 @@ def columns_in(source: str | Source) -> dict[str, Column]:
         engine.close()
 
 
-def _named(spec: Spec) -> dict[str, Column]:
-    """The columns that a spec names: numbers, which may be units, groups and values."""
+def _seen(spec: Spec) -> list[str]:
+    """The columns that statistics and the unit see, which a spec may make itself."""
     names = list(spec.protect.column)
     for statistic in (table for entry in spec.named() for table in entry.tables()):
         names += statistic.grouped_by
         names += [field.column for one in statistic.measures() for field in fields(one)]
-    return dict.fromkeys(names, "number")
+    return names
+
+
+def _read(spec: Spec, seen: Iterable[str]) -> Iterator[str]:
+    """Yield the columns of the source that a spec reads for them, as far as it says which."""
+    looked_up = {name for join in spec.join for name in join.columns}
+    by = (name for join in spec.join for name in join.by)
+    return (name for name in columns_read(spec, (*seen, *by)) if name not in looked_up)
