@@ -89,7 +89,7 @@ def simulate(p0: float, *, replicates: int = 10, n: int = 1000, seed: int = 2012
                     ("no", "yes")[at],
                     float(found.shift[at]),
                     float(found.absolute(0.5)[at]),
-                    utility(original, synthetic, p0=p0, synthesizer=law),
+                    utility(original, synthetic, p0=p0, synthesizer=law, prior=(1, 1)),
                 )
             )
     return runs

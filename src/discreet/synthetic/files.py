@@ -193,6 +193,8 @@ class SyntheticFile:
         """Return the posterior of the population's share with these levels.
 
         `n` is the size of the original; it may be left out if the file's description holds it.
+        `prior` is what the analyst believes of the share beforehand, Beta(a, b); by default
+        Jeffreys's (½, ½), which says next to nothing of it.
         """
         size = self.n if n is None else n
         if size is None:

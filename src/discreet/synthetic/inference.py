@@ -14,6 +14,10 @@ It needs N, n, α and K, all of which the file's description may hold (n only if
 treats it against the rest: exact given the synthetic count X* itself. (How the others fell among
 themselves could add a little; it is not used.)
 
+Prior. Left out, it is Jeffreys's Beta(½, ½), whatever k is. One record in each cell beforehand,
+Beta(k, K − k), would weigh as K records and draw every share to k/K as the blur does: its intervals
+miss most shares far from k/K. Tests add up, over every file, how often an interval holds the share.
+
 Utility ((4) there): U = log10 E[(p0 − p)² | D*] / E[(p0 − p)² | D]; 0 means nothing was lost.
 
 Distribution function. With t_X = p^{X+a}(1−p)^{n−X+b−1}/((X+a) B(X+a, n−X+b)), the incomplete beta
@@ -39,6 +43,9 @@ from discreet.words import say
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+
+_JEFFREYS = (0.5, 0.5)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -130,8 +137,8 @@ def posterior(
 
     `synthetic` counts the file over its cells (all copies together). `cell` is one of them or a set
     of k (all who smoke, say); of two cells the second is meant if it is left out. `n` is the size
-    of the original, `prior` the analyst's (a, b), by default (k, K − k). Taking the file's own
-    share instead would be biased towards k/K.
+    of the original, `prior` the analyst's (a, b), by default (½, ½) for any set of cells. Taking
+    the file's own share instead would be biased towards k/K.
 
     >>> share = posterior([700, 300], n=1000, epsilon=100)
     >>> round(share.mean, 3), [round(end, 2) for end in share.interval()]
@@ -140,8 +147,7 @@ def posterior(
     s = as_counts("synthetic", synthetic)
     law = law_of(synthesizer, epsilon, copies, s.size, int(s.sum()))
     chosen = _cells(cell, s.size)
-    rest = s.size - len(chosen)
-    a, b = (float(len(chosen)), float(rest)) if prior is None else prior
+    a, b = _JEFFREYS if prior is None else prior
     if not (0 < a < math.inf and 0 < b < math.inf):
         raise InputError("synthetic.bad_beta", a=a, b=b)
     n = whole("n", n)
