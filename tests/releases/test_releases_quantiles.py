@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate, combinations_with_replacement, pairwise, product
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -52,6 +54,28 @@ def _spec(*statistics: dict[str, Any], **changes: Any) -> Spec:
 
 def _asked(high: int = 9, at: Sequence[float] = SHARES, **more: Any) -> dict[str, Any]:
     return {"quantiles": {"of": "x", "at": list(at), "bounds": [0, high], "resolution": 1}} | more
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [
+        ("quantiles", _asked()),
+        ("median", {"median": "x", "bounds": [0, 9], "resolution": 1}),
+    ],
+)
+def test_what_is_said_of_them_is_what_is_done(kind: str, asked: dict[str, Any]) -> None:
+    """Releases said that they were read from a tree of noisy counts, a method of the past."""
+    plan = plan_of(_spec(asked), {"x": "number"})
+    calls = {call.asked.part.name: call.mechanism for call in plan.pricing.calls}
+    assert calls == {"size": "geometric", "values": "exponential", "counts": "geometric"}
+    (said,) = plan.explanations().values()
+    assert "chosen" in said
+    assert "exponential mechanism" in said
+    assert "noisy counts of the rows" in said
+    page = Path(__file__).parents[2] / "docs" / "spec.md"
+    (row,) = [x for x in page.read_text().splitlines() if x.startswith(f"| `{kind}: ")]
+    assert row.split("|")[3].strip().startswith(str(len(calls)))
+    assert not re.search(r"\btree\b", said + row)
 
 
 def _drawn(
