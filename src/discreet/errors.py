@@ -8,6 +8,7 @@
     │   ├── SpecError                                    a release spec breaks a rule
     │   └── DataError                                    data that are not as the spec says
     ├── BudgetExceeded (also RuntimeError)      exit 3   the account does not cover it
+    │   └── BrokenPromise                                it would break a promise of the account
     ├── PolicyError (also RuntimeError)         exit 4   refused, whatever the budget
     └── InternalError (also RuntimeError)       exit 5   an internal error
 
@@ -34,6 +35,7 @@ from typing import Any
 from discreet.words import catalogue
 
 __all__ = [
+    "BrokenPromise",
     "BudgetExceeded",
     "DataError",
     "DiscreetError",
@@ -136,6 +138,12 @@ class BudgetExceeded(DiscreetError, RuntimeError):
 
     code = "over-budget"
     exit_code = 3
+
+
+class BrokenPromise(BudgetExceeded):
+    """A charge that would break a promise of the account; no cap can be raised to allow it."""
+
+    code = "promise"
 
 
 class PolicyError(DiscreetError, RuntimeError):

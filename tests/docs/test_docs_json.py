@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
+import pkgutil
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import discreet
+from discreet import errors
 from discreet.cli import _COMMANDS, main
+from discreet.errors import DiscreetError
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
@@ -30,6 +36,29 @@ output: out/
 """
 LEDGER = ["--ledger", "sqlite:///ledger.db"]
 OPENED = ["--filter", "pure", "--epsilon", "9", "--approver", "a", "--reason", "b"]
+
+
+def _below(kind: type[DiscreetError]) -> Iterator[type[DiscreetError]]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from _below(one)
+
+
+def test_the_page_names_every_code_and_the_errors_have_one_home() -> None:
+    for module in pkgutil.walk_packages(discreet.__path__, "discreet."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    ours = [one for one in _below(DiscreetError) if one.__module__.startswith("discreet.")]
+    named = re.search(r"`code` is (.*?)\. `next`", PAGE, re.S)
+    assert named is not None
+    codes = set(re.findall(r"`([a-z-]+)`", named[1]))
+    shell = (ROOT / "src/discreet/cli/__init__.py").read_text(encoding="utf-8")
+    assert codes == {one.code for one in ours} | set(re.findall(r'"code": "(\w+)"', shell))
+    # Whoever catches by code finds the class in discreet.errors; others only say more.
+    homes = {one.code: one for one in ours if one.__module__ == "discreet.errors"}
+    assert {one.code for one in ours} == set(homes)
+    assert all(issubclass(one, homes[one.code]) for one in ours)
+    assert {one.__name__ for one in homes.values()} | {"DiscreetError"} == set(errors.__all__)
 
 
 def documented(command: str) -> tuple[set[str], set[str]]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.errors import BrokenPromise
 from discreet.lazily import found_in
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.ledger.entries import Entry
     from discreet.ledger.filters import Charge, Filter
     from discreet.ledger.plans import Part, Plan, Slot
-    from discreet.ledger.promises import BrokenPromise, Registered, Standing
+    from discreet.ledger.promises import Registered, Standing
     from discreet.ledger.verification import Sheet, Verification
 
 # Loaded on first use: what an account is can be read without the libraries of databases.
@@ -43,8 +44,9 @@ _FILES = {
     "entries": "Entry",
     "filters": "Charge Filter",
     "plans": "Part Plan Slot",
-    "promises": "BrokenPromise Registered Standing",
+    "promises": "Registered Standing",
     "verification": "Sheet Verification",
 }
 
 __getattr__, __all__ = found_in(__name__, "A ledger", _FILES)
+__all__ += ["BrokenPromise"]

@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from sqlalchemy import Connection
 
-from discreet.errors import InputError, PolicyError
+from discreet.errors import BrokenPromise, InputError, PolicyError
 from discreet.guarantees import Adjacency
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
@@ -33,14 +33,7 @@ from discreet.ledger.entries import (
 from discreet.ledger.filters import Chargeable, said_to_fit
 from discreet.ledger.migrations import FORMAT
 from discreet.ledger.plans import Plan
-from discreet.ledger.promises import (
-    BrokenPromise,
-    Registered,
-    Standing,
-    named,
-    reached,
-    register,
-)
+from discreet.ledger.promises import Registered, Standing, named, reached, register
 from discreet.ledger.store import Store
 from discreet.ledger.verification import RECENT, refuse_altered
 from discreet.promises import Promise

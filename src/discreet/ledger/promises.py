@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from discreet.errors import BudgetExceeded, DiscreetError, InputError, PolicyError
+from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.frames import JsonReady
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.ledger.accounts import Account
@@ -26,12 +26,6 @@ from discreet.promises.promise import name_of
 
 if TYPE_CHECKING:
     from discreet.ledger.entries import Entry
-
-
-class BrokenPromise(BudgetExceeded):
-    """A charge that would break a promise of the account; no cap can be raised to allow it."""
-
-    code = "promise"
 
 
 @dataclass(frozen=True, slots=True)
