@@ -211,3 +211,36 @@ def test_what_is_given_by_mistake_is_named_by_its_kind_and_never_shown():
         with pytest.raises(InputError, match="A list is neither") as caught:
             take()
         assert "somebody" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        ({"epsilon": 0.1}, PureDP(0.1)),
+        ({"epsilon": 0.1, "delta_each": 1e-9}, ApproxDP(0.1, 1e-9)),
+        ({"rho": 0.01}, ZCDP(0.01)),
+        ({"mechanism": "laplace", "epsilon": 0.1}, Laplace(0.1)),
+        ({"mechanism": "gaussian", "sigma": 20.0, "sensitivity": 2.0}, Gaussian(20.0, 2.0)),
+    ],
+)
+def test_one_release_may_be_given_by_the_words_of_the_command_line(words, part):
+    assert compose(times=30, delta=1e-6, **words) == compose([(part, 30)], delta=1e-6)
+    both = compose([PureDP(0.2)], times=2, delta=1e-6, **words)
+    assert both == compose([PureDP(0.2), (part, 2)], delta=1e-6)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"epsilon": 0.1, "rho": 0.1},
+        {"sigma": 3.0},
+        {"times": 3},
+        {"epsilon": 0.1, "sgima": 3.0},
+        {"epsilon": 0.1, "sensitivity": 2.0},
+        {"rho": 0.1, "delta_each": 1e-6},
+    ],
+)
+def test_words_that_are_no_release_are_refused_in_words(words):
+    with pytest.raises(InputError) as refused:
+        compose(**words)
+    assert "--" not in str(refused.value)

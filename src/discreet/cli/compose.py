@@ -170,7 +170,7 @@ def _part(words: dict[str, Any], adjacency: str) -> Any:
 
     unknown = sorted(str(word) for word in words if word not in _WORDS)
     if unknown:
-        raise InputError("cli.unknown_word", word=unknown[0], words=", ".join(_WORDS))
+        raise InputError("composition.unknown_word", word=unknown[0], words=", ".join(_WORDS))
     numbers = {name: _number(words, name) for name in ("epsilon", "rho", "sigma", "scale")}
     named = None if words.get("mechanism") is None else str(words["mechanism"])
     release = OneRelease(**numbers, mechanism=named, sensitivity=_number(words, "sensitivity"))

@@ -18,7 +18,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
 
@@ -202,43 +202,18 @@ class OneRelease(Group):
         probabilistic: bool = False,
     ) -> Any:
         """Return the guarantee or the mechanism; with `times` the loss of so many uses of it."""
-        from discreet.guarantees import Adjacency, ProbabilisticDP, stated
-
-        words = ("epsilon", "rho", "sigma", "scale")
-        given = {word: getattr(self, word) for word in words if getattr(self, word) is not None}
-        if len(given) != 1:
-            raise InputError("cli.one_budget", given=" and ".join(given) or "none")
-        ((word, value),) = given.items()
-        if delta and (word != "epsilon" or self.mechanism is not None):
-            raise InputError("cli.delta_of_other", name=self.mechanism or word)
-        if probabilistic and (word != "epsilon" or self.mechanism is not None):
-            raise InputError("cli.probabilistic_other", name=self.mechanism or word)
-        if self.mechanism is not None:
-            return self._mechanism(self.mechanism, word, value, adjacency, times)
-        if times != 1:
-            raise InputError("cli.times_without_mechanism")
-        if word in ("sigma", "scale"):
-            raise InputError("cli.noise_without_mechanism", name=word)
-        if self.sensitivity is not None:
-            raise InputError("cli.sensitivity_without_mechanism")
-        where = Adjacency.of(adjacency or "add-remove")
-        if probabilistic:
-            return ProbabilisticDP(value, delta or 0.0, adjacency=where)
-        return stated(self.epsilon, delta, self.rho, adjacency=where)
-
-    def _mechanism(
-        self, name: str, word: str, value: float, adjacency: str | None, times: int
-    ) -> Any:
-        from discreet.laws.checks import positive
-        from discreet.laws.registry import kind_of
-
-        across = 1.0 if self.sensitivity is None else positive("sensitivity", self.sensitivity)
-        law = kind_of(name, planned=times != 1).given(word, positive(word, value), across)
-        if times == 1 and adjacency is None:
-            return law
         from discreet.composition import loss_of
+        from discreet.composition.worded import release_in
 
-        return loss_of((law, times), adjacency=adjacency)
+        part = release_in(
+            {**asdict(self), "delta_each": delta},  # type: ignore[typeddict-item]
+            adjacency,
+            times=times,
+            probabilistic=probabilistic,
+        )
+        if self.mechanism is None or (times == 1 and adjacency is None):
+            return part
+        return loss_of((part, times), adjacency=adjacency)
 
 
 Command: TypeAlias = Callable[..., None]

@@ -52,7 +52,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, Unpack
 
 from discreet.composition import theorems
 from discreet.composition.concentrated import ConcentratedLoss, ZCDPLoss
@@ -62,6 +62,7 @@ from discreet.composition.loss import LossBound, PrivacyLoss, check_delta
 from discreet.composition.stated import PointLoss, loss_of_promise
 from discreet.composition.theorems import METHODS, THEOREMS
 from discreet.composition.walk import WalkLoss
+from discreet.composition.worded import Worded, release_in
 from discreet.errors import GuaranteeError, InputError
 from discreet.frames import Tabular
 from discreet.guarantees import (
@@ -473,21 +474,30 @@ class Composition(Tabular):
 
 
 def compose(
-    parts: Iterable[Part | tuple[Part, int]],
+    parts: Iterable[Part | tuple[Part, int]] = (),
     *,
     delta: float | None = None,
     method: str | None = None,
     adjacency: str | None = None,
+    times: int = 1,
+    **one: Unpack[Worded],
 ) -> Composition:
     """Return one guarantee for all parts, at a total δ, by a named theorem or the best one.
 
     Without `delta` the δ of the parts add up, and for pure DP it is 0. `adjacency` restates
-    mechanisms, whose sensitivity is then the one under it; promises carry their own.
+    mechanisms, whose sensitivity is then the one under it; promises carry their own. A release that
+    is made `times` times may be given by the words of the command line: `epsilon` (with
+    `delta_each`), `rho`, or a `mechanism` with one of these, `sigma` or `scale`.
 
     >>> from discreet.guarantees import PureDP
     >>> compose([(PureDP(0.1), 100)], delta=1e-6).method
     'optimal'
+    >>> compose(epsilon=0.1, times=100, delta=1e-6) == compose([(PureDP(0.1), 100)], delta=1e-6)
+    True
     """
+    if one or times != 1:
+        mine = None if one.get("mechanism") else adjacency
+        parts = [*parts, (release_in(one, mine), times)]
     releases = Releases.of(parts, adjacency)
     total = releases.lost if delta is None else check_delta(delta)
     if method is not None and method not in METHODS:
