@@ -13,6 +13,7 @@ import pytest
 import discreet
 from discreet.errors import InputError, PolicyError
 from discreet.ledger import Ledger
+from discreet.releases.rehearsal import _recommended
 from discreet.releases.statistics.base import KINDS
 
 
@@ -43,18 +44,41 @@ def test_the_bias_is_what_limits_and_bounds_leave_out() -> None:
         assert bias["sum_x_2", limit] == 2500 - 4 * kept
 
 
-def test_the_noise_grows_with_the_limit_and_error_is_both() -> None:
-    # The mean square of 60 draws of Laplace noise is below 0.1 or above 60 times its expectation
-    # with probability below 1e-9: Chernoff below; above, Σx² ≤ max|x|·Σ|x|, and either Σ|x| is
-    # three times its expectation (a Gamma tail of 1e-24), or one draw beyond 28 sd (60·e^{-39}).
-    found = discreet.rehearse(
-        _spec({"count": "rows"}, epsilon=0.025), TWIN, limits=[1, 4], repeats=60
-    )
+def test_noise_of_a_known_law_is_not_drawn_and_error_is_both() -> None:
+    """One draw of Laplace-like noise was told as its size, and errors below the bias with it."""
+    counts = {"count": "rows", "margins": [[], ["g"]], "keys": {"g": ["a", "b"]}}
+    twin = TWIN.append_column("g", [["ab"[i % 2] for i in PEOPLE]])
+    spec = _spec({"count": "rows"}, counts, {"mean": "x", "bounds": [0, 10], "resolution": 1})
+    found = discreet.rehearse(spec, twin, limits=[1, 4], repeats=1)
+    again = discreet.rehearse(spec, twin, limits=[1, 4], repeats=1)
+    for row, same in zip(found.rows, again.rows, strict=True):
+        if row["statistic"] == "mean_x_3":
+            continue
+        assert row == same
+        assert row["error"] == pytest.approx(math.hypot(row["bias"], row["noise"]), rel=1e-12)
     for row in found.rows:
-        sd = math.sqrt(2) * row["limit"] / 0.025
-        assert 0.1 * sd**2 < row["noise"] ** 2 < 60 * sd**2
-        assert abs(row["error"] - row["noise"]) <= row["bias"] + 1e-9
-        assert row["error"] <= row["bias"] + row["noise"] + 1e-9
+        if row["statistic"] == "count_rows_1":
+            # Var of the geometric law with e^{-ε/R}: 2q/(1−q)²; ε is a third of the budget.
+            q = math.exp(-1 / 3 / row["limit"])
+            assert row["noise"] == pytest.approx(math.sqrt(2 * q) / (1 - q), rel=1e-3)
+
+
+def test_each_statistic_has_its_own_best_limit() -> None:
+    spec = _spec({"count": "rows", "weight": 50}, {"count": "units"}, epsilon=0.05)
+    found = discreet.rehearse(spec, TWIN, limits=[1, 2, 4], repeats=1)
+    assert found.best == {"count_rows_1": 2, "count_units_2": 1} == found.to_dict()["best"]
+
+
+def test_no_statistic_decides_alone_because_its_draws_were_right() -> None:
+    """A quantile that was off by 0 in every draw outweighed a thousandfold error of all others."""
+    rows = [
+        {"limit": limit, "statistic": name, "error": error}
+        for limit, errors in {1: (1.0, 1.0, 3.0), 2: (900.0, 900.0, 0.0)}.items()
+        for name, error in zip("abc", errors, strict=True)
+    ]
+    assert _recommended(rows, [1, 2]) == 1
+    same = [row | {"error": 0.0} for row in rows]
+    assert _recommended(same, [1, 2]) == 1
 
 
 def test_the_recommended_limit_follows_the_budget() -> None:

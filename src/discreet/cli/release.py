@@ -274,9 +274,15 @@ def rehearse(
     draw = charted(png, "rehearsal_chart")
     found = rehearse(file, twin, limits=limit, repeats=repeats, keys_from=keys_from)
     draw(found)
-    cells = ("{limit}", "{statistic}", "{bias:.4g}", "{noise:.4g}", "{error:.4g}")
-    lines = grid(found.rows, cells, ["rows", "statistic", "bias", "noise", "error"])
+    least = say("cli.rehearse.least")
+    shown = [
+        {**row, "least": least if found.best[row["statistic"]] == row["limit"] else ""}
+        for row in found.rows
+    ]
+    cells = ("{limit}", "{statistic}", "{bias:.4g}", "{noise:.4g}", "{error:.4g}", "{least}")
+    lines = grid(shown, cells, ["rows", "statistic", "bias", "noise", "error", ""])
     lines.append(say("cli.rehearse.recommended", limit=found.recommended, now=found.limit))
+    lines += [say("cli.rehearse.weighed")] if len(found.best) > 1 else []
     emit(found.to_dict(), lines, as_json)
 
 

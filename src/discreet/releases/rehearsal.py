@@ -5,11 +5,14 @@ opposite. Neither can be seen in the protected data without paying. On a twin, a
 or invented and looks alike, both can: for each limit,
 
     bias    the root mean square of (without noise) − (without noise, limits and bounds),
-    noise   that of (with noise) − (without noise), over some draws,
+    noise   that of (with noise) − (without noise),
     error   that of (with noise) − (without noise, limits and bounds),
 
-over all values of a statistic. The recommended limit has the least geometric mean of the errors of
-all statistics, so that no unit of measurement counts more than another.
+over all values of a statistic. Where a row has a standard error, its noise has that standard
+deviation and the mean 0, and error² = bias² + noise²; otherwise both are over some draws. The
+recommended limit has the least geometric mean of the errors of all statistics, so that no unit of
+measurement counts more than another; an error counts as a thousandth of the statistic's largest at
+least, so that none decides alone because its draws happened to be right.
 
 The values without noise are those of the same release at a budget so large that no noise is left.
 Quantiles are drawn at any budget, so theirs are counted instead: the least value that the share of
@@ -59,7 +62,9 @@ _NO_NOISE = {
 }
 _WIDE = 2.0**40
 
-Values: TypeAlias = dict[str, dict[tuple[Any, ...], float]]
+_Rows: TypeAlias = dict[tuple[Any, ...], tuple[float, float | None]]
+"""By what names a row: its value, and the standard deviation of its noise where that is known."""
+Values: TypeAlias = dict[str, _Rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +76,21 @@ class Rehearsal(Tabular):
     limit: int
     repeats: int
 
+    @property
+    def best(self) -> dict[str, int]:
+        """For each statistic the limit with its least error, the smallest of several."""
+        found: dict[str, Mapping[str, Any]] = {}
+        for row in self.rows:
+            if row["error"] < found.get(row["statistic"], {"error": math.inf})["error"]:
+                found[row["statistic"]] = row
+        return {name: row["limit"] for name, row in found.items()}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rehearsal as JSON-ready values."""
         return {
             "limit": self.limit,
             "recommended": self.recommended,
+            "best": self.best,
             "repeats": self.repeats,
             "rows": [dict(row) for row in self.rows],
         }
@@ -241,8 +256,9 @@ def _exact(spec: Spec, engine: Engine) -> Values:
 
 
 def _values(plan: Plan, engine: Engine) -> Values:
-    """Return the values of one draw, by statistic and what names them."""
+    """Return the values of one draw."""
     columns = draw(plan, engine).columns
+    errors = columns["std_error"]
     names = [name for name in columns if name not in RESERVED]
     found: Values = {}
     for place, value in enumerate(columns["value"]):
@@ -251,7 +267,8 @@ def _values(plan: Plan, engine: Engine) -> Values:
         except ValueError:  # the name of a best candidate, or nothing
             continue
         key = tuple(columns[name][place] for name in names)
-        found.setdefault(str(columns["statistic"][place]), {})[key] = number
+        spread = float(errors[place]) if errors[place] else None
+        found.setdefault(str(columns["statistic"][place]), {})[key] = number, spread
     return found
 
 
@@ -262,28 +279,41 @@ def _tried(
     exact = _exact(_with(spec, _NO_NOISE | limited), engine)
     plan = plan_of(_with(spec, limited), engine.columns)
     noisy = [_values(plan, engine) for _ in range(repeats)]
-    return [
-        {
-            "limit": limit,
-            "statistic": name,
-            "bias": _off([exact[name]], true),
-            "noise": _off([one.get(name, {}) for one in noisy], exact[name]),
-            "error": _off([one.get(name, {}) for one in noisy], true),
-        }
-        for name, true in truth.items()
-        if name in exact
-    ]
+    rows = []
+    for name, true in truth.items():
+        if name in exact:
+            off = [_off(one.get(name, {}), exact[name], true) for one in noisy]
+            noise, error = ([square for one in off for square in one[k]] for k in (0, 1))
+            _, bias = _off(exact[name], exact[name], true)
+            squares = {"bias": bias, "noise": noise, "error": error}
+            sizes = {part: _root_mean(found) for part, found in squares.items()}
+            rows.append({"limit": limit, "statistic": name, **sizes})
+    return rows
 
 
-def _off(found: Sequence[Mapping[Any, float]], true: Mapping[Any, float]) -> float:
-    """Return the root mean square of the differences, over the values that both have."""
-    squares = [(one[key] - true[key]) ** 2 for one in found for key in one if key in true]
+def _off(found: _Rows, exact: _Rows, true: _Rows) -> tuple[list[float], list[float]]:
+    """Return the mean squares of noise and of error, of the values that all have."""
+    noise, error = [], []
+    for key, (value, spread) in found.items():
+        if key in exact and key in true:
+            bias = exact[key][0] - true[key][0]
+            drawn = value - exact[key][0]
+            noise.append(drawn**2 if spread is None else spread**2)
+            error.append((bias + drawn) ** 2 if spread is None else bias**2 + spread**2)
+    return noise, error
+
+
+def _root_mean(squares: Sequence[float]) -> float:
     return math.sqrt(math.fsum(squares) / len(squares)) if squares else 0.0
 
 
 def _recommended(rows: Sequence[Mapping[str, Any]], tried: Sequence[int]) -> int:
+    largest: dict[str, float] = {}
+    for row in rows:
+        largest[row["statistic"]] = max(largest.get(row["statistic"], 0.0), row["error"])
+
     def cost(limit: int) -> float:
-        errors = [row["error"] for row in rows if row["limit"] == limit]
-        return math.fsum(math.log(max(error, 1e-300)) for error in errors)
+        here = ((row["error"], largest[row["statistic"]]) for row in rows if row["limit"] == limit)
+        return math.fsum(math.log(max(error / most, 1e-3)) for error, most in here if most)
 
     return min(tried, key=cost)
