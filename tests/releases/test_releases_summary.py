@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
@@ -78,6 +80,28 @@ def test_a_summary_is_one_release_with_what_every_column_has(ledger: str, tmp_pa
     charges = [e for e in Ledger.open(ledger).entries("people") if e.cost]
     assert len(charges) == 1
     assert made.to_dict()["spent"]["epsilon"] == 900.0
+
+
+@pytest.mark.parametrize(("column", "counts"), [("age", 2), ("sex", 3)])
+def test_what_is_missing_has_an_interval_for_the_noise_in_all_counts(
+    ledger: str, tmp_path: Path, column: str, counts: int
+) -> None:
+    """It was a difference of noisy counts, printed as if it were exact."""
+    made = _summed(ledger, tmp_path, budget={"epsilon": 0.3})
+    (one,) = [told for told in made.columns if told["column"] == column]
+    (row,) = [row for row in one["rows"] if row["what"] == "missing"]
+    within = row["interval_high"] - row["value"]
+    assert row["value"] - row["interval_low"] == within
+    # All counts have the same share of the budget: noise by their law, added by convolution.
+    (scale,) = {c.scale for c in made.release.plan.pricing.calls if c.asked.part.name == "count"}
+    x = np.arange(-2000, 2001)
+    one_law = np.exp(-np.abs(x) / scale) * math.tanh(1 / (2 * scale))
+    law = one_law
+    for _ in range(counts - 1):
+        law = np.convolve(law, one_law)
+    middle = len(law) // 2
+    held = law[middle - int(within) : middle + int(within) + 1].sum()
+    assert 0.95 <= held < 0.96
 
 
 def test_the_spec_that_is_written_is_the_one_that_ran(ledger: str, tmp_path: Path) -> None:

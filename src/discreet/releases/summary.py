@@ -9,17 +9,21 @@ spec is charged and released like any other, once.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
 from discreet.errors import InputError, SpecError
 from discreet.frames import Tabular, columns_from
 from discreet.releases.models import Closed, Keys, Pair, refusal
 from discreet.releases.pipeline import Preview, Release, release
+from discreet.releases.planning import Plan
+from discreet.releases.quotients import Sum
 from discreet.releases.spec import Spec, load
 from discreet.releases.statistics.base import decimal
 from discreet.releases.statistics.histogram import Histogram
@@ -30,7 +34,6 @@ SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 _STEPS = 500  # A resolution that is not given has about so many steps between the bounds.
 _ANY = Histogram(histogram="any", edges=(-1e300, 1e300))  # Its one bin has all numbers.
-_NO_ENDS = {"interval_low": None, "interval_high": None}
 
 
 class Known(Closed):
@@ -195,7 +198,18 @@ def _told(made: Release, name: str) -> dict[str, Any]:
         rows.append({"what": what, "label": label, **ends})
     if name:
         # What is not there: of a text, also what is none of its keys. A difference of noisy counts.
-        there = math.fsum(row["value"] for row in rows if row["what"] != "quantiles")
+        counted = Counter(one for one in columns["statistic"] if one in {"rows", *names})
+        del counted[f"quantiles of {name}"]
         every = columns["value"][columns["statistic"].index("rows")]
-        rows.append({"what": "missing", "label": None, "value": every - there, **_NO_ENDS})
+        value = every - math.fsum(row["value"] for row in rows if row["what"] != "quantiles")
+        within = _within(made.plan, counted)
+        ends = {"interval_low": value - within, "interval_high": value + within}
+        rows.append({"what": "missing", "label": None, "value": value, **ends})
     return {"column": name or None, "rows": rows}
+
+
+def _within(plan: Plan, counted: Mapping[str, int]) -> int:
+    """What the noise in a sum of so many counts of these statistics stays within, signs aside."""
+    calls = [(call.law, times) for n, times in counted.items() for call in plan.calls(n).values()]
+    noise = Sum((law, np.ones(1), np.full(1, float(times))) for law, times in calls)
+    return math.floor(noise.half_width(plan.spec.interval))
