@@ -101,7 +101,8 @@ class Tabular:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
-        columns = self.to_columns()
+        shown = self.to_columns().items()
+        columns = {name: own for name, own in shown if any(value is not None for value in own)}
         rows = islice(zip(*columns.values(), strict=True), _SHOWN)
         return html_grid(
             repr(self), list(columns), [[_cell(value) for value in row] for row in rows]
@@ -123,6 +124,7 @@ class Results(Tabular, Generic[T]):
 
     __slots__ = ("_items",)
     named: ClassVar[str] = "results"
+    tabled: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, items: Iterable[T]) -> None:
         self._items = tuple(items)
@@ -143,8 +145,11 @@ class Results(Tabular, Generic[T]):
         return hash(self._items)
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return what each result says of itself, by dotted names as JSON nests them."""
-        return columns_from(one.to_dict() for one in self)
+        """Return what each result says of itself, by dotted names as JSON nests them.
+
+        What `tabled` names, or else all of it.
+        """
+        return columns_from((one.to_dict() for one in self), self.tabled)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the results as JSON-ready values."""
@@ -154,14 +159,22 @@ class Results(Tabular, Generic[T]):
         return f"{type(self).__name__}({len(self)})"
 
 
-def columns_from(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def columns_from(
+    rows: Iterable[Mapping[str, Any]], only: Sequence[str] = ()
+) -> dict[str, list[Any]]:
     """Return rows as columns: nested names are joined by dots, lists are left out.
+
+    With `only` there are those columns alone, in that order; a name stands for all inside it.
 
     >>> columns_from([{"k": 1, "after": {"at most": 0.2}}, {"k": 2, "all": [1, 2]}])
     {'k': [1, 2], 'after.at most': [0.2, None]}
     """
     flat = [dict(_flat(row)) for row in rows]
-    names = dict.fromkeys(name for row in flat for name in row)
+    names: Iterable[str] = dict.fromkeys(name for row in flat for name in row)
+    if only:
+        order = {name: place for place, name in enumerate(only)}
+        kept = (name for name in names if name.partition(".")[0] in order)
+        names = sorted(kept, key=lambda name: order[name.partition(".")[0]])
     return {name: [row.get(name) for row in flat] for name in names}
 
 

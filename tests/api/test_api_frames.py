@@ -18,6 +18,7 @@ from discreet.errors import InputError
 from discreet.frames import Tabular
 
 ONE = discreet.PureDP(1.0)
+ENDS = ("lower", "upper")
 
 
 @pytest.fixture
@@ -103,6 +104,34 @@ def test_results_show_themselves(results):
         assert "\n" not in repr(result), name
         assert result._repr_html_().startswith("<table>"), name
         json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_tables_have_the_columns_that_people_need_first(results):
+    """A table of beliefs had 37 columns, one of an account its hashes: wider than any screen."""
+    names = {name: list(result.to_columns()) for name, result in results.items()}
+    bounds = [f"{what}.{end}" for what in ("posterior", "ratio", "difference") for end in ENDS]
+    assert names["beliefs"] == ["prior.p", "prior.q", *bounds, "holds_with", "strength"]
+    assert not [name for name in names["sheet"] if name.endswith(("hash", "previous"))]
+    assert max(map(len, names.values())) <= 17
+    for name, result in results.items():
+        header, *lines = result._repr_html_().split("</tr>")
+        assert header.count("<th>") <= 13, name
+        for place in range(header.count("<th>")):  # no column of a view is empty
+            assert any(line.split("</td>")[place] != "<td>" for line in lines[:-1]), name
+    every = results["beliefs"].to_dict()["beliefs"][0]
+    assert {"assumptions", "worst_prior", "guarantee"} <= set(every)
+    assert "previous" in results["sheet"].to_dict()["entries"][0]
+
+
+def test_a_preview_tells_the_accuracy_of_every_statistic(spec, people, account, tmp_path):
+    """Means and quantiles had no number in its table."""
+    bounds = {"bounds": [0, 20], "resolution": 1}
+    quantiles = {"of": "cost", "at": [0.5, 0.9], **bounds}
+    spec["statistics"] += [{"mean": "cost", **bounds}, {"quantiles": quantiles}]
+    shown = discreet.preview(spec, data=people, folder=tmp_path)
+    rows = shown._repr_html_().split("</tr><tr>")[1:]
+    assert len(rows) == len(spec["statistics"])
+    assert all("off by at most" in row for row in rows)
 
 
 def test_a_released_table_has_the_types_of_its_file(spec, people, account, tmp_path):

@@ -165,6 +165,7 @@ class Beliefs(Results[Belief]):
     """What may be believed after, for several priors: a sequence, and a table of them."""
 
     named = "beliefs"
+    tabled = ("prior", "posterior", "ratio", "difference", "holds_with", "strength")
 
 
 def _span(bounds: Bounds) -> str:

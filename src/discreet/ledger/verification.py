@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 _UNREADABLE = (DiscreetError, *UNREADABLE)
 
 
+_AMOUNTS = ("cost", "spent", "remaining")
+_TABLED = ("seq", "at", "kind", "purpose", *_AMOUNTS, "who", "approver", "reason", "release_id")
+
+
 @dataclass(frozen=True, slots=True)
 class Sheet(Tabular):
     """An account with its entries, what is unfinished, and the head of the chain."""
@@ -62,8 +66,8 @@ class Sheet(Tabular):
         }
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return the entries of the account."""
-        return columns_from(entry.to_dict() for entry in self.entries)
+        """Return the entries of the account, without their hashes; `to_dict` has all of them."""
+        return columns_from((entry.to_dict() for entry in self.entries), _TABLED)
 
     def __repr__(self) -> str:
         return f"Sheet({self.account!r}, {len(self.entries)} entries)"

@@ -31,6 +31,7 @@ from discreet.releases.statement import statement
 from discreet.releases.statistics.base import decimal
 from discreet.releases.tables import Table
 from discreet.rounding import up
+from discreet.statements.presenter import accuracy
 
 if TYPE_CHECKING:
     from discreet import Report
@@ -104,10 +105,11 @@ class Preview(Tabular):
         return columns_from(call.to_dict() for call in self.plan.pricing.calls)
 
     def _repr_html_(self) -> str:
-        names = ("statistic", "cells", "half_width", "sd")
-        lines = [[line.get(name, "") for name in names] for line in self.plan.accuracy()]
-        rows = [[f"{c:.6g}" if isinstance(c, float) else str(c) for c in line] for line in lines]
-        return html_grid(repr(self), names, rows)
+        rows = [
+            [row["statistic"], str(row.get("cells", "")), accuracy(row)]
+            for row in self.plan.accuracy()
+        ]
+        return html_grid(repr(self), ("statistic", "cells", "accuracy"), rows)
 
     def __repr__(self) -> str:
         return f"Preview({self.plan.spec.account!r}, {_said(self.spent)})"

@@ -81,6 +81,10 @@ class Deployments(Results[Deployment]):
     """Published budgets, oldest first: a sequence, and a table with a row for each."""
 
     named = "deployments"
+    tabled = (
+        *("name", "curator", "year", "unit", "model", "adjacency"),
+        *("epsilon", "delta", "rho", "prior", "posterior", "holds_with"),
+    )
 
 
 def _numbers(guarantee: Guarantee) -> dict[str, Any]:

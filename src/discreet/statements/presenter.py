@@ -170,7 +170,8 @@ def assumption_rows(assumptions: Mapping[str, str]) -> list[list[str]]:
 
 def accuracy_lines(said: Mapping[str, Any]) -> list[str]:
     """Return how accurate each statistic is, a line for each, and what that leaves out."""
-    return [*map(_accuracy, said["accuracy"]), *cut_lines(said["cut"])]
+    lines = [": ".join(filter(None, (row["statistic"], accuracy(row)))) for row in said["accuracy"]]
+    return [*lines, *cut_lines(said["cut"])]
 
 
 def cut_lines(cut: Sequence[Mapping[str, Any]] | None) -> list[str]:
@@ -191,24 +192,21 @@ def cut_line(row: Mapping[str, Any]) -> str:
     return f"{line} {say('presenter.cut.at_most', most=row['at_most'])}"
 
 
-def _accuracy(row: Mapping[str, Any]) -> str:
-    noise = _noise(row)
-    if "sampling_sd" not in row:
-        return noise
-    return f"{noise}; {say('presenter.accuracy.sampling', sd=row['sampling_sd'])}"
-
-
-def _noise(row: Mapping[str, Any]) -> str:
-    values = {"statistic": row["statistic"], "interval": row["interval"]}
+def accuracy(row: Mapping[str, Any]) -> str:
+    """Return how accurate one statistic will be, without its name."""
     off = accuracy_text({name: value for name, value in row.items() if name != "only_bounds"})
     how = "off" if "half_width" in row else "off_assumed"
-    line = say(f"presenter.accuracy.{how}", off=off, **values) if off else f"{row['statistic']}"
+    parts = [say(f"presenter.accuracy.{how}", off=off, interval=row["interval"])] if off else []
     if "only_bounds" in row:
-        line += f"; {say('statements.accuracy.only_bounds', rows=row['only_bounds'])}"
-    if "lead_for_even_odds" not in row:
-        return line
-    lead, units = row["lead_for_even_odds"], row["lead_in_units"]
-    return f"{line}. {say('presenter.accuracy.lead', lead=lead, units=math.ceil(units))}"
+        parts.append(say("statements.accuracy.only_bounds", rows=row["only_bounds"]))
+    if "lead_for_even_odds" in row:
+        lead, units = row["lead_for_even_odds"], math.ceil(row["lead_in_units"])
+        parts[-1:] = [
+            ". ".join((*parts[-1:], say("presenter.accuracy.lead", lead=lead, units=units)))
+        ]
+    if "sampling_sd" in row:
+        parts.append(say("presenter.accuracy.sampling", sd=row["sampling_sd"]))
+    return "; ".join(parts)
 
 
 def promise_line(one: Standing, *, foreseen: bool = False) -> str:
