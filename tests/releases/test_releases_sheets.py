@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -31,6 +32,7 @@ from discreet.releases.sheets import (
     wide,
     workbook,
 )
+from discreet.releases.tables import Table
 from discreet.reports.stored import read_release
 from discreet.synthetic import synthesize
 from discreet.synthetic.files import read as read_synthetic
@@ -82,6 +84,66 @@ def test_the_keys_of_a_column_stand_side_by_side() -> None:
     assert by_county.header == ("statistic", "age", "north", "(all)", "value")
     with pytest.raises(InputError, match="county, age"):
         wide(SAID, "sex")
+
+
+MIXED: dict[str, Any] = {
+    "table": {
+        "statistic": ["jobs", "jobs", "deciles", "deciles", "mean", "cut/jobs/rows"],
+        "sex": ["f", "m", None, None, "f", None],
+        "at": [None, None, "0.1", "0.9", None, None],
+        "value": ["1", "2", "30", "90", "55.5", "7"],
+    },
+    "cut": [{"name": "cut/jobs/rows"}],
+}
+
+
+def test_quantiles_keep_their_shares_apart_and_what_was_cut_is_no_row() -> None:
+    """Shares became the columns, all other numbers one column `value`, and cut/… stood below."""
+    found = wide(MIXED)
+    assert found.header == ("statistic", "at", "f", "m", "value")
+    assert found.rows == (
+        ("jobs", None, "1", "2", None),
+        ("deciles", "0.1", None, None, "30"),
+        ("deciles", "0.9", None, None, "90"),
+        ("mean", None, "55.5", None, None),
+    )
+    assert len(tidy(MIXED).rows) == 6  # as it is stored
+
+
+def test_one_statistic_makes_a_table_with_its_own_columns() -> None:
+    assert wide(MIXED, statistic="jobs").header == ("statistic", "f", "m")
+    assert wide(MIXED, statistic="deciles").rows == (("deciles", "30", "90"),)
+    assert wide(MIXED, statistic="cut/jobs/rows").rows == (("cut/jobs/rows", "7"),)
+    assert tidy(MIXED, "mean").header == ("statistic", "sex", "value")
+    assert tidy(MIXED, "mean").rows == (("mean", "f", "55.5"),)
+    with pytest.raises(InputError, match="jobs, deciles, mean"):
+        wide(MIXED, statistic="means")
+    with pytest.raises(InputError, match="called 'sex'"):
+        wide(MIXED, "sex", "deciles")
+
+
+def test_the_command_line_shows_one_statistic(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = MIXED | {"release_id": "x", "account": "a", "spent": {"epsilon": 1}, "spec": {}}
+    (tmp_path / "release.json").write_text(json.dumps(told))
+    with pytest.raises(SystemExit):
+        main(["table", str(tmp_path), "--wide", "--statistic", "deciles", "--json"])
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["columns"] == ["statistic", "0.1", "0.9"]
+    assert shown["rows"] == [["deciles", "30", "90"]]
+
+
+def test_shares_are_numbers_in_every_frame_and_groups_called_at_are_texts() -> None:
+    """They were texts in Parquet and Polars, and numbers to whoever read the CSV file."""
+    table = Table(MIXED["table"])
+    assert table.to_columns()["at"][2:4] == [0.1, 0.9]
+    assert table.to_arrow().schema.field("at").type == pa.float64()
+    assert table.to_polars()["at"].dtype == pl.Float64
+    for keys in (["home", "away"], ["1", "2"]):
+        groups = Table({"statistic": ["n", "n"], "at": keys, "value": ["1", "2"]})
+        assert groups.to_columns()["at"] == keys
+        assert groups.to_arrow().schema.field("at").type == pa.string()
 
 
 def test_a_workbook_has_numbers_as_numbers_texts_as_texts_and_totals_in_bold() -> None:

@@ -112,6 +112,7 @@ def table(
     output: str | None = None,
     wide: bool = False,
     across: str | None = None,
+    statistic: str | None = None,
     csv: Path | None = None,
     separator: str = ",",
     decimal: str = ".",
@@ -126,11 +127,11 @@ def table(
     pivoted = wide or across is not None
     made: dict[Path, bytes] = {}
     try:
-        shown = sheets.wide(said, across) if pivoted else sheets.tidy(said)
+        shown = sheets.wide(said, across, statistic) if pivoted else sheets.tidy(said, statistic)
         if csv is not None:
             made[csv] = sheets.spreadsheet_csv(shown, separator, decimal)
         if xlsx is not None:
-            made[xlsx] = sheets.release_workbook(said, across)
+            made[xlsx] = sheets.release_workbook(said, across, statistic)
     except DiscreetError:
         raise
     except UNREADABLE:  # whoever wrote the folder

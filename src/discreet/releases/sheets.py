@@ -17,14 +17,15 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import compress
+from typing import Any, TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
 from discreet.errors import InputError
 from discreet.guarantees import amount
 from discreet.reading import number_text
 from discreet.releases.statistics.margins import ALL
-from discreet.releases.tables import FIGURES, STATISTIC, csv_text
+from discreet.releases.tables import AT, FIGURES, STATISTIC, csv_text
 from discreet.statements.presenter import cut_lines
 from discreet.words import say
 
@@ -52,19 +53,34 @@ def _labels(said: Mapping[str, Any]) -> Mapping[str, str]:
     return found
 
 
-def _table(said: Mapping[str, Any]) -> Mapping[str, Sequence[str | None]]:
-    """Return the stored table; raise ValueError where a number is none."""
-    table: Mapping[str, Sequence[str | None]] = said["table"]
+_Stored: TypeAlias = Mapping[str, Sequence[str | None]]
+
+
+def _table(said: Mapping[str, Any], statistic: str | None = None) -> _Stored:
+    """Return the stored table, or the part of one statistic; raise ValueError for no number."""
+    table: _Stored = said["table"]
     for name in FIGURES:
         for text in set(table.get(name, ())):
             if text is not None:
                 number_text(text)
-    return table
+    if statistic is None:
+        return table
+    names = table[STATISTIC]
+    if statistic not in names:
+        known = ", ".join(str(name) for name in dict.fromkeys(names))
+        raise InputError("sheets.no_statistic", statistic=statistic, statistics=known)
+    return _only(table, [name == statistic for name in names])
 
 
-def tidy(said: Mapping[str, Any]) -> Sheet:
-    """Return the table as it is stored, a row for each number."""
-    table, labels = _table(said), _labels(said)
+def _only(table: _Stored, kept: Sequence[bool]) -> _Stored:
+    """Return some rows, with the columns of groups that they have."""
+    found = {name: list(compress(values, kept)) for name, values in table.items()}
+    return {n: own for n, own in found.items() if n in FIGURES or any(v is not None for v in own)}
+
+
+def tidy(said: Mapping[str, Any], statistic: str | None = None) -> Sheet:
+    """Return the table as it is stored, a row for each number; or that of one statistic."""
+    table, labels = _table(said, statistic), _labels(said)
     columns = [
         values if name in FIGURES else [None if v is None else labels.get(v, v) for v in values]
         for name, values in table.items()
@@ -74,16 +90,21 @@ def tidy(said: Mapping[str, Any]) -> Sheet:
     return Sheet(say("sheets.table"), header, tuple(zip(*columns, strict=True)), texts)
 
 
-def wide(said: Mapping[str, Any], across: str | None = None) -> Sheet:
+def wide(said: Mapping[str, Any], across: str | None = None, statistic: str | None = None) -> Sheet:
     """Return the values with the keys of one column side by side; by default the last that varies.
 
     Rows without such a key have their value in a column of its own. A number that has a twin is
-    shown by it (the column `published`).
+    shown by it (the column `published`). Shares of quantiles are no groups: they stand side by side
+    only if there is nothing else. What was cut is left out, since the notes tell it.
     """
-    table, labels = _table(said), _labels(said)
+    table, labels = _table(said, statistic), _labels(said)
+    if statistic is None:
+        cut = {row["name"] for row in said.get("cut") or ()}
+        table = _only(table, [name not in cut for name in table[STATISTIC]])
     groups = [name for name in table if name not in (STATISTIC, *FIGURES)]
     if across is None:
-        across = next((name for name in reversed(groups) if len(set(table[name])) > 1), None)
+        varying = [name for name in reversed(groups) if len(set(table[name])) > 1]
+        across = next((name for name in varying if name != AT), AT if varying else None)
     elif across not in groups:
         raise InputError("sheets.no_column", column=across, columns=", ".join(groups) or "-")
     left = [name for name in (STATISTIC, *groups) if name != across]
@@ -126,11 +147,13 @@ def _interval(table: Mapping[str, Any], at: int | None) -> str | None:
     return None
 
 
-def release_workbook(said: Mapping[str, Any], across: str | None = None) -> bytes:
+def release_workbook(
+    said: Mapping[str, Any], across: str | None = None, statistic: str | None = None
+) -> bytes:
     """Return a release as a workbook: the table as stored, the wide one if it fits, and notes."""
-    pivoted = wide(said, across)
+    pivoted = wide(said, across, statistic)
     fits = across is not None or len(pivoted.header) <= _MOST_COLUMNS
-    return workbook([tidy(said), *([pivoted] if fits else []), notes(said)])
+    return workbook([tidy(said, statistic), *([pivoted] if fits else []), notes(said)])
 
 
 def notes(said: Mapping[str, Any]) -> Sheet:

@@ -191,7 +191,7 @@ def _told(made: Release, name: str) -> dict[str, Any]:
         if statistic not in names:
             continue
         what = str(statistic).split(" of ")[0].split(" in ")[0] if name else str(statistic)
-        label = columns["at"][place] if what == "quantiles" else None
+        label = f"{columns['at'][place]:g}" if what == "quantiles" else None
         if what == "keys":
             label = columns[name][place]
         ends = {end: columns[end][place] for end in ("value", "interval_low", "interval_high")}

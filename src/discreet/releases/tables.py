@@ -145,6 +145,9 @@ VALUES = tuple(column.name for column in NUMBERS)
 FIGURES = (*VALUES, *BESIDE)
 """All columns of numbers."""
 
+AT = "at"
+"""The column of the shares that quantiles have, in place of a group."""
+
 RESERVED = (STATISTIC, *FIGURES)
 """Names that no group may have: the groups' columns stand between them."""
 
@@ -226,17 +229,28 @@ class Table(Tabular):
         """Return the columns: texts, and values as numbers."""
         return {
             name: [None if v is None else float(v) for v in values]
-            if name in FIGURES
+            if self._numeric(name)
             else list(values)
             for name, values in self.columns.items()
         }
+
+    def _numeric(self, name: str) -> bool:
+        """Whether a column has numbers; `at` does, unless it is a column of groups."""
+        if name != AT:
+            return name in FIGURES
+        try:
+            return all(0 < float(text) < 1 for text in self.columns[AT] if text is not None)
+        except ValueError:
+            return False
 
     def to_arrow(self) -> Any:
         """Return the table as Arrow: texts, and numbers as doubles."""
         import pyarrow as pa
 
         texts = {name: pa.array(values, pa.string()) for name, values in self.columns.items()}
-        return pa.table({n: t.cast(pa.float64()) if n in FIGURES else t for n, t in texts.items()})
+        return pa.table(
+            {n: t.cast(pa.float64()) if self._numeric(n) else t for n, t in texts.items()}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns, values as the decimals that are printed."""
