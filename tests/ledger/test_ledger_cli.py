@@ -110,7 +110,7 @@ def test_over_budget_exit_3(clinic: Discreet) -> None:
     clinic.json("charge", "--account", "clinic", "--epsilon", 0.8)
     code, words = clinic("charge", "--account", "clinic", "--epsilon", 0.3)
     assert code == 3
-    for said in ("needs ε = 0.3", "spent ε = 0.8", "left ε = 0.2", "0.2-DP would fit"):
+    for said in ("needs ε = 0.3", "spent ε = 0.8", "left ε = 0.2", "charge of ε = 0.2 would fit"):
         assert said in words
     code, _ = clinic("plan", "--account", "clinic", "--epsilon", 0.1, "--releases", 3)
     assert code == 3

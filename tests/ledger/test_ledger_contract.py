@@ -194,7 +194,7 @@ def test_what_is_said_to_fit_fits(opened: Opened) -> None:
     """Printed figures of what is left are rounded down: who types them in is not refused again."""
     ledger = opened()
     ledger.charge("clinic", PureDP(0.123456451), **{k: SAID[k] for k in ("purpose", "who")})
-    with pytest.raises(OverBudget, match=r"single charge of 0\.876543-DP would fit"):
+    with pytest.raises(OverBudget, match=r"single charge of ε = 0\.876543 would fit"):
         ledger.charge("clinic", PureDP(1.0), **{k: SAID[k] for k in ("purpose", "who")})
     ledger.charge("clinic", PureDP(0.876543), **{k: SAID[k] for k in ("purpose", "who")})
 
@@ -269,7 +269,13 @@ def test_over_budget_says_needs_spent_cap_left_and_what_fits(opened: Opened) -> 
     assert error.cap == Amount.of(epsilon=1.0)
     assert error.left == Amount.of(epsilon=0.3)
     assert error.fits == Charge(PureDP(0.3))
-    for words in ("needs ε = 0.4", "spent ε = 0.7", "cap ε = 1;", "left ε = 0.3", "0.3-DP"):
+    for words in (
+        "needs ε = 0.4",
+        "spent ε = 0.7",
+        "cap ε = 1;",
+        "left ε = 0.3",
+        "ε = 0.3 would fit",
+    ):
         assert words in str(error)
     assert ledger.head == head
     ledger.reserve("clinic", error.fits, **SAID)

@@ -461,7 +461,7 @@ def test_a_cap_below_the_promise_still_refuses_as_a_cap(opened: Opened) -> None:
     ledger = opened(cap=PureDP(0.3), promise=TWELVE)
     with pytest.raises(OverBudget):
         ledger.charge("clinic", PureDP(0.4), **CHARGED)
-    with pytest.raises(BrokenPromise, match=r"a single charge of 0\.3-DP would fit"):
+    with pytest.raises(BrokenPromise, match=r"a single charge of ε = 0\.3 would fit"):
         ledger.charge("clinic", PureDP(1.0), **CHARGED)
 
 

@@ -148,7 +148,7 @@ def test_where_something_is_spent_already_it_says_what_fits(
 ) -> None:
     ledger = account()
     ledger.charge("people", PureDP(0.5), purpose="before", who="me")
-    with pytest.raises(BrokenPromise, match=r"0\.452008-DP would fit"):
+    with pytest.raises(BrokenPromise, match=r"ε = 0\.452008 would fit"):
         _made(_promising(spec, TWELVE_FROM_FIVE), people, tmp_path)
 
 

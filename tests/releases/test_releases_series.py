@@ -355,7 +355,15 @@ def test_the_command_line_repeats_a_key_and_gives_a_dry_run_its_exit_code(
     assert said["repeated"] is True
     assert {"release_id", "spent", "remaining", "files", "statement"} <= set(said)
     assert "Released before as" in _cli(*job[:-1]).stdout
-    assert _cli(file, "--dry-run", "--plan", plan, "--next").exit_code == 0
+    dry = _cli(file, "--dry-run", "--plan", plan, "--next")
+    assert dry.exit_code == 0
+    first, *rest = dry.stdout.splitlines()
+    # It began with what it "would spend", and said far below that nothing more is charged.
+    assert first.startswith("It would take slot 2 of 3")
+    assert "nothing more is charged" in first
+    assert "nothing more is charged" not in " ".join(rest)
+    stored = _cli(file, "--dry-run", "--plan", plan, "--next", "--key", "2026-01")
+    assert "charges nothing" in stored.stdout.splitlines()[0]
     file.write_text(yaml.safe_dump(spec | {"source": "people.csv", "budget": {"epsilon": 99}}))
     over = _cli(file, "--dry-run", "--json")
     assert isinstance(over.exception, BudgetExceeded)

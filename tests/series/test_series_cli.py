@@ -136,7 +136,13 @@ def test_horizon_upto_and_words() -> None:
     assert out["releases"] is None
     assert len(out["series"]) == 10
     result = run("horizon", "--rho", ".01", "--prior", ".5", "--posterior-limit", ".99")
-    assert "first passed after 79 releases" in result.stdout
+    assert "kept for 78 releases, and first passed with release 79." in result.stdout
+    assert "posterior ≤" in result.stdout
+    without = run("horizon", "--epsilon", ".1", "--ratio", "3").stdout
+    assert "posterior ≤" not in without  # no prior: the column was empty
+    assert (
+        "passed with the first release" in run("horizon", "--epsilon", "2", "--ratio", "3").stdout
+    )
 
 
 @pytest.mark.parametrize(

@@ -226,11 +226,16 @@ def _preview_lines(said: dict[str, Any]) -> list[str]:
     if said["remaining"] is not None and not said["remaining"].get("unbounded"):
         spent, left = side_by_side(said["spent"], said["remaining"])
     refused = None if said["refused"] is None else said["refused"]["message"]
+    first = "would_spend" if said["paid"] is None else "paid"
     return [
-        say("cli.release.would_spend", spent=spent, left=left),
+        say(f"cli.release.{first}", spent=spent, left=left, paid=said["paid"]),
         *_cost_lines(said),
         # Why it would be refused is the message of the exit code, on standard error.
-        *(note for note in said["notes"] if refused is None or refused not in note),
+        *(
+            note
+            for note in said["notes"]
+            if note != said["paid"] and (refused is None or refused not in note)
+        ),
     ]
 
 

@@ -158,10 +158,14 @@ def _horizon_lines(found: Any) -> list[str]:
     elif found.releases == 0:
         head = say("cli.horizon.passed_before")
     else:
-        head = say("cli.horizon.passed", releases=found.releases)
+        how = "passed_first" if found.releases == 1 else "passed"
+        head = say(f"cli.horizon.{how}", releases=found.releases, kept=found.releases - 1)
     if found.promise is not None:
         head = f"{found.promise.sentence()}\n{head}"
+    header = ["releases", "posterior ≤", say("cli.horizon.difference")]
     rows = [_row(found.series[i]) for i in _some(len(found.series))]
+    if not any(row[1] for row in rows):  # no prior, no posterior
+        header, rows = [header[0], header[2]], [[row[0], row[2]] for row in rows]
     rests = [
         ["holds with", f"{found.holds_with:g}, for each k"],
         ["strength", found.strength],
@@ -169,7 +173,6 @@ def _horizon_lines(found: Any) -> list[str]:
         ["adversary", found.assumptions.adversary],
         ["post-processing", found.assumptions.post_processing],
     ]
-    header = ["releases", "posterior ≤", say("cli.horizon.difference")]
     lines = [head, "", *table(rows, header), "", *table(rests)]
     return lines + ([f"  note: {found.note}"] if found.note else [])
 

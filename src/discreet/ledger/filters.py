@@ -25,6 +25,7 @@ from discreet.guarantees import (
     PrivacyCurve,
     ProbabilisticDP,
     PureDP,
+    amount,
     of_kind,
     stated,
 )
@@ -185,7 +186,8 @@ def said_to_fit(fits: Charge | None) -> str:
     """Say which single charge would still fit."""
     if fits is None or isinstance(fits.guarantee, PrivacyCurve):
         return say("ledger.nothing_fits")
-    return say("ledger.would_fit", charge=fits.guarantee.said("down"))
+    charge = amount(fits.guarantee.to_dict(), "down", say("ledger.nothing"))
+    return say("ledger.would_fit", charge=charge)
 
 
 def _plain(guarantee: Guarantee) -> Amount:

@@ -75,6 +75,8 @@ class Outlook:
     refused: DiscreetError | None
     again: str | None
     notes: tuple[str, ...]
+    paid: str | None = None
+    """That it takes a slot of a plan, which is paid for; one of the notes."""
 
     @property
     def remaining(self) -> dict[str, Any] | None:
@@ -170,7 +172,7 @@ class Charging:
 
     def _outlook(self) -> Outlook:
         notes = [text("charge.nothing_read")]
-        refused = after = again = None
+        refused = after = again = paid = None
         account = self.ledger.found(self.spec.account)
         if account is None:
             promises = self._if_opened()
@@ -198,20 +200,14 @@ class Charging:
                 plan = self.ledger.plan(self.plan_id)
                 number = plan.next(self.key, retry=self.retry)
                 told = "takes_slot" if plan.stored(number) is None else "finds_stored"
-                notes.append(
-                    text(
-                        f"charge.{told}",
-                        key=self.key,
-                        slot=number,
-                        of=plan.slots,
-                        plan=plan.plan_id,
-                    )
-                )
+                place = {"slot": number, "of": plan.slots, "plan": plan.plan_id}
+                paid = text(f"charge.{told}", key=self.key, **place)
+                notes.append(paid)
             notes += self._on_promises(promises)
         except DiscreetError as refusal:
             refused, promises = refusal, self.ledger.promises(account)
             notes.append(text("charge.would_be_refused", why=refusal))
-        return Outlook(self, account, after, promises, refused, again, tuple(notes))
+        return Outlook(self, account, after, promises, refused, again, tuple(notes), paid)
 
     def stored(self) -> bool:
         """Whether the key's release is stored: then nothing is charged or drawn."""

@@ -95,6 +95,7 @@ class Preview(Tabular):
             **self.plan.to_dict(),
             "cut": self.plan.cut(),
             "notes": list(self.notes),
+            "paid": self.outlook.paid,
             "refused": None
             if refused is None
             else {"exit_code": refused.exit_code, "message": str(refused)},
