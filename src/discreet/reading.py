@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -26,6 +27,7 @@ __all__ = [
     "fraction_of",
     "json_values",
     "line",
+    "nearest",
     "number_text",
     "share_of",
     "text_of",
@@ -232,3 +234,19 @@ def number_text(text: str) -> str:
     if len(text) > 1_000 or not _NUMBER.fullmatch(text):
         raise ValueError(text[:40])
     return text
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like another, whatever its case; None if none is.
+
+    >>> nearest("dep_dely", ["dep_delay", "carrier"]), nearest("Age ", ["age"]), nearest("x", ["y"])
+    ('dep_delay', 'age', None)
+    >>> nearest("county", ["county of residence"])
+    'county of residence'
+    """
+    from difflib import get_close_matches
+
+    names, given = {one.strip().lower(): one for one in known}, name.strip().lower()
+    longer = [one for one in names if len(given) > 3 and one.startswith(given)]
+    found = get_close_matches(given, names, n=1) or longer
+    return names[found[0]] if found else None

@@ -151,6 +151,8 @@ def test_every_flag_has_its_help_and_every_help_its_flag():
             text = one.help or ""
             assert text or one.name == "help", (name, one.name)
             assert "{" not in text, (name, one.name)
+            shown = one.metavar or getattr(one.type, "name", "")
+            assert not shown.startswith("_"), (name, one.name)  # `<_share>` is no word
             for section in (name, "shared", "promise"):
                 if one.name in texts.get(section, {}):
                     used.add((section, one.name))

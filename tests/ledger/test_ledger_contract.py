@@ -36,13 +36,13 @@ def test_a_ledger_that_is_not_there_says_the_command_that_opens_the_account(ledg
         lambda: ledger.grant("clinic", add=PureDP(1), approver="a", reason="b"),
         lambda: ledger.register_plan("clinic", [PureDP(0.1)], PureDP(0.1), **CHARGED),
     ):
-        with pytest.raises(PolicyError, match=r"discreet ledger open --ledger .* --account clinic"):
+        with pytest.raises(PolicyError, match=r"open_account\('clinic'"):
             use()
-    with pytest.raises(
-        PolicyError,
-        match=r"--unit record --adjacency replace --filter zcdp --posterior 0\.12 --q 0\.05 ",
-    ):
+    with pytest.raises(PolicyError) as refused:
         ledger.account("clinic", unit="record", adjacency="replace", filter="zcdp")
+    flags = "--unit record --adjacency replace --filter zcdp --posterior 0.12 --q 0.05 "
+    assert flags in refused.value.on_the_command_line
+    assert "--" not in str(refused.value)
     with pytest.raises(PolicyError, match="not reserved"):
         ledger.commit("x", "h")
     with pytest.raises(PolicyError, match="not registered"):
@@ -55,8 +55,37 @@ def test_a_ledger_that_is_not_there_says_the_command_that_opens_the_account(ledg
 
 def test_another_account_of_the_same_ledger_is_not_open_either(opened: Opened) -> None:
     ledger = opened("clinic")
-    with pytest.raises(PolicyError, match=r"'other people' is not open.*--account 'other people'"):
+    with pytest.raises(PolicyError, match=r"'other people' is not open") as refused:
         ledger.reserve("other people", PureDP(0.1), **SAID)
+    assert "--account 'other people'" in refused.value.on_the_command_line
+
+
+def test_what_python_says_of_an_account_that_is_not_open_opens_it(opened: Opened) -> None:
+    """It named flags of the command line, and a misspelt name was not met with the right one."""
+    ledger = opened("clinic-patients")
+    for number, more in enumerate(
+        (
+            {},
+            {"adjacency": "replace"},
+            {"filter": "basic"},
+            {"filter": "basic", "cap": Amount.of(epsilon=0.5)},
+            {"filter": "zcdp", "cap": Amount.of(rho=0.5, delta=1e-6), "unit_name": "one aircraft"},
+            {"promise": {"ratio": 3.0}},
+        )
+    ):
+        name = str(number) * 6
+        with pytest.raises(PolicyError, match="is not open") as refused:
+            ledger.account(name, **more)  # type: ignore[arg-type]
+        said = str(refused.value)
+        assert "--" not in said
+        assert "Did you mean" not in said
+        call = re.search(r"Ledger\.open\(.*?\)(\.open_account\(.*\))", said)
+        assert call is not None
+        eval(f"ledger{call[1]}", {"ledger": ledger, "Amount": Amount})  # noqa: S307
+        assert ledger.account(name).name == name
+    for use in (ledger.show, ledger.account):
+        with pytest.raises(PolicyError, match=r"Did you mean 'clinic-patients'\?"):
+            use("clinic-patient")
 
 
 def test_the_terms_of_an_account_are_those_it_was_opened_with(opened: Opened, url: str) -> None:

@@ -228,7 +228,7 @@ def test_a_dry_run_without_an_account_names_the_command(
     preview = release(spec, data=people, folder=tmp_path, dry_run=True)
     assert isinstance(preview, Preview)
     assert any("discreet ledger open" in note for note in preview.notes)
-    with pytest.raises(PolicyError, match="discreet ledger open"):
+    with pytest.raises(PolicyError, match="open_account"):
         _made(spec, people, tmp_path)
     assert not (tmp_path / "ledger.db").exists()
 

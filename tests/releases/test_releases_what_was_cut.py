@@ -26,6 +26,7 @@ from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.planning import plan_of
 from discreet.releases.spec import load
 from discreet.releases.statistics.cut import Cut, CutUnits
+from discreet.statements.presenter import cut_line
 from soaking import examples, soaked
 
 KEYS = ("north", "south", "west")
@@ -301,3 +302,9 @@ def test_the_audit_passes_what_was_cut(spec: dict[str, Any]) -> None:
     trials = 300 if soaked() else 100
     found = audit(asked, trials=trials, failure_probability=1e-6, draws=2)
     assert found.passed, found.faults
+
+
+def test_words_tell_the_interval_of_the_table() -> None:
+    """A count of units was told as 0 to 990 in words, and as -436 to 990 in the table."""
+    row = {"units": 277, "interval_low": -436, "interval_high": 990, "text": "t", "at_most": None}
+    assert cut_line(row).startswith("277 (-436 to 990)")

@@ -249,7 +249,7 @@ def test_over_budget_is_refused_before_anything_is_read(tmp_path):
 
 def test_account_must_be_open_and_of_the_same_kind(tmp_path):
     path = folder_of(tmp_path, account="elsewhere")
-    with pytest.raises(PolicyError, match="ledger open"):
+    with pytest.raises(PolicyError, match="open_account"):
         synthesize(path)
     other = tmp_path / "other"
     other.mkdir()

@@ -338,10 +338,11 @@ def _parser(key: str, kind: Any) -> Callable[[str], float] | None:
         return None
     from discreet.promises.keys import SHARES
 
-    return _share if key in SHARES else None
+    return share if key in SHARES else None
 
 
-def _share(text: str) -> float:
+def share(text: str) -> float:
+    """Read a share; help shows the name of this function as what a flag takes."""
     from discreet.reading import share_of
 
     try:

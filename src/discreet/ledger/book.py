@@ -233,7 +233,10 @@ class Ledger:
         """
         found = self.found(name)
         if found is None:
-            refuse_unknown_account(self.url, name, unit, adjacency, filter, unit_name, promise, cap)
+            none: list[str] = []
+            known = self._read(lambda chain: [*chain.store.accounts(chain.connection)], none)
+            asked = (unit, adjacency, filter, unit_name, promise, cap)
+            refuse_unknown_account(self.url, name, *asked, known)
         return found
 
     def accounts(self) -> list[Account]:

@@ -37,6 +37,7 @@ from discreet.ledger.promises import Registered, Standing, named, reached, regis
 from discreet.ledger.store import Store
 from discreet.ledger.verification import RECENT, refuse_altered
 from discreet.promises import Promise
+from discreet.reading import nearest
 from discreet.words import say
 
 Clock: TypeAlias = Callable[[], datetime]
@@ -128,7 +129,7 @@ class Chain:
         """Return an account as it stands; refuse one that is not open."""
         account = self.account(name)
         if account is None:
-            refuse_unknown_account(self.store.url, name)
+            refuse_unknown_account(self.store.url, name, known=self.store.accounts(self.connection))
         return account
 
     def plan(self, plan_id: str) -> Plan:
@@ -342,27 +343,44 @@ def refuse_unknown_account(
     unit_name: str | None = None,
     promise: Mapping[str, Any] | None = None,
     cap: Amount | None = None,
+    known: Iterable[str] = (),
 ) -> NoReturn:
-    """Refuse an account that is not open, with the command that opens it.
+    """Refuse an account that is not open, with what opens it, or the name of one that is alike.
 
-    It has the promise that is known, or else the cap, or else an example.
+    It has the promise that is given, or else the cap, or else an example.
     """
     words = ["discreet", "ledger", "open", "--ledger", url, "--account", name, "--unit", unit]
     words += [] if unit_name is None else ["--unit-name", unit_name]
     words += ["--adjacency", adjacency, "--filter", filter]
     which = "promise" if promise is not None else "example" if cap is None else "needed"
+    given: dict[str, Any] = {"unit": unit, "unit_name": unit_name}
+    given |= {"adjacency": adjacency, "filter": filter}
+    call = [repr(name), *(f"{key}={v!r}" for key, v in given.items() if v is not None)]
+    delta = {"delta": 1e-6} if filter == "basic" else {}
     if promise is None and cap is not None:
-        for coordinate, value in cap.floats("up").items():
-            words += [f"--{coordinate}", repr(value)] if value else []
-    elif promise is None:
-        prior = "--prior" if adjacency == Adjacency.ADD_REMOVE else "--q"
-        words += ["--posterior", "0.12", prior, "0.05"]
+        limits = delta | {key: value for key, value in cap.floats("up").items() if value}
+        words += [part for key, value in limits.items() for part in (f"--{key}", repr(value))]
+        inside = ", ".join(f"{key}={value!r}" for key, value in limits.items())
+        call.append(f"cap=Amount.of({inside})")
     else:
+        if promise is None:
+            add_remove = adjacency == Adjacency.ADD_REMOVE
+            promise = {"posterior": 0.12, ("p" if add_remove else "q"): 0.05}
+            promise |= {"about": "membership"} if add_remove else {}
         words += _promise_flags(promise)
-    words += ["--delta", "1e-6"] if filter == "basic" and "--delta" not in words else []
-    what = say(f"ledger.opened_with_{which}")
+        call.append(f"promise={dict(promise)!r}")
+        if delta and "--delta" not in words:
+            words += ["--delta", "1e-06"]
+            call.append("delta=1e-06")
+    near = nearest(name, known)
     raise PolicyError(
-        "ledger.not_open", account=name, url=url, command=shlex.join(words), what=what
+        "ledger.not_open" if near is None else "ledger.not_open_near",
+        account=name,
+        url=url,
+        near=near,
+        call=f"Ledger.open({url!r}).open_account({', '.join(call)}, approver='…', reason='…')",
+        command=shlex.join(words),
+        what=say(f"ledger.opened_with_{which}"),
     )
 
 

@@ -180,7 +180,7 @@ class Charging:
             try:
                 self.account()
             except PolicyError as refusal:
-                notes.append(str(refusal))
+                notes.append(refusal.on_the_command_line)
             return Outlook(self, None, None, promises, None, None, tuple(notes))
         again = self._again()
         notes += self._same_source()

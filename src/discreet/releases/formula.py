@@ -26,8 +26,8 @@ from itertools import pairwise
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from discreet.errors import SpecError
+from discreet.reading import nearest
 from discreet.releases.engines.base import Column
-from discreet.releases.models import nearest
 from discreet.words import say
 
 Type: TypeAlias = Literal["integer", "number", "text", "date", "moment", "boolean", "untyped"]

@@ -7,14 +7,14 @@ raised inside a model as a `SpecError`, and keeps its words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from datetime import date
-from difflib import get_close_matches
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from discreet.errors import DiscreetError, SpecError
+from discreet.reading import nearest
 from discreet.words import has, say
 
 
@@ -78,20 +78,6 @@ _TYPES = {"model_type": "dict_type", "mapping_type": "dict_type", "list_type": "
 
 
 _BELOW = ("lt", "le")
-
-
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like another, whatever its case; None if none is.
-
-    >>> nearest("dep_dely", ["dep_delay", "carrier"]), nearest("Age ", ["age"]), nearest("x", ["y"])
-    ('dep_delay', 'age', None)
-    >>> nearest("county", ["county of residence"])
-    'county of residence'
-    """
-    names, given = {one.strip().lower(): one for one in known}, name.strip().lower()
-    longer = [one for one in names if len(given) > 3 and one.startswith(given)]
-    found = get_close_matches(given, names, n=1) or longer
-    return names[found[0]] if found else None
 
 
 def refusal(

@@ -18,13 +18,13 @@ from discreet.guarantees import Guarantee, PureDP
 from discreet.laws.calibration import WIDEST
 from discreet.ledger import Account
 from discreet.promises import Promise
+from discreet.reading import nearest
 from discreet.releases.allowance import allowance
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
 from discreet.releases.keys import PublicFiles, refuse_unit_column
 from discreet.releases.limits import LIMIT, limit_part
-from discreet.releases.models import nearest
 from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
 from discreet.releases.quotients import Spread
 from discreet.releases.sampling import told

@@ -258,7 +258,6 @@ def _exact(spec: Spec, engine: Engine) -> Values:
 def _values(plan: Plan, engine: Engine) -> Values:
     """Return the values of one draw."""
     columns = draw(plan, engine).columns
-    errors = columns["std_error"]
     names = [name for name in columns if name not in RESERVED]
     found: Values = {}
     for place, value in enumerate(columns["value"]):
@@ -267,7 +266,8 @@ def _values(plan: Plan, engine: Engine) -> Values:
         except ValueError:  # the name of a best candidate, or nothing
             continue
         key = tuple(columns[name][place] for name in names)
-        spread = float(errors[place]) if errors[place] else None
+        error = columns["std_error"][place]
+        spread = None if error is None else float(error)
         found.setdefault(str(columns["statistic"][place]), {})[key] = number, spread
     return found
 

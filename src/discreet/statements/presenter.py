@@ -185,8 +185,8 @@ def cut_line(row: Mapping[str, Any]) -> str:
     """Return one answer of what was cut, in a line."""
     if row["units"] is None:
         return say("presenter.cut.asked", name=row["name"], text=row["text"])
-    ends = {"low": max(row["interval_low"], 0), "high": max(row["interval_high"], 0)}
-    line = say("presenter.cut.found", units=max(row["units"], 0), text=row["text"], **ends)
+    ends = {"low": row["interval_low"], "high": row["interval_high"]}
+    line = say("presenter.cut.found", units=row["units"], text=row["text"], **ends)
     if row["at_most"] is None:
         return line
     return f"{line} {say('presenter.cut.at_most', most=row['at_most'])}"
