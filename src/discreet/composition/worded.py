@@ -34,7 +34,7 @@ def release_in(
     """Return the guarantee or the mechanism; `times` only where its uses are planned at once.
 
     >>> release_in({"epsilon": 0.1, "delta_each": 1e-9})
-    ApproxDP(epsilon=0.1, delta=1e-09)
+    ApproxDP(epsilon=0.1, delta=1e-09, adjacency='add-remove')
     """
     unknown = sorted(set(words) - Worded.__annotations__.keys())
     if unknown:
