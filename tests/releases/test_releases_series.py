@@ -414,7 +414,7 @@ def test_the_command_that_opens_an_account_lets_the_release_fit(
     """It asked for ε = 1 and proposed a promise that allows 0.95."""
     with pytest.raises(PolicyError) as refused:
         run(confirm=True)
-    command = shlex.split(str(refused.value).split("asks for): ")[1])
+    command = shlex.split(refused.value.on_the_command_line.split("asks for): ")[1])
     flags = dict(pairwise(command[3:]))
     flags = {name: flags[name] for name in flags if name.startswith("--")}
     Ledger.open(flags["--ledger"]).open_account(
