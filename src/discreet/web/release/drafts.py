@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from discreet.errors import DiscreetError
+from discreet.reading import nearest
 from discreet.releases.checking import proposed_unit
-from discreet.releases.models import nearest
 from discreet.web.release.dry_run import is_synthetic
 from discreet.web.release.spec_form import kinds, own_fields
 from discreet.web.thread import Thread, promise_of
