@@ -148,7 +148,8 @@ EXCHANGING = pytest.param("spark exchanging", marks=pytest.mark.xdist_group("spa
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Ask every engine, and Spark twice where a test says that rows are exchanged."""
-    if "opened" in metafunc.fixturenames:
+    own = any(mark.args[0] == "opened" for mark in metafunc.definition.iter_markers("parametrize"))
+    if "opened" in metafunc.fixturenames and not own:
         twice = metafunc.definition.get_closest_marker("exchanging") is not None
         asked = [*ONCE, EXCHANGING] if twice else ONCE
         metafunc.parametrize("opened", asked, indirect=True, scope="session")

@@ -20,7 +20,7 @@ SOURCE = Path(discreet.__file__).parent
 _WORD = r"[^\W\d_]+(?:['’][^\W\d_]+)?"
 SENTENCE = re.compile(rf"(?<![\w`./-]){_WORD}(?:,? {_WORD}){{3,}}")
 SQL = re.compile(
-    r"\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|BEGIN|PRAGMA|GRANT|WITH|SET|COPY|LOCK|BEFORE)\b"
+    r"\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|BEGIN|PRAGMA|GRANT|WITH|SET|COPY|LOCK|BEFORE|WHERE)\b"
 )
 FOR_PROGRAMMERS = {"AssertionError", "KeyError", "TypeError", "NotImplementedError"}
 # A program that others run, code that is written for them, and the catalogue's own faults.

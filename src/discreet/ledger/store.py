@@ -115,13 +115,13 @@ VALUES ({", ".join(f":{name}" for name in _NAMED)})"""  # noqa: S608
 # chain, those of a release, the account's opening, and what follows in the chain on this and on the
 # account's last. It is quickly planned, for others wait meanwhile, and it walks through no chain:
 # BETWEEN, and the order by account and number, leave a server no index but the account's to choose.
-_ROWS = "seq, body, hash, kind, account, release_id FROM discreet_entries"
+_ROWS = "SELECT seq, body, hash, kind, account, release_id FROM discreet_entries"
 _OWN = "WHERE account BETWEEN :account AND :account ORDER BY account DESC, seq DESC LIMIT"
 _FORESEEN = f"""
 SELECT found.*, (SELECT version FROM discreet_format) FROM (
-  SELECT * FROM (SELECT {_ROWS} ORDER BY seq DESC LIMIT :recent) AS newest
-  UNION ALL SELECT * FROM (SELECT {_ROWS} {_OWN} :recent) AS own
-  UNION ALL SELECT {_ROWS} WHERE seq = 1 OR release_id = :release_id
+  SELECT * FROM ({_ROWS} ORDER BY seq DESC LIMIT :recent) AS newest
+  UNION ALL SELECT * FROM ({_ROWS} {_OWN} :recent) AS own
+  UNION ALL {_ROWS} WHERE seq = 1 OR release_id = :release_id
     OR (account = :account AND kind = 'open')
     OR seq = (SELECT seq + 1 FROM discreet_entries {_OWN} 1)
   UNION ALL SELECT link.seq, link.body, link.hash, link.kind, link.account, link.release_id

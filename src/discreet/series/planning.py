@@ -40,7 +40,7 @@ from discreet.frames import JsonReady, Tabular, html_table
 from discreet.guarantees import Adjacency, ApproxDP, parameters, stated
 from discreet.laws.checks import whole
 from discreet.laws.gaussian import Gaussian
-from discreet.laws.mechanism import Budget, NormalLoss
+from discreet.laws.mechanism import Budget, NormalLoss, TwoPoint
 from discreet.laws.registry import by_budget, kind_of, usual
 from discreet.promises.keys import delta_in, promise_from
 from discreet.promises.promise import Promise, PromiseLike
@@ -295,7 +295,10 @@ def _largest(
 
     start = min(1.0, bound)
     first = drawn.parts(start, method, strength)
-    if not first.by_law or isinstance((first.mechanisms or [])[0][0].loss, NormalLoss):
+    losses = {law.loss for law, _ in first.mechanisms or ()}
+    normal = all(isinstance(loss, NormalLoss) for loss in losses)
+    binomial = len(losses) == 1 and all(isinstance(loss, TwoPoint) for loss in losses)
+    if normal or binomial or not first.by_law:  # with closed forms
         return largest(at, start)
 
     def nearly(x: float) -> Kept:
