@@ -21,7 +21,7 @@ AUDIENCES = ["public", "technical", "regulator"]
 
 def value_of(text: str) -> float:
     count, of = text.split(" in ")
-    return int(count.replace(",", "")) / int(of.replace(",", ""))
+    return float(count.replace(",", "")) / int(of.replace(",", ""))
 
 
 @fixed
@@ -41,8 +41,9 @@ def test_frequencies_round_outward_and_stay_close(x: float, side: str) -> None:
     [
         (0.5249, "up", "53 in 100"),
         (0.4750, "down", "47 in 100"),
-        (0.05, "up", "50 in 1,000"),
-        (0.9902, "up", "991 in 1,000"),
+        (0.05, "up", "5 in 100"),
+        (0.9902, "up", "99.1 in 100"),
+        (0.0123, "up", "1.3 in 100"),
         (1.0, "up", "100 in 100"),
         (0.0, "down", "0 in 100"),
     ],

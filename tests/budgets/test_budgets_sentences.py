@@ -99,7 +99,7 @@ def test_warnings() -> None:
 def test_what_each_warning_is_about() -> None:
     said = warned()
     assert "allows a posterior of 100 % or more" in said["This promise"]
-    assert "implied posteriors" in said["The promise"]
+    assert "the table of other beliefs" in said["The promise"]
     assert "larger one may be" in said["The search"]
     assert "strictest" in said["Groups have"]
     assert "reviewed" in said["Groups have"]

@@ -348,7 +348,7 @@ def test_every_way_of_charging_refuses_what_would_break_a_promise(
             "spent ε = 0.5",
             "this needs ε = 0.46",
             f"left under it: ε = {figures(promise.left, 'down', 6)}",
-            f"a single charge of {PureDP(promise.left).said('down')} would fit",
+            f"a single charge of ε = {figures(promise.left, 'down', 6)} would fit",
             "discreet ledger withdraw",
         ):
             assert said in words
@@ -447,8 +447,8 @@ def test_two_promises_both_bind_and_what_fits_fits_both(opened: Opened) -> None:
     tighter = min(ledger.promises("clinic"), key=lambda one: one.left)
     with pytest.raises(BrokenPromise, match=tighter.registered.id):
         ledger.charge("clinic", PureDP(0.2), **CHARGED)
-    fits = re.escape(PureDP(tighter.left).said("down"))
-    with pytest.raises(BrokenPromise, match=f"a single charge of {fits} would fit"):
+    fits = re.escape(figures(tighter.left, "down", 6))
+    with pytest.raises(BrokenPromise, match=f"a single charge of ε = {fits} would fit"):
         ledger.charge("clinic", PureDP(5.0), **CHARGED)
     account = ledger.withdraw("clinic", tighter.registered.id, approver="B", reason="a mistake")
     assert len(account.promises) == 1

@@ -63,13 +63,10 @@ def _in_our_words(doing: str) -> Iterator[None]:
         yield
     except duckdb.PermissionException:
         raise PolicyError("engines.duckdb.outside") from None
-    except duckdb.OutOfMemoryException:
-        raise _TooLargeError("engines.duckdb.no_memory", doing=doing) from None
-    except OSError as fault:  # of the engine too, where rows are on their way as Arrow
-        if "Out of Memory" in str(fault):
+    except (duckdb.Error, OSError) as fault:
+        # Where rows are on their way as Arrow, the engine's fault comes as an OSError.
+        if isinstance(fault, duckdb.OutOfMemoryException) or "Out of Memory" in str(fault):
             raise _TooLargeError("engines.duckdb.no_memory", doing=doing) from None
-        raise DataError("engines.duckdb.fault", doing=doing, kind=type(fault).__name__) from None
-    except duckdb.Error as fault:
         raise DataError("engines.duckdb.fault", doing=doing, kind=type(fault).__name__) from None
     except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeDecodeError):
         raise DataError("engines.duckdb.schema_fault", doing=doing) from None
