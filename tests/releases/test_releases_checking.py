@@ -281,11 +281,11 @@ def test_a_spec_begins_with_no_column_that_the_file_does_not_have(
 def test_that_keys_are_not_compared_with_the_data_is_told_where_there_are_keys() -> None:
     columns = {"person": "text", "g": "text", "x": "number"}
     grouped = SPEC | {"statistics": [{"count": "rows", "by": ["g"], "keys": {"g": ["65+"]}}]}
-    assert "misspelt" in " ".join(discreet.check(grouped, columns=columns).plan.notes)
+    assert "misspelt" in " ".join(discreet.check(grouped, columns=columns).plan.as_written)
     found = {"count": "rows", "by": ["g"], "keys": {"discover": {"delta": 1e-6}}}
     for alone in ({"count": "rows"}, found):
         spec = SPEC | {"budget": {"epsilon": 1, "delta": 1e-5}, "statistics": [alone]}
-        assert "misspelt" not in " ".join(discreet.check(spec, columns=columns).plan.notes)
+        assert "misspelt" not in " ".join(discreet.check(spec, columns=columns).plan.as_written)
 
 
 def test_bounds_are_told_as_they_are_read_where_decimals_have_a_comma() -> None:

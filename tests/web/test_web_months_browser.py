@@ -104,7 +104,7 @@ def test_months_under_one_promise(
         page.get_by_role("link", name="Begin a new release from this spec").click()
         page.wait_for_url("**/release?spec=*")
     # The promise is used up: no larger cap would help, and none is offered.
-    expect(look.locator(".notice").last).to_contain_text("would break a promise")
+    expect(look.locator("#refusal")).to_contain_text("would break a promise")
     assert "raise the cap" not in look.inner_text()
     assert "more like it" not in look.inner_text()
     expect(go_on).to_have_count(0)

@@ -130,16 +130,16 @@ class Plan:
                 said.append(
                     say("releases.plan.open_keys", statistic=one.name, keys=one.assumed[-1])
                 )
-        if any(one.by and not one.open for one in self.statistics):
-            said.append(say("releases.plan.public_keys"))
         return tuple(said)
 
     @property
     def as_written(self) -> tuple[str, ...]:
-        """How a CSV file is taken to be written; what is written otherwise counts as missing."""
+        """How keys, and a CSV file, are taken to be written: what is otherwise does not count."""
+        keys = any(one.by and not one.open for one in self.statistics)
+        told = (say("releases.plan.public_keys"),) if keys else ()
         source = options_of(self.spec.source)
         if not is_csv(source.path or ""):
-            return ()
+            return told
         number = f"1234{source.decimal}5"
         if source.grouping:
             grouped = f"1{source.grouping[0]}234{source.decimal}5"
@@ -148,7 +148,7 @@ class Plan:
         days = [f"{date(2026, 1, 31):{form}}" for form in dict.fromkeys(date_forms(source))]
         dates = ", ".join(days or [date(2026, 1, 31).isoformat()])
         written = say("releases.plan.as_written", number=number, dates=dates, **said)
-        return (written, *(self._bounds() if source.decimal == "," else ()))
+        return (written, *(self._bounds() if source.decimal == "," else ()), *told)
 
     def _bounds(self) -> Iterator[str]:
         """Yield the bounds as they were read: a spec has decimal points, whatever its file has."""
