@@ -42,6 +42,10 @@ SPECS: dict[str, dict[str, Any]] = {
     "keys found": {
         "statistics": [{"count": "rows", "by": ["county"], "keys": {"discover": {"delta": 1e-6}}}]
     },
+    "no key found": {
+        "where": "cost < 0",
+        "statistics": [{"count": "rows", "by": ["county"], "keys": {"discover": {"delta": 1e-6}}}],
+    },
     "numbers": {
         "statistics": [
             {"variance": "cost", **BOUNDS},

@@ -75,7 +75,8 @@ def _table(said: Mapping[str, Any], statistic: str | None = None) -> _Stored:
 def _only(table: _Stored, kept: Sequence[bool]) -> _Stored:
     """Return some rows, with the columns of groups that they have."""
     found = {name: list(compress(values, kept)) for name, values in table.items()}
-    return {n: own for n, own in found.items() if n in FIGURES or any(v is not None for v in own)}
+    always = {STATISTIC, *FIGURES}
+    return {n: own for n, own in found.items() if n in always or any(v is not None for v in own)}
 
 
 def tidy(said: Mapping[str, Any], statistic: str | None = None) -> Sheet:
