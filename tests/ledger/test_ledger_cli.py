@@ -254,7 +254,10 @@ def test_a_plan_without_a_budget_gets_equal_parts_of_what_is_left(
     discreet.json("charge", "--account", "a", f"--{sign}", 0.001, "--purpose", "first")
     before = discreet.json("show", "--account", "a")
     left = min(before["remaining"][sign], *(one["left"] for one in before["promises"]))
-    found = discreet.json("plan", "--account", "a", "--releases", 7)
+    found = discreet.json("plan", "--account", "a", "--releases", 7, "--key", "2026")
+    again = discreet.json("plan", "--account", "a", "--releases", 7, "--key", "2026")
+    assert again["plan_id"] == found["plan_id"]
+    assert again["head"] == found["head"]
     entry = found["entries"][-1]
     assert left * (1 - 1e-9) <= entry["cost"][sign] <= left
     assert all(one["kept"] for one in found["promises"])

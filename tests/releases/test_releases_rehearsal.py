@@ -72,13 +72,21 @@ def test_each_statistic_has_its_own_best_limit() -> None:
 def test_no_statistic_decides_alone_because_its_draws_were_right() -> None:
     """A quantile that was off by 0 in every draw outweighed a thousandfold error of all others."""
     rows = [
-        {"limit": limit, "statistic": name, "error": error}
+        {"limit": limit, "statistic": name, "bias": 0.0, "noise": error, "error": error}
         for limit, errors in {1: (1.0, 1.0, 3.0), 2: (900.0, 900.0, 0.0)}.items()
         for name, error in zip("abc", errors, strict=True)
     ]
     assert _recommended(rows, [1, 2]) == 1
+    # One count against a median of few draws: the law of the count's noise is known.
+    count, median = (19.0, 883.0), (31.6, 0.0)
+    rows = [
+        {"limit": limit, "statistic": name, "bias": bias, "noise": noise, "error": error}
+        for limit, one, other in zip((5, 1), count, median, strict=True)
+        for name, bias, noise, error in (("count", 0.0, one, one), ("median", 5.0, 1.0, other))
+    ]
+    assert _recommended(rows, [1, 5]) == 5
     same = [row | {"error": 0.0} for row in rows]
-    assert _recommended(same, [1, 2]) == 1
+    assert _recommended(same, [1, 5]) == 1
 
 
 def test_the_recommended_limit_follows_the_budget() -> None:

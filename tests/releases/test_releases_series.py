@@ -20,7 +20,7 @@ from discreet.cli import release as release_command
 from discreet.errors import BudgetExceeded, InputError, PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Amount, Ledger
-from discreet.ledger.plans import LostSlot
+from discreet.ledger.plans import LostSlot, equal_part
 from discreet.releases import Preview, Release, Repeat, outputs, release
 
 Opened = Callable[..., Ledger]
@@ -71,6 +71,25 @@ def test_the_same_key_finds_the_stored_release_and_draws_nothing(
     assert second.release_id != first.release_id
     assert shown(tmp_path / "out") == {first.release_id, second.release_id}
     assert "\n" not in repr(again)
+
+
+def test_a_slot_is_taken_though_the_promise_it_was_planned_under_was_withdrawn(
+    spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
+) -> None:
+    ledger = account(cap=None, promise={"ratio": 9.0})
+    (promise,) = ledger.promises("people")
+    each = equal_part(ledger.account("people"), 3)
+    said = {"purpose": "three months", "who": "tester"}
+    plan = ledger.register_plan(
+        "people",
+        [(each, 3)],
+        ledger.account("people").promise(Amount.of(epsilon=each.epsilon).times(3)),
+        **said,
+    )
+    ledger.withdraw("people", promise.registered.id, approver="B", reason="law")
+    bare = {key: value for key, value in spec.items() if key not in ("budget", "tolerance")}
+    made = release(bare, data=people, folder=tmp_path, plan_id=plan, key="2026-01")
+    assert made.spent["epsilon"] == each.epsilon
 
 
 def test_nobody_is_asked_about_a_release_that_is_stored(

@@ -6,6 +6,8 @@ import hashlib
 import json
 import math
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -456,6 +458,9 @@ def test_a_withdrawal_is_told_everywhere(told: Callable[[str], Made], tmp_path: 
     assert code == 0, out
     assert f"ok    promise {name} was withdrawn on {day}: {reason}" in out
     assert "promise kept" not in out
+    alone = [sys.executable, "-I", str(found.folder / "verify.py")]
+    short = subprocess.run(alone, capture_output=True, text=True, check=False).stdout
+    assert f"promise {name} was withdrawn on {day}: {reason}" in short
     told_so = f"This promise was withdrawn on {day}: {reason}"
     text = (found.folder / "statement.md").read_text(encoding="utf-8")
     assert told_so.replace("<", "&lt;").replace("|", "\\|") in text

@@ -96,7 +96,7 @@ def test_a_promise_that_cannot_be_read_is_left_behind(client: Any, promise: str)
     assert told(answer.text) == ""
 
 
-def test_what_is_left_is_counted_in_releases(tmp_path: Any) -> None:
+def test_what_is_left_is_counted_in_releases(client: Any, tmp_path: Any) -> None:
     from discreet.ledger import Ledger
     from discreet.releases import release
 
@@ -124,6 +124,18 @@ def test_what_is_left_is_counted_in_releases(tmp_path: Any) -> None:
     same = Thread.of_account("example.db", ledger, account)
     assert choose(same.keys()).epsilon == choose(KEYS).epsilon
     assert shown_to(same, folder) == second.model_copy(update={"query": shown_to(same).query})
+    # Once it is withdrawn, no screen tells it as if it held, and participants are told no figures.
+    (promise,) = ledger.promises(spec.account)
+    ended = {"approver": "B. Board", "reason": "required by law"}
+    ledger.withdraw(spec.account, promise.registered.id, **ended)
+    third = shown_to(thread, folder)
+    assert third is not None
+    assert third.sentence.startswith("Withdrawn on 20")
+    assert (third.budget, third.left) == ("", "")
+    page = client.get(thread.to("/explain/me"))
+    assert "This promise was withdrawn on" in page.text
+    assert "required by law" in page.text
+    assert "in 100" not in page.text
 
 
 @pytest.mark.parametrize("name", known())

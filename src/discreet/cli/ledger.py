@@ -233,13 +233,14 @@ def plan(
     """Register a series and charge all of it now; its releases then cost nothing more."""
     from discreet.guarantees import stated
     from discreet.ledger import Charge, Part
-    from discreet.ledger.plans import composed, equal_part
+    from discreet.ledger.plans import composed, equal_part, planned_before
     from discreet.statements.presenter import amount_text
 
     book, account = at.book(), at.account
     found = book.account(account)
     if epsilon is rho is delta_each is None:
-        each = equal_part(found, releases)
+        before = planned_before(book.entries(account), key, releases)
+        each = equal_part(found, releases) if before is None else before
     else:
         each = stated(epsilon, delta_each, rho, adjacency=adjacency)
     part = Part(Charge(each, mechanism), releases)

@@ -31,11 +31,12 @@ def as_text(payload: Mapping[str, Any]) -> str:
     return printable(text, lambda odd: json.dumps(odd)[1:-1])
 
 
+_SAFE = {*"\n\t\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"}
+
+
 def printable(text: str, instead: Callable[[str], str] = lambda _: "\ufffd") -> str:
     """Return a text that does nothing to a terminal but appear on it, line by line."""
-    odd = {
-        ord(c): instead(c) for c in set(text) - {*"\n\t\N{NO-BREAK SPACE}"} if not c.isprintable()
-    }
+    odd = {ord(c): instead(c) for c in set(text) - _SAFE if not c.isprintable()}
     return text.translate(odd) if odd else text
 
 

@@ -256,6 +256,16 @@ def check_total(account: Account, parts: Iterable[Part], cost: Amount) -> None:
             raise PolicyError("ledger.total_too_small", cost=cost, guarantee=part.charge.guarantee)
 
 
+def planned_before(entries: Iterable[Entry], key: str | None, releases: int) -> Guarantee | None:
+    """Return what each release of the plan with a key has, if it is a plan of so many alike."""
+    for entry in entries:
+        if key is not None and entry.kind == "plan" and entry.said.get("idempotency_key") == key:
+            parts = [Part.from_dict(part) for part in entry.said["parts"]]
+            if [part.times for part in parts] == [releases]:
+                return parts[0].charge.guarantee
+    return None
+
+
 def equal_part(account: Account, releases: int) -> Guarantee:
     """Return a K-th of what is left under the account's cap and all its promises, rounded down."""
     limits = [limit for limit in (account.cap, *account.promises.values()) if limit is not None]

@@ -19,7 +19,7 @@ from discreet.laws.calibration import WIDEST
 from discreet.ledger import Account
 from discreet.promises import Promise
 from discreet.reading import nearest
-from discreet.releases.allowance import allowance
+from discreet.releases.allowance import Allowance, allowance
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
@@ -322,7 +322,10 @@ def plan_of(
     `slot` is what the slot of a plan has paid for: it is the budget of a spec that gives none.
     """
     assumed = _check_columns(spec, columns)
-    allowed = allowance(spec, account)
+    if slot is not None and spec.budget is None and spec.promise_keys is None:
+        allowed = Allowance(slot)  # paid for, whatever became of the account's promises
+    else:
+        allowed = allowance(spec, account)
     budget = allowed.budget
     if spec.series is not None:
         budget = share(budget, spec.series.releases)

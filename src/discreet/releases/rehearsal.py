@@ -12,7 +12,8 @@ over all values of a statistic. Where a row has a standard error, its noise has 
 deviation and the mean 0, and error² = bias² + noise²; otherwise both are over some draws. The
 recommended limit has the least geometric mean of the errors of all statistics, so that no unit of
 measurement counts more than another; an error counts as a thousandth of the statistic's largest at
-least, so that none decides alone because its draws happened to be right.
+least, and as a tenth where it comes from draws, so that none decides alone because its draws
+happened to be right.
 
 The values without noise are those of the same release at a budget so large that no noise is left.
 Quantiles are drawn at any budget, so theirs are counted instead: the least value that the share of
@@ -309,11 +310,19 @@ def _root_mean(squares: Sequence[float]) -> float:
 
 def _recommended(rows: Sequence[Mapping[str, Any]], tried: Sequence[int]) -> int:
     largest: dict[str, float] = {}
+    least: dict[str, float] = {}
     for row in rows:
-        largest[row["statistic"]] = max(largest.get(row["statistic"], 0.0), row["error"])
+        name, by_law = row["statistic"], math.hypot(row["bias"], row["noise"])
+        largest[name] = max(largest.get(name, 0.0), row["error"])
+        known = math.isclose(row["error"], by_law, rel_tol=1e-9, abs_tol=1e-9 * largest[name])
+        least[name] = max(least.get(name, 0.0), 1e-3 if known else 0.1)
 
     def cost(limit: int) -> float:
-        here = ((row["error"], largest[row["statistic"]]) for row in rows if row["limit"] == limit)
-        return math.fsum(math.log(max(error / most, 1e-3)) for error, most in here if most)
+        here = ((row["error"], row["statistic"]) for row in rows if row["limit"] == limit)
+        return math.fsum(
+            math.log(max(error / largest[name], least[name]))
+            for error, name in here
+            if largest[name]
+        )
 
     return min(tried, key=cost)

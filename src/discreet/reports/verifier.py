@@ -2077,19 +2077,24 @@ def lines_of(report: Report, everything: bool = False) -> Iterator[str]:
     if answer["next"]:
         yield from (answer["next"], "", "What should be so, and is not, is marked WRONG:")
     bad = [one for one in findings if one.good is False]
-    shown = bad or [one for one in findings if one.good is None or one.promise]
+    shown = bad or [one for one in findings if worth_saying(one)]
     for good, what, _ in findings if everything else shown[:MOST_LINES]:
         mark = "?    " if good is None else "ok   " if good else "WRONG"
         yield f"{mark} {printable(what)}"
     if not everything and len(shown) > MOST_LINES:
         yield f"... {len(shown) - MOST_LINES} more; --all shows them."
     if not everything:
-        agree = sum(one.good is True for one in findings if bad or not one.promise)
+        agree = sum(one.good is True for one in findings if bad or not worth_saying(one))
         yield f"{agree} other checks agree; --all shows them."
     if answer["complete_up_to"]:
         yield "The account is complete up to entry {entry}, {hash}.".format(
             **answer["complete_up_to"]
         )
+
+
+def worth_saying(one: Finding) -> bool:
+    """Whether it is told unasked: what is unproven, and what became of promises."""
+    return one.good is None or one.promise or " was withdrawn on " in one.what
 
 
 def printable(text: str) -> str:

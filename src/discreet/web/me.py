@@ -21,8 +21,9 @@ from discreet.reports.sentences import Icons, answer
 from discreet.statements.figures import frequency, plain
 from discreet.web.explain import KINDS, PERSONS, PromiseForm, how_belief, told
 from discreet.web.forms import Choice, Number, filled, share
-from discreet.web.screens import REFUSED, How, how
-from discreet.web.thread import Thread, link, shown_to
+from discreet.web.screens import REFUSED, How, how, page
+from discreet.web.thread import Thread, link, shown_to, withdrawal
+from discreet.web.workfolder import folder_of
 from discreet.words import say
 
 __all__ = ["MeForm", "Mine", "mine", "router"]
@@ -146,10 +147,14 @@ def me_api(form: Annotated[MeForm, Query()]) -> Mine:
 
 @router.get("/explain/me", include_in_schema=False)
 def me_page(request: Request) -> HTMLResponse:
-    """The participant's view."""
+    """The participant's view; of a promise that was withdrawn nothing is told but that."""
+    thread = Thread.of(request.query_params)
+    ended = withdrawal(thread, folder_of(request))
+    if ended is not None:
+        return page(request, "problem.html", message=say("web.me.withdrawn", **ended))
     found = filled(MeForm, request.query_params, mine)
     # Some of its fields are not seen, so what is wrong with them is told above the form.
     problem = found.form.problem or found.problem
-    promised = _promised(found.form.state, Thread.of(request.query_params))
+    promised = _promised(found.form.state, thread)
     more = {"promised": promised, "own": found.form.state.you}
     return found.page(request, "me.html", problem=problem, **more)

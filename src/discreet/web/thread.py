@@ -236,6 +236,9 @@ def shown_to(
     left = ""
     if folder is not None and thread.ledger and thread.account:
         try:
+            ended = withdrawal(thread, folder)
+            if ended is not None:
+                words = say("web.thread.withdrawn", **ended), ""
             left, kept = _left(thread, folder)
         except DiscreetError:  # the screen says what is wrong with it
             left, kept = "", None
@@ -246,15 +249,43 @@ def shown_to(
     return Told(sentence=words[0], budget=words[1], left=left, query=query)
 
 
-def _left(thread: Thread, folder: Workfolder) -> tuple[str, tuple[str, str] | None]:
+def _opened(thread: Thread, folder: Workfolder) -> tuple[Ledger, Account] | None:
+    """Return the ledger and the account that the thread names, where they are there."""
     from discreet.ledger import Ledger
 
     if not folder.inside(thread.ledger, "ledger").is_file():
-        return "", None
+        return None
     ledger = Ledger.open(folder.ledger_url(thread.ledger))
     account = ledger.found(thread.account)
-    if account is None:
+    return None if account is None else (ledger, account)
+
+
+def withdrawal(thread: Thread, folder: Workfolder) -> dict[str, str] | None:
+    """Return when, by whom and why the account withdrew the promise of the thread, if it did."""
+    from discreet.ledger.promises import made_promises
+
+    opened = _opened(thread, folder) if thread.ledger and thread.account else None
+    keys = thread.keys()
+    if opened is None or not keys:
+        return None
+    ledger, account = opened
+    own = _sentence(promise_in(keys))
+    made = [
+        one
+        for one in made_promises(ledger.entries(account.name))
+        if _sentence(one.registered.promise(account)) == own
+    ]
+    if not made or any(one.withdrawn is None for one in made):
+        return None
+    told = dict(made[-1].withdrawn or {})
+    return told | {"at": told["at"][:10], "sentence": own}
+
+
+def _left(thread: Thread, folder: Workfolder) -> tuple[str, tuple[str, str] | None]:
+    opened = _opened(thread, folder)
+    if opened is None:
         return "", None
+    ledger, account = opened
     found, made = standing_of(ledger, account)
     if found is None:
         return "", None
