@@ -186,6 +186,8 @@ def test_another_account_on_the_same_source_is_named(folder: Path) -> None:
     (entry,) = [one for one in ledger.entries("people") if one.kind == "reserve"]
     assert str(entry.said["source_hash"]).isalnum()
     assert "data.csv" not in str(entry.said)
+    unopened = release(spec | {"account": "not-open"}, folder=folder, dry_run=True)
+    assert "also charged to 'people'" in str(unopened.outlook.elsewhere)  # type: ignore[union-attr]
     again = spec | {"account": "others", "source": "./out/../data.csv"}
     shown = release(again, folder=folder, dry_run=True)
     assert any("also charged to 'people'" in note for note in shown.notes)  # type: ignore[union-attr]

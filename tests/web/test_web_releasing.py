@@ -189,6 +189,26 @@ def test_the_same_spec_again_is_a_new_charge_and_says_so(client: Any, spec: dict
     assert charges(ledger) == 2
 
 
+def test_another_account_of_the_same_people_is_told_before_it_is_opened_and_charged(
+    client: Any, spec: dict[str, Any]
+) -> None:
+    """The same file and unit on a second account: told before it is opened, and to be ticked."""
+    ledger = opened(client)
+    made(client, spec)
+    told = "also charged to &#39;people&#39;"
+    other = spec | {"account": "people-2"}
+    assert told in client.get("/release", params={"spec": written(other)}).text
+    terms = {"unit": "person", "adjacency": "add-remove", "filter": "pure", "cap": PureDP(1.0)}
+    ledger.open_account("people-2", approver="A", reason="B", **terms)
+    assert told in client.get("/release", params={"spec": written(other)}).text
+    token = asked(client, other)
+    assert told in client.get(f"/release/confirm/{token}").text
+    refused = client.post(f"/release/make/{token}")
+    assert refused.status_code == 422
+    assert "not ticked" in refused.text
+    assert client.post(f"/release/make/{token}", data={"again": "yes"}).status_code == 303
+
+
 def test_over_budget_is_shown_with_what_would_fit(client: Any, spec: dict[str, Any]) -> None:
     ledger = opened(client)
     made(client, spec)

@@ -29,7 +29,7 @@ from discreet.errors import DataError, DiscreetError, InputError, InternalError,
 from discreet.guarantees import parameters
 from discreet.ledger import Account, Amount, Entry, Ledger, Slot, Standing
 from discreet.ledger.accounts import remaining_dict
-from discreet.ledger.entries import new_id
+from discreet.ledger.entries import BEFORE_THE_FIRST, new_id
 from discreet.ledger.filters import Chargeable, Filter, charges
 from discreet.ledger.plans import LostSlot
 from discreet.ledger.promises import register
@@ -77,6 +77,8 @@ class Outlook:
     notes: tuple[str, ...]
     paid: str | None = None
     """That it takes a slot of a plan, which is paid for; one of the notes."""
+    elsewhere: str | None = None
+    """That other accounts were charged for the same source and unit; one of the notes."""
 
     @property
     def remaining(self) -> dict[str, Any] | None:
@@ -171,7 +173,8 @@ class Charging:
         return replace(found, notes=(*found.notes, *found.in_beliefs()))
 
     def _outlook(self) -> Outlook:
-        notes = [text("charge.nothing_read")]
+        notes, elsewhere = [text("charge.nothing_read")], self._elsewhere()
+        notes += [] if elsewhere is None else [elsewhere]
         refused = after = again = paid = None
         account = self.ledger.found(self.spec.account)
         if account is None:
@@ -181,9 +184,9 @@ class Charging:
                 self.account()
             except PolicyError as refusal:
                 notes.append(refusal.on_the_command_line)
-            return Outlook(self, None, None, promises, None, None, tuple(notes))
+            told = tuple(notes)
+            return Outlook(self, None, None, promises, None, None, told, elsewhere=elsewhere)
         again = self._again()
-        notes += self._same_source()
         notes += [] if again is None else [again]
         try:
             foreseen = self.ledger.check(
@@ -207,7 +210,8 @@ class Charging:
         except DiscreetError as refusal:
             refused, promises = refusal, self.ledger.promises(account)
             notes.append(text("charge.would_be_refused", why=refusal))
-        return Outlook(self, account, after, promises, refused, again, tuple(notes), paid)
+        told = tuple(notes)
+        return Outlook(self, account, after, promises, refused, again, told, paid, elsewhere)
 
     def stored(self) -> bool:
         """Whether the key's release is stored: then nothing is charged or drawn."""
@@ -231,11 +235,12 @@ class Charging:
         told = json.dumps([self.ledger.id, where, sorted(self.spec.protect.column)])
         return hashlib.sha256(told.encode()).hexdigest()
 
-    def _same_source(self) -> list[str]:
+    def _elsewhere(self) -> str | None:
         """Say which other accounts were charged for the same source and unit, if any were."""
-        digest = self._source_hash()
+        begun = self.ledger.head != BEFORE_THE_FIRST
+        digest = self._source_hash() if begun else None
         found = [] if digest is None else self.ledger.charged_for(digest, beside=self.spec.account)
-        return [text("charge.same_source", accounts=", ".join(map(repr, found)))] if found else []
+        return text("charge.same_source", accounts=", ".join(map(repr, found))) if found else None
 
     def _if_opened(self) -> tuple[Standing, ...]:
         """Return where the spec's promise would stand on an account that is opened for it."""
@@ -308,8 +313,8 @@ class Charging:
             "output": spec.path(spec.output),
             "source_hash": self._source_hash(),
         }
-        for note in self._same_source():
-            say(note)
+        if (elsewhere := self._elsewhere()) is not None:
+            say(elsewhere)
         if self.plan_id is not None:
             slot = self._slot(said, say)
             return slot, slot.entry

@@ -127,7 +127,7 @@ def look(folder: Workfolder, spec: Spec | SyntheticSpec) -> Look:
         account=seen.account,
         after=after,
         head=Ledger.open(spec.ledger_url).head,
-        notices=() if after is None or seen.again is None else (seen.again,),
+        notices=tuple(one for one in (seen.elsewhere, seen.again) if one is not None),
         refusal=_refusal(seen),
         learned=None if most is None else most.to_dict(),
     )
