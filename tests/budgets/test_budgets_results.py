@@ -100,6 +100,8 @@ class TestJson:
             assert escape(value) in html
         assert repr(choice).startswith("Choice(epsilon=0.649641, binding p=1 q=0.0833333")
         assert "in the limit" not in repr(choice)
+        rounded = choose(posterior=0.12, prior=0.05)  # 0.95200881…, which is not 0.952009
+        assert repr(rounded).startswith("Choice(epsilon=0.952008, ")
         assert "in the limit" in repr(choose(Ratio(3)))
 
 

@@ -167,3 +167,25 @@ def test_every_key_of_a_promise_is_a_flag():
     (choose,) = (command for name, command in _commands(get_command(_app)) if name == "choose")
     flags = {one.name for one in choose.params}
     assert promise_keys() - flags == {"all", "groups", "values_known"}  # for files alone
+
+
+def test_a_misspelt_command_is_told_with_the_nearest(capsys):
+    code, _, err = _run(capsys, ["relase"])
+    assert code == 2
+    assert "Did you mean 'release'" in err
+
+
+def test_a_release_that_is_named_without_its_place_is_not_said_to_be_none(capsys):
+    """An id alone does not say where the release is; a text that is no id names no release."""
+    code, _, err = _run(capsys, ["table", "0123456789abcdefghjkmnpqrs"])
+    assert code == 2
+    assert "--ledger URL" in err
+    code, _, err = _run(capsys, ["table", "no/such/folder"])
+    assert code == 2
+    assert "neither a folder" in err
+
+
+def test_help_of_compose_lists_every_mechanism(capsys):
+    _, out, _ = _run(capsys, ["compose", "--help"])
+    for name in ("gaussian", "geometric", "laplace", "exponential", "randomized-response"):
+        assert name in out

@@ -243,3 +243,16 @@ def test_any_csv_is_read_or_refused(text):
         Table.from_csv("p,q,ratio\n" + text)
     except DiscreetError:
         return
+
+
+def test_prior_is_a_key_wherever_it_is_a_flag() -> None:
+    """In Python, in a mapping and in a file it is p with q = 1; beside p it is refused."""
+    promised = promise_in({"posterior": 0.12, "prior": "5%"})
+    assert promised == promise_in({"posterior": 0.12, "p": 0.05, "about": "membership"})
+    with pytest.raises(ToleranceError):
+        promise_in({"posterior": 0.12, "prior": 0.05, "p": 0.1})
+
+
+def test_a_misspelt_key_is_told_with_the_nearest() -> None:
+    with pytest.raises(ToleranceError, match="the nearest is 'posterior'"):
+        promise_in({"posterier": 0.12, "p": 0.05})

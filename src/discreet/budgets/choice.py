@@ -28,7 +28,7 @@ from discreet.promises.dependence import of_dependent_units
 from discreet.promises.keys import delta_in, promise_from
 from discreet.promises.promise import CONFIDENCE, EVERY_OUTPUT, Promise, PromiseLike, Surety
 from discreet.promises.tolerance import Groups, Tolerance
-from discreet.rounding import percent, up
+from discreet.rounding import FIGURES, number, percent, up
 from discreet.words import say
 
 _SHOWN = (0.01, 0.1, 0.3, 0.5)
@@ -339,8 +339,9 @@ class Choice(JsonReady, Tabular):
 
     def __repr__(self) -> str:
         limit = "" if self.binding.attained else ", in the limit"
+        epsilon = number(self.epsilon, "down", FIGURES)
         return (
-            f"Choice(epsilon={self.epsilon:.6g}, binding p={self.binding.p:g} q={self.binding.q:g}"
+            f"Choice(epsilon={epsilon}, binding p={self.binding.p:g} q={self.binding.q:g}"
             f"{limit}, {self.certificate.method})"
         )
 

@@ -68,6 +68,10 @@ class _Lazy(TyperGroup):
         command.name = cmd_name
         return command
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        self.commands = dict.fromkeys(_COMMANDS)  # only its names are used: to suggest the nearest
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))

@@ -304,7 +304,7 @@ class _Lists(dict[str, str]):
             from discreet.composition import METHODS
 
             return ", ".join(METHODS)
-        return ", ".join(names(planned=name == "planned_mechanisms"))
+        return ", ".join(names(planned=True if name == "planned_mechanisms" else None))
 
 
 def _promise_flags(texts: Mapping[str, str]) -> dict[str, inspect.Parameter]:

@@ -150,14 +150,17 @@ def table(
 
 def _stored(release: str, ledger: str | None, output: str | None) -> dict[str, Any]:
     """Return a release by its folder as it lies there, or by its id, checked with the ledger."""
+    from discreet.ledger.entries import checked_id
     from discreet.reports.stored import find, read_release
 
     folder = Path(release)
     if (folder / "release.json").is_file():
         said = read_release(folder)
-    elif ledger is None and output is None:
-        raise InputError("sheets.no_release", release=release)
     else:
+        try:
+            checked_id(release)
+        except InputError:
+            raise InputError("sheets.no_release", release=release) from None
         said = dict(find(release, ledger=ledger, output=output).said)
     if "table" not in said:
         raise InputError("sheets.synthetic", release=release)

@@ -38,7 +38,7 @@ from discreet.promises.promise import Promise, PromiseLike, Surety, promised
 from discreet.promises.shapes import AllOf
 from discreet.promises.tolerance import SHAPES, Tolerance
 from discreet.promises.unit import PERSON, Unit
-from discreet.reading import share_of, text_of, yaml_values
+from discreet.reading import nearest, share_of, text_of, yaml_values
 
 Kind: TypeAlias = "type | tuple[str, ...]"
 PRIORS = frozenset({"about", "p", "q", "box", "values_known"})
@@ -79,9 +79,16 @@ def promise_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Promis
 
     >>> promise_in({"posterior": 0.12, "p": 0.05, "about": "membership"}).tolerance
     Posterior(posterior=0.12, box=Box(p0=0.05, p1=0.05, q0=1.0, q1=1.0))
+
+    `prior` is short for p with q = 1, as in `explain`.
+
+    >>> promise_in({"posterior": 0.12, "prior": 0.05}).own_prior
+    (0.05, 1.0)
     """
-    _refuse_unknown(mapping, lambda: written_keys() | {"delta"})
+    _refuse_unknown(mapping, lambda: written_keys() | {"delta", "prior"})
     given = _given(mapping)
+    if "prior" in given:
+        given = _with_prior(given)
     given, basis = public_shares.priors_in(given, folder)
     adjacency = Adjacency.of(given.get("adjacency", "add-remove"))
     _refuse_membership(given, adjacency)
@@ -106,17 +113,11 @@ def promise_from(
     """Return the promise that something is, or that keys describe, or the first with the second.
 
     Beside a promise, keys may say how surely and of whom; what may be learned it says itself.
-    `prior` is short for p with q = 1, as in `explain`.
-
-    >>> promise_from(None, {"posterior": 0.12, "prior": 0.05}).own_prior
-    (0.05, 1.0)
     """
     given = _given(keys)
-    if "prior" in given:
-        given = _with_prior(given)
     if thing is None:
         return promise_in(given, folder)
-    twice = sorted((shape_keys() | PRIORS) & set(given))
+    twice = sorted((shape_keys() | PRIORS | {"prior"}) & set(given))
     if twice:
         raise InputError("promises.beside_a_promise", key=twice[0])
     _refuse_unknown(given, lambda: SURETY.keys() | OF_WHOM)
@@ -193,8 +194,11 @@ def _refuse_unknown(mapping: Mapping[str, Any], known: Callable[[], Set[str]]) -
         load_from_outside("shapes")
     unknown = sorted(str(key) for key in set(mapping) - known())
     if unknown:
-        names = ", ".join(sorted(known()))
-        raise ToleranceError("promises.unknown_key", key=unknown[0][:40], keys=names)
+        names, key = ", ".join(sorted(known())), unknown[0][:40]
+        near = nearest(key, known())
+        if near is not None:
+            raise ToleranceError("promises.misspelt_key", key=key, nearest=near, keys=names)
+        raise ToleranceError("promises.unknown_key", key=key, keys=names)
 
 
 def files_in(said: object) -> list[str]:
