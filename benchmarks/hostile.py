@@ -101,9 +101,10 @@ def formulas(seed: int, many: int) -> Iterator[tuple[str, tuple[float, float, fl
 
 
 def _axis(low: float, high: float, rng: random.Random) -> list[float]:
+    """Return priors to try: none so small that a product of three of them underflows to 0."""
     if low == high:
         return [high]
-    steps = [i / 24 for i in range(25)] + [10.0**-k for k in (2, 3, 5, 8, 12, 150)]
+    steps = [i / 24 for i in range(25)] + [10.0**-k for k in (2, 3, 5, 8, 12, 100)]
     steps += [1 - 10.0**-k for k in (2, 3, 4, 6)] + [rng.random() for _ in range(10)]
     return sorted({low + (high - low) * step for step in steps} - {0.0})
 

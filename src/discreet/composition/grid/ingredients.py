@@ -680,10 +680,11 @@ def fast_size(least: int) -> int:
     return best
 
 
-def cumulants(parts: Sequence[Ingredient], tilt: float) -> tuple[float, float, float]:
-    """K, K' and K'' of the whole plan."""
-    sums = np.sum([part.cumulants(tilt) for part in parts], axis=0)
-    return float(sums[0]), float(sums[1]), float(sums[2])
+@lru_cache(maxsize=64)
+def cumulants(parts: tuple[Ingredient, ...], tilt: float) -> Cumulants:
+    """K, K' and K'' of the whole plan; a window asks several times at one tilt."""
+    k, mean, variance = map(math.fsum, zip(*(p.cumulants(tilt) for p in parts), strict=True))
+    return k, mean, variance
 
 
 def _transform(masses: Reals, first: int, size: int) -> Factor:
