@@ -15,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import SpecError
+from discreet.guarantees import PureDP
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import KeySet
+from discreet.releases.pricing import Asked, price
 from discreet.releases.spec import load
 from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import Noisy, Part, Result, plain_rows
@@ -336,3 +338,34 @@ def test_rows_that_are_not_made_are_printed_as_those_that_are(
     assert table_of([Result("s", cells, (), rows)], ["g", "h"]) == table_of([listed], ["g", "h"])
     assert [answer.value for (answer,) in rows] == [value * step for value in values]
     assert rows[1:] == list(rows)[1:]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.9, 0.98, 1.0])
+@pytest.mark.parametrize("size", [100, 1000])
+def test_the_error_foretold_of_a_mean_holds_wherever_the_mean_is(size: int, share: float) -> None:
+    """Summed over both noises: as rarely beyond what is foretold as the interval says."""
+    mean = _statistic(mean="x", bounds=[0, 200], resolution=1)
+    asked = [Asked("m", part, Fraction(1)) for part in mean.parts(ONE)]
+    calls = {call.asked.part.name: call for call in price(asked, PureDP(0.5), "geometric").calls}
+    (foretold,) = (
+        one["half_width"]
+        for one in mean.accuracy_by_size(calls, 0.95)["assumed"]
+        if one["rows"] == size
+    )
+    off, total = int(share * 100), 0.0  # of the mean, from the middle of the bounds
+    falls = {name: math.exp(-1 / call.scale) for name, call in calls.items()}
+    for e in range(-400, 401):  # the noise of the count
+        chance = (1 - falls["count"]) / (1 + falls["count"]) * falls["count"] ** abs(e)
+        beyond = 1.0
+        if size + e > 0:  # (off·n + s)/(n + e), cut to the bounds, is farther off than foretold
+            high = (off + foretold) * (size + e) - off * size if off + foretold < 100 else math.inf
+            low = (off - foretold) * (size + e) - off * size if off - foretold > -100 else -math.inf
+            beyond = sum(
+                falls["sum"] ** max(0, math.floor(x) + 1) / (1 + falls["sum"])
+                if x >= 0
+                else 1 - falls["sum"] ** math.ceil(-x) / (1 + falls["sum"])
+                for x in (high, -low)
+                if x < math.inf
+            )
+        total += chance * min(beyond, 1.0)
+    assert total <= 0.05

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -176,6 +176,13 @@ class Answer(NamedTuple):
     def half_width(self) -> float | None:
         """Half the width of the interval, where it has both ends."""
         return None if self.low is None or self.high is None else float(self.high - self.low) / 2
+
+    @property
+    def farthest(self) -> float | None:
+        """How far the value lies from the farther end of its interval, where it has both ends."""
+        if self.value is None or self.low is None or self.high is None:
+            return None
+        return float(max(self.high - self.value, self.value - self.low))
 
 
 @dataclass(frozen=True)
@@ -504,20 +511,24 @@ class Statistic(Closed):
         return [self.accuracy(calls, interval)]
 
     def assumed(self, size: int) -> dict[str, list[int]]:
-        """Return the numbers of one assumed group of that size, for `accuracy_by_size`."""
+        """Return the numbers of assumed groups of that size, for `accuracy_by_size`."""
         raise NotImplementedError
 
     def accuracy_by_size(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
-        """Return the half width of the interval in groups of some assumed sizes."""
+        """Return how far off a value is, at the most, in groups of some assumed sizes."""
         confidence = 1 - (1 - interval) / len(calls)
         widths = {name: call.half_width(confidence) for name, call in calls.items()}
 
-        def width(size: int, widths: Mapping[str, int] = widths) -> float | None:
+        def answers(size: int, widths: Mapping[str, int]) -> Iterator[Answer]:
             given = self.assumed(size)
             noisy = {n: Noisy(given[n], widths[n], call.sd) for n, call in calls.items()}
-            return self.rows(noisy, interval)[0][0].half_width
+            return chain.from_iterable(self.rows(noisy, interval))
 
-        known = width(SIZES[0], dict.fromkeys(widths, _LARGEST))
+        def width(size: int) -> float | None:
+            found = [answer.farthest for answer in answers(size, widths)]
+            return None if None in found else max(filter(None, found), default=0.0)
+
+        known = next(answers(SIZES[0], dict.fromkeys(widths, _LARGEST))).half_width
         return by_size(width, math.inf if known is None else known)
 
     def explain(self) -> str:

@@ -32,6 +32,8 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
 
+_PLACES = 32  # of assumed means, between the middle of the bounds and their end
+
 
 class _Moment(Bounded):
     """What mean and variance share."""
@@ -88,8 +90,12 @@ class _Moment(Bounded):
         )
 
     def assumed(self, size: int) -> dict[str, list[int]]:
-        """A group of that size, spread evenly over the bounds."""
-        return {"count": [size], "sum": [0]}
+        """Groups of that size whose means go from the middle of the bounds to their end.
+
+        The farther the mean is from the middle, the more the noise of the count moves it.
+        """
+        sums = [size * self.reach * place // _PLACES for place in range(_PLACES + 1)]
+        return {"count": [size] * len(sums), "sum": sums}
 
     def accuracy(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
         """By the size of the group: the noise is divided by it."""
@@ -176,8 +182,10 @@ class Variance(_Moment):
         return (*super().parts(contribution), squares)
 
     def assumed(self, size: int) -> dict[str, list[int]]:
-        """A group of that size, spread evenly over the bounds."""
-        return super().assumed(size) | {"squares": [size * self.reach**2 // 3]}
+        """The same, each with the least and the largest variance that its mean allows."""
+        sums = super().assumed(size)["sum"]
+        least, most = [s * s // size for s in sums], [size * self.reach**2] * len(sums)
+        return {"count": [size] * 2 * len(sums), "sum": sums * 2, "squares": least + most}
 
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """The mean of squares less the square of the mean, within what the bounds allow."""

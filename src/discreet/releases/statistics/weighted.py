@@ -214,8 +214,8 @@ class Weighted(Grouped):
     # ------------------------------------------------------------------ accuracy and words
 
     def assumed(self, size: int) -> dict[str, list[int]]:
-        """A group of that size, with weights in the middle of their bounds on average."""
-        return {"count": [size * (self.factor.low + self.factor.high) // 2], "sum": [0]}
+        """The same for a mean, with weights in the middle of their bounds on average."""
+        return self.plain.assumed(size * (self.factor.low + self.factor.high) // 2)
 
     def accuracy(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
         """How far the noise moves it, and the sampling error where the design is declared."""
