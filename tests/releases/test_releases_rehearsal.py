@@ -13,7 +13,7 @@ import pytest
 import discreet
 from discreet.errors import InputError, PolicyError
 from discreet.ledger import Ledger
-from discreet.releases.rehearsal import _recommended
+from discreet.releases.checking import _recommended
 from discreet.releases.statistics.base import KINDS
 
 

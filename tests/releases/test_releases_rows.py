@@ -22,15 +22,14 @@ from discreet.cli import main as discreet
 from discreet.errors import DiscreetError, PolicyError, SpecError
 from discreet.guarantees import ApproxDP
 from discreet.ledger import Ledger
-from discreet.releases import Release, joining, release
+from discreet.releases import Release, release
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import duckdb as duckdb_engine
 from discreet.releases.engines import opened
 from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing
 from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.formula import parse, resolve
-from discreet.releases.joining import joined
-from discreet.releases.rows import shaped
+from discreet.releases.rows import joined, shaped
 from discreet.releases.spec import load
 from soaking import examples
 
@@ -391,7 +390,7 @@ def test_a_protected_table_is_no_list_of_keys_and_is_not_read_before_the_charge(
     public = {"source": "codes.csv", "by": "diagnosis", "public": True}
     count = {"count": "units", "where": "(ward = 'north' or ward = 'south') and code is not null"}
     spec = _spec(count, join=[join, public])
-    monkeypatch.setattr(joining, "_drawn", None)
+    monkeypatch.setattr("discreet.releases.rows._drawn", None)
     shown = release(spec, data=VISITS, folder=tmp_path, dry_run=True).to_dict()
     assert shown["contributions"]["count_units_1"]["rows"] == 1
     monkeypatch.undo()

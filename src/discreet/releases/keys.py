@@ -18,12 +18,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.errors import PolicyError, SpecError
 from discreet.reading import fraction_of
 from discreet.releases.engines import file_of
 from discreet.releases.source import path_in
-from discreet.releases.spec import InFolder
+
+if TYPE_CHECKING:
+    from discreet.releases.spec import InFolder
 
 
 def public_keys(spec: InFolder, name: str, column: str) -> tuple[str, ...]:

@@ -10,24 +10,21 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from fractions import Fraction
 from itertools import count
 from typing import Any
 
 from discreet.errors import DataError, SpecError
-from discreet.guarantees import Guarantee, PureDP
+from discreet.guarantees import Guarantee
 from discreet.laws.calibration import WIDEST
 from discreet.ledger import Account
-from discreet.promises import Promise
-from discreet.reading import nearest
-from discreet.releases.allowance import Allowance, allowance
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
 from discreet.releases.keys import PublicFiles, refuse_unit_column
-from discreet.releases.limits import LIMIT, limit_part
-from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
+from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, allowance, priced, share
 from discreet.releases.quotients import Spread
-from discreet.releases.sampling import told
+from discreet.releases.rows import column_in, sample_told
 from discreet.releases.source import date_forms, options_of
 from discreet.releases.spec import Spec
 from discreet.releases.statistics import Statistic
@@ -37,6 +34,11 @@ from discreet.releases.statistics.derived import Derived, Made, Released
 from discreet.releases.tables import RESERVED, Table
 from discreet.statements.presenter import spaced_text
 from discreet.words import say
+
+LIMIT = "protect.rows"
+"""The name of the call that chooses one of several limits of rows (`drawing.chosen_limit`)."""
+
+LIMIT_CALL = Part.of_choice("choice", [1], Fraction(1), monotone=False)
 
 _SOME = 3  # Cells that stand for all, where accuracy is told for assumed numbers.
 
@@ -112,7 +114,6 @@ class Plan:
     spec: Spec
     statistics: tuple[Planned, ...]
     pricing: Pricing
-    promise: Promise | None
     derived: Mapping[str, Made]
     assumed_numbers: tuple[str, ...] = ()
     limits: Mapping[int, Plan] = field(default_factory=dict)
@@ -159,7 +160,7 @@ class Plan:
                 yield say("releases.plan.bounds", statistic=one.name, low=low, high=high)
 
     def _of_sample(self) -> str:
-        found = told(self.spec.to_dict()["sample"], self.pricing.charges[0].to_dict())
+        found = sample_told(self.spec.to_dict()["sample"], self.pricing.charges[0].to_dict())
         return say("releases.sample.told", design=found["design"], budget=found["budget"])
 
     def calls(self, name: str) -> Mapping[str, Priced]:
@@ -194,14 +195,6 @@ class Plan:
                 one = replace(one, statistic=statistic, cells=cells)
             statistics.append(one)
         return replace(self, statistics=tuple(statistics), pricing=pricing)
-
-    @property
-    def filter(self) -> str:
-        """The rule of adding up that an account needs to take these charges."""
-        charges = self.pricing.charges
-        if any(charge.kind == "concentrated" for charge in charges):
-            return "zcdp"
-        return "pure" if all(isinstance(charge, PureDP) for charge in charges) else "basic"
 
     def confidence(self, name: str) -> float:
         """The confidence of a statistic's calls: a union bound over them gives the interval."""
@@ -322,15 +315,12 @@ def plan_of(
     `slot` is what the slot of a plan has paid for: it is the budget of a spec that gives none.
     """
     assumed = _check_columns(spec, columns)
-    if slot is not None and spec.budget is None and spec.promise_keys is None:
-        allowed = Allowance(slot)  # paid for, whatever became of the account's promises
-    else:
-        allowed = allowance(spec, account)
-    budget = allowed.budget
-    if spec.series is not None:
-        budget = share(budget, spec.series.releases)
+    if slot is None or spec.budget is not None or spec.promise_keys is not None:
+        budget = allowance(spec, account)
+        if spec.series is not None:
+            budget = share(budget, spec.series.releases)
     if slot is not None and spec.budget is None:
-        budget = slot
+        budget = slot  # paid for, whatever became of the account's promises
     for entry in spec.named():
         if entry.where is not None and isinstance(entry, Derived):
             raise SpecError("releases.rows.made_where", statistic=entry.name)
@@ -345,7 +335,7 @@ def plan_of(
         for entry in spec.named()
         if isinstance(entry, Derived)
     }
-    plan = Plan(spec, statistics, pricing, allowed.promise, derived, assumed)
+    plan = Plan(spec, statistics, pricing, derived, assumed)
     _check_storable(plan)
     choice = spec.protect.rows_choice
     if choice is None or rows is not None:
@@ -363,10 +353,7 @@ def _priced(
 ) -> tuple[tuple[Planned, ...], Pricing]:
     """Price the calls, again where a statistic splits its share otherwise to be accurate enough."""
     for tries in count():
-        if spec.sample is None:
-            pricing = price(asked, budget, spec.mechanism)
-        else:
-            pricing = spec.sample.priced(asked, budget, spec)
+        pricing = priced(asked, budget, spec)
         found = {}
         for one in statistics:
             tighter = one.statistic.tightened(pricing.of(one.name), tries)
@@ -476,7 +463,7 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
             raise SpecError("releases.plan.choice_sample")
         if any(one.within is not None for one in asked):
             raise SpecError("releases.plan.choice_within")
-        asked.append(Asked(LIMIT, limit_part(), decimal(choice.weight)))
+        asked.append(Asked(LIMIT, LIMIT_CALL, decimal(choice.weight)))
     if spec.cut is not None:
         found = list(questions(statistics, units=bool(spec.protect.column)))
         if not found:
@@ -504,27 +491,18 @@ def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> tuple[str, ...]
     Return the columns without a type that statistics take for numbers.
     """
     assumed: list[str] = []
-
-    def there(column: str, whose: str) -> Column:
-        if column not in columns:
-            near = nearest(column, columns)
-            if near is not None:
-                raise DataError("releases.plan.near_column", whose=whose, column=column, near=near)
-            raise DataError("releases.plan.no_column", whose=whose, column=column)
-        return columns[column]
-
     for column in spec.protect.column:
-        there(column, "protect")
+        column_in(columns, column, "protect")
     for statistic in (table for entry in spec.named() for table in entry.tables()):
         name = str(statistic.name)
         for column in statistic.grouped_by:
-            if there(column, name) == "other":
+            if column_in(columns, column, name) == "other":
                 raise DataError("releases.plan.no_groups", column=column)
         for column in (*statistic.grouped_by, *statistic.extra):
             if column in RESERVED:
                 raise SpecError("releases.plan.reserved", column=column)
         for read in (one for m in statistic.measures() for one in fields(m)):
-            kind = there(read.column, name)
+            kind = column_in(columns, read.column, name)
             if isinstance(read, Labels):
                 continue
             if kind == "text":

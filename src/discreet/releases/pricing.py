@@ -1,4 +1,9 @@
-"""What a release costs, call by call, and how accurate each call is, before anything is read.
+"""What a release may spend, what it costs, call by call, and how accurate each call is.
+
+Allowance. A spec gives a budget in numbers, or makes a promise, or does neither: then the account's
+own promises say how much there is. A promise speaks of everything charged to the account, so what
+it allows is its limit there (`ledger.promises`), all of it, or the K-th part of a series. Whether
+that much is still left is decided by the ledger, at the charge.
 
 Notation. A release makes k mechanism calls with weights w_i; W = Σw_i.
 
@@ -10,6 +15,13 @@ the standard deviation. Shares are rounded down, so that they never add up to mo
 
 A wanted accuracy (`within`) is bought first, at its price; what is left is split by weight.
 Keys that are paid for take their share in ε, and their δ on top.
+
+Sample (`rows.Sample`), drawn with the chance γ. What the release spends on the sample, (ε₀, δ₀),
+costs everyone of whom it is not known whether they were drawn ε = log(1 + γ(e^ε₀ − 1)) and γδ₀,
+which is what is charged (`composition.sampling`; Balle, Barthe and Gaboardi 2018, Theorems 8 and
+9). The budget of a spec is what is charged. Gaussian noise is amplified at that point of its curve:
+ρ is such that its δ at ε₀ is δ₀. A sample has no ρ of its own, so a budget in ρ is spent as the
+pure ε = √2ρ, which an account in ρ counts as ε²/2 = ρ.
 """
 
 from __future__ import annotations
@@ -18,10 +30,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any
 
 from discreet.composition.concentrated import zcdp_delta
+from discreet.composition.sampling import amplified, before_sampling
 from discreet.errors import BudgetExceeded, SpecError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP, stated
 from discreet.laws.calibration import gaussian_scale, laplace_scale
@@ -29,13 +42,77 @@ from discreet.laws.geometric import Geometric
 from discreet.laws.mechanism import Budget as Currency
 from discreet.laws.mechanism import WholeNoise
 from discreet.laws.registry import released_law, released_laws, usual_noise
-from discreet.numerics import bracket, float_up
+from discreet.ledger.amounts import Amount
+from discreet.ledger.promises import register
+from discreet.numerics import bracket, float_down, float_up
+from discreet.promises import Promise, delta_in
 from discreet.releases.statistics.base import Part, Within, decimal
-from discreet.rounding import down
+from discreet.rounding import down, up
 from discreet.words import has, say
+
+if TYPE_CHECKING:
+    from discreet.ledger import Account
+    from discreet.releases.spec import InFolder, Spec
 
 SELECTIONS = ("permute-and-flip", "exponential")
 """The mechanisms of choices; those of noise on numbers are the laws that releases can draw."""
+
+
+def allowance(spec: InFolder, account: Account | None) -> Guarantee:
+    """Return the most that a spec may spend; None is an account that is not open yet."""
+    promise, adjacency = spec.promised(), Adjacency.of(spec.protect.adjacency)
+    if spec.budget is not None:
+        given = spec.budget
+        return stated(given.epsilon, given.delta, given.rho, adjacency=adjacency)
+    if promise is None:
+        return _of_account(account, adjacency)
+    delta = delta_in(spec.promise_keys or {})
+    if account is None:
+        return _before_opening(promise, delta)
+    account.require(**spec.protect.terms)
+    return _guarantee(register(promise, account).limit, adjacency, delta)
+
+
+def require_own(spec: InFolder) -> None:
+    """Refuse a spec that says nothing of what it may spend, where no ledger is read."""
+    if spec.budget is None and spec.promise_keys is None:
+        raise SpecError("charge.nothing_asked_no_ledger")
+
+
+def _of_account(account: Account | None, adjacency: Adjacency) -> Guarantee:
+    if account is None:
+        raise SpecError("charge.nothing_asked_unopened")
+    if not account.promises:
+        raise SpecError("charge.nothing_asked")
+    return _guarantee(reduce(Amount.least, account.promises.values()), adjacency, 0.0)
+
+
+def _before_opening(promise: Promise, delta: float) -> Guarantee:
+    from discreet.budgets import choose
+
+    found = choose(promise, delta=delta).guarantee
+    if math.isinf(found.epsilon):
+        raise SpecError("charge.bounds_nothing")
+    return found
+
+
+def _guarantee(limit: Amount, adjacency: Adjacency, delta: float) -> Guarantee:
+    """Return a limit as the budget of a release: ρ, or ε with the δ that the spec asks for."""
+    if limit.rho is not None:
+        return stated(rho=float_down(limit.rho), adjacency=adjacency)
+    most = 0.0 if limit.delta is None else float_down(limit.delta)
+    if delta > most:
+        raise SpecError("charge.too_much_delta", delta=delta, most=most)
+    return stated(float_down(limit.lead), delta, adjacency=adjacency)
+
+
+def as_pure(budget: Guarantee) -> float:
+    """Return the ε of pure DP that a budget pays for: a ρ pays for √2ρ."""
+    if isinstance(budget, ZCDP):
+        return down(math.sqrt(2 * budget.rho), 4)
+    if isinstance(budget, PureDP | ApproxDP):
+        return budget.epsilon
+    raise SpecError("charge.not_as_epsilon", budget=budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +280,29 @@ def _why(reason: str, law: type[WholeNoise]) -> str:
     """Say why the noise is of that law."""
     name = f"releases.why.{reason}_{law.released_as}"
     return say(name) if has(name) else say("releases.why.asked", noise=law.released_as)
+
+
+def priced(asked: Sequence[Asked], budget: Guarantee, spec: Spec) -> Pricing:
+    """Return the price of a spec's calls; on a sample, charged as what it costs the whole frame."""
+    sample, protect = spec.sample, spec.protect
+    if sample is None:
+        return price(asked, budget, spec.mechanism)
+    needs, has = sample.adjacency, protect.adjacency
+    if has != needs:
+        design = "rate" if sample.units is None else "units"
+        raise SpecError("releases.sample.adjacency", design=design, needs=needs, has=has)
+    if not protect.column:
+        raise SpecError("releases.sample.unit")
+    if "sampled" in (spec.promise_keys or {}):
+        raise SpecError("releases.sample.twice")
+    rate = up(float(sample.chance))
+    if isinstance(budget, ZCDP):
+        budget = PureDP(as_pure(budget), adjacency=budget.adjacency)
+    if not isinstance(budget, PureDP | ApproxDP):
+        raise SpecError("releases.price.no_currency", guarantee=budget)
+    inside = price(asked, before_sampling(budget, rate), spec.mechanism)
+    (spent,) = inside.charges
+    return replace(inside, charges=(amplified(spent, rate),))
 
 
 def price(asked: Sequence[Asked], budget: Guarantee, mechanism: str) -> Pricing:

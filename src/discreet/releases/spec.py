@@ -40,8 +40,7 @@ from discreet.promises.keys import DEPENDENCE, OF_WHOM
 from discreet.reading import text_of, yaml_values
 from discreet.releases.contributions import Contribution
 from discreet.releases.models import Closed, NamesOrOne, as_tuple, only_drop, refusal
-from discreet.releases.rows import Condition, Features, Joins, keys_known
-from discreet.releases.sampling import Sample
+from discreet.releases.rows import Condition, Features, Joins, Sample, keys_known
 from discreet.releases.source import GivenSource, Sourced, path_in
 from discreet.releases.statistics import KINDS, Statistic
 from discreet.releases.statistics.base import Registered, default_name
@@ -130,6 +129,11 @@ class Protect(Closed):
         elif self.rows is None:
             raise SpecError("releases.spec.unit_rows", unit=self.unit)
         return self
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """What an account has to have been opened for, as the ledger calls it."""
+        return {"unit": self.unit, "unit_name": self.name, "adjacency": self.adjacency}
 
     def contribution(self, *, grouped: bool, rows: int | None = None) -> Contribution:
         """Return what one unit may add to a statistic, with groups or without.
