@@ -328,13 +328,15 @@ def shaped(engine: Any, spec: Spec) -> Any:
                 raise SpecError("releases.rows.name_taken", name=name)
             with _under(f"per_unit.{name}"):
                 features[name] = feature.resolved(engine.columns, terms)
+        for column in unit:
+            column_in(found.columns, column, "protect")
         found, terms = found.per_unit(unit, features), {}
         for name, formula in later.items():
             with _under(f"let.{name}"):
                 terms[name] = resolve(formula, found.columns, terms)
     found = found.computed(terms) if terms else found
     for column in unit if spec.sample is not None else ():
-        if found.columns[column] not in ("integer", *TEXTS):
+        if column_in(found.columns, column, "protect") not in ("integer", *TEXTS):
             raise DataError("engines.sampled_unit", column=column)
     for text, key in spec.conditions.items():
         with _under(key):
