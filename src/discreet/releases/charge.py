@@ -175,9 +175,9 @@ class Charging:
     def account(self) -> Account:
         """Return the account, or refuse: it must be open, with the spec's unit and adjacency."""
         terms, name = self.spec.protect.terms, self.spec.account
-        whole = Filter(self.filter).cost(self.charges).times(self._releases or 1)
-        opening = {"filter": self.filter, "promise": self.spec.promise_keys, "cap": whole}
-        found = self.ledger.account(name, **terms, **opening)
+        cap = Filter(self.filter).cost(self.charges).times(self._releases or 1)
+        opening: dict[str, Any] = {"filter": self.filter, "promise": self.spec.promise_keys}
+        found = self.ledger.account(name, cap=cap, **terms, **opening)
         found.require(**terms)
         return found
 
@@ -326,7 +326,7 @@ class Charging:
             if not (confirm(notice) if callable(confirm) else confirm):
                 raise PolicyError("charge.not_confirmed", notice=notice)
             say(notice)
-        how = {"guaranteed": self.guaranteed, "releases": self._releases}
+        how: dict[str, Any] = {"guaranteed": self.guaranteed, "releases": self._releases}
         return None, self.ledger.reserve(spec.account, self.charges, **how, **said)
 
     def _slot(self, said: Mapping[str, Any], say: Say) -> Slot:
@@ -396,12 +396,11 @@ class Paid:
         """Return what every stored release says of its charge and its account."""
         spec, ledger = self.charging.spec, self.charging.ledger
         account = ledger.account(spec.account)
-        spent, unit = account.spent.floats("up"), account.called(spec.unit)
+        unit = account.called(spec.unit)
         made = ledger.made_promises(account)
         promises = [one.registered.promise(account) for one in made if one.withdrawn is None]
         found = learned(account.total, unit, promises)
-        slot = self.slot
-        return {
+        told = {
             "format": 2,
             "release_id": self.release_id,
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -410,7 +409,7 @@ class Paid:
             "unit": spec.protect.model_dump(mode="json", exclude_none=True),
             "unit_name": str(unit),
             "spent": dict(self.charging.spent),
-            "account_spent": parameters(spent.get("epsilon"), spent.get("delta"), spent.get("rho")),
+            "account_spent": account.spent.to_dict(),
             "remaining": remaining_dict(account.remaining),
             "ledger_id": ledger.id,
             "head": self.entry.hash,
@@ -418,11 +417,11 @@ class Paid:
             "made_with": {"discreet": __version__},
             "promises": [one.to_dict() for one in made],
             "learned": None if found is None else found.to_dict(),
-        } | (
-            {}
-            if slot is None
-            else {"series": {"plan_id": slot.plan_id, "slot": slot.number, "of": slot.of}}
-        )
+        }
+        if self.slot is not None:
+            plan_id, number, of = self.slot.plan_id, self.slot.number, self.slot.of
+            told["series"] = {"plan_id": plan_id, "slot": number, "of": of}
+        return told
 
     def repeat(self, say: Say | None = None) -> Repeat:
         """Return the release that the key stands for; refuse a key of something else."""
@@ -486,7 +485,7 @@ class Repeat(JsonReady):
     def to_dict(self) -> dict[str, Any]:
         """Return the release as JSON-ready values, with `repeated`."""
         own = JsonReady.to_dict(self)
-        described = own.pop("described")
+        described: dict[str, Any] = own.pop("described")
         return own | {"repeated": True} | described
 
     def __repr__(self) -> str:

@@ -40,11 +40,11 @@ from discreet.releases.charge import spent_of
 from discreet.releases.drawing import draw, with_found_keys
 from discreet.releases.engines import is_csv, opened
 from discreet.releases.engines.base import Column, Engine, Query, fields
-from discreet.releases.formula import Term
+from discreet.releases.formula import Term, kind_declared
 from discreet.releases.planning import Plan, Planned, plan_of
 from discreet.releases.pricing import require_own
 from discreet.releases.rows import Schema, columns_read, joined, sampled, shaped
-from discreet.releases.source import Source, kind_declared, options_of, path_in
+from discreet.releases.source import Source, options_of, path_in
 from discreet.releases.spec import Spec, load
 from discreet.releases.statistics.base import Answer, Measured, Noisy, decimal
 from discreet.releases.statistics.quantile import Quantile

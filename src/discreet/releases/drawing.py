@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import groupby
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from discreet.guarantees import Adjacency
 from discreet.noise import add_noise, noisy_max, weighted_choice
@@ -183,10 +183,8 @@ def _derived(plan: Plan, results: Sequence[Result]) -> Iterator[Result]:
         yield make(released, plan.spec.interval)
 
 
-class _Tell(Protocol):
-    """Tells how far something is: the name of its text, done, total, and the text's values."""
-
-    def __call__(self, name: str, done: int, total: int, **values: str) -> None: ...
+_Tell: TypeAlias = Callable[..., None]
+"""Tells how far something is: the name of its text, done, total, and the text's values."""
 
 
 def _teller(progress: Progress | None) -> _Tell:

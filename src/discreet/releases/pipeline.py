@@ -192,7 +192,7 @@ def release(
             plan_id = ledger.only_plan(asked.account, key)
         slot = None if plan_id is None else _slot_budget(ledger, plan_id, key, retry)
         plan = plan_of(asked, engine.columns, ledger.found(asked.account), slot=slot)
-        how = {"plan_id": plan_id, "key": key, "retry": retry}
+        how: dict[str, Any] = {"plan_id": plan_id, "key": key, "retry": retry}
         charging = Charging(asked, ledger, plan.pricing.charges, **how)
         if dry_run:
             return Preview(plan, charging.outlook())

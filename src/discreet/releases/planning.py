@@ -6,6 +6,7 @@ Nothing here reads a row. The plan is checked against the schema of the source, 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,12 +22,11 @@ from discreet.ledger import Account
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
-from discreet.releases.keys import PublicFiles, refuse_unit_column
 from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, allowance, priced, share
 from discreet.releases.quotients import Spread
 from discreet.releases.rows import column_in, sample_told
 from discreet.releases.source import date_forms, options_of
-from discreet.releases.spec import Spec
+from discreet.releases.spec import PublicFiles, Spec
 from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import SIZES, Answer, Part, Result, Sought, decimal
 from discreet.releases.statistics.cut import CutUnits, questions
@@ -285,11 +285,11 @@ class Plan:
         if self.spec.cut is None:
             units = bool(self.spec.protect.column)
             return None if any(questions(self.statistics, units=units)) else []
-        rows: dict[str, dict[str, str | None]] = {}
-        if table is not None:
-            rows = {str(row[0]): dict(zip(table.columns, row, strict=True)) for row in table.rows()}
         asked = (p.statistic for p in self.statistics if isinstance(p.statistic, CutUnits))
-        return [one.told(rows.get(str(one.name), {}), self.spec.cut) for one in asked]
+        return [
+            one.told({} if table is None else table.row_of(one.name), self.spec.cut)
+            for one in asked
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return cost, sensitivities and accuracy as JSON-ready values."""
@@ -384,20 +384,9 @@ def _check_storable(plan: Plan) -> None:
         if call.asked.part.form == "numbers" and call.scale > WIDEST:
             raise SpecError("releases.plan.noise_too_wide", statistic=call.asked.statistic)
     try:
-        storable = all(map(math.isfinite, _floats(plan.to_dict())))
-    except OverflowError:
-        storable = False
-    if not storable:
-        raise SpecError("releases.plan.not_storable")
-
-
-def _floats(said: Any) -> Iterator[float]:
-    """Yield every float of JSON-ready values."""
-    if isinstance(said, float):
-        yield said
-    elif isinstance(said, dict | list):
-        for value in said.values() if isinstance(said, dict) else said:
-            yield from _floats(value)
+        json.dumps(plan.to_dict(), allow_nan=False)
+    except (OverflowError, ValueError):
+        raise SpecError("releases.plan.not_storable") from None
 
 
 def _check_thresholds(spec: Spec, pricing: Pricing) -> None:
@@ -407,19 +396,14 @@ def _check_thresholds(spec: Spec, pricing: Pricing) -> None:
     release is likelier without the unit, by 1/(1−δ/G) at most; one step of the noise, e^{1/b}, must
     cover that.
     """
-    keys = [call for call in pricing.calls if call.asked.threshold is not None]
-    for call in keys:
-        found = call.asked.threshold
+    for call in pricing.calls:
+        found, name = call.asked.threshold, call.asked.statistic
         if found is not None and found.delta / found.keys > -math.expm1(-1 / call.scale):
-            raise SpecError(
-                "releases.plan.keys_delta_large",
-                statistic=call.asked.statistic,
-                delta=found.delta,
-            )
+            raise SpecError("releases.plan.keys_delta_large", statistic=name, delta=found.delta)
     given = None if spec.budget is None else spec.budget.delta
-    total = sum(call.asked.threshold.delta for call in keys if call.asked.threshold)
-    if given is not None and total > given:
-        raise SpecError("releases.plan.keys_delta", needs=total, has=given)
+    total = sum((call.asked.delta for call in pricing.calls), Fraction(0))
+    if given is not None and total > decimal(given):
+        raise SpecError("releases.plan.keys_delta", needs=float(total), has=given)
 
 
 def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[Asked]]:
@@ -433,7 +417,7 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
             where = entry.where or statistic.where
             if any(name == planned.name for planned in statistics):
                 raise SpecError("releases.spec.name_twice", name=name)
-            refuse_unit_column(spec, by, f"statistic {name!r}")
+            spec.refuse_unit_column(by, f"statistic {name!r}")
             contribution = spec.protect.contribution(grouped=bool(by), rows=rows)
             searches = []
             for sought in statistic.sought:

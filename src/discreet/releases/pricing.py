@@ -27,7 +27,7 @@ pure ε = √2ρ, which an account in ρ counts as ε²/2 = ρ.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -132,6 +132,11 @@ class Asked:
     weight: Fraction
     within: Within | None = None
     threshold: Threshold | None = None
+
+    @property
+    def delta(self) -> Fraction:
+        """The δ of keys that are found by it; 0 for any other call."""
+        return Fraction(0) if self.threshold is None else decimal(self.threshold.delta)
 
     def weight_in(self, currency: Currency) -> Fraction:
         """Its weight where a budget is spent in that currency."""
@@ -251,18 +256,10 @@ def share(guarantee: Guarantee, releases: int) -> Guarantee:
     >>> share(PureDP(1.0), 4)
     PureDP(epsilon=0.25, adjacency='add-remove')
     """
-
-    def part(amount: float) -> float:
-        return _below(decimal(amount) / releases)
-
-    if isinstance(guarantee, PureDP):
-        return PureDP(part(guarantee.epsilon), adjacency=guarantee.adjacency)
-    if isinstance(guarantee, ApproxDP):
-        epsilon, delta = part(guarantee.epsilon), part(guarantee.delta)
-        return ApproxDP(epsilon, delta, adjacency=guarantee.adjacency)
-    if isinstance(guarantee, ZCDP):
-        return ZCDP(part(guarantee.rho), adjacency=guarantee.adjacency)
-    raise SpecError("releases.price.no_series", guarantee=guarantee)
+    if not isinstance(guarantee, PureDP | ApproxDP | ZCDP):
+        raise SpecError("releases.price.no_series", guarantee=guarantee)
+    whole = {n: v for n in ("epsilon", "delta", "rho") if (v := getattr(guarantee, n, None))}
+    return replace(guarantee, **{n: _below(decimal(v) / releases) for n, v in whole.items()})
 
 
 def _noise(mechanism: str, currency: Currency) -> type[WholeNoise]:
@@ -307,17 +304,13 @@ def priced(asked: Sequence[Asked], budget: Guarantee, spec: Spec) -> Pricing:
 
 def price(asked: Sequence[Asked], budget: Guarantee, mechanism: str) -> Pricing:
     """Split a budget over the calls, by the mechanism that the spec allows with least error."""
-    adjacency = budget.adjacency
     if isinstance(budget, ZCDP):
-        calls, spent = _split(asked, budget.rho, "rho", mechanism)
-        why = _why("rho", _noise(mechanism, "rho"))
-        return Pricing(_rho_charges(calls, spent, adjacency), calls, why)
+        return _in_rho(asked, budget, mechanism)
     if isinstance(budget, PureDP):
         if "epsilon" not in _spends(mechanism):
             raise SpecError("releases.price.not_pure", mechanism=mechanism)
-        calls, spent = _split(asked, budget.epsilon, "epsilon", mechanism)
-        charge = _epsilon_charge(calls, spent, adjacency)
-        return Pricing((charge,), calls, _why("pure", _noise(mechanism, "epsilon")))
+        found = _in_epsilon(asked, budget, mechanism)
+        return replace(found, why=_why("pure", _noise(mechanism, "epsilon")))
     if isinstance(budget, ApproxDP):
         return _approximate(asked, budget, mechanism)
     raise SpecError("releases.price.no_currency", guarantee=budget)
@@ -325,15 +318,13 @@ def price(asked: Sequence[Asked], budget: Guarantee, mechanism: str) -> Pricing:
 
 def _approximate(asked: Sequence[Asked], budget: ApproxDP, mechanism: str) -> Pricing:
     """Spend (ε, δ) as ε or through ρ, whichever the spec allows and has less error."""
-    adjacency = budget.adjacency
-    for_keys = sum((decimal(a.threshold.delta) for a in asked if a.threshold), Fraction(0))
+    for_keys = sum((a.delta for a in asked), Fraction(0))
     left = decimal(budget.delta) - for_keys
     if left < 0:
         raise SpecError("releases.plan.keys_delta", needs=float(for_keys), has=budget.delta)
     ways: dict[Currency, Pricing] = {}
     if "epsilon" in _spends(mechanism):
-        calls, spent = _split(asked, budget.epsilon, "epsilon", mechanism)
-        ways["epsilon"] = Pricing((_epsilon_charge(calls, spent, adjacency),), calls, "")
+        ways["epsilon"] = _in_epsilon(asked, budget, mechanism)
     if "rho" in _spends(mechanism) and left > 0:
         found = _through_rho(asked, budget, _below(left), mechanism)
         ways |= {"rho": found} if found else {}
@@ -381,27 +372,26 @@ def _spread(calls: Sequence[Priced]) -> float:
     return math.fsum(math.log(max(call.sd, 1e-300)) for call in calls) / max(len(calls), 1)
 
 
-def _epsilon_charge(calls: Sequence[Priced], spent: float, adjacency: Adjacency) -> Guarantee:
-    delta = sum((decimal(c.asked.threshold.delta) for c in calls if c.asked.threshold), Fraction(0))
-    return stated(spent, float_up(delta), adjacency=adjacency)
+def _in_epsilon(asked: Sequence[Asked], budget: PureDP | ApproxDP, mechanism: str) -> Pricing:
+    """Spend ε, and the δ of keys that are found."""
+    calls, spent = _split(asked, budget.epsilon, "epsilon", mechanism)
+    delta = float_up(sum((call.asked.delta for call in calls), Fraction(0)))
+    return Pricing((stated(spent, delta, adjacency=budget.adjacency),), calls, "")
 
 
-def _rho_charges(
-    calls: Sequence[Priced], spent: float, adjacency: Adjacency
-) -> tuple[Guarantee, ...]:
-    """ρ of the calls; keys that are paid for enter as (ε, δ), which costs ε²/2 and δ."""
-    keys = [call for call in calls if call.asked.threshold]
-    if not keys:
-        return (ZCDP(spent, adjacency=adjacency),)
-    rest = float_up(
-        sum((decimal(c.rho or 0.0) for c in calls if not c.asked.threshold), Fraction(0))
-    )
-    found: list[Guarantee] = [
-        ApproxDP(call.epsilon or 0.0, call.asked.threshold.delta, adjacency=adjacency)
-        for call in keys
+def _in_rho(asked: Sequence[Asked], budget: ZCDP, mechanism: str) -> Pricing:
+    """Spend ρ; keys that are paid for enter as (ε, δ), which costs ε²/2 and δ."""
+    calls, spent = _split(asked, budget.rho, "rho", mechanism)
+    keys = tuple(
+        ApproxDP(call.epsilon or 0.0, call.asked.threshold.delta, adjacency=budget.adjacency)
+        for call in calls
         if call.asked.threshold
-    ]
-    return (ZCDP(rest, adjacency=adjacency), *found) if rest else tuple(found)
+    )
+    if keys:
+        others = (decimal(call.rho or 0.0) for call in calls if not call.asked.threshold)
+        spent = float_up(sum(others, Fraction(0)))
+    found = (ZCDP(spent, adjacency=budget.adjacency), *keys) if spent else keys
+    return Pricing(found, calls, _why("rho", _noise(mechanism, "rho")))
 
 
 def _split(
@@ -429,12 +419,10 @@ def _priced(asked: Asked, amount: float, currency: Currency, mechanism: str) -> 
     part = asked.part
     epsilon, rho = (amount, None) if currency == "epsilon" else (None, amount)
     if part.form == "choice":
-        if epsilon is None:
-            scale = gaussian_scale(part.l2_squared, amount)
-        else:
-            scale = laplace_scale(part.l1, epsilon)
-        pure = epsilon is not None and not part.joint
-        return Priced(asked, SELECTIONS[0 if pure else 1], scale, epsilon, rho)
+        pure = currency == "epsilon"
+        scale = laplace_scale(part.l1, amount) if pure else gaussian_scale(part.l2_squared, amount)
+        chosen = SELECTIONS[0 if pure and not part.joint else 1]
+        return Priced(asked, chosen, scale, epsilon, rho)
     # A threshold for keys is proved for geometric noise.
     law = Geometric if asked.threshold is not None else _noise(mechanism, currency)
     if epsilon is None and law.paid_in == "epsilon":
@@ -454,10 +442,6 @@ def _need(asked: Asked, currency: Currency, mechanism: str) -> float:
     def enough(amount: float) -> bool:
         return _priced(asked, amount, currency, mechanism).half_width(confidence) <= target
 
-    return _least(enough, asked)
-
-
-def _least(enough: Callable[[float], bool], asked: Asked) -> float:
     high = 1e-9
     while not enough(high):
         high *= 2
@@ -472,23 +456,16 @@ def _refuse(
     asked: Sequence[Asked], budget: float, currency: Currency, mechanism: str, bought: Fraction
 ) -> None:
     """Say what is asked for, what there is, and what accuracy would fit."""
-    wanted = [a for a in asked if a.within]
     others = any(not a.within for a in asked)
     room = decimal(budget) * (Fraction(1, 2) if others else 1)
     fits = []
-    for a in wanted:
-        amount = _below(decimal(_need(a, currency, mechanism)) * room / bought)
-        call = _priced(a, amount, currency, mechanism)
+    for a in asked:
         if a.within:
-            error = call.half_width(a.within.confidence) * float(a.part.resolution)
-            fits.append(
-                say(
-                    "releases.price.fit",
-                    statistic=a.statistic,
-                    error=error,
-                    confidence=a.within.confidence,
-                )
-            )
+            amount = _below(decimal(_need(a, currency, mechanism)) * room / bought)
+            sure, resolution = a.within.confidence, float(a.part.resolution)
+            error = _priced(a, amount, currency, mechanism).half_width(sure) * resolution
+            said = {"statistic": a.statistic, "error": error, "confidence": sure}
+            fits.append(say("releases.price.fit", **said))
     raise BudgetExceeded(
         "releases.price.accuracy_over_half" if others else "releases.price.accuracy_over",
         symbol=currency,

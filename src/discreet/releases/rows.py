@@ -61,7 +61,6 @@ from discreet.reading import nearest
 from discreet.releases.engines import file_of, opened
 from discreet.releases.engines.base import TEXTS, Column, Engine, Number
 from discreet.releases.formula import KINDS, Formula, Term, Type, columns_in, domain, parse, resolve
-from discreet.releases.keys import is_source
 from discreet.releases.models import Closed, NamesOrOne, Pair, as_tuple
 from discreet.releases.source import Sourced, path_in
 from discreet.rounding import up
@@ -401,7 +400,7 @@ def _check_public(join: Join, spec: Spec) -> None:
     name = None if located is None else file_of(located)
     if located is None or name is None:
         raise SpecError("releases.rows.public_file", source=located)
-    if is_source(spec, spec.path(name)):
+    if spec.is_source(spec.path(name)):
         raise PolicyError("releases.rows.public_source", source=located)
 
 

@@ -47,12 +47,8 @@ def pattern_of(declared: str) -> tuple[str, tuple[str, ...]] | None:
     for part in parts:
         one = _PARTS[part]
         # Two parts with nothing between them have all their digits.
-        found = found.replace(part, one.replace("1,", "") if _joined(declared) else one)
+        found = found.replace(part, one.replace("1,", "") if re.search("%.%", declared) else one)
     return found, parts
-
-
-def _joined(declared: str) -> bool:
-    return re.search("%.%", declared) is not None
 
 
 def _declared(given: str) -> str:
@@ -69,16 +65,6 @@ Declared: TypeAlias = Annotated[
     ),
 ]
 """What the values of a column may be declared to be: a type, or how dates are written."""
-
-
-def kind_declared(declared: str) -> Literal["text", "number", "integer", "moment", "truth"]:
-    """Return what an engine calls the type that a spec declares."""
-    match declared:
-        case "text" | "number" | "integer":
-            return declared
-        case "boolean":
-            return "truth"
-    return "moment"
 
 
 def date_forms(source: Source) -> Iterator[str]:

@@ -155,13 +155,6 @@ RESERVED = (STATISTIC, *FIGURES)
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
-def csv_of(columns: Mapping[str, Sequence[str | None]], end: str = "\n") -> str:
-    """Return columns as CSV in which no text is a formula; numbers stay as they are."""
-    texts = [name for name in columns if name not in FIGURES]
-    order = [*texts, *(name for name in columns if name in FIGURES)]
-    return csv_text(order, [columns[name] for name in order], len(texts), end)
-
-
 def csv_text(
     header: Sequence[str],
     columns: Sequence[Sequence[str | None]],
@@ -217,13 +210,21 @@ class Table(Tabular):
         printed = [None if end is None else decimal_text(end, side) for end in ends]
         return Table({**self.columns, name: printed})
 
+    def row_of(self, statistic: str | None) -> dict[str, str | None]:
+        """The first row of a statistic, as printed; empty where it has none."""
+        names = self.columns[STATISTIC]
+        at = names.index(statistic) if statistic in names else None
+        return {} if at is None else {name: own[at] for name, own in self.columns.items()}
+
     def rows(self) -> Iterator[tuple[str | None, ...]]:
         """The rows, as printed."""
         return zip(*self.columns.values(), strict=True)
 
     def to_csv(self) -> str:
         """Return the table as CSV, in which no text is a formula."""
-        return csv_of(self.columns)
+        texts = [name for name in self.columns if name not in FIGURES]
+        order = [*texts, *(name for name in self.columns if name in FIGURES)]
+        return csv_text(order, [self.columns[name] for name in order], len(texts))
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns: texts, and values as numbers."""
