@@ -243,10 +243,7 @@ def _covered(plan: Plan, spent: Mapping[str, float]) -> Check:
         cost, concentrated = _cost(call)
         rho += cost if concentrated else Fraction(0)
         epsilon += Fraction(0) if concentrated else cost
-    delta = sum(
-        (Fraction(c.asked.threshold.delta) for c in plan.pricing.calls if c.asked.threshold),
-        Fraction(0),
-    )
+    delta = sum((Fraction(call.asked.delta) for call in plan.pricing.calls), Fraction(0))
     # Costs are rationals of doubles and charges decimals; an ulp between them is no fault.
     slack = 1 + 1e-12
     short = float(delta) > spent.get("delta", 0.0) * slack

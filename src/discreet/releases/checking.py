@@ -30,6 +30,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -39,8 +40,8 @@ from discreet.frames import JsonReady, Tabular, columns_from
 from discreet.releases.charge import spent_of
 from discreet.releases.drawing import draw, with_found_keys
 from discreet.releases.engines import is_csv, opened
-from discreet.releases.engines.base import Column, Engine, Query, fields
-from discreet.releases.formula import Term, kind_declared
+from discreet.releases.engines.base import Column, Engine, fields
+from discreet.releases.formula import kind_declared
 from discreet.releases.planning import Plan, Planned, plan_of
 from discreet.releases.pricing import require_own
 from discreet.releases.rows import Schema, columns_read, joined, sampled, shaped
@@ -277,27 +278,13 @@ def _opened(spec: Spec, twin: Any) -> Engine:
 class _Remembering:
     """An engine that is asked the same question once: a limit is measured for all of its draws."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.columns = engine.columns
-        self._measured: dict[Query, dict[str, list[int] | list[list[int]]]] = {}
-        self._filtered: dict[Term, _Remembering] = {}
-
-    def filtered(self, condition: Term) -> _Remembering:
-        """Return the rows that meet a condition, which remember too."""
-        if condition not in self._filtered:
-            engine: Any = self.engine
-            self._filtered[condition] = _Remembering(engine.filtered(condition))
-        return self._filtered[condition]
+    def __init__(self, engine: Any) -> None:
+        self.engine, self.columns = engine, engine.columns
+        self.measure = cache(engine.measure)
+        self.filtered = cache(lambda condition: _Remembering(engine.filtered(condition)))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.engine, name)
-
-    def measure(self, query: Query) -> dict[str, list[int] | list[list[int]]]:
-        """Return what was measured before, or measure it."""
-        if query not in self._measured:
-            self._measured[query] = self.engine.measure(query)
-        return self._measured[query]
 
 
 def _with(spec: Spec, changes: Mapping[str, Any]) -> Spec:

@@ -94,7 +94,7 @@ def noise_in_rows(plan: Plan) -> int:
         cells = 1 if planned.cells is None else len(planned.cells)
         for call in plan.calls(planned.name).values():
             part = call.asked.part
-            if part.form == "numbers" and call.asked.threshold is None:
+            if part.form == "numbers" and not call.asked.keys:
                 row = part.l1 / Fraction(planned.contribution.l1())  # what one row adds at most
                 sizes.append(cells * call.sd / math.sqrt(2) / max(float(row), 1e-300))
     return round(math.fsum(sizes) / len(sizes)) if sizes else 0

@@ -22,7 +22,7 @@ from discreet.ledger import Account
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
-from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, allowance, priced, share
+from discreet.releases.pricing import Asked, Priced, Pricing, allowance, delta_of, priced, share
 from discreet.releases.quotients import Spread
 from discreet.releases.rows import column_in, sample_told
 from discreet.releases.source import date_forms, options_of
@@ -173,7 +173,7 @@ class Plan:
         calls = {
             (call.asked.statistic, call.asked.part.name): call
             for call in self.pricing.calls
-            if call.asked.threshold is not None
+            if call.asked.keys
         }
         searches = (search for planned in self.statistics for search in planned.searches)
         return {one: calls[one.payer, one.sought.part] for one in searches}
@@ -367,8 +367,8 @@ def _priced(
             for name, one in found.items()
             for part in one.statistic.parts(one.contribution)
         }
-        first = {a.statistic: a for a in asked if a.statistic in found and not a.threshold}
-        asked = [a for a in asked if a.statistic not in found or a.threshold]
+        first = {a.statistic: a for a in asked if a.statistic in found and not a.keys}
+        asked = [a for a in asked if a.statistic not in found or a.keys]
         asked += [replace(first[name], part=part) for (name, _), part in parts.items()]
     return statistics, pricing
 
@@ -397,11 +397,12 @@ def _check_thresholds(spec: Spec, pricing: Pricing) -> None:
     cover that.
     """
     for call in pricing.calls:
-        found, name = call.asked.threshold, call.asked.statistic
-        if found is not None and found.delta / found.keys > -math.expm1(-1 / call.scale):
-            raise SpecError("releases.plan.keys_delta_large", statistic=name, delta=found.delta)
+        one = call.asked
+        if one.keys and one.delta / one.keys > -math.expm1(-1 / call.scale):
+            name, delta = one.statistic, one.delta
+            raise SpecError("releases.plan.keys_delta_large", statistic=name, delta=delta)
     given = None if spec.budget is None else spec.budget.delta
-    total = sum((call.asked.delta for call in pricing.calls), Fraction(0))
+    total = delta_of(call.asked for call in pricing.calls)
     if given is not None and total > decimal(given):
         raise SpecError("releases.plan.keys_delta", needs=float(total), has=given)
 
@@ -464,9 +465,7 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
 def _key_call(search: Search) -> Asked:
     once, price = search.contribution.once_per_group(), search.sought.price
     part = Part.of_numbers(search.sought.part, once)
-    return Asked(
-        search.payer, part, decimal(price.weight), None, Threshold(price.delta, once.groups)
-    )
+    return Asked(search.payer, part, decimal(price.weight), None, price.delta, once.groups)
 
 
 def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> tuple[str, ...]:

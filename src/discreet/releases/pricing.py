@@ -27,7 +27,7 @@ pure ε = √2ρ, which an account in ρ counts as ε²/2 = ρ.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -116,27 +116,19 @@ def as_pure(budget: Guarantee) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
-    """The price of keys that are not public: δ, and how many of them a unit may have."""
-
-    delta: float
-    keys: int
-
-
-@dataclass(frozen=True, slots=True)
 class Asked:
-    """One call to be priced."""
+    """One call to be priced.
+
+    One that finds keys pays `delta` for them; `keys` is how many of them a unit may have. Both are
+    0 for any other.
+    """
 
     statistic: str
     part: Part
     weight: Fraction
     within: Within | None = None
-    threshold: Threshold | None = None
-
-    @property
-    def delta(self) -> Fraction:
-        """The δ of keys that are found by it; 0 for any other call."""
-        return Fraction(0) if self.threshold is None else decimal(self.threshold.delta)
+    delta: float = 0.0
+    keys: int = 0
 
     def weight_in(self, currency: Currency) -> Fraction:
         """Its weight where a budget is spent in that currency."""
@@ -178,12 +170,15 @@ class Priced:
 
     @property
     def threshold(self) -> int | None:
-        """The least noisy count of units at which a key is published: formulas of `keys`."""
-        found = self.asked.threshold
-        if found is None:
+        """The least noisy count of units at which a key is published.
+
+        Geometric noise of scale s reaches t with the probability e^{−t/s}/(1 + e^{−1/s}), so a key
+        of one unit, which may have G of them, is published with the probability δ/G at most.
+        """
+        keys, delta = self.asked.keys, self.asked.delta
+        if not keys:
             return None
-        rate = 1 / self.scale
-        level = math.log(found.keys / (found.delta * (1 + math.exp(-rate)))) * self.scale
+        level = math.log(keys / (delta * (1 + math.exp(-1 / self.scale)))) * self.scale
         return 1 + math.ceil(level * (1 + 1e-12) + 1e-9)
 
     def to_dict(self) -> dict[str, Any]:
@@ -200,8 +195,8 @@ class Priced:
             "epsilon": self.epsilon,
             "rho": self.rho,
         }
-        if self.asked.threshold is not None:
-            said |= {"delta": self.asked.threshold.delta, "threshold": self.threshold}
+        if self.asked.keys:
+            said |= {"delta": self.asked.delta, "threshold": self.threshold}
         if part.form == "numbers":
             said["sd"] = self.sd * float(part.resolution)
         return said
@@ -220,7 +215,7 @@ class Pricing:
         return {
             call.asked.part.name: call
             for call in self.calls
-            if call.asked.statistic == statistic and call.asked.threshold is None
+            if call.asked.statistic == statistic and not call.asked.keys
         }
 
     def split_again(self, statistic: str, parts: Sequence[Part]) -> Pricing:
@@ -242,6 +237,11 @@ class Pricing:
         return replace(self, calls=tuple(calls))
 
 
+def delta_of(asked: Iterable[Asked]) -> Fraction:
+    """Return the δ that is paid for keys in all."""
+    return sum((decimal(one.delta) for one in asked), Fraction(0))
+
+
 def _below(exact: Fraction) -> float:
     """Return a float at or below a rational, also as the decimal that it prints."""
     nearest = exact.numerator / exact.denominator
@@ -259,7 +259,8 @@ def share(guarantee: Guarantee, releases: int) -> Guarantee:
     if not isinstance(guarantee, PureDP | ApproxDP | ZCDP):
         raise SpecError("releases.price.no_series", guarantee=guarantee)
     whole = {n: v for n in ("epsilon", "delta", "rho") if (v := getattr(guarantee, n, None))}
-    return replace(guarantee, **{n: _below(decimal(v) / releases) for n, v in whole.items()})
+    parts: dict[str, Any] = {n: _below(decimal(v) / releases) for n, v in whole.items()}
+    return replace(guarantee, **parts)
 
 
 def _noise(mechanism: str, currency: Currency) -> type[WholeNoise]:
@@ -318,7 +319,7 @@ def price(asked: Sequence[Asked], budget: Guarantee, mechanism: str) -> Pricing:
 
 def _approximate(asked: Sequence[Asked], budget: ApproxDP, mechanism: str) -> Pricing:
     """Spend (ε, δ) as ε or through ρ, whichever the spec allows and has less error."""
-    for_keys = sum((a.delta for a in asked), Fraction(0))
+    for_keys = delta_of(asked)
     left = decimal(budget.delta) - for_keys
     if left < 0:
         raise SpecError("releases.plan.keys_delta", needs=float(for_keys), has=budget.delta)
@@ -345,8 +346,8 @@ def _approximate(asked: Sequence[Asked], budget: ApproxDP, mechanism: str) -> Pr
 def _through_rho(
     asked: Sequence[Asked], budget: ApproxDP, delta: float, mechanism: str
 ) -> Pricing | None:
-    keys = [a for a in asked if a.threshold]
-    rest = [a for a in asked if not a.threshold]
+    keys = [a for a in asked if a.keys]
+    rest = [a for a in asked if not a.keys]
     if not rest:
         return None
     weights = sum((a.weight_in("epsilon") for a in asked), Fraction(0))
@@ -375,7 +376,7 @@ def _spread(calls: Sequence[Priced]) -> float:
 def _in_epsilon(asked: Sequence[Asked], budget: PureDP | ApproxDP, mechanism: str) -> Pricing:
     """Spend ε, and the δ of keys that are found."""
     calls, spent = _split(asked, budget.epsilon, "epsilon", mechanism)
-    delta = float_up(sum((call.asked.delta for call in calls), Fraction(0)))
+    delta = float_up(delta_of(call.asked for call in calls))
     return Pricing((stated(spent, delta, adjacency=budget.adjacency),), calls, "")
 
 
@@ -383,15 +384,15 @@ def _in_rho(asked: Sequence[Asked], budget: ZCDP, mechanism: str) -> Pricing:
     """Spend ρ; keys that are paid for enter as (ε, δ), which costs ε²/2 and δ."""
     calls, spent = _split(asked, budget.rho, "rho", mechanism)
     keys = tuple(
-        ApproxDP(call.epsilon or 0.0, call.asked.threshold.delta, adjacency=budget.adjacency)
+        ApproxDP(call.epsilon or 0.0, call.asked.delta, adjacency=budget.adjacency)
         for call in calls
-        if call.asked.threshold
+        if call.asked.keys
     )
     if keys:
-        others = (decimal(call.rho or 0.0) for call in calls if not call.asked.threshold)
+        others = (decimal(call.rho or 0.0) for call in calls if not call.asked.keys)
         spent = float_up(sum(others, Fraction(0)))
-    found = (ZCDP(spent, adjacency=budget.adjacency), *keys) if spent else keys
-    return Pricing(found, calls, _why("rho", _noise(mechanism, "rho")))
+    rest = (ZCDP(spent, adjacency=budget.adjacency),) if spent else ()
+    return Pricing((*rest, *keys), calls, _why("rho", _noise(mechanism, "rho")))
 
 
 def _split(
@@ -424,7 +425,7 @@ def _priced(asked: Asked, amount: float, currency: Currency, mechanism: str) -> 
         chosen = SELECTIONS[0 if pure and not part.joint else 1]
         return Priced(asked, chosen, scale, epsilon, rho)
     # A threshold for keys is proved for geometric noise.
-    law = Geometric if asked.threshold is not None else _noise(mechanism, currency)
+    law = Geometric if asked.keys else _noise(mechanism, currency)
     if epsilon is None and law.paid_in == "epsilon":
         epsilon = down(math.sqrt(2 * amount), 4)
     paid = amount if epsilon is None else epsilon

@@ -153,13 +153,8 @@ class Protect(Closed):
 
         `rows` is a limit in the place of the declared one.
         """
-        return Contribution.of(
-            rows or self.rows,
-            self.groups,
-            self.rows_per_group,
-            adjacency=self.adjacency,
-            grouped=grouped,
-        )
+        limits = (rows or self.rows, self.groups, self.rows_per_group)
+        return Contribution.of(*limits, adjacency=self.adjacency, grouped=grouped)
 
 
 class Budget(Closed):

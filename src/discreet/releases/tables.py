@@ -54,10 +54,7 @@ def _broken(value: Fraction, side: int) -> str:
         digits = max(0, _DIGITS - 1 - leading)
     scaled = value * 10**digits
     whole = round(scaled) if side == 0 else math.floor(scaled) if side < 0 else math.ceil(scaled)
-    if digits == 0:
-        return str(whole)
-    sign, text = "-" if whole < 0 else "", str(abs(whole)).rjust(digits + 1, "0")
-    return f"{sign}{text[:-digits]}.{text[-digits:]}"
+    return _placed(whole, digits) if digits else str(whole)
 
 
 def _places(denominator: int) -> int | None:
@@ -117,14 +114,15 @@ def _multiples(whole: Sequence[int], step: Fraction, side: int) -> list[str | No
     times = step.numerator * 10**places // step.denominator
     if times != 1:
         whole = [n * times for n in whole]
-    return list(map(str, whole)) if places == 0 else [_placed(n, places) for n in whole]
+    if places == 0:
+        return list(map(str, whole))
+    return [_placed(n, places).rstrip("0").rstrip(".") for n in whole]
 
 
 def _placed(whole: int, places: int) -> str:
-    """Return a whole number divided by a power of ten, without zeros at its end."""
+    """Return a whole number divided by a power of ten."""
     text = str(abs(whole)).rjust(places + 1, "0")
-    broken = f"{text[:-places]}.{text[-places:]}".rstrip("0").rstrip(".")
-    return f"-{broken}" if whole < 0 else broken
+    return f"{'-' if whole < 0 else ''}{text[:-places]}.{text[-places:]}"
 
 
 STATISTIC = "statistic"

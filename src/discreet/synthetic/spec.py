@@ -87,10 +87,7 @@ class SyntheticSpec(InFolder):
     @property
     def records(self) -> int:
         """The most records that one unit may have in the counts."""
-        protect = self.protect
-        most = protect.rows or 1
-        deep = min(protect.rows_per_group or most, most)
-        return min(most, (protect.groups or most) * deep)
+        return self.protect.contribution(grouped=True).total
 
     def cells(self) -> Cells:
         """Return the possible cells, reading the files of levels; all of it is public."""
