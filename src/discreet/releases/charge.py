@@ -293,12 +293,8 @@ class Charging:
         release_id = new_id()
         with outputs.work(self.ledger.id, release_id, output) as work:
             slot, entry = self._charged(release_id, confirm, tell, who or _user())
-            paid = Paid(self, work, entry, slot)
-            if slot is not None and slot.stored:
-                yield paid
-                return
             try:
-                yield paid
+                yield Paid(self, work, entry, slot)
             except DataError as error:
                 raise DataError("charge.nothing_released", why=error, release=release_id) from None
 
@@ -418,9 +414,9 @@ class Paid:
             "promises": [one.to_dict() for one in made],
             "learned": None if found is None else found.to_dict(),
         }
-        if self.slot is not None:
-            plan_id, number, of = self.slot.plan_id, self.slot.number, self.slot.of
-            told["series"] = {"plan_id": plan_id, "slot": number, "of": of}
+        slot = self.slot
+        if slot is not None:
+            told["series"] = {"plan_id": slot.plan_id, "slot": slot.number, "of": slot.of}
         return told
 
     def repeat(self, say: Say | None = None) -> Repeat:
@@ -445,16 +441,8 @@ class Paid:
             stored = json.loads((where / outputs.RELEASE).read_text(encoding="utf-8"))
             spent, described = stored["spent"], stored["plan"]
         elsewhere = "" if files else text("charge.files_elsewhere")
-        (say or _quiet)(
-            text(
-                "charge.repeated",
-                key=key,
-                release=slot.release_id,
-                slot=slot.number,
-                of=slot.of,
-                elsewhere=elsewhere,
-            )
-        )
+        place = {"release": slot.release_id, "slot": slot.number, "of": slot.of}
+        (say or _quiet)(text("charge.repeated", key=key, elsewhere=elsewhere, **place))
         return Repeat(
             release_id=slot.release_id,
             key=key,

@@ -46,11 +46,9 @@ from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Cells, Counting, Engine, Query
 from discreet.releases.planning import LIMIT, Plan, Planned
 from discreet.releases.pricing import Priced
-from discreet.releases.quotients import Spread
 from discreet.releases.rows import condition
 from discreet.releases.statistics.base import DRAWN, Noisy, Result
 from discreet.releases.statistics.cut import outer_ends
-from discreet.releases.statistics.derived import Released
 from discreet.releases.tables import BESIDE, STATISTIC, Table, table_of, uncollected
 from discreet.words import say
 
@@ -171,14 +169,12 @@ def _derived(plan: Plan, results: Sequence[Result]) -> Iterator[Result]:
     """Make what follows from released numbers; nothing is measured for it and no noise drawn."""
     if not plan.derived:
         return
-    known = {planned.name: planned.statistic for planned in plan.statistics}
-    released = {}
-    for result in results:
-        statistic, calls = known.get(result.name), plan.calls(result.name)
-        if statistic is not None and statistic.adds is not None:
-            laws = [Spread.of(call.to_dict()) for call in calls.values()]
-            spread = None if statistic.mixes else laws[0]
-            released[result.name] = Released(result, spread, calls, statistic)
+    known = {one.name: one for one in plan.statistics if one.statistic.adds is not None}
+    released = {
+        result.name: known[result.name].released(result, plan.calls(result.name))
+        for result in results
+        if result.name in known
+    }
     for make in plan.derived.values():
         yield make(released, plan.spec.interval)
 

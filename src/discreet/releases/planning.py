@@ -98,9 +98,16 @@ class Planned:
         labels = tuple(getattr(statistic, "labels", ()))[: 1 if statistic.extra else 0]
         row = [Answer(labels, None, None, None)]
         size = 1 if cells is None else len(cells)
-        spread = Spread.of(next(iter(calls.values())).to_dict())
         result = Result(self.name, cells, statistic.extra, [row] * size)
-        return Released(result, None if statistic.mixes else spread, calls, statistic, most)
+        return self.released(result, calls, most)
+
+    def released(
+        self, result: Result, calls: Mapping[str, Priced], most: int | None = None
+    ) -> Released:
+        """Return its rows for what is made from them, with the noise that they have."""
+        mixed = self.statistic.mixes
+        spread = None if mixed else Spread.of(next(iter(calls.values())).to_dict())
+        return Released(result, spread, calls, self.statistic, most)
 
     def shown(self, cells: Cells | None) -> KeySet | None:
         """The cells that it has rows for, of those of its pass."""
@@ -202,12 +209,8 @@ class Plan:
 
     def columns(self) -> tuple[str, ...]:
         """The group columns of the table, in order of first mention."""
-        names: list[str] = []
-        for planned in self.statistics:
-            for name in (*planned.by, *planned.statistic.extra):
-                if name not in names:
-                    names.append(name)
-        return tuple(names)
+        names = (name for one in self.statistics for name in (*one.by, *one.statistic.extra))
+        return tuple(dict.fromkeys(names))
 
     def accuracy(self) -> list[dict[str, Any]]:
         """Return how accurate each statistic will be: exactly, or for what is assumed."""
