@@ -128,13 +128,14 @@ def check(
         if not types or not (is_csv(asked.located or "") or assumed.keys() <= types.keys()):
             plan = plan_of(asked.as_shaped(), {**dict.fromkeys(seen, "number"), **known})
             return Checked(plan, "assumed", assumed | known)
-    looked_up: dict[str, Column] = {}
-    for join in asked.join:
-        if assumed and not join.public:  # it is data, as the source is
-            looked_up |= dict.fromkeys(join.columns, "untyped")
-            continue
-        with closing(opened(join.source, asked.path)) as table:
-            looked_up |= {name: k for name, k in table.columns.items() if name not in join.by}
+    # A protected table that is joined is data, as the source is: with assumed columns it is closed.
+    hidden = [join for join in asked.join if assumed and not join.public]
+    looked_up: dict[str, Column] = {name: "untyped" for join in hidden for name in join.columns}
+    opening = [join for join in asked.join if join not in hidden]
+    by = {name: assumed[name] for join in opening for name in join.by if name in assumed}
+    there = by | looked_up | known
+    both = joined(Schema(there), asked, opening).columns
+    looked_up |= {name: kind for name, kind in both.items() if name not in there}
     plan = plan_of(asked, shaped(Schema(assumed | looked_up | known), asked).columns)
     own = {name: kind for name, kind in assumed.items() if name not in looked_up}
     return Checked(plan, basis, own | known)

@@ -294,6 +294,10 @@ class Schema:
 
     columns: Mapping[str, Column]
 
+    def looked_up(self, other: Looked, *, drop: bool) -> Schema:
+        """Return them with those of another table."""
+        return Schema({**self.columns, **other.kinds})
+
     def filtered(self, condition: Term) -> Schema:
         """Return the same columns."""
         return self
@@ -379,10 +383,10 @@ class Looked:
     protected: bool
 
 
-def joined(engine: Engine, spec: Spec) -> Engine:
-    """Return an engine with the columns of the tables that a spec joins."""
-    found: Any = engine
-    for join in spec.join:
+def joined(engine: Any, spec: Spec, joins: Iterable[Join] | None = None) -> Any:
+    """Return an engine, or a schema, with the columns of the tables that a spec joins, or some."""
+    found = engine
+    for join in spec.join if joins is None else joins:
         if not hasattr(found, "looked_up"):
             raise SpecError("engines.no_derived")
         if join.public:
@@ -392,7 +396,7 @@ def joined(engine: Engine, spec: Spec) -> Engine:
             raise SpecError("releases.rows.protected_by", source=path_in(join.source), unit=unit)
         looked = _looked(join, spec, found.columns)
         found = found.looked_up(looked, drop=join.unmatched == "drop")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _check_public(join: Join, spec: Spec) -> None:
