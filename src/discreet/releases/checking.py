@@ -45,7 +45,7 @@ from discreet.releases.formula import kind_declared
 from discreet.releases.planning import Plan, Planned, plan_of
 from discreet.releases.pricing import require_own
 from discreet.releases.rows import Schema, columns_read, joined, sampled, shaped
-from discreet.releases.source import Source, options_of, path_in
+from discreet.releases.source import Source, options_of
 from discreet.releases.spec import Spec, load
 from discreet.releases.statistics.base import Answer, Measured, Noisy, decimal
 from discreet.releases.statistics.quantile import Quantile
@@ -263,15 +263,11 @@ def rehearse(
 
 
 def _opened(spec: Spec, twin: Any) -> Engine:
-    """Open the twin; refuse the source of the spec, which is protected."""
+    """Open the twin; refuse the source of the spec, or a copy of it, which is protected."""
     if not isinstance(twin, str | Path):
         return opened(spec.source, spec.path, twin, spec.to_dict())
-    source, name = path_in(spec.source), str(twin)
-    url = "://" in name
-    same = source is not None and (
-        name == source if url else spec.path(source) == Path(name).resolve()
-    )
-    if same:
+    name = str(twin)
+    if name == spec.located if "://" in name else spec.is_source(Path(name).resolve()):
         raise PolicyError("releases.rehearse.protected")
     return opened(elsewhere(spec, name), lambda path: Path(path).resolve())
 
