@@ -212,6 +212,7 @@ def release(
             files = paid.publish(outputs.written(told, table, statement(told)))
     finally:
         engine.close()
+    series = told.get("series")
     return Release(
         release_id=paid.release_id,
         spent=told["spent"],
@@ -221,7 +222,7 @@ def release(
         plan=plan,
         table=table,
         head=ledger.head,
-        series=None if paid.slot is None else _series(ledger, told["series"]),
+        series=series and {**series, "free": ledger.plan(series["plan_id"]).free},
     )
 
 
@@ -231,11 +232,6 @@ def _slot_budget(ledger: Ledger, plan_id: str, key: str | None, retry: bool) -> 
         found = ledger.plan(plan_id)
         return found.charge(found.next(key, retry=retry)).guarantee
     return None
-
-
-def _series(ledger: Ledger, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which slot a release took, and how many more of its plan are free."""
-    return {**told, "free": ledger.plan(told["plan_id"]).free}
 
 
 def preview(

@@ -25,7 +25,7 @@ from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
 from discreet.releases.pricing import Asked, Priced, Pricing, allowance, delta_of, priced, share
 from discreet.releases.quotients import Spread
 from discreet.releases.rows import column_in, sample_told
-from discreet.releases.source import date_forms, options_of
+from discreet.releases.source import options_of, pattern_of
 from discreet.releases.spec import PublicFiles, Spec
 from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import SIZES, Answer, Part, Result, Sought, decimal
@@ -153,8 +153,8 @@ class Plan:
             grouped = f"1{source.grouping[0]}234{source.decimal}5"
             number = say("releases.plan.grouped", number=number, grouped=grouped)
         said = {"encoding": source.encoding.upper(), "delimiter": source.delimiter}
-        days = [f"{date(2026, 1, 31):{form}}" for form in dict.fromkeys(date_forms(source))]
-        dates = ", ".join(days or [date(2026, 1, 31).isoformat()])
+        forms = [form for form in dict.fromkeys(source.types.values()) if pattern_of(form)]
+        dates = ", ".join(f"{date(2026, 1, 31):{form}}" for form in forms or ["%Y-%m-%d"])
         written = say("releases.plan.as_written", number=number, dates=dates, **said)
         return (written, *(self._bounds() if source.decimal == "," else ()), *told)
 

@@ -13,7 +13,6 @@ nothing is found by looking at rows. A value that is not of its declared type is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import (
@@ -65,11 +64,6 @@ Declared: TypeAlias = Annotated[
     ),
 ]
 """What the values of a column may be declared to be: a type, or how dates are written."""
-
-
-def date_forms(source: Source) -> Iterator[str]:
-    """Yield how dates are declared to be written, column by column."""
-    return (form for form in source.types.values() if pattern_of(form) is not None)
 
 
 class Source(Closed):

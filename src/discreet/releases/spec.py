@@ -503,16 +503,9 @@ class Spec(InFolder):
 
     def as_shaped(self) -> Spec:
         """Return the spec of the same statistics over a table that is shaped already."""
-        bare: dict[str, Any] = {
-            "join": (),
-            "where": None,
-            "let": {},
-            "per_unit": {},
-        }
+        bare: dict[str, Any] = {"join": (), "where": None, "let": {}, "per_unit": {}}
         entries = tuple(map(_unconditional, self.named()))
-        found = self.model_copy(update=bare | {"statistics": entries})
-        found._folder, found._keys_from = self._folder, self._keys_from
-        return found
+        return self.model_copy(update=bare | {"statistics": entries})
 
     def to_yaml(self) -> str:
         """Return the spec as YAML; `load` reads it back."""
