@@ -69,7 +69,7 @@ def allowance(spec: InFolder, account: Account | None) -> Guarantee:
     delta = delta_in(spec.promise_keys or {})
     if account is None:
         return _before_opening(promise, delta)
-    account.require(**spec.protect.terms)
+    account.require(unit=spec.protect.unit, adjacency=adjacency.value)
     return _guarantee(register(promise, account).limit, adjacency, delta)
 
 

@@ -554,24 +554,20 @@ def _changed(mapping: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, A
         *steps, last = key.split(".")
         inside: Any = found
         for step in steps:
-            if isinstance(inside, dict) and inside.get(step) is None:
-                inside[step] = {}
-            inside = _step(inside, step, key)
-        if isinstance(inside, list):
-            _step(inside, last, key)
-            inside[int(last) - 1] = value
-        elif isinstance(inside, dict) and last:
-            inside[last] = value
-        else:
-            raise SpecError("releases.spec.set_nowhere", key=key)
+            at = _place(inside, step, key)
+            if isinstance(inside, dict) and inside.get(at) is None:
+                inside[at] = {}
+            inside = inside[at]
+        inside[_place(inside, last, key)] = value
     return found
 
 
-def _step(inside: Any, step: str, key: str) -> Any:
-    if isinstance(inside, dict) and step in inside:
-        return inside[step]
+def _place(inside: Any, step: str, key: str) -> Any:
+    """Return where a step of a path leads in a mapping, or in a list, counted from 1."""
+    if isinstance(inside, dict) and step:
+        return step
     if isinstance(inside, list) and step.isdecimal() and 0 < int(step) <= len(inside):
-        return inside[int(step) - 1]
+        return int(step) - 1
     raise SpecError("releases.spec.set_nowhere", key=key)
 
 
