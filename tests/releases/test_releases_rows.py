@@ -597,3 +597,10 @@ def test_units_may_be_drawn_by_a_column_that_a_formula_makes(tmp_path: Path) -> 
     shape = {"let": {"who": "lower(person)"}, "sample": {"rate": 0.5}}
     found = _released(tmp_path, _spec(protect=protect, budget={"epsilon": 20.0}, **shape))
     assert 300 < found["count_rows_1",] < 600
+
+
+@pytest.mark.parametrize("bounds", [[-1.7e308, 1.7e308], [0, 1e-320]])
+def test_bounds_that_no_resolution_fits_are_refused(bounds: list[float]) -> None:
+    summed = {"total": {"sum": "cost", "bounds": bounds}}
+    with pytest.raises(SpecError, match="resolution"):
+        load(_spec(protect=PERSON, per_unit=summed))

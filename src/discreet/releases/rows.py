@@ -168,7 +168,10 @@ class Feature(Closed):
                 raise SpecError(
                     "releases.spec.bounds_order", low=self.bounds[0], high=self.bounds[1]
                 )
-            number = self.number
+            try:
+                number = self.number
+            except (OverflowError, ZeroDivisionError):  # no power of ten is a millionth of that
+                raise SpecError("releases.rows.too_fine") from None
             if max(abs(number.low), abs(number.high)) >= 2**52 or number.low > number.high:
                 raise SpecError("releases.rows.too_fine")
         return self
