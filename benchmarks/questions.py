@@ -84,9 +84,8 @@ def _ours(folder: Path, asked: Sequence[str]) -> Prepared:
 
     from discreet.releases.drawing import draw
     from discreet.releases.engines.spark import Spark
-    from discreet.releases.joining import joined
     from discreet.releases.planning import plan_of
-    from discreet.releases.rows import shaped
+    from discreet.releases.rows import joined, shaped
     from discreet.releases.spec import load
 
     page = _PAGE.read_text(encoding="utf-8")

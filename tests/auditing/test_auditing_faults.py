@@ -18,7 +18,7 @@ import pytest
 from discreet.auditing import Audit, audit
 from discreet.guarantees import PureDP
 from discreet.noise import add_noise, discrete_gaussian, discrete_laplace, noisy_max
-from discreet.releases import drawing, planning
+from discreet.releases import drawing, pricing
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import expressions
 from discreet.releases.engines.base import KeySet, Query, Summing
@@ -241,12 +241,12 @@ def test_a_floating_point_sampler(
 def test_a_charge_for_half_the_statistics(
     monkeypatch: pytest.MonkeyPatch, attacked: Callable[..., Audit]
 ) -> None:
-    right = planning.price
+    right = pricing.price
 
     def half(asked: Any, budget: Any, mechanism: Any) -> Pricing:
         made = right(asked, budget, mechanism)
         return replace(made, charges=(PureDP(made.calls[0].epsilon or 0.0),))
 
-    monkeypatch.setattr(planning, "price", half)
+    monkeypatch.setattr(pricing, "price", half)
     found = attacked(spec(COUNT, SUM), trials=100)
     assert "charge" in failed(found)

@@ -57,7 +57,7 @@ FAULTS: dict[str, Any] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_sample_that_is_not_as_said_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "drawn", FAULTS[fault])
+    monkeypatch.setattr(checks, "sampled", FAULTS[fault])
     assert not checks.sample(_spec(**RATE), ALPHA).passed
 
 

@@ -19,9 +19,8 @@ import yaml
 
 from discreet.releases.drawing import passes, query_of
 from discreet.releases.engines.duckdb import DuckDB
-from discreet.releases.joining import joined
 from discreet.releases.planning import plan_of
-from discreet.releases.rows import condition, shaped
+from discreet.releases.rows import condition, joined, shaped
 from discreet.releases.spec import load
 
 PAGE = (Path(__file__).parents[2] / "docs" / "questions.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ import yaml
 
 import discreet
 from discreet.cli import main
-from discreet.errors import DataError, PolicyError, SpecError
+from discreet.errors import DataError, DiscreetError, PolicyError, SpecError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases.checking import proposed_unit
@@ -106,6 +106,9 @@ def test_a_check_opens_public_tables_and_takes_protected_ones_as_they_are_said(
         discreet.check(asked, columns={"person": "integer", "town": "text"}, folder=tmp_path)
     found = discreet.check(asked, folder=tmp_path)
     assert list(found.columns) == ["person", "town"]
+    (tmp_path / "wards.csv").write_text("ward,beds\na,3\n")
+    asked["join"] = [*join, {"source": "wards.csv", "by": "ward", "public": True}]
+    assert list(discreet.check(asked, folder=tmp_path).columns) == ["person", "town"]
 
 
 def test_a_header_is_compared_and_no_row_is_read(spec: Path, tmp_path: Path) -> None:
@@ -337,3 +340,28 @@ def test_dates_that_are_declared_are_told_as_they_are_written(tmp_path: Path) ->
     }
     (note,) = discreet.check(spec, columns={"day": "date", "cost": "number"}).plan.as_written
     assert "dates like 31.01.2026." in note
+
+
+@pytest.mark.parametrize(
+    ("table", "join", "why"),
+    [
+        ("g,ward,beds\na,north,1\n", {"columns": ["beds"]}, "no column 'ward'"),
+        ("g,ward,x\na,north,1\n", {}, "both tables have a column 'x'"),
+        ("g,ward\na,north\na,south\n", {}, "several rows for the same g"),
+        ("g,ward\na,north\n", {"source": "visits.csv"}, "is the protected source"),
+    ],
+)
+def test_a_join_that_a_release_refuses_is_refused_by_a_check(
+    table: str, join: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    (tmp_path / "wards.csv").write_text(table)
+    (tmp_path / "visits.csv").write_text("person,g,x\n1,a,3\n")
+    count = {"count": "rows", "by": ["ward"], "keys": {"ward": ["north"]}}
+    asked = {"source": "wards.csv", "by": "g", "public": True} | join
+    spec = SPEC | {"statistics": [count], "join": asked}
+    for tried in (
+        lambda: discreet.preview(spec, folder=tmp_path),
+        lambda: discreet.check(spec, folder=tmp_path, header=tmp_path / "visits.csv"),
+    ):
+        with pytest.raises(DiscreetError, match=why):
+            tried()

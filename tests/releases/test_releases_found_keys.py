@@ -90,8 +90,8 @@ def paid(plan: Plan) -> dict[str, Fraction]:
     """What the calls of a plan cost together, by the kinds of noise: ε, ρ and δ."""
     found = {"epsilon": Fraction(0), "rho": Fraction(0), "delta": Fraction(0)}
     for call in plan.pricing.calls:
-        if call.asked.threshold is not None:
-            found["delta"] += Fraction(repr(call.asked.threshold.delta))
+        if call.asked.keys:
+            found["delta"] += Fraction(repr(call.asked.delta))
         if call.rho is not None:
             found["rho"] += Fraction(repr(call.rho))
         else:
@@ -215,7 +215,7 @@ def test_statistics_that_seek_the_same_keys_pay_once(spec: dict[str, Any]) -> No
     grouped = {"count": "rows", "by": ["county"], "keys": {"county": FIND}, "name": "plain"}
     plan = plan_of(load(asked(spec, COUNT, units, grouped, budget={"rho": 0.5})), COLUMNS)
     assert len(plan.searches) == 1
-    assert [c.asked.statistic for c in plan.pricing.calls if c.asked.threshold] == ["visits"]
+    assert [c.asked.statistic for c in plan.pricing.calls if c.asked.keys] == ["visits"]
     assert plan.pricing.charges[1] == ApproxDP(plan.pricing.calls[0].epsilon or 0, 1e-6)
 
 
@@ -435,7 +435,7 @@ def test_keys_that_are_not_paid_for_are_caught(
 
     def shows_all(call: Any, numbers: Any, progress: Any = None) -> list[int]:
         noisy = honest(call, numbers, progress)
-        if call.asked.threshold is None:
+        if not call.asked.keys:
             return noisy
         return [max(number, call.threshold) for number in noisy]
 

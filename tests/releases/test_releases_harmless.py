@@ -19,7 +19,7 @@ from discreet.errors import InputError, SpecError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import Release, load, release
-from discreet.releases.tables import csv_of
+from discreet.releases.tables import Table
 from discreet.statements.tables import flat
 from discreet.synthetic import synthesize
 
@@ -85,7 +85,7 @@ def test_no_cell_of_a_table_is_a_formula(spec: dict[str, Any], tmp_path: Path) -
 
 @given(st.lists(st.text("=+-@'\t\r 1x", max_size=5), min_size=1))
 def test_the_apostrophe_can_be_taken_away_again(texts: list[str]) -> None:
-    table = csv_of({"k": texts, "value": ["-1.5"] * len(texts)})
+    table = Table({"k": texts, "value": ["-1.5"] * len(texts)}).to_csv()
     rows = list(csv.reader(io.StringIO(table, newline="")))[1:]
     assert [row[0].removeprefix("'") for row in rows] == texts
     assert all(row[1] == "-1.5" for row in rows)

@@ -21,9 +21,9 @@ from discreet.errors import SpecError
 from discreet.guarantees import ApproxDP, PureDP
 from discreet.ledger import Ledger
 from discreet.noise import noisy_max, selection_scale
+from discreet.releases.drawing import chosen_limit, limit_scores, noise_in_rows
 from discreet.releases.engines.duckdb import DuckDB
-from discreet.releases.limits import LIMIT, chosen_limit, limit_part, limit_scores, noise_in_rows
-from discreet.releases.planning import Plan, plan_of
+from discreet.releases.planning import LIMIT, LIMIT_CALL, Plan, plan_of
 from discreet.releases.spec import load
 
 LIMITS = [1, 2, 5, 10, 20]
@@ -62,7 +62,7 @@ def _scores(limits: list[int], sizes: Sequence[int], noise: int) -> list[int]:
 @pytest.mark.parametrize("noise", [0, 1, 2, 3])
 def test_no_unit_moves_a_score_by_more_than_is_said(limits: list[int], noise: int) -> None:
     """Exhaustively: three units of up to eight rows, one of them added, removed or replaced."""
-    part = limit_part()
+    part = LIMIT_CALL
     most = 0
     for sizes in product(range(9), repeat=3):
         scores = _scores(limits, sizes, noise)
@@ -112,7 +112,7 @@ def _law(scores: Sequence[int], scale: float) -> list[float]:
 def test_no_choice_becomes_likelier_by_more_than_was_charged() -> None:
     """Exhaustively over pairs: the law of the choice itself, from scores to probabilities."""
     limits, epsilon = [1, 2, 4, 8], 0.5
-    scale = selection_scale(limit_part().changes[0], epsilon, monotone=False)
+    scale = selection_scale(LIMIT_CALL.changes[0], epsilon, monotone=False)
     worst = 0.0
     for noise, sizes in product((0, 1, 2), combinations_with_replacement(range(10), 3)):
         law = _law(_scores(limits, sizes, noise), scale)

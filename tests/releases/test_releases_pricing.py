@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from discreet.composition.concentrated import zcdp_delta
 from discreet.errors import BudgetExceeded, SpecError
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from discreet.releases.pricing import Asked, Priced, Threshold, price, share
+from discreet.releases.pricing import Asked, Priced, price, share
 from discreet.releases.statistics.base import Part, Within
 
 checked = settings(derandomize=True, deadline=None, max_examples=100)
@@ -164,7 +164,7 @@ def test_the_rest_is_split_after_what_is_wanted_is_bought() -> None:
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize("delta", [1e-4, 1e-9])
 def test_the_threshold_of_keys_is_the_formulas(keys: int, epsilon: float, delta: float) -> None:
-    asked = Asked("s", _part(keys, keys), Fraction(1), None, Threshold(delta, keys))
+    asked = Asked("s", _part(keys, keys), Fraction(1), None, delta, keys)
     found = price([asked], PureDP(epsilon), "auto")
     (call,) = found.calls
     assert found.charges == (ApproxDP(epsilon, delta),)
@@ -177,7 +177,7 @@ def test_the_threshold_of_keys_is_the_formulas(keys: int, epsilon: float, delta:
 
 
 def test_keys_on_a_budget_of_rho_enter_as_epsilon_and_delta() -> None:
-    keys = Asked("s", _part(2, 2), Fraction(1), None, Threshold(1e-6, 2))
+    keys = Asked("s", _part(2, 2), Fraction(1), None, 1e-6, 2)
     count = Asked("s", _part(2, 2), Fraction(3))
     found = price([keys, count], ZCDP(0.2), "auto")
     rho, paid = found.charges

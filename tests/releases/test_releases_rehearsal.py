@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 import discreet
 from discreet.errors import InputError, PolicyError
 from discreet.ledger import Ledger
-from discreet.releases.rehearsal import _recommended
+from discreet.releases.checking import _recommended
 from discreet.releases.statistics.base import KINDS
 
 
@@ -152,8 +153,10 @@ def test_without_noise_limits_and_bounds_that_matter_nothing_is_off(
 
 def test_the_protected_source_is_no_twin(tmp_path: Path) -> None:
     (tmp_path / "real.csv").write_text("person\n1\n")
-    with pytest.raises(PolicyError, match="protected"):
-        discreet.rehearse(_spec({"count": "rows"}), tmp_path / "real.csv", folder=tmp_path)
+    shutil.copy(tmp_path / "real.csv", tmp_path / "copy.csv")
+    for name in ("real.csv", "copy.csv"):
+        with pytest.raises(PolicyError, match="protected"):
+            discreet.rehearse(_spec({"count": "rows"}), tmp_path / name, folder=tmp_path)
 
 
 def test_records_and_wrong_numbers_are_refused() -> None:

@@ -19,18 +19,17 @@ from hypothesis import strategies as st
 
 from discreet import check, rehearse
 from discreet.cli import main as discreet
-from discreet.errors import DiscreetError, PolicyError, SpecError
+from discreet.errors import DataError, DiscreetError, PolicyError, SpecError
 from discreet.guarantees import ApproxDP
 from discreet.ledger import Ledger
-from discreet.releases import Release, joining, release
+from discreet.releases import Release, release
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import duckdb as duckdb_engine
 from discreet.releases.engines import opened
 from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing
 from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.formula import parse, resolve
-from discreet.releases.joining import joined
-from discreet.releases.rows import shaped
+from discreet.releases.rows import joined, shaped
 from discreet.releases.spec import load
 from soaking import examples
 
@@ -391,7 +390,7 @@ def test_a_protected_table_is_no_list_of_keys_and_is_not_read_before_the_charge(
     public = {"source": "codes.csv", "by": "diagnosis", "public": True}
     count = {"count": "units", "where": "(ward = 'north' or ward = 'south') and code is not null"}
     spec = _spec(count, join=[join, public])
-    monkeypatch.setattr(joining, "_drawn", None)
+    monkeypatch.setattr("discreet.releases.rows._drawn", None)
     shown = release(spec, data=VISITS, folder=tmp_path, dry_run=True).to_dict()
     assert shown["contributions"]["count_units_1"]["rows"] == 1
     monkeypatch.undo()
@@ -581,3 +580,27 @@ def _compare(
 def test_the_contribution_of_a_unit_is_what_the_plan_prints(tmp_path: Path) -> None:
     spec = load(_spec(where="age > 3"), folder=tmp_path)
     assert spec.protect.contribution(grouped=False) == Contribution(3, 1, 3)
+
+
+@pytest.mark.parametrize("change", [{"sample": {"rate": 0.5}}, {"per_unit": {"n": "count"}}])
+def test_a_unit_that_the_source_does_not_have_is_refused_whatever_is_done_to_its_rows(
+    change: dict[str, Any], tmp_path: Path
+) -> None:
+    protect = {"unit": "person", "column": "persn", "rows": 1}
+    with pytest.raises(DataError, match=r"'persn'.*'person'"):
+        release(_spec(protect=protect, **change), data=VISITS, folder=tmp_path, dry_run=True)
+
+
+def test_units_may_be_drawn_by_a_column_that_a_formula_makes(tmp_path: Path) -> None:
+    """Of 300 units each is drawn with the chance ½: fails with probability below 1e-8."""
+    protect = {"unit": "person", "column": "who", "rows": 3}
+    shape = {"let": {"who": "lower(person)"}, "sample": {"rate": 0.5}}
+    found = _released(tmp_path, _spec(protect=protect, budget={"epsilon": 20.0}, **shape))
+    assert 300 < found["count_rows_1",] < 600
+
+
+@pytest.mark.parametrize("bounds", [[-1.7e308, 1.7e308], [0, 1e-320]])
+def test_bounds_that_no_resolution_fits_are_refused(bounds: list[float]) -> None:
+    summed = {"total": {"sum": "cost", "bounds": bounds}}
+    with pytest.raises(SpecError, match="resolution"):
+        load(_spec(protect=PERSON, per_unit=summed))

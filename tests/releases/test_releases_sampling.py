@@ -20,7 +20,7 @@ from discreet.releases import Preview, Release, preview, release
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Counting, Query
 from discreet.releases.engines.duckdb import DuckDB
-from discreet.releases.sampling import drawn as drawn_of
+from discreet.releases.rows import sampled as drawn_of
 from discreet.releases.spec import Spec
 
 UNITS = 4000

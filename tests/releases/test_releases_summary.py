@@ -148,6 +148,12 @@ def test_tables_for_readers_have_words_for_every_key(ledger: str, tmp_path: Path
         assert "1e+300" not in repr(sheet)
 
 
+@pytest.mark.parametrize("bounds", [[3, 1], [2, 2], [-1.7e308, 1.7e308]])
+def test_bounds_that_are_none_are_refused(bounds: list[float]) -> None:
+    with pytest.raises(SpecError, match="column 'age'"):
+        summary_spec("d.csv", {"age": {"bounds": bounds}}, "a", PROTECT, "l", "out", {})
+
+
 @pytest.mark.parametrize(
     "known", [{}, {"bounds": [0, 1], "keys": ["a"]}, {"resolution": 1}, {"bound": [0, 1]}]
 )

@@ -326,6 +326,7 @@ def test_what_is_foreseen_is_not_said_to_be_so(tmp_path: Path) -> None:
     spec = BASE | {"tolerance": promise, "series": {"releases": 12}}
     found = release(spec, data=people(), folder=tmp_path, dry_run=True)
     assert isinstance(found, Preview)
-    assert found.account is not None
-    facts = dict(standing_facts(found.account, found.promises, found.after))
+    outlook = found.outlook
+    assert outlook.account is not None
+    facts = dict(standing_facts(outlook.account, outlook.promises, outlook.after))
     assert "With this release 9 % used; 11 more like it would fit" in facts["Promise"]

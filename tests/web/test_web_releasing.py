@@ -24,7 +24,7 @@ from discreet.errors import DataError, DiscreetError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import load, release
-from discreet.releases.tables import csv_of
+from discreet.releases.tables import Table
 from discreet.statements import learned
 from discreet.statements.presenter import accuracy_lines, amount_text, learned_facts
 from discreet.web.release.spec_form import draft_of, form_of, written
@@ -452,7 +452,7 @@ def test_texts_that_are_formulas_are_harmless_in_a_spreadsheet(
 @settings(derandomize=True, deadline=None, max_examples=100)
 @given(st.lists(st.text(max_size=6), min_size=1, max_size=5))
 def test_no_cell_for_a_spreadsheet_is_computed(cells: list[str]) -> None:
-    text = csv_of({"county": cells, "value": ["-1"] * len(cells)})
+    text = Table({"county": cells, "value": ["-1"] * len(cells)}).to_csv()
     for row in list(csv.reader(io.StringIO(text, newline="")))[1:]:
         first = row[0].lstrip()[:1]
         assert first not in "=@" or not first

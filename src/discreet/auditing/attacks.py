@@ -392,4 +392,4 @@ def _adds_up(plan: Plan, name: str) -> bool:
 
 
 def _is_sum(call: Priced) -> bool:
-    return call.asked.part.form == "numbers" and call.asked.threshold is None
+    return call.asked.part.form == "numbers" and not call.asked.keys

@@ -34,7 +34,7 @@ from discreet.releases.engines.base import Column, Counting, KeySet, Query
 from discreet.releases.pipeline import release
 from discreet.releases.planning import Plan
 from discreet.releases.pricing import Priced
-from discreet.releases.sampling import drawn
+from discreet.releases.rows import sampled
 from discreet.releases.source import Source
 from discreet.releases.spec import Spec
 from discreet.releases.statistics.base import DRAWN, Noisy
@@ -243,10 +243,7 @@ def _covered(plan: Plan, spent: Mapping[str, float]) -> Check:
         cost, concentrated = _cost(call)
         rho += cost if concentrated else Fraction(0)
         epsilon += Fraction(0) if concentrated else cost
-    delta = sum(
-        (Fraction(c.asked.threshold.delta) for c in plan.pricing.calls if c.asked.threshold),
-        Fraction(0),
-    )
+    delta = sum((Fraction(call.asked.delta) for call in plan.pricing.calls), Fraction(0))
     # Costs are rationals of doubles and charges decimals; an ulp between them is no fault.
     slack = 1 + 1e-12
     short = float(delta) > spent.get("delta", 0.0) * slack
@@ -296,9 +293,9 @@ def sample(spec: Spec, alpha: float) -> Check:
     unit, chance = spec.protect.column, float(spec.sample.chance if spec.sample else 1)
     rows = [dict.fromkeys(unit, f"u{n // 2}") for n in range(2 * _INVENTED)]
     with opened(rows, dict.fromkeys(unit, "text")) as engine:
-        once: Any = drawn(engine, spec)
+        once: Any = sampled(engine, spec)
         there = once.measure(Query((), None, Contribution(), (Counting("rows"),)))["rows"][0]
-        hits, again = once.units(unit), drawn(once, spec).units(unit)  # type: ignore[attr-defined]
+        hits, again = once.units(unit), sampled(once, spec).units(unit)  # type: ignore[attr-defined]
     twice = at_least(min(again, hits), max(hits, 1), alpha / 2)
     share = max(at_least(hits, _INVENTED, alpha / 2), twice)
     passed = share <= up(chance) and there == 2 * hits and again <= hits

@@ -27,11 +27,10 @@ from discreet.auditing.events import Name, Sample, collected
 from discreet.guarantees import ApproxDP, PureDP
 from discreet.laws.registry import usual_noise
 from discreet.releases.contributions import Contribution
-from discreet.releases.drawing import Drawn, draw
+from discreet.releases.drawing import Drawn, chosen_limit, draw
 from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Column, Found, KeySet, Labels, Query, fields
-from discreet.releases.limits import LIMIT, chosen_limit
-from discreet.releases.planning import Plan, plan_of
+from discreet.releases.planning import LIMIT, Plan, plan_of
 from discreet.releases.spec import Budget, Spec
 from discreet.releases.tables import VALUES, Table
 from discreet.words import say

@@ -274,7 +274,7 @@ def rehearse(
     as_json: Json = False,
 ) -> None:
     """Try the spec on a public or invented twin of the data, with different limits of rows."""
-    from discreet.releases.rehearsal import rehearse
+    from discreet.releases.checking import rehearse
 
     draw = charted(png, "rehearsal_chart")
     found = rehearse(file, twin, limits=limit, repeats=repeats, keys_from=keys_from)

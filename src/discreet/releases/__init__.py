@@ -6,9 +6,9 @@
 
 `spec` (with `models`) reads what is asked for. `statistics` has one file for each statistic, and
 `contributions` how sensitive they are. `pricing` and `planning` compute what a release costs.
-`engines` read the rows, `drawing` adds the noise, and `pipeline` runs all steps. `charge` is the
-one way to charge and publish, with `outputs` for the files. `tables` and `statement` are what is
-written; `script` writes the same release as OpenDP code.
+`engines` read the rows, `rows` says which of them count, `drawing` adds the noise, and `pipeline`
+runs all steps. `charge` is the one way to charge and publish, with `outputs` for the files and
+`tables` for what is in them; `script` writes the same release as OpenDP code.
 """
 
 from __future__ import annotations
@@ -19,18 +19,16 @@ from discreet.lazily import found_in
 
 if TYPE_CHECKING:
     from discreet.releases.charge import Repeat
-    from discreet.releases.checking import Checked, check
+    from discreet.releases.checking import Checked, Rehearsal, check, rehearse
     from discreet.releases.contributions import Contribution
     from discreet.releases.pipeline import Preview, Release, preview, release
-    from discreet.releases.rehearsal import Rehearsal, rehearse
     from discreet.releases.spec import Spec, json_schema, load
 
 _FILES = {
     "charge": "Repeat",
-    "checking": "Checked check",
+    "checking": "Checked Rehearsal check rehearse",
     "contributions": "Contribution",
     "pipeline": "Preview Release preview release",
-    "rehearsal": "Rehearsal rehearse",
     "spec": "Spec json_schema load",
 }
 

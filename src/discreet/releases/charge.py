@@ -21,11 +21,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet import __version__
 from discreet.errors import DataError, DiscreetError, InputError, InternalError, PolicyError
+from discreet.frames import JsonReady
 from discreet.guarantees import parameters
 from discreet.ledger import Account, Amount, Entry, Ledger, Slot, Standing
 from discreet.ledger.accounts import remaining_dict
@@ -119,20 +121,25 @@ class Outlook:
         yield text(f"charge.no_promise_{about}", unit=found.unit, beliefs="; ".join(most))
 
 
-@dataclass(frozen=True, slots=True)
-class Charging:
-    """What a spec asks of an account: charges, a promise, perhaps the slot of a plan.
+def spent_of(charged: Chargeable) -> dict[str, Any]:
+    """Return charges as people are told them: {epsilon, delta, rho}, null for what does not apply.
 
-    `filter` only completes the command that opens an account which is not open yet. `spent` is the
-    charge as people are told it.
+    Several come only with a budget in ρ, where (ε, δ) of keys enters as ε²/2 and δ.
     """
+    first, *more = charges(charged)
+    if more:
+        return Filter.ZCDP.cost(charged).to_dict()
+    said = first.guarantee.to_dict()
+    return parameters(said.get("epsilon"), said.get("delta"), said.get("rho"))
+
+
+@dataclass(frozen=True)
+class Charging:
+    """What a spec asks of an account: charges, its promise, perhaps the slot of a plan."""
 
     spec: InFolder
     ledger: Ledger
     charges: Chargeable
-    spent: Mapping[str, Any]
-    promise: Promise | None = None
-    filter: str = "pure"
     purpose: str | None = None
     plan_id: str | None = None
     key: str | None = None
@@ -145,25 +152,36 @@ class Charging:
         if self.retry and self.key is None:
             raise InputError("charge.retry_without_key")
 
+    @cached_property
+    def promise(self) -> Promise | None:
+        """The promise that the spec makes."""
+        return self.spec.promised()
+
+    @cached_property
+    def filter(self) -> str:
+        """The rule of adding up that an account needs to take the charges."""
+        kinds = {one.guarantee.kind for one in charges(self.charges)}
+        return "zcdp" if "concentrated" in kinds else "pure" if kinds == {"pure"} else "basic"
+
+    @property
+    def spent(self) -> dict[str, Any]:
+        """The charge as people are told it."""
+        return spent_of(self.charges)
+
+    @property
+    def _releases(self) -> int | None:
+        """Of how many releases the spec is one, where it says so."""
+        series = getattr(self.spec, "series", None)
+        return None if series is None else int(series.releases)
+
     def account(self) -> Account:
         """Return the account, or refuse: it must be open, with the spec's unit and adjacency."""
-        protect = self.spec.protect
-        found = self.ledger.account(
-            self.spec.account,
-            unit=protect.unit,
-            unit_name=protect.name,
-            adjacency=protect.adjacency,
-            filter=self.filter,
-            promise=self.spec.promise_keys,
-            cap=self._whole(),
-        )
-        found.require(unit=protect.unit, adjacency=protect.adjacency, unit_name=protect.name)
+        terms, name = self.spec.protect.terms, self.spec.account
+        cap = Filter(self.filter).cost(self.charges).times(self._releases or 1)
+        opening: dict[str, Any] = {"filter": self.filter, "promise": self.spec.promise_keys}
+        found = self.ledger.account(name, cap=cap, **terms, **opening)
+        found.require(**terms)
         return found
-
-    def _whole(self) -> Amount:
-        """What the spec asks for in all, if it is one of a series."""
-        series = getattr(self.spec, "series", None)
-        return Filter(self.filter).cost(self.charges).times(series.releases if series else 1)
 
     # -- before anything is spent
 
@@ -246,30 +264,20 @@ class Charging:
         """Return where the spec's promise would stand on an account that is opened for it."""
         if self.promise is None:
             return ()
-        protect, delta = self.spec.protect, delta_in(self.spec.promise_keys or {})
-        cap = Amount.of(epsilon=0.0, delta=delta) if delta else None
-        account = Account.opened(
-            self.spec.account,
-            unit=protect.unit,
-            unit_name=protect.name,
-            adjacency=protect.adjacency,
-            filter=self.filter,
-            cap=cap if self.filter == "basic" else None,
-        )
-        cost = account.cost(self.charges)
-        new = register(self.promise, account)
-        spent = account.spent.plus(cost)
-        return (Standing(new, self.promise.sentence(), spent, cost, recorded=False),)
+        delta, terms = delta_in(self.spec.promise_keys or {}), self.spec.protect.terms
+        cap = Amount.of(epsilon=0.0, delta=delta) if delta and self.filter == "basic" else None
+        account = Account.opened(self.spec.account, **terms, filter=self.filter, cap=cap)
+        cost, new = account.cost(self.charges), register(self.promise, account)
+        return (Standing(new, self.promise.sentence(), cost, cost, recorded=False),)
 
     def _on_promises(self, promises: Iterable[Standing]) -> list[str]:
         """Say in words how much of each promise this takes, and how many more like it fit."""
         found = []
-        series = getattr(self.spec, "series", None) is not None
         for one in promises:
             share, again = percent(one.share_used, "up"), one.fits_again
             name = "charge.promise_used" if again is None else "charge.promise_used_and_left"
             found.append(text(name, sentence=one.sentence, share=share, again=again))
-            if again == 0 and not series:
+            if again == 0 and self._releases is None:
                 found.append(text("charge.promise_used_up"))
         return found
 
@@ -290,12 +298,8 @@ class Charging:
         release_id = new_id()
         with outputs.work(self.ledger.id, release_id, output) as work:
             slot, entry = self._charged(release_id, confirm, tell, who or _user())
-            paid = Paid(self, work, entry, slot)
-            if slot is not None and slot.stored:
-                yield paid
-                return
             try:
-                yield paid
+                yield Paid(self, work, entry, slot)
             except DataError as error:
                 raise DataError("charge.nothing_released", why=error, release=release_id) from None
 
@@ -323,14 +327,8 @@ class Charging:
             if not (confirm(notice) if callable(confirm) else confirm):
                 raise PolicyError("charge.not_confirmed", notice=notice)
             say(notice)
-        series = getattr(spec, "series", None)
-        return None, self.ledger.reserve(
-            spec.account,
-            self.charges,
-            guaranteed=self.guaranteed,
-            releases=None if series is None else series.releases,
-            **said,
-        )
+        how: dict[str, Any] = {"guaranteed": self.guaranteed, "releases": self._releases}
+        return None, self.ledger.reserve(spec.account, self.charges, **how, **said)
 
     def _slot(self, said: Mapping[str, Any], say: Say) -> Slot:
         """Take the slot; where another host is making this key's release, wait for it a while."""
@@ -399,12 +397,11 @@ class Paid:
         """Return what every stored release says of its charge and its account."""
         spec, ledger = self.charging.spec, self.charging.ledger
         account = ledger.account(spec.account)
-        spent, unit = account.spent.floats("up"), account.called(spec.unit)
+        unit = account.called(spec.unit)
         made = ledger.made_promises(account)
         promises = [one.registered.promise(account) for one in made if one.withdrawn is None]
         found = learned(account.total, unit, promises)
-        slot = self.slot
-        return {
+        told = {
             "format": 2,
             "release_id": self.release_id,
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -413,7 +410,7 @@ class Paid:
             "unit": spec.protect.model_dump(mode="json", exclude_none=True),
             "unit_name": str(unit),
             "spent": dict(self.charging.spent),
-            "account_spent": parameters(spent.get("epsilon"), spent.get("delta"), spent.get("rho")),
+            "account_spent": account.spent.to_dict(),
             "remaining": remaining_dict(account.remaining),
             "ledger_id": ledger.id,
             "head": self.entry.hash,
@@ -421,11 +418,11 @@ class Paid:
             "made_with": {"discreet": __version__},
             "promises": [one.to_dict() for one in made],
             "learned": None if found is None else found.to_dict(),
-        } | (
-            {}
-            if slot is None
-            else {"series": {"plan_id": slot.plan_id, "slot": slot.number, "of": slot.of}}
-        )
+        }
+        slot = self.slot
+        if slot is not None:
+            told["series"] = {"plan_id": slot.plan_id, "slot": slot.number, "of": slot.of}
+        return told
 
     def repeat(self, say: Say | None = None) -> Repeat:
         """Return the release that the key stands for; refuse a key of something else."""
@@ -449,16 +446,8 @@ class Paid:
             stored = json.loads((where / outputs.RELEASE).read_text(encoding="utf-8"))
             spent, described = stored["spent"], stored["plan"]
         elsewhere = "" if files else text("charge.files_elsewhere")
-        (say or _quiet)(
-            text(
-                "charge.repeated",
-                key=key,
-                release=slot.release_id,
-                slot=slot.number,
-                of=slot.of,
-                elsewhere=elsewhere,
-            )
-        )
+        place = {"release": slot.release_id, "slot": slot.number, "of": slot.of}
+        (say or _quiet)(text("charge.repeated", key=key, elsewhere=elsewhere, **place))
         return Repeat(
             release_id=slot.release_id,
             key=key,
@@ -473,7 +462,7 @@ class Paid:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(JsonReady):
     """A release of a plan that was made before, under the same key: nothing new was drawn."""
 
     release_id: str
@@ -488,18 +477,9 @@ class Repeat:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as JSON-ready values, with `repeated`."""
-        return {
-            "release_id": self.release_id,
-            "repeated": True,
-            "key": self.key,
-            "slot": self.slot,
-            "spent": self.spent,
-            "remaining": self.remaining,
-            "files": [str(path) for path in self.files],
-            "statement": None if self.statement is None else str(self.statement),
-            "head": self.head,
-            **self.described,
-        }
+        own = JsonReady.to_dict(self)
+        described: dict[str, Any] = own.pop("described")
+        return own | {"repeated": True} | described
 
     def __repr__(self) -> str:
         return f"Repeat({self.release_id!r}, key {self.key!r}, slot {self.slot})"

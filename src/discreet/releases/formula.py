@@ -33,14 +33,6 @@ from discreet.words import say
 Type: TypeAlias = Literal["integer", "number", "text", "date", "moment", "boolean", "untyped"]
 """What a part of a formula is; a moment is a date with a time of day."""
 
-_TYPES: dict[Column, Type] = {
-    "integer": "integer",
-    "number": "number",
-    "text": "text",
-    "moment": "moment",
-    "truth": "boolean",
-    "untyped": "untyped",
-}
 KINDS: dict[Type, Column] = {
     "integer": "integer",
     "number": "number",
@@ -51,6 +43,7 @@ KINDS: dict[Type, Column] = {
     "untyped": "untyped",
 }
 """What an engine calls the type of a formula."""
+_TYPES: dict[Column, Type] = {kind: one for one, kind in KINDS.items()}
 PARTS: dict[str, tuple[int, int] | None] = {
     "year": None,
     "month": (1, 12),
@@ -456,6 +449,11 @@ class _Types:
 
 def _name(one: Type) -> str:
     return say(f"releases.formula.types.{one}")
+
+
+def kind_declared(declared: str) -> Column:
+    """Return what an engine calls what a spec declares: a type, or how dates are written."""
+    return {str(one): kind for one, kind in KINDS.items()}.get(declared, "moment")
 
 
 def columns_in(term: Term) -> Iterator[str]:

@@ -77,9 +77,6 @@ Pair: TypeAlias = Annotated[tuple[Whole, Whole], BeforeValidator(as_tuple)]
 _TYPES = {"model_type": "dict_type", "mapping_type": "dict_type", "list_type": "tuple_type"}
 
 
-_BELOW = ("lt", "le")
-
-
 def refusal(
     error: ValidationError,
     *,
@@ -119,7 +116,8 @@ def refusal(
     rule = f"releases.rules.{_TYPES.get(first['type'], first['type'])}"
     says = say(rule if has(rule) else "releases.rules.other", **context)
     given = first["input"]
-    if isinstance(given, (int, float)) and 1 < given <= 100 and 1 in (*map(context.get, _BELOW),):
+    below_one = 1 in (context.get("lt"), context.get("le"))
+    if isinstance(given, (int, float)) and 1 < given <= 100 and below_one:
         share = float(given) / 100
         return SpecError("promises.in_percent", name=where, value=given, share=share)
     if isinstance(given, (str, int, float, bool)):

@@ -1,4 +1,8 @@
-"""The whole way of a release: spec ─ plan ─ charge (`charge`) ─ bound, aggregate, noise ─ files."""
+"""The whole way of a release: spec ─ plan ─ charge (`charge`) ─ bound, aggregate, noise ─ files.
+
+What a release says of itself is stored once (`_stored`); its statement says on one page what was
+promised, from that alone.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +10,28 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.errors import DiscreetError
-from discreet.frames import Tabular, columns_from, html_grid
-from discreet.guarantees import ZCDP, Guarantee, parameters
+from discreet.frames import JsonReady, Tabular, columns_from, html_grid
+from discreet.guarantees import Guarantee
 from discreet.laws import DiscreteGaussian
-from discreet.ledger import Account, Ledger, Standing
-from discreet.numerics import float_up
+from discreet.ledger import Ledger, Standing
 from discreet.releases import outputs
 from discreet.releases.charge import Charging, Confirm, Outlook, Paid, Repeat, Say
-from discreet.releases.drawing import Progress, completed, draw, with_found_keys
+from discreet.releases.drawing import Progress, chosen_limit, completed, draw, with_found_keys
 from discreet.releases.engines import opened
-from discreet.releases.joining import joined
-from discreet.releases.limits import chosen_limit
 from discreet.releases.planning import Plan, plan_of
-from discreet.releases.rows import shaped
-from discreet.releases.sampling import drawn
+from discreet.releases.rows import joined, sampled, shaped
 from discreet.releases.spec import Spec, load
-from discreet.releases.statement import statement
-from discreet.releases.statistics.base import decimal
 from discreet.releases.tables import Table
-from discreet.rounding import up
-from discreet.statements.presenter import accuracy
+from discreet.rounding import FIGURES, number, up
+from discreet.statements import gaussian_lines, learned_lines, promise_lines
+from discreet.statements.presenter import accuracy, cut_lines
+from discreet.statements.tables import flat, sensitivity_text, stated_amount, stated_limit
+from discreet.words import say as text
 
 if TYPE_CHECKING:
     from discreet import Report
@@ -41,9 +41,13 @@ if TYPE_CHECKING:
 class Preview(Tabular):
     """What a release would cost, and how accurate it would be; nothing was read or spent."""
 
-    spent: dict[str, Any]
     plan: Plan
     outlook: Outlook
+
+    @property
+    def spent(self) -> dict[str, Any]:
+        """What the release would charge."""
+        return self.outlook.charging.spent
 
     @property
     def remaining(self) -> dict[str, Any] | None:
@@ -64,21 +68,6 @@ class Preview(Tabular):
     def promises(self) -> tuple[Standing, ...]:
         """Where the account would stand under each of its promises."""
         return self.outlook.promises
-
-    @property
-    def account(self) -> Account | None:
-        """The account as it stands; None if it is not open."""
-        return self.outlook.account
-
-    @property
-    def after(self) -> Account | None:
-        """The account as the release would leave it."""
-        return self.outlook.after
-
-    @property
-    def again(self) -> str | None:
-        """The notice that this spec was released before, if it was."""
-        return self.outlook.again
 
     def to_dict(self) -> dict[str, Any]:
         """Return the preview as JSON-ready values."""
@@ -117,8 +106,10 @@ class Preview(Tabular):
 
 
 @dataclass(frozen=True, slots=True)
-class Release(Tabular):
+class Release(JsonReady, Tabular):
     """A release that was made: its charge, its files, its table."""
+
+    shows: ClassVar = ("release_id", "spent", "remaining", "files", "statement", "head", "series")
 
     release_id: str
     spent: dict[str, Any]
@@ -133,17 +124,8 @@ class Release(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as JSON-ready values, without its table."""
-        return {
-            "release_id": self.release_id,
-            "spent": self.spent,
-            "remaining": self.remaining,
-            "files": [str(path) for path in self.files],
-            "statement": str(self.statement),
-            "head": self.head,
-            "series": self.series,
-            **self.plan.to_dict(),
-            "cut": self.plan.cut(self.table),
-        }
+        own = JsonReady.to_dict(self)
+        return {**own, **self.plan.to_dict(), "cut": self.plan.cut(self.table)}
 
     def __repr__(self) -> str:
         return f"Release({self.release_id!r}, {_said(self.spent)}, {len(self.table)} rows)"
@@ -210,21 +192,12 @@ def release(
             plan_id = ledger.only_plan(asked.account, key)
         slot = None if plan_id is None else _slot_budget(ledger, plan_id, key, retry)
         plan = plan_of(asked, engine.columns, ledger.found(asked.account), slot=slot)
-        charging = Charging(
-            asked,
-            ledger,
-            plan.pricing.charges,
-            charge_dict(plan),
-            promise=plan.promise,
-            filter=plan.filter,
-            plan_id=plan_id,
-            key=key,
-            retry=retry,
-        )
+        how: dict[str, Any] = {"plan_id": plan_id, "key": key, "retry": retry}
+        charging = Charging(asked, ledger, plan.pricing.charges, **how)
         if dry_run:
-            return Preview(charge_dict(plan), plan, charging.outlook())
+            return Preview(plan, charging.outlook())
         if before_charge is not None and not charging.stored():
-            look = Preview(charge_dict(plan), plan, charging.outlook())
+            look = Preview(plan, charging.outlook())
             if look.refused is None:  # else the charge says why
                 before_charge(look)
         with charging.paid(confirm, say, who) as paid:
@@ -232,13 +205,14 @@ def release(
                 return paid.repeat(say)
             if plan.limits:
                 plan = plan.limits[chosen_limit(plan, plan.limits, engine)]
-            rows = drawn(engine, asked)
+            rows = sampled(engine, asked)
             plan = with_found_keys(plan, rows, progress)
             table = completed(plan, draw(plan, rows, progress=progress))
             told = _stored(plan, paid, table)
             files = paid.publish(outputs.written(told, table, statement(told)))
     finally:
         engine.close()
+    series = told.get("series")
     return Release(
         release_id=paid.release_id,
         spent=told["spent"],
@@ -248,7 +222,7 @@ def release(
         plan=plan,
         table=table,
         head=ledger.head,
-        series=None if paid.slot is None else _series(ledger, told["series"]),
+        series=series and {**series, "free": ledger.plan(series["plan_id"]).free},
     )
 
 
@@ -258,11 +232,6 @@ def _slot_budget(ledger: Ledger, plan_id: str, key: str | None, retry: bool) -> 
         found = ledger.plan(plan_id)
         return found.charge(found.next(key, retry=retry)).guarantee
     return None
-
-
-def _series(ledger: Ledger, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which slot a release took, and how many more of its plan are free."""
-    return {**told, "free": ledger.plan(told["plan_id"]).free}
 
 
 def preview(
@@ -291,23 +260,6 @@ def preview(
     if not isinstance(found, Preview):
         raise TypeError("a dry run gives a preview")
     return found
-
-
-def charge_dict(plan: Plan) -> dict[str, Any]:
-    """Return the charge as {epsilon, delta, rho}; null for what does not apply."""
-    charges = plan.pricing.charges
-    if len(charges) == 1:
-        only = charges[0]
-        return parameters(
-            getattr(only, "epsilon", None), getattr(only, "delta", None), getattr(only, "rho", None)
-        )
-    # Several charges come only with a budget in ρ, where (ε, δ) of keys enters as ε²/2 and δ.
-    rho = delta = Fraction(0)
-    for one in charges:
-        paid = decimal(getattr(one, "epsilon", 0.0)) ** 2 / 2
-        rho += decimal(one.rho) if isinstance(one, ZCDP) else paid
-        delta += decimal(getattr(one, "delta", 0.0))
-    return parameters(None, float_up(delta), float_up(rho))
 
 
 def _stored(plan: Plan, paid: Paid, table: Table) -> dict[str, Any]:
@@ -345,3 +297,88 @@ def _told_spec(spec: Spec) -> dict[str, Any]:
     if not ledger.startswith(prefix) or ledger.startswith(prefix + "/"):
         said.pop("ledger", None)
     return said
+
+
+# ---------------------------------------------------------------------- the statement
+
+
+def _say(name: str, **values: Any) -> str:
+    return text(f"release_statement.{name}", **values)
+
+
+def statement(said: Mapping[str, Any]) -> str:
+    """Return the statement of a release as Markdown; what people wrote stays a text in it."""
+    unit, subject, plan = said["unit"], flat(said["unit_name"]), said["plan"]
+    left, sensitive = said["remaining"], said["spec"].get("sensitive")
+    named = flat(", ".join(unit.get("column") or []))
+    beyond = "beyond_person" if unit["unit"] in ("person", "household") else "beyond_record"
+    bounds = plan["contributions"].values()
+    most = {name: max(one[name] for one in bounds) for name in ("rows", "groups")}
+    why = plan["mechanism"][:1].upper() + plan["mechanism"][1:]
+    promised = [part for line in promise_lines(said["promises"]) for part in (line, "")]
+    lines = [
+        _say("title", purpose=flat(said["purpose"])),
+        "",
+        *promised,
+        _say("learned"),
+        "",
+        text("statement.learned.lead", unit=subject),
+        "",
+        *learned_lines(said["learned"]),
+        "",
+        _say("spent"),
+        "",
+        _say("made", release=said["release_id"], at=said["made"]),
+        _say(
+            "unit",
+            unit=subject,
+            columns=named and f" ({named})",
+            neighbours=_say(f"neighbours.{unit['adjacency']}"),
+        ),
+        _say("this", amount=stated_amount(said["spent"])),
+        _say("so_far", account=flat(said["account"]), amount=stated_amount(said["account_spent"])),
+        _say("remaining", amount=_say("no_cap") if left.get("unbounded") else stated_limit(left)),
+        *([] if sensitive is None else [_say("sensitive", words=flat(sensitive))]),
+        _say("head", head=said["head"]),
+        "",
+        _say("how"),
+        "",
+        _say("bounded", unit=subject, mechanism=why, **most),
+        "",
+        _say("calls"),
+        "|---|---|---|---|---|---|---|",
+        *(_call(call) for call in plan["calls"]),
+        "",
+        *gaussian_lines(said.get("gaussian_mu")),
+        *_found(plan),
+        _say("intervals", interval=said["interval"]),
+        *(f"- {flat(line)}" for line in cut_lines(said["cut"])),
+        "",
+        _say("unprotected"),
+        "",
+        _say("of_groups", unit=subject),
+        _say("elsewhere"),
+        _say("beyond", unit=subject, what=_say(beyond)),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _found(plan: Mapping[str, Any]) -> list[str]:
+    """Return a line for each search for keys: what was found is shown, and nothing else counts."""
+    searches = [call for call in plan["calls"] if "threshold" in call]
+    said = [
+        _say("found", statistic=flat(c["statistic"]), part=flat(c["part"]), units=c["threshold"])
+        for c in searches
+    ]
+    return [*said, ""] if said else []
+
+
+def _call(call: Mapping[str, Any]) -> str:
+    def price(value: float | None) -> str:
+        return "" if value is None else number(value, "up", FIGURES)
+
+    names = (flat(call["statistic"]), flat(call["part"]), call["mechanism"])
+    sizes = (sensitivity_text(call, 4), f"{call['scale']:.4g}")
+    cells = (*names, *sizes, price(call["epsilon"]), price(call["rho"]))
+    return f"| {' | '.join(cells)} |"

@@ -6,30 +6,27 @@ Nothing here reads a row. The plan is checked against the schema of the source, 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from fractions import Fraction
 from itertools import count
 from typing import Any
 
 from discreet.errors import DataError, SpecError
-from discreet.guarantees import Guarantee, PureDP
+from discreet.guarantees import Guarantee
 from discreet.laws.calibration import WIDEST
 from discreet.ledger import Account
-from discreet.promises import Promise
-from discreet.reading import nearest
-from discreet.releases.allowance import Allowance, allowance
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
-from discreet.releases.keys import PublicFiles, refuse_unit_column
-from discreet.releases.limits import LIMIT, limit_part
-from discreet.releases.pricing import Asked, Priced, Pricing, Threshold, price, share
+from discreet.releases.pricing import Asked, Priced, Pricing, allowance, delta_of, priced, share
 from discreet.releases.quotients import Spread
-from discreet.releases.sampling import told
-from discreet.releases.source import date_forms, options_of
-from discreet.releases.spec import Spec
+from discreet.releases.rows import column_in, sample_told
+from discreet.releases.source import options_of, pattern_of
+from discreet.releases.spec import PublicFiles, Spec
 from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import SIZES, Answer, Part, Result, Sought, decimal
 from discreet.releases.statistics.cut import CutUnits, questions
@@ -37,6 +34,11 @@ from discreet.releases.statistics.derived import Derived, Made, Released
 from discreet.releases.tables import RESERVED, Table
 from discreet.statements.presenter import spaced_text
 from discreet.words import say
+
+LIMIT = "protect.rows"
+"""The name of the call that chooses one of several limits of rows (`drawing.chosen_limit`)."""
+
+LIMIT_CALL = Part.of_choice("choice", [1], Fraction(1), monotone=False)
 
 _SOME = 3  # Cells that stand for all, where accuracy is told for assumed numbers.
 
@@ -96,9 +98,16 @@ class Planned:
         labels = tuple(getattr(statistic, "labels", ()))[: 1 if statistic.extra else 0]
         row = [Answer(labels, None, None, None)]
         size = 1 if cells is None else len(cells)
-        spread = Spread.of(next(iter(calls.values())).to_dict())
         result = Result(self.name, cells, statistic.extra, [row] * size)
-        return Released(result, None if statistic.mixes else spread, calls, statistic, most)
+        return self.released(result, calls, most)
+
+    def released(
+        self, result: Result, calls: Mapping[str, Priced], most: int | None = None
+    ) -> Released:
+        """Return its rows for what is made from them, with the noise that they have."""
+        mixed = self.statistic.mixes
+        spread = None if mixed else Spread.of(next(iter(calls.values())).to_dict())
+        return Released(result, spread, calls, self.statistic, most)
 
     def shown(self, cells: Cells | None) -> KeySet | None:
         """The cells that it has rows for, of those of its pass."""
@@ -112,7 +121,6 @@ class Plan:
     spec: Spec
     statistics: tuple[Planned, ...]
     pricing: Pricing
-    promise: Promise | None
     derived: Mapping[str, Made]
     assumed_numbers: tuple[str, ...] = ()
     limits: Mapping[int, Plan] = field(default_factory=dict)
@@ -145,8 +153,8 @@ class Plan:
             grouped = f"1{source.grouping[0]}234{source.decimal}5"
             number = say("releases.plan.grouped", number=number, grouped=grouped)
         said = {"encoding": source.encoding.upper(), "delimiter": source.delimiter}
-        days = [f"{date(2026, 1, 31):{form}}" for form in dict.fromkeys(date_forms(source))]
-        dates = ", ".join(days or [date(2026, 1, 31).isoformat()])
+        forms = [form for form in dict.fromkeys(source.types.values()) if pattern_of(form)]
+        dates = ", ".join(f"{date(2026, 1, 31):{form}}" for form in forms or ["%Y-%m-%d"])
         written = say("releases.plan.as_written", number=number, dates=dates, **said)
         return (written, *(self._bounds() if source.decimal == "," else ()), *told)
 
@@ -159,7 +167,7 @@ class Plan:
                 yield say("releases.plan.bounds", statistic=one.name, low=low, high=high)
 
     def _of_sample(self) -> str:
-        found = told(self.spec.to_dict()["sample"], self.pricing.charges[0].to_dict())
+        found = sample_told(self.spec.to_dict()["sample"], self.pricing.charges[0].to_dict())
         return say("releases.sample.told", design=found["design"], budget=found["budget"])
 
     def calls(self, name: str) -> Mapping[str, Priced]:
@@ -172,7 +180,7 @@ class Plan:
         calls = {
             (call.asked.statistic, call.asked.part.name): call
             for call in self.pricing.calls
-            if call.asked.threshold is not None
+            if call.asked.keys
         }
         searches = (search for planned in self.statistics for search in planned.searches)
         return {one: calls[one.payer, one.sought.part] for one in searches}
@@ -195,26 +203,14 @@ class Plan:
             statistics.append(one)
         return replace(self, statistics=tuple(statistics), pricing=pricing)
 
-    @property
-    def filter(self) -> str:
-        """The rule of adding up that an account needs to take these charges."""
-        charges = self.pricing.charges
-        if any(charge.kind == "concentrated" for charge in charges):
-            return "zcdp"
-        return "pure" if all(isinstance(charge, PureDP) for charge in charges) else "basic"
-
     def confidence(self, name: str) -> float:
         """The confidence of a statistic's calls: a union bound over them gives the interval."""
         return 1 - (1 - self.spec.interval) / max(len(self.calls(name)), 1)
 
     def columns(self) -> tuple[str, ...]:
         """The group columns of the table, in order of first mention."""
-        names: list[str] = []
-        for planned in self.statistics:
-            for name in (*planned.by, *planned.statistic.extra):
-                if name not in names:
-                    names.append(name)
-        return tuple(names)
+        names = (name for one in self.statistics for name in (*one.by, *one.statistic.extra))
+        return tuple(dict.fromkeys(names))
 
     def accuracy(self) -> list[dict[str, Any]]:
         """Return how accurate each statistic will be: exactly, or for what is assumed."""
@@ -292,11 +288,11 @@ class Plan:
         if self.spec.cut is None:
             units = bool(self.spec.protect.column)
             return None if any(questions(self.statistics, units=units)) else []
-        rows: dict[str, dict[str, str | None]] = {}
-        if table is not None:
-            rows = {str(row[0]): dict(zip(table.columns, row, strict=True)) for row in table.rows()}
         asked = (p.statistic for p in self.statistics if isinstance(p.statistic, CutUnits))
-        return [one.told(rows.get(str(one.name), {}), self.spec.cut) for one in asked]
+        return [
+            one.told({} if table is None else table.row_of(one.name), self.spec.cut)
+            for one in asked
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return cost, sensitivities and accuracy as JSON-ready values."""
@@ -322,15 +318,12 @@ def plan_of(
     `slot` is what the slot of a plan has paid for: it is the budget of a spec that gives none.
     """
     assumed = _check_columns(spec, columns)
-    if slot is not None and spec.budget is None and spec.promise_keys is None:
-        allowed = Allowance(slot)  # paid for, whatever became of the account's promises
-    else:
-        allowed = allowance(spec, account)
-    budget = allowed.budget
-    if spec.series is not None:
-        budget = share(budget, spec.series.releases)
+    if slot is None or spec.budget is not None or spec.promise_keys is not None:
+        budget = allowance(spec, account)
+        if spec.series is not None:
+            budget = share(budget, spec.series.releases)
     if slot is not None and spec.budget is None:
-        budget = slot
+        budget = slot  # paid for, whatever became of the account's promises
     for entry in spec.named():
         if entry.where is not None and isinstance(entry, Derived):
             raise SpecError("releases.rows.made_where", statistic=entry.name)
@@ -345,7 +338,7 @@ def plan_of(
         for entry in spec.named()
         if isinstance(entry, Derived)
     }
-    plan = Plan(spec, statistics, pricing, allowed.promise, derived, assumed)
+    plan = Plan(spec, statistics, pricing, derived, assumed)
     _check_storable(plan)
     choice = spec.protect.rows_choice
     if choice is None or rows is not None:
@@ -363,10 +356,7 @@ def _priced(
 ) -> tuple[tuple[Planned, ...], Pricing]:
     """Price the calls, again where a statistic splits its share otherwise to be accurate enough."""
     for tries in count():
-        if spec.sample is None:
-            pricing = price(asked, budget, spec.mechanism)
-        else:
-            pricing = spec.sample.priced(asked, budget, spec)
+        pricing = priced(asked, budget, spec)
         found = {}
         for one in statistics:
             tighter = one.statistic.tightened(pricing.of(one.name), tries)
@@ -380,8 +370,8 @@ def _priced(
             for name, one in found.items()
             for part in one.statistic.parts(one.contribution)
         }
-        first = {a.statistic: a for a in asked if a.statistic in found and not a.threshold}
-        asked = [a for a in asked if a.statistic not in found or a.threshold]
+        first = {a.statistic: a for a in asked if a.statistic in found and not a.keys}
+        asked = [a for a in asked if a.statistic not in found or a.keys]
         asked += [replace(first[name], part=part) for (name, _), part in parts.items()]
     return statistics, pricing
 
@@ -397,20 +387,9 @@ def _check_storable(plan: Plan) -> None:
         if call.asked.part.form == "numbers" and call.scale > WIDEST:
             raise SpecError("releases.plan.noise_too_wide", statistic=call.asked.statistic)
     try:
-        storable = all(map(math.isfinite, _floats(plan.to_dict())))
-    except OverflowError:
-        storable = False
-    if not storable:
-        raise SpecError("releases.plan.not_storable")
-
-
-def _floats(said: Any) -> Iterator[float]:
-    """Yield every float of JSON-ready values."""
-    if isinstance(said, float):
-        yield said
-    elif isinstance(said, dict | list):
-        for value in said.values() if isinstance(said, dict) else said:
-            yield from _floats(value)
+        json.dumps(plan.to_dict(), allow_nan=False)
+    except (OverflowError, ValueError):
+        raise SpecError("releases.plan.not_storable") from None
 
 
 def _check_thresholds(spec: Spec, pricing: Pricing) -> None:
@@ -420,19 +399,15 @@ def _check_thresholds(spec: Spec, pricing: Pricing) -> None:
     release is likelier without the unit, by 1/(1−δ/G) at most; one step of the noise, e^{1/b}, must
     cover that.
     """
-    keys = [call for call in pricing.calls if call.asked.threshold is not None]
-    for call in keys:
-        found = call.asked.threshold
-        if found is not None and found.delta / found.keys > -math.expm1(-1 / call.scale):
-            raise SpecError(
-                "releases.plan.keys_delta_large",
-                statistic=call.asked.statistic,
-                delta=found.delta,
-            )
+    for call in pricing.calls:
+        one = call.asked
+        if one.keys and one.delta / one.keys > -math.expm1(-1 / call.scale):
+            name, delta = one.statistic, one.delta
+            raise SpecError("releases.plan.keys_delta_large", statistic=name, delta=delta)
     given = None if spec.budget is None else spec.budget.delta
-    total = sum(call.asked.threshold.delta for call in keys if call.asked.threshold)
-    if given is not None and total > given:
-        raise SpecError("releases.plan.keys_delta", needs=total, has=given)
+    total = delta_of(call.asked for call in pricing.calls)
+    if given is not None and total > decimal(given):
+        raise SpecError("releases.plan.keys_delta", needs=float(total), has=given)
 
 
 def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[Asked]]:
@@ -446,7 +421,7 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
             where = entry.where or statistic.where
             if any(name == planned.name for planned in statistics):
                 raise SpecError("releases.spec.name_twice", name=name)
-            refuse_unit_column(spec, by, f"statistic {name!r}")
+            spec.refuse_unit_column(by, f"statistic {name!r}")
             contribution = spec.protect.contribution(grouped=bool(by), rows=rows)
             searches = []
             for sought in statistic.sought:
@@ -476,7 +451,7 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
             raise SpecError("releases.plan.choice_sample")
         if any(one.within is not None for one in asked):
             raise SpecError("releases.plan.choice_within")
-        asked.append(Asked(LIMIT, limit_part(), decimal(choice.weight)))
+        asked.append(Asked(LIMIT, LIMIT_CALL, decimal(choice.weight)))
     if spec.cut is not None:
         found = list(questions(statistics, units=bool(spec.protect.column)))
         if not found:
@@ -493,9 +468,7 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
 def _key_call(search: Search) -> Asked:
     once, price = search.contribution.once_per_group(), search.sought.price
     part = Part.of_numbers(search.sought.part, once)
-    return Asked(
-        search.payer, part, decimal(price.weight), None, Threshold(price.delta, once.groups)
-    )
+    return Asked(search.payer, part, decimal(price.weight), None, price.delta, once.groups)
 
 
 def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> tuple[str, ...]:
@@ -504,27 +477,18 @@ def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> tuple[str, ...]
     Return the columns without a type that statistics take for numbers.
     """
     assumed: list[str] = []
-
-    def there(column: str, whose: str) -> Column:
-        if column not in columns:
-            near = nearest(column, columns)
-            if near is not None:
-                raise DataError("releases.plan.near_column", whose=whose, column=column, near=near)
-            raise DataError("releases.plan.no_column", whose=whose, column=column)
-        return columns[column]
-
     for column in spec.protect.column:
-        there(column, "protect")
+        column_in(columns, column, "protect")
     for statistic in (table for entry in spec.named() for table in entry.tables()):
         name = str(statistic.name)
         for column in statistic.grouped_by:
-            if there(column, name) == "other":
+            if column_in(columns, column, name) == "other":
                 raise DataError("releases.plan.no_groups", column=column)
         for column in (*statistic.grouped_by, *statistic.extra):
             if column in RESERVED:
                 raise SpecError("releases.plan.reserved", column=column)
         for read in (one for m in statistic.measures() for one in fields(m)):
-            kind = there(read.column, name)
+            kind = column_in(columns, read.column, name)
             if isinstance(read, Labels):
                 continue
             if kind == "text":

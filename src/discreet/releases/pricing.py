@@ -1,4 +1,9 @@
-"""What a release costs, call by call, and how accurate each call is, before anything is read.
+"""What a release may spend, what it costs, call by call, and how accurate each call is.
+
+Allowance. A spec gives a budget in numbers, or makes a promise, or does neither: then the account's
+own promises say how much there is. A promise speaks of everything charged to the account, so what
+it allows is its limit there (`ledger.promises`), all of it, or the K-th part of a series. Whether
+that much is still left is decided by the ledger, at the charge.
 
 Notation. A release makes k mechanism calls with weights w_i; W = Σw_i.
 
@@ -10,18 +15,26 @@ the standard deviation. Shares are rounded down, so that they never add up to mo
 
 A wanted accuracy (`within`) is bought first, at its price; what is left is split by weight.
 Keys that are paid for take their share in ε, and their δ on top.
+
+Sample (`rows.Sample`), drawn with the chance γ. What the release spends on the sample, (ε₀, δ₀),
+costs everyone of whom it is not known whether they were drawn ε = log(1 + γ(e^ε₀ − 1)) and γδ₀,
+which is what is charged (`composition.sampling`; Balle, Barthe and Gaboardi 2018, Theorems 8 and
+9). The budget of a spec is what is charged. Gaussian noise is amplified at that point of its curve:
+ρ is such that its δ at ε₀ is δ₀. A sample has no ρ of its own, so a budget in ρ is spent as the
+pure ε = √2ρ, which an account in ρ counts as ε²/2 = ρ.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any
 
 from discreet.composition.concentrated import zcdp_delta
+from discreet.composition.sampling import amplified, before_sampling
 from discreet.errors import BudgetExceeded, SpecError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP, stated
 from discreet.laws.calibration import gaussian_scale, laplace_scale
@@ -29,32 +42,93 @@ from discreet.laws.geometric import Geometric
 from discreet.laws.mechanism import Budget as Currency
 from discreet.laws.mechanism import WholeNoise
 from discreet.laws.registry import released_law, released_laws, usual_noise
-from discreet.numerics import bracket, float_up
+from discreet.ledger.amounts import Amount
+from discreet.ledger.promises import register
+from discreet.numerics import bracket, float_down, float_up
+from discreet.promises import Promise, delta_in
 from discreet.releases.statistics.base import Part, Within, decimal
-from discreet.rounding import down
+from discreet.rounding import down, up
 from discreet.words import has, say
+
+if TYPE_CHECKING:
+    from discreet.ledger import Account
+    from discreet.releases.spec import InFolder, Spec
 
 SELECTIONS = ("permute-and-flip", "exponential")
 """The mechanisms of choices; those of noise on numbers are the laws that releases can draw."""
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """The price of keys that are not public: δ, and how many of them a unit may have."""
+def allowance(spec: InFolder, account: Account | None) -> Guarantee:
+    """Return the most that a spec may spend; None is an account that is not open yet."""
+    promise, adjacency = spec.promised(), Adjacency.of(spec.protect.adjacency)
+    if spec.budget is not None:
+        given = spec.budget
+        return stated(given.epsilon, given.delta, given.rho, adjacency=adjacency)
+    if promise is None:
+        return _of_account(account, adjacency)
+    delta = delta_in(spec.promise_keys or {})
+    if account is None:
+        return _before_opening(promise, delta)
+    account.require(unit=spec.protect.unit, adjacency=adjacency.value)
+    return _guarantee(register(promise, account).limit, adjacency, delta)
 
-    delta: float
-    keys: int
+
+def require_own(spec: InFolder) -> None:
+    """Refuse a spec that says nothing of what it may spend, where no ledger is read."""
+    if spec.budget is None and spec.promise_keys is None:
+        raise SpecError("charge.nothing_asked_no_ledger")
+
+
+def _of_account(account: Account | None, adjacency: Adjacency) -> Guarantee:
+    if account is None:
+        raise SpecError("charge.nothing_asked_unopened")
+    if not account.promises:
+        raise SpecError("charge.nothing_asked")
+    return _guarantee(reduce(Amount.least, account.promises.values()), adjacency, 0.0)
+
+
+def _before_opening(promise: Promise, delta: float) -> Guarantee:
+    from discreet.budgets import choose
+
+    found = choose(promise, delta=delta).guarantee
+    if math.isinf(found.epsilon):
+        raise SpecError("charge.bounds_nothing")
+    return found
+
+
+def _guarantee(limit: Amount, adjacency: Adjacency, delta: float) -> Guarantee:
+    """Return a limit as the budget of a release: ρ, or ε with the δ that the spec asks for."""
+    if limit.rho is not None:
+        return stated(rho=float_down(limit.rho), adjacency=adjacency)
+    most = 0.0 if limit.delta is None else float_down(limit.delta)
+    if delta > most:
+        raise SpecError("charge.too_much_delta", delta=delta, most=most)
+    return stated(float_down(limit.lead), delta, adjacency=adjacency)
+
+
+def as_pure(budget: Guarantee) -> float:
+    """Return the ε of pure DP that a budget pays for: a ρ pays for √2ρ."""
+    if isinstance(budget, ZCDP):
+        return down(math.sqrt(2 * budget.rho), 4)
+    if isinstance(budget, PureDP | ApproxDP):
+        return budget.epsilon
+    raise SpecError("charge.not_as_epsilon", budget=budget)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One call to be priced."""
+    """One call to be priced.
+
+    One that finds keys pays `delta` for them; `keys` is how many of them a unit may have. Both are
+    0 for any other.
+    """
 
     statistic: str
     part: Part
     weight: Fraction
     within: Within | None = None
-    threshold: Threshold | None = None
+    delta: float = 0.0
+    keys: int = 0
 
     def weight_in(self, currency: Currency) -> Fraction:
         """Its weight where a budget is spent in that currency."""
@@ -96,12 +170,15 @@ class Priced:
 
     @property
     def threshold(self) -> int | None:
-        """The least noisy count of units at which a key is published: formulas of `keys`."""
-        found = self.asked.threshold
-        if found is None:
+        """The least noisy count of units at which a key is published.
+
+        Geometric noise of scale s reaches t with the probability e^{−t/s}/(1 + e^{−1/s}), so a key
+        of one unit, which may have G of them, is published with the probability δ/G at most.
+        """
+        keys, delta = self.asked.keys, self.asked.delta
+        if not keys:
             return None
-        rate = 1 / self.scale
-        level = math.log(found.keys / (found.delta * (1 + math.exp(-rate)))) * self.scale
+        level = math.log(keys / (delta * (1 + math.exp(-1 / self.scale)))) * self.scale
         return 1 + math.ceil(level * (1 + 1e-12) + 1e-9)
 
     def to_dict(self) -> dict[str, Any]:
@@ -118,8 +195,8 @@ class Priced:
             "epsilon": self.epsilon,
             "rho": self.rho,
         }
-        if self.asked.threshold is not None:
-            said |= {"delta": self.asked.threshold.delta, "threshold": self.threshold}
+        if self.asked.keys:
+            said |= {"delta": self.asked.delta, "threshold": self.threshold}
         if part.form == "numbers":
             said["sd"] = self.sd * float(part.resolution)
         return said
@@ -138,7 +215,7 @@ class Pricing:
         return {
             call.asked.part.name: call
             for call in self.calls
-            if call.asked.statistic == statistic and call.asked.threshold is None
+            if call.asked.statistic == statistic and not call.asked.keys
         }
 
     def split_again(self, statistic: str, parts: Sequence[Part]) -> Pricing:
@@ -160,6 +237,11 @@ class Pricing:
         return replace(self, calls=tuple(calls))
 
 
+def delta_of(asked: Iterable[Asked]) -> Fraction:
+    """Return the δ that is paid for keys in all."""
+    return sum((decimal(one.delta) for one in asked), Fraction(0))
+
+
 def _below(exact: Fraction) -> float:
     """Return a float at or below a rational, also as the decimal that it prints."""
     nearest = exact.numerator / exact.denominator
@@ -174,18 +256,11 @@ def share(guarantee: Guarantee, releases: int) -> Guarantee:
     >>> share(PureDP(1.0), 4)
     PureDP(epsilon=0.25, adjacency='add-remove')
     """
-
-    def part(amount: float) -> float:
-        return _below(decimal(amount) / releases)
-
-    if isinstance(guarantee, PureDP):
-        return PureDP(part(guarantee.epsilon), adjacency=guarantee.adjacency)
-    if isinstance(guarantee, ApproxDP):
-        epsilon, delta = part(guarantee.epsilon), part(guarantee.delta)
-        return ApproxDP(epsilon, delta, adjacency=guarantee.adjacency)
-    if isinstance(guarantee, ZCDP):
-        return ZCDP(part(guarantee.rho), adjacency=guarantee.adjacency)
-    raise SpecError("releases.price.no_series", guarantee=guarantee)
+    if not isinstance(guarantee, PureDP | ApproxDP | ZCDP):
+        raise SpecError("releases.price.no_series", guarantee=guarantee)
+    whole = {n: v for n in ("epsilon", "delta", "rho") if (v := getattr(guarantee, n, None))}
+    parts: dict[str, Any] = {n: _below(decimal(v) / releases) for n, v in whole.items()}
+    return replace(guarantee, **parts)
 
 
 def _noise(mechanism: str, currency: Currency) -> type[WholeNoise]:
@@ -205,19 +280,38 @@ def _why(reason: str, law: type[WholeNoise]) -> str:
     return say(name) if has(name) else say("releases.why.asked", noise=law.released_as)
 
 
+def priced(asked: Sequence[Asked], budget: Guarantee, spec: Spec) -> Pricing:
+    """Return the price of a spec's calls; on a sample, charged as what it costs the whole frame."""
+    sample, protect = spec.sample, spec.protect
+    if sample is None:
+        return price(asked, budget, spec.mechanism)
+    needs, has = sample.adjacency, protect.adjacency
+    if has != needs:
+        design = "rate" if sample.units is None else "units"
+        raise SpecError("releases.sample.adjacency", design=design, needs=needs, has=has)
+    if not protect.column:
+        raise SpecError("releases.sample.unit")
+    if "sampled" in (spec.promise_keys or {}):
+        raise SpecError("releases.sample.twice")
+    rate = up(float(sample.chance))
+    if isinstance(budget, ZCDP):
+        budget = PureDP(as_pure(budget), adjacency=budget.adjacency)
+    if not isinstance(budget, PureDP | ApproxDP):
+        raise SpecError("releases.price.no_currency", guarantee=budget)
+    inside = price(asked, before_sampling(budget, rate), spec.mechanism)
+    (spent,) = inside.charges
+    return replace(inside, charges=(amplified(spent, rate),))
+
+
 def price(asked: Sequence[Asked], budget: Guarantee, mechanism: str) -> Pricing:
     """Split a budget over the calls, by the mechanism that the spec allows with least error."""
-    adjacency = budget.adjacency
     if isinstance(budget, ZCDP):
-        calls, spent = _split(asked, budget.rho, "rho", mechanism)
-        why = _why("rho", _noise(mechanism, "rho"))
-        return Pricing(_rho_charges(calls, spent, adjacency), calls, why)
+        return _in_rho(asked, budget, mechanism)
     if isinstance(budget, PureDP):
         if "epsilon" not in _spends(mechanism):
             raise SpecError("releases.price.not_pure", mechanism=mechanism)
-        calls, spent = _split(asked, budget.epsilon, "epsilon", mechanism)
-        charge = _epsilon_charge(calls, spent, adjacency)
-        return Pricing((charge,), calls, _why("pure", _noise(mechanism, "epsilon")))
+        found = _in_epsilon(asked, budget, mechanism)
+        return replace(found, why=_why("pure", _noise(mechanism, "epsilon")))
     if isinstance(budget, ApproxDP):
         return _approximate(asked, budget, mechanism)
     raise SpecError("releases.price.no_currency", guarantee=budget)
@@ -225,15 +319,13 @@ def price(asked: Sequence[Asked], budget: Guarantee, mechanism: str) -> Pricing:
 
 def _approximate(asked: Sequence[Asked], budget: ApproxDP, mechanism: str) -> Pricing:
     """Spend (ε, δ) as ε or through ρ, whichever the spec allows and has less error."""
-    adjacency = budget.adjacency
-    for_keys = sum((decimal(a.threshold.delta) for a in asked if a.threshold), Fraction(0))
+    for_keys = delta_of(asked)
     left = decimal(budget.delta) - for_keys
     if left < 0:
         raise SpecError("releases.plan.keys_delta", needs=float(for_keys), has=budget.delta)
     ways: dict[Currency, Pricing] = {}
     if "epsilon" in _spends(mechanism):
-        calls, spent = _split(asked, budget.epsilon, "epsilon", mechanism)
-        ways["epsilon"] = Pricing((_epsilon_charge(calls, spent, adjacency),), calls, "")
+        ways["epsilon"] = _in_epsilon(asked, budget, mechanism)
     if "rho" in _spends(mechanism) and left > 0:
         found = _through_rho(asked, budget, _below(left), mechanism)
         ways |= {"rho": found} if found else {}
@@ -254,8 +346,8 @@ def _approximate(asked: Sequence[Asked], budget: ApproxDP, mechanism: str) -> Pr
 def _through_rho(
     asked: Sequence[Asked], budget: ApproxDP, delta: float, mechanism: str
 ) -> Pricing | None:
-    keys = [a for a in asked if a.threshold]
-    rest = [a for a in asked if not a.threshold]
+    keys = [a for a in asked if a.keys]
+    rest = [a for a in asked if not a.keys]
     if not rest:
         return None
     weights = sum((a.weight_in("epsilon") for a in asked), Fraction(0))
@@ -281,27 +373,26 @@ def _spread(calls: Sequence[Priced]) -> float:
     return math.fsum(math.log(max(call.sd, 1e-300)) for call in calls) / max(len(calls), 1)
 
 
-def _epsilon_charge(calls: Sequence[Priced], spent: float, adjacency: Adjacency) -> Guarantee:
-    delta = sum((decimal(c.asked.threshold.delta) for c in calls if c.asked.threshold), Fraction(0))
-    return stated(spent, float_up(delta), adjacency=adjacency)
+def _in_epsilon(asked: Sequence[Asked], budget: PureDP | ApproxDP, mechanism: str) -> Pricing:
+    """Spend ε, and the δ of keys that are found."""
+    calls, spent = _split(asked, budget.epsilon, "epsilon", mechanism)
+    delta = float_up(delta_of(call.asked for call in calls))
+    return Pricing((stated(spent, delta, adjacency=budget.adjacency),), calls, "")
 
 
-def _rho_charges(
-    calls: Sequence[Priced], spent: float, adjacency: Adjacency
-) -> tuple[Guarantee, ...]:
-    """ρ of the calls; keys that are paid for enter as (ε, δ), which costs ε²/2 and δ."""
-    keys = [call for call in calls if call.asked.threshold]
-    if not keys:
-        return (ZCDP(spent, adjacency=adjacency),)
-    rest = float_up(
-        sum((decimal(c.rho or 0.0) for c in calls if not c.asked.threshold), Fraction(0))
+def _in_rho(asked: Sequence[Asked], budget: ZCDP, mechanism: str) -> Pricing:
+    """Spend ρ; keys that are paid for enter as (ε, δ), which costs ε²/2 and δ."""
+    calls, spent = _split(asked, budget.rho, "rho", mechanism)
+    keys = tuple(
+        ApproxDP(call.epsilon or 0.0, call.asked.delta, adjacency=budget.adjacency)
+        for call in calls
+        if call.asked.keys
     )
-    found: list[Guarantee] = [
-        ApproxDP(call.epsilon or 0.0, call.asked.threshold.delta, adjacency=adjacency)
-        for call in keys
-        if call.asked.threshold
-    ]
-    return (ZCDP(rest, adjacency=adjacency), *found) if rest else tuple(found)
+    if keys:
+        others = (decimal(call.rho or 0.0) for call in calls if not call.asked.keys)
+        spent = float_up(sum(others, Fraction(0)))
+    rest = (ZCDP(spent, adjacency=budget.adjacency),) if spent else ()
+    return Pricing((*rest, *keys), calls, _why("rho", _noise(mechanism, "rho")))
 
 
 def _split(
@@ -329,14 +420,12 @@ def _priced(asked: Asked, amount: float, currency: Currency, mechanism: str) -> 
     part = asked.part
     epsilon, rho = (amount, None) if currency == "epsilon" else (None, amount)
     if part.form == "choice":
-        if epsilon is None:
-            scale = gaussian_scale(part.l2_squared, amount)
-        else:
-            scale = laplace_scale(part.l1, epsilon)
-        pure = epsilon is not None and not part.joint
-        return Priced(asked, SELECTIONS[0 if pure else 1], scale, epsilon, rho)
+        pure = currency == "epsilon"
+        scale = laplace_scale(part.l1, amount) if pure else gaussian_scale(part.l2_squared, amount)
+        chosen = SELECTIONS[0 if pure and not part.joint else 1]
+        return Priced(asked, chosen, scale, epsilon, rho)
     # A threshold for keys is proved for geometric noise.
-    law = Geometric if asked.threshold is not None else _noise(mechanism, currency)
+    law = Geometric if asked.keys else _noise(mechanism, currency)
     if epsilon is None and law.paid_in == "epsilon":
         epsilon = down(math.sqrt(2 * amount), 4)
     paid = amount if epsilon is None else epsilon
@@ -354,10 +443,6 @@ def _need(asked: Asked, currency: Currency, mechanism: str) -> float:
     def enough(amount: float) -> bool:
         return _priced(asked, amount, currency, mechanism).half_width(confidence) <= target
 
-    return _least(enough, asked)
-
-
-def _least(enough: Callable[[float], bool], asked: Asked) -> float:
     high = 1e-9
     while not enough(high):
         high *= 2
@@ -372,23 +457,16 @@ def _refuse(
     asked: Sequence[Asked], budget: float, currency: Currency, mechanism: str, bought: Fraction
 ) -> None:
     """Say what is asked for, what there is, and what accuracy would fit."""
-    wanted = [a for a in asked if a.within]
     others = any(not a.within for a in asked)
     room = decimal(budget) * (Fraction(1, 2) if others else 1)
     fits = []
-    for a in wanted:
-        amount = _below(decimal(_need(a, currency, mechanism)) * room / bought)
-        call = _priced(a, amount, currency, mechanism)
+    for a in asked:
         if a.within:
-            error = call.half_width(a.within.confidence) * float(a.part.resolution)
-            fits.append(
-                say(
-                    "releases.price.fit",
-                    statistic=a.statistic,
-                    error=error,
-                    confidence=a.within.confidence,
-                )
-            )
+            amount = _below(decimal(_need(a, currency, mechanism)) * room / bought)
+            sure, resolution = a.within.confidence, float(a.part.resolution)
+            error = _priced(a, amount, currency, mechanism).half_width(sure) * resolution
+            said = {"statistic": a.statistic, "error": error, "confidence": sure}
+            fits.append(say("releases.price.fit", **said))
     raise BudgetExceeded(
         "releases.price.accuracy_over_half" if others else "releases.price.accuracy_over",
         symbol=currency,

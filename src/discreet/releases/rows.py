@@ -10,27 +10,63 @@ bounds what a unit adds.
 With `per_unit` the table has one row for each unit: its column, its features, and the derived
 columns that use features. The features see all rows of the unit that meet `where`; nothing is
 bounded before them, and every statistic counts one row of a unit.
+
+Joins: columns of other tables, looked up for each row by a key.
+
+    join:
+      - {source: planes.csv, by: tailnum, public: true}
+      - {source: repairs.parquet, by: tailnum, rows: 2}
+
+A public table has one row for each key. Each row of the protected data gets the columns of its key,
+or nulls; so rows stay as many as they were, and what one unit may add stays what it was. The table
+is read whole before anything is charged, and may be refused by what is in it: it is public.
+
+A protected table holds rows of the same units, which its key names: the columns `by` have those of
+the unit among them. Of the rows with one key, `rows` are kept, drawn at random with the operating
+system's randomness, once in a release; each row of the source is there once for each of them, or
+once with nulls. So what is joined for a unit is a function of its own rows in both tables and of
+random numbers of its own: a unit that is added or removed, with its rows in both tables, adds or
+removes its joined rows, and leaves the law of all others as it is. These rows are bounded by
+`protect`, as the rows of one table are; so the sensitivity is the one of `protect`, whatever `rows`
+is here. Of this table, too, only the schema is read before the charge.
+
+A secret sample of the units, drawn by the release itself: all rows of a unit are drawn or none, and
+the statistics are those of the sample. Two designs:
+
+- `rate`: each unit by itself with a chance γ (Poisson), under add-remove;
+- `units` of `of`: a fixed number m of n units, under replace, where n is public. γ = m/n. The frame
+  has n places, those without a unit being empty, so that each unit is drawn with the chance m/n
+  however many there are; with more than n units the chance is smaller.
+
+What it costs is in `pricing`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from discreet.errors import SpecError
-from discreet.releases.engines.base import Column, Number
+from discreet.composition.sampling import before_sampling
+from discreet.errors import DataError, PolicyError, SpecError
+from discreet.guarantees import amount, stated
+from discreet.reading import nearest
+from discreet.releases.engines import file_of, opened
+from discreet.releases.engines.base import TEXTS, Column, Engine, Number
 from discreet.releases.formula import KINDS, Formula, Term, Type, columns_in, domain, parse, resolve
 from discreet.releases.models import Closed, NamesOrOne, Pair, as_tuple
-from discreet.releases.source import Sourced
+from discreet.releases.source import Sourced, path_in
+from discreet.rounding import up
+from discreet.words import say
 
 if TYPE_CHECKING:
-    from discreet.releases.engines.base import Engine
     from discreet.releases.spec import Spec
 
 
@@ -60,6 +96,36 @@ class Join(Closed):
         if (self.public is None) == (self.rows is None):
             raise SpecError("releases.rows.public_or_rows")
         return self
+
+
+class Sample(Closed):
+    """Make the release from a secret sample of the units."""
+
+    rate: float | None = Field(
+        default=None, gt=0, lt=1, description="The chance of each unit to be drawn."
+    )
+    units: int | None = Field(default=None, ge=1, description="How many units are drawn.")
+    of: int | None = Field(default=None, ge=2, description="Of how many; public.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Sample:
+        poisson = self.rate is not None and self.units is None and self.of is None
+        fixed = self.rate is None and 0 < (self.units or 0) < (self.of or 0)
+        if not (poisson or fixed):
+            raise SpecError("releases.sample.design")
+        return self
+
+    @property
+    def chance(self) -> Fraction:
+        """The chance of a unit to be drawn, as it is written."""
+        if self.rate is not None:
+            return Fraction(repr(self.rate))
+        return Fraction(self.units or 1, self.of or 1)
+
+    @property
+    def adjacency(self) -> str:
+        """Which data sets are neighbours where units are drawn so."""
+        return "replace" if self.rate is None else "add-remove"
 
 
 def _listed(given: object) -> object:
@@ -102,7 +168,10 @@ class Feature(Closed):
                 raise SpecError(
                     "releases.spec.bounds_order", low=self.bounds[0], high=self.bounds[1]
                 )
-            number = self.number
+            try:
+                number = self.number
+            except (OverflowError, ZeroDivisionError):  # no power of ten is a millionth of that
+                raise SpecError("releases.rows.too_fine") from None
             if max(abs(number.low), abs(number.high)) >= 2**52 or number.low > number.high:
                 raise SpecError("releases.rows.too_fine")
         return self
@@ -212,60 +281,73 @@ def condition(text: str, columns: Mapping[str, Column]) -> Term:
     return resolve(parse(text), columns, wanted="boolean")
 
 
-def shaped(engine: Engine, spec: Spec) -> Engine:
-    """Return an engine on the rows and columns that the statistics of a spec see."""
+def column_in(columns: Mapping[str, Column], column: str, whose: str) -> Column:
+    """Return the kind of a column; refuse one that is not there, with the name most like it."""
+    if column not in columns:
+        near = nearest(column, columns)
+        if near is not None:
+            raise DataError("releases.plan.near_column", whose=whose, column=column, near=near)
+        raise DataError("releases.plan.no_column", whose=whose, column=column)
+    return columns[column]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The columns of a source without its rows, to be shaped as an engine is."""
+
+    columns: Mapping[str, Column]
+
+    def looked_up(self, other: Looked, *, drop: bool) -> Schema:
+        """Return them with those of another table."""
+        return Schema({**self.columns, **other.kinds})
+
+    def filtered(self, condition: Term) -> Schema:
+        """Return the same columns."""
+        return self
+
+    def computed(self, terms: Mapping[str, Term]) -> Schema:
+        """Return them with columns that formulas make of those there are."""
+        return Schema({**self.columns, **{name: KINDS[term.type] for name, term in terms.items()}})
+
+    def per_unit(self, unit: Iterable[str], features: Mapping[str, Gathered]) -> Schema:
+        """Return the columns of the unit, and what is gathered of it."""
+        kinds = {name: feature.kind for name, feature in features.items()}
+        return Schema({name: self.columns[name] for name in unit} | kinds)
+
+
+def shaped(engine: Any, spec: Spec) -> Any:
+    """Return an engine, or a schema, with the rows and columns that a spec's statistics see."""
     if not spec.reshaped:
         return engine
     if not hasattr(engine, "filtered"):
         raise SpecError("engines.no_derived")
-    found: Any = engine
-    if spec.sample is not None:
-        spec.sample.check(spec.protect.column, found.columns)
+    unit, found = spec.protect.column, engine
     terms, later = _derived(spec, found.columns)
     if spec.where is not None:
         with _under("where"):
             met = resolve(parse(spec.where), found.columns, terms, wanted="boolean")
         found = found.filtered(met)
-    if terms and not spec.per_unit:
-        found = found.computed(terms)
     if spec.per_unit:
         features = {}
         for name, feature in spec.per_unit.items():
-            if name in spec.protect.column:
+            if name in unit:
                 raise SpecError("releases.rows.name_taken", name=name)
             with _under(f"per_unit.{name}"):
                 features[name] = feature.resolved(engine.columns, terms)
-        found = found.per_unit(spec.protect.column, features)
-        terms = {}
+        for column in unit:
+            column_in(found.columns, column, "protect")
+        found, terms = found.per_unit(unit, features), {}
         for name, formula in later.items():
             with _under(f"let.{name}"):
                 terms[name] = resolve(formula, found.columns, terms)
-        found = found.computed(terms) if terms else found
+    found = found.computed(terms) if terms else found
+    for column in unit if spec.sample is not None else ():
+        if column_in(found.columns, column, "protect") not in ("integer", *TEXTS):
+            raise DataError("engines.sampled_unit", column=column)
     for text, key in spec.conditions.items():
         with _under(key):
             met = condition(text, found.columns)
         found.filtered(met)  # refused before the charge
-    return found  # type: ignore[no-any-return]
-
-
-def columns_shaped(spec: Spec, columns: Mapping[str, Column]) -> dict[str, Column]:
-    """Return the columns that statistics see, by those of the source and of joined tables."""
-    terms, later = _derived(spec, columns)
-    if spec.where is not None:
-        with _under("where"):
-            resolve(parse(spec.where), columns, terms, wanted="boolean")
-    found = {**columns, **{name: KINDS[term.type] for name, term in terms.items()}}
-    if spec.per_unit:
-        found = {name: columns[name] for name in spec.protect.column if name in columns}
-        for name, feature in spec.per_unit.items():
-            with _under(f"per_unit.{name}"):
-                found[name] = feature.resolved(columns, terms).kind
-        for name, formula in later.items():
-            with _under(f"let.{name}"):
-                found[name] = KINDS[resolve(formula, found).type]
-    for text, key in spec.conditions.items():
-        with _under(key):
-            condition(text, found)
     return found
 
 
@@ -285,3 +367,129 @@ def _derived(
             with _under(f"let.{name}"):
                 terms[name] = resolve(formula, columns, terms)
     return terms, later
+
+
+Rows: TypeAlias = tuple[list[tuple[str, ...]], dict[str, list[Any]]]
+"""The keys of a table's rows as texts, and the values of its columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Another table: by which columns it is looked up, those that are taken, and its rows.
+
+    A protected table is read when the first question is asked, after the charge.
+    """
+
+    by: tuple[str, ...]
+    kinds: dict[str, Column]
+    read: Callable[[], Rows]
+    protected: bool
+
+
+def joined(engine: Any, spec: Spec, joins: Iterable[Join] | None = None) -> Any:
+    """Return an engine, or a schema, with the columns of the tables that a spec joins, or some."""
+    found = engine
+    for join in spec.join if joins is None else joins:
+        if not hasattr(found, "looked_up"):
+            raise SpecError("engines.no_derived")
+        if join.public:
+            _check_public(join, spec)
+        elif not spec.protect.column or not set(spec.protect.column) <= set(join.by):
+            unit = ", ".join(spec.protect.column)
+            raise SpecError("releases.rows.protected_by", source=path_in(join.source), unit=unit)
+        looked = _looked(join, spec, found.columns)
+        found = found.looked_up(looked, drop=join.unmatched == "drop")
+    return found
+
+
+def _check_public(join: Join, spec: Spec) -> None:
+    located = path_in(join.source)
+    name = None if located is None else file_of(located)
+    if located is None or name is None:
+        raise SpecError("releases.rows.public_file", source=located)
+    if spec.is_source(spec.path(name)):
+        raise PolicyError("releases.rows.public_source", source=located)
+
+
+def _looked(join: Join, spec: Spec, columns: Any) -> Looked:
+    located = path_in(join.source)
+    with closing(opened(join.source, spec.path)) as table:
+        for column in join.by:
+            if column not in table.columns:
+                raise SpecError("releases.rows.public_column", source=located, column=column)
+            if column not in columns:
+                raise SpecError("releases.rows.on_column", column=column)
+        rest = [column for column in table.columns if column not in join.by]
+        taken = list(join.columns or (c for c in rest if table.columns[c] != "other"))
+        for column in taken:
+            if column not in rest or table.columns[column] == "other":
+                raise SpecError("releases.rows.public_column", source=located, column=column)
+            if column in columns:
+                raise SpecError("releases.rows.column_twice", source=located, column=column)
+        kinds = {column: table.columns[column] for column in taken}
+        rows = _public_rows(table, join, taken) if join.public else None
+
+    def read() -> Rows:
+        if rows is not None:
+            return rows
+        with closing(opened(join.source, spec.path)) as table:
+            return _drawn(table.every_row(join.by, taken), join.rows or 1)  # type: ignore[attr-defined]
+
+    return Looked(tuple(join.by), kinds, read, protected=rows is None)
+
+
+def _public_rows(table: Any, join: Join, taken: list[str]) -> Rows:
+    from discreet.releases.statistics.base import MOST_CELLS  # which knows conditions from here
+
+    keys, values = table.every_row(join.by, taken)
+    located = path_in(join.source)
+    if len(keys) > MOST_CELLS:
+        raise SpecError("releases.rows.public_size", source=located, most=MOST_CELLS)
+    if len(set(keys)) != len(keys):
+        raise SpecError("releases.rows.public_twice", source=located, by=", ".join(join.by))
+    return keys, values
+
+
+def _drawn(rows: Rows, most: int) -> Rows:
+    """Return of the rows with one key as many as count, each set of them as likely as any other."""
+    keys, values = rows
+    order, seen, kept = list(range(len(keys))), Counter[tuple[str, ...]](), []
+    secrets.SystemRandom().shuffle(order)
+    for place in order:
+        if seen[keys[place]] < most:
+            seen[keys[place]] += 1
+            kept.append(place)
+    taken = {name: [column[place] for place in kept] for name, column in values.items()}
+    return [keys[place] for place in kept], taken
+
+
+def sample_told(sample: Mapping[str, Any], spent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what to say of a sample: its design, its rate, and what is spent on those drawn.
+
+    `sample` is as the spec has it, `spent` what was charged.
+    """
+    design = Sample.model_validate(sample)
+    charge = stated(spent["epsilon"], spent.get("delta"), adjacency=design.adjacency)
+    inside = before_sampling(charge, up(float(design.chance)))  # type: ignore[arg-type]
+    name = "poisson" if design.units is None else "fixed"
+    said = say(f"releases.sample.{name}", rate=design.rate, units=design.units, of=design.of)
+    budget = amount(inside.to_dict(), "up", "")
+    return {"design": said, "budget": budget, "inside": inside, "charge": charge}
+
+
+def sampled(engine: Engine, spec: Spec) -> Engine:
+    """Return an engine on the sample that a spec asks for; on all rows if it asks for none.
+
+    It is drawn after the charge. What a statistic sees of a unit depends on that unit's rows alone,
+    so the sample of units may be taken after rows are filtered and columns computed.
+    """
+    if spec.sample is None:
+        return engine
+    from discreet.noise import hypergeometric
+
+    sample, unit, found = spec.sample, spec.protect.column, engine
+    if sample.units is None or sample.of is None:
+        return found.sampled(unit, sample.chance)  # type: ignore[attr-defined, no-any-return]
+    there = found.units(unit)  # type: ignore[attr-defined]
+    most = hypergeometric(sample.of, min(there, sample.of), sample.units)
+    return found.sampled_units(unit, most)  # type: ignore[attr-defined, no-any-return]

@@ -21,9 +21,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import InputError, InternalError, SpecError
+from discreet.errors import InputError, SpecError
 from discreet.laws import DiscreteGaussian, Geometric
 from discreet.noise import standalone
+from discreet.releases.pipeline import preview
 from discreet.releases.planning import Plan, Planned
 from discreet.releases.pricing import Priced
 from discreet.releases.spec import Spec
@@ -42,29 +43,14 @@ def opendp_script(
 
     Only the schema of the source is read; nothing is charged and nothing is drawn.
     """
-    from discreet.releases.pipeline import Preview, release
-
-    shown = release(spec, data=data, folder=folder, dry_run=True)
-    if not isinstance(shown, Preview):
-        raise InternalError("releases.script.not_dry")
-    if shown.plan.limits:
+    plan = preview(spec, data=data, folder=folder).plan
+    if plan.limits:
         raise SpecError("releases.script.no_choice")
-    return script_of(shown.plan)
-
-
-def script_of(plan: Plan) -> str:
-    """Return the script of a plan."""
     if plan.spec.reshaped:
         raise SpecError("releases.script.no_formulas")
-    lines = [
-        "#!/usr/bin/env python3",
-        *_head(plan),
-        _shared(),
-        *_noise(plan),
-        *_release(plan),
-        *_TAIL,
-    ]
-    return "\n".join(lines) + "\n"
+    copied = Path(standalone.__file__).read_text(encoding="utf-8").split(_COPIED, 1)[1].strip()
+    head, shared = ["#!/usr/bin/env python3", *_head(plan)], copied + "\n\n"
+    return "\n".join([*head, shared, *_noise(plan), *_release(plan), *_TAIL]) + "\n"
 
 
 def write_script(text: str, path: Path) -> None:
@@ -82,11 +68,6 @@ def write_script(text: str, path: Path) -> None:
         raise InputError("releases.script.unwritten", path=path, reason=error.strerror) from None
 
 
-def _said(value: Any) -> str:
-    """Return a value as a Python literal in ASCII, on one line."""
-    return ascii(value)
-
-
 def _head(plan: Plan) -> list[str]:
     spec = plan.spec
     unit = spec.protect
@@ -94,9 +75,9 @@ def _head(plan: Plan) -> list[str]:
     lines = [
         "# The release below, made with OpenDP alone; written by Discreet from its spec.",
         "#",
-        f"#   purpose:  {_said(spec.purpose)}",
-        f"#   account:  {_said(spec.account)}",
-        f"#   protects: {unit.unit}, {unit.adjacency}, columns {_said(unit.column)}",
+        f"#   purpose:  {spec.purpose!a}",
+        f"#   account:  {spec.account!a}",
+        f"#   protects: {unit.unit}, {unit.adjacency}, columns {unit.column!a}",
         f"#   spends:   {spends}",
         f"#   spec:     sha256 {spec.hash}",
         "#",
@@ -112,25 +93,20 @@ def _head(plan: Plan) -> list[str]:
     return [line.encode("ascii", "backslashreplace").decode() for line in lines]
 
 
-def _shared() -> str:
-    text = Path(standalone.__file__).read_text(encoding="utf-8")
-    return text.split(_COPIED, 1)[1].strip() + "\n\n"
-
-
 def _noise(plan: Plan) -> list[str]:
     """Each draw, by name, with its scale; OpenDP says what it costs when it is made."""
-    lines = ["# " + "-" * 66 + " this release", "", f"UNIT = {_said(plan.spec.protect.column)}", ""]
+    lines = ["# " + "-" * 66 + " this release", "", f"UNIT = {plan.spec.protect.column!a}", ""]
     lines += ["def noise() -> dict[str, Any]:", '    """Every draw; each is checked."""']
     lines += ["    return {"]
     for call in plan.pricing.calls:
         key = f"{call.asked.statistic}/{call.asked.part.name}"
-        lines.append(f"        {_said(key)}: {_call(key, call)},")
+        lines.append(f"        {key!a}: {_call(key, call)},")
     return [*lines, "    }", "", ""]
 
 
 def _call(key: str, call: Priced) -> str:
     part, scale = call.asked.part, f"scale={call.scale!r}"
-    name = _said(key)
+    name = ascii(key)
     if part.form == "choice":
         price = f"rho={call.rho!r}" if call.epsilon is None else f"epsilon={call.epsilon!r}"
         changes = f"changes={list(part.changes)}, monotonic={part.monotone}"
@@ -145,23 +121,23 @@ def _call(key: str, call: Priced) -> str:
 def _release(plan: Plan) -> list[str]:
     lines = ["def release(data: list[Row], draw: dict[str, Any]) -> Table:"]
     lines += ['    """Every statistic, one after another."""']
-    lines += [f"    table = Table({_said(plan.columns())})"]
+    lines += [f"    table = Table({plan.columns()!a})"]
     for planned in plan.statistics:
-        lines += ["", f"    # {_said(planned.statistic.explain())}"]
+        lines += ["", f"    # {planned.statistic.explain()!a}"]
         lines += [f"    {line}" for line in _statistic(plan, planned)]
     return [*lines, "    return table", "", ""]
 
 
 def _statistic(plan: Plan, planned: Planned) -> Iterator[str]:
     bounds, by = planned.contribution, planned.by
-    yield f"by = {_said(by)}"
+    yield f"by = {by!a}"
     if planned.searches:
         yield from _found(plan, planned)
     elif planned.cells is None:
         yield "cells: Cells = [()]"
     else:
         columns = [tuple(dict.fromkeys(planned.cells.column(name))) for name in by]
-        yield f"cells = cells_of({', '.join(_said(list(column)) for column in columns)})"
+        yield f"cells = cells_of({', '.join(ascii(list(column)) for column in columns)})"
     rows = bounds.rows if by else min(bounds.rows, bounds.rows_per_group)
     limits = f"rows={rows}, groups={bounds.groups}, rows_per_group={bounds.rows_per_group}"
     yield f"kept = bounded(placed(data, by, cells), UNIT, {limits})"
@@ -172,13 +148,13 @@ def _found(plan: Plan, planned: Planned) -> Iterator[str]:
     (search, *others), payer = planned.searches, planned.searches[0].payer
     if others or search.sought.most or planned.statistic.public_keys:
         raise SpecError("releases.script.known_keys", statistic=planned.name)
-    kept = f"found_{_said(planned.by).encode().hex()[:40]}"
+    kept = f"found_{ascii(planned.by).encode().hex()[:40]}"
     if payer == planned.name:
         groups = planned.contribution.once_per_group().groups
         yield (
             f"{kept} = found_keys(data, UNIT, by, groups={groups}, "
             f"threshold={plan.searches[search].threshold}, "
-            f"noise=draw[{_said(f'{payer}/{search.sought.part}')}])"
+            f"noise=draw[{f'{payer}/{search.sought.part}'!a}])"
         )
     yield f"cells = {kept}"
 

@@ -115,9 +115,7 @@ def wide(said: Mapping[str, Any], across: str | None = None, statistic: str | No
     for at in range(size):
         key = tuple(table[name][at] for name in left)
         found.setdefault(key, {})[places[at]] = at
-    keys = list(dict.fromkeys(places))
-    if None in keys:  # last
-        keys = [*(key for key in keys if key is not None), None]
+    keys = sorted(dict.fromkeys(places), key=lambda key: key is None)  # None comes last
     header = [labels.get(name, name) for name in left]
     header += [say("sheets.value") if key is None else labels.get(key, key) for key in keys]
     held = [[own.get(key) for key in keys] for own in found.values()]

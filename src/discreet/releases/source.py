@@ -13,7 +13,6 @@ nothing is found by looking at rows. A value that is not of its declared type is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import (
@@ -47,12 +46,8 @@ def pattern_of(declared: str) -> tuple[str, tuple[str, ...]] | None:
     for part in parts:
         one = _PARTS[part]
         # Two parts with nothing between them have all their digits.
-        found = found.replace(part, one.replace("1,", "") if _joined(declared) else one)
+        found = found.replace(part, one.replace("1,", "") if re.search("%.%", declared) else one)
     return found, parts
-
-
-def _joined(declared: str) -> bool:
-    return re.search("%.%", declared) is not None
 
 
 def _declared(given: str) -> str:
@@ -69,21 +64,6 @@ Declared: TypeAlias = Annotated[
     ),
 ]
 """What the values of a column may be declared to be: a type, or how dates are written."""
-
-
-def kind_declared(declared: str) -> Literal["text", "number", "integer", "moment", "truth"]:
-    """Return what an engine calls the type that a spec declares."""
-    match declared:
-        case "text" | "number" | "integer":
-            return declared
-        case "boolean":
-            return "truth"
-    return "moment"
-
-
-def date_forms(source: Source) -> Iterator[str]:
-    """Yield how dates are declared to be written, column by column."""
-    return (form for form in source.types.values() if pattern_of(form) is not None)
 
 
 class Source(Closed):

@@ -6,19 +6,31 @@
 It is safe-loaded (no tags), every key is known or refused, and the JSON Schema beside this file
 (`spec.schema.json`) is made from these classes. Paths are relative to the spec's folder. What is
 read here is what a person declares; nothing in this file looks at data.
+
+Public keys, the cells of a statistic, are in the spec or in a file beside it. They are published,
+so they must not come from the protected data: the source itself (by whatever path or link), a copy
+of it, and the column that names a person or a household are refused as keys before anything is
+read. A file of keys lies below the spec's folder, or below one that was named beside the spec: a
+spec alone publishes no other file. It is CSV in UTF-8 with a header; it must have a column of the
+same name as the column of the data, or only one column. Every key is a text, compared exactly: no
+blank is stripped and no case is folded. The cells of several columns are all their combinations, in
+the order given.
 """
 
 from __future__ import annotations
 
+import csv
+import filecmp
 import hashlib
 import json
 import re
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 import yaml
 from pydantic import (
@@ -37,12 +49,12 @@ from discreet.guarantees import Adjacency
 from discreet.laws.registry import released_law, released_laws
 from discreet.promises import Promise, Unit, promise_in
 from discreet.promises.keys import DEPENDENCE, OF_WHOM
-from discreet.reading import text_of, yaml_values
+from discreet.reading import fraction_of, text_of, yaml_values
 from discreet.releases.contributions import Contribution
+from discreet.releases.engines import file_of
 from discreet.releases.models import Closed, NamesOrOne, as_tuple, only_drop, refusal
-from discreet.releases.rows import Condition, Features, Joins, keys_known
-from discreet.releases.sampling import Sample
-from discreet.releases.source import GivenSource, Sourced, path_in
+from discreet.releases.rows import Condition, Features, Joins, Sample, keys_known
+from discreet.releases.source import Sourced, path_in
 from discreet.releases.statistics import KINDS, Statistic
 from discreet.releases.statistics.base import Registered, default_name
 from discreet.releases.statistics.cut import Cut
@@ -131,18 +143,18 @@ class Protect(Closed):
             raise SpecError("releases.spec.unit_rows", unit=self.unit)
         return self
 
+    @property
+    def terms(self) -> dict[str, Any]:
+        """What an account has to have been opened for, as the ledger calls it."""
+        return {"unit": self.unit, "unit_name": self.name, "adjacency": self.adjacency}
+
     def contribution(self, *, grouped: bool, rows: int | None = None) -> Contribution:
         """Return what one unit may add to a statistic, with groups or without.
 
         `rows` is a limit in the place of the declared one.
         """
-        return Contribution.of(
-            rows or self.rows,
-            self.groups,
-            self.rows_per_group,
-            adjacency=self.adjacency,
-            grouped=grouped,
-        )
+        limits = (rows or self.rows, self.groups, self.rows_per_group)
+        return Contribution.of(*limits, adjacency=self.adjacency, grouped=grouped)
 
 
 class Budget(Closed):
@@ -176,21 +188,26 @@ class Publication(Closed):
 
 
 class InFolder(Closed):
-    """A spec that lies in a folder: its paths are relative to it, its words have a hash."""
+    """What every spec says. It lies in a folder: its paths are relative to it."""
 
-    if TYPE_CHECKING:
-        # Fields of every such spec, in their own places among the others.
-        account: str
-        purpose: str
-        source: GivenSource
-        ledger: str
-        output: str
-        protect: Protect
-        tolerance: dict[str, Any] | None
-        promise: dict[str, Any] | None
-        budget: Budget | None
-        publication: Publication | None
-        about: Publication | None
+    account: str = Field(min_length=1, max_length=100)
+    purpose: str = Field(min_length=1, max_length=1000)
+    source: Sourced | None = Field(
+        default=None,
+        description="CSV, Parquet, duckdb://, postgresql:// or spark://; none for data given.",
+    )
+    protect: Protect
+    tolerance: dict[str, Any] | None = Field(
+        default=None,
+        description="What is promised: the keys of `discreet choose`, with underscores.",
+    )
+    promise: dict[str, Any] | None = Field(default=None, description="The same as tolerance.")
+    budget: Budget | None = None
+    nulls: Annotated[Literal["drop"], BeforeValidator(only_drop)] = "drop"
+    ledger: str = Field(min_length=1)
+    output: str = Field(min_length=1)
+    publication: Publication | None = None
+    about: Publication | None = Field(default=None, description="The old name of publication.")
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
     _keys_from: Path | None = PrivateAttr(default=None)
     _changes: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -210,10 +227,36 @@ class InFolder(Closed):
         """Return a path of the spec as an absolute one."""
         return (self._folder / name).resolve()
 
-    def may_have_keys(self, path: Path) -> bool:
-        """Whether a resolved path is below a folder that keys may be read from."""
+    def public_file(self, name: str, column: str) -> Path:
+        """Return the path of a file of keys; refuse the protected source, and files elsewhere."""
+        path = self.path(name)
         allowed = (self._folder, self._keys_from)
-        return any(path.is_relative_to(folder) for folder in allowed if folder is not None)
+        if not any(path.is_relative_to(folder) for folder in allowed if folder is not None):
+            raise PolicyError("releases.keys.outside", column=column, file=name)
+        if self.is_source(path):
+            raise PolicyError("releases.keys.from_source", column=column, file=name)
+        return path
+
+    def is_source(self, path: Path) -> bool:
+        """Whether a file holds protected data, or is a copy of one that does.
+
+        Those are the source, and protected tables that are joined with it.
+        """
+        joins = (path_in(join.source) for join in getattr(self, "join", ()) if not join.public)
+        for located in (self.located, *joins):
+            name = None if located is None else file_of(located)
+            if name is not None and _same(path, self.path(name)):
+                return True
+        return False
+
+    def refuse_unit_column(self, by: tuple[str, ...], whose: str) -> None:
+        """Refuse groups by the column that names a person or a household, to be published."""
+        unit = self.protect.unit
+        for column in by:
+            if column in self.protect.column and unit in ("person", "household"):
+                raise PolicyError(
+                    "releases.keys.unit_column", whose=whose, column=column, unit=unit
+                )
 
     @property
     def changes(self) -> dict[str, Any]:
@@ -252,7 +295,8 @@ class InFolder(Closed):
         found = promise_in({**keys, "adjacency": adjacency.value}, self.folder)
         return replace(found, unit=self.unit)
 
-    def _one_promise(self) -> None:
+    @model_validator(mode="after")
+    def _one_promise(self) -> Self:
         if self.tolerance is not None and self.promise is not None:
             raise SpecError("releases.spec.promise_twice")
         if self.promise_keys is not None and self.budget is not None:
@@ -260,6 +304,7 @@ class InFolder(Closed):
             raise SpecError("releases.spec.promise_and_budget", key=key)
         if self.publication is not None and self.about is not None:
             raise SpecError("releases.spec.about_twice")
+        return self
 
     @property
     def ledger_url(self) -> str:
@@ -288,6 +333,93 @@ class InFolder(Closed):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+def _same(path: Path, source: Path) -> bool:
+    """Whether two files are one, by any path or link, or have the same bytes."""
+    try:
+        return path.samefile(source) or filecmp.cmp(path, source, shallow=False)
+    except OSError:
+        return False  # whichever is missing is refused by who reads it
+
+
+@dataclass(frozen=True, slots=True)
+class PublicFiles:
+    """The public files of a spec, for whatever reads keys or numbers from them."""
+
+    spec: InFolder
+
+    def keys(self, name: str, column: str) -> tuple[str, ...]:
+        """Return the keys of a column."""
+        return keys_from_file(self.spec.public_file(name, column), column)
+
+    def parents(self, name: str, child: str, parent: str) -> dict[str, str]:
+        """Return the key of a column for each key of another; refuse two for one."""
+        path = self.spec.public_file(name, child)
+        header, *body = _csv_rows(path)
+        if not {child, parent} <= set(header):
+            raise SpecError("releases.keys.no_column", file=path.name, column=parent)
+        found: dict[str, str] = {}
+        for row in (row for row in body if len(row) == len(header)):
+            key, above = row[header.index(child)], row[header.index(parent)]
+            if found.setdefault(key, above) != above:
+                raise SpecError("releases.keys.two_parents", file=path.name, key=key, parent=parent)
+        return found
+
+    def numbers(self, name: str, by: tuple[str, ...]) -> dict[tuple[str, ...], Fraction]:
+        """Return the positive numbers in a public file by the columns `by`; one more has them.
+
+        The same rules hold as for keys: a file that is published, and not the protected one.
+        """
+        path = self.spec.public_file(name, ", ".join(by))
+        header, *body = _csv_rows(path)
+        others = [column for column in header if column not in by]
+        if len(others) != 1 or not set(by) <= set(header):
+            raise SpecError(
+                "releases.keys.no_numbers", file=path.name, columns=", ".join(by) or "-"
+            )
+        places, place = [header.index(column) for column in by], header.index(others[0])
+        found: dict[tuple[str, ...], Fraction] = {}
+        for row in (row for row in body if len(row) == len(header)):
+            key = tuple(row[at] for at in places)
+            try:
+                number = fraction_of(row[place])
+            except (ValueError, ZeroDivisionError):
+                number = Fraction(0)
+            if number <= 0 or key in found:
+                raise SpecError(
+                    "releases.keys.bad_number", file=path.name, column=others[0], key=key
+                )
+            found[key] = number
+        return found
+
+
+def _csv_rows(path: Path) -> list[list[str]]:
+    """Return the rows of a CSV file, the header first; an empty one has an empty header."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            return list(csv.reader(lines)) or [[]]
+    except OSError as error:
+        raise SpecError("releases.keys.unreadable", file=path.name, reason=error.strerror) from None
+    except (UnicodeDecodeError, csv.Error):
+        raise SpecError("releases.keys.no_csv", file=path.name) from None
+
+
+def keys_from_file(path: Path, column: str) -> tuple[str, ...]:
+    """Return the keys in a CSV file, in its order."""
+    header, *body = _csv_rows(path)
+    if column in header:
+        place = header.index(column)
+    elif len(header) == 1:
+        place = 0
+    else:
+        raise SpecError("releases.keys.no_column", file=path.name, column=column)
+    keys = tuple(row[place] for row in body if len(row) > place and row[place] != "")
+    if not keys:
+        raise SpecError("releases.keys.no_rows", file=path.name, column=column)
+    if len(set(keys)) != len(keys):
+        raise SpecError("releases.keys.twice", file=path.name, column=column)
+    return keys
+
+
 def without_password(url: Any) -> Any:
     """Return a URL without its user and any password; anything else as it is."""
     if not isinstance(url, str) or "://" not in url:
@@ -298,12 +430,6 @@ def without_password(url: Any) -> Any:
 class Spec(InFolder):
     """One release, as it is asked for."""
 
-    account: str = Field(min_length=1, max_length=100)
-    purpose: str = Field(min_length=1, max_length=1000)
-    source: Sourced | None = Field(
-        default=None,
-        description="CSV, Parquet, duckdb://, postgresql:// or spark://; none for data given.",
-    )
     join: Joins = Field(default=(), description="Tables whose columns are looked up.")
     let: dict[str, Condition] = Field(
         default_factory=dict, description="Columns that formulas make of others."
@@ -312,33 +438,21 @@ class Spec(InFolder):
     per_unit: Features = Field(
         default_factory=dict, description="Columns that are gathered from all rows of a unit."
     )
-    protect: Protect
     sample: Sample | None = Field(
         default=None, description="Make the release from a secret sample of the units."
     )
-    tolerance: dict[str, Any] | None = Field(
-        default=None,
-        description="What is promised: the keys of `discreet choose`, with underscores.",
-    )
-    promise: dict[str, Any] | None = Field(default=None, description="The same as tolerance.")
-    budget: Budget | None = None
     series: Series | None = None
     statistics: Annotated[tuple[Registered, ...], BeforeValidator(as_tuple)] = Field(min_length=1)
     mechanism: _Mechanism = "auto"
-    nulls: Annotated[Literal["drop"], BeforeValidator(only_drop)] = "drop"
     interval: float = Field(default=0.95, gt=0, lt=1)
     cut: Cut | None = Field(
         default=None, description="Pay for the number of units that limits and bounds cut."
     )
-    ledger: str = Field(min_length=1)
-    output: str = Field(min_length=1)
     sensitive: str | None = Field(default=None, description="The set S of the papers, in words.")
     labels: dict[str, str] = Field(
         default_factory=dict,
         description="What statistics, columns and keys are called in tables for readers.",
     )
-    publication: Publication | None = None
-    about: Publication | None = Field(default=None, description="The old name of publication.")
 
     @model_validator(mode="before")
     @classmethod
@@ -355,7 +469,6 @@ class Spec(InFolder):
 
     @model_validator(mode="after")
     def _whole(self) -> Spec:
-        self._one_promise()
         names = [entry.name or "" for entry in self.named()]
         for name in names:
             if names.count(name) > 1:
@@ -390,16 +503,9 @@ class Spec(InFolder):
 
     def as_shaped(self) -> Spec:
         """Return the spec of the same statistics over a table that is shaped already."""
-        bare: dict[str, Any] = {
-            "join": (),
-            "where": None,
-            "let": {},
-            "per_unit": {},
-        }
+        bare: dict[str, Any] = {"join": (), "where": None, "let": {}, "per_unit": {}}
         entries = tuple(map(_unconditional, self.named()))
-        found = self.model_copy(update=bare | {"statistics": entries})
-        found._folder, found._keys_from = self._folder, self._keys_from
-        return found
+        return self.model_copy(update=bare | {"statistics": entries})
 
     def to_yaml(self) -> str:
         """Return the spec as YAML; `load` reads it back."""
@@ -448,24 +554,20 @@ def _changed(mapping: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, A
         *steps, last = key.split(".")
         inside: Any = found
         for step in steps:
-            if isinstance(inside, dict) and inside.get(step) is None:
-                inside[step] = {}
-            inside = _step(inside, step, key)
-        if isinstance(inside, list):
-            _step(inside, last, key)
-            inside[int(last) - 1] = value
-        elif isinstance(inside, dict) and last:
-            inside[last] = value
-        else:
-            raise SpecError("releases.spec.set_nowhere", key=key)
+            at = _place(inside, step, key)
+            if isinstance(inside, dict) and inside.get(at) is None:
+                inside[at] = {}
+            inside = inside[at]
+        inside[_place(inside, last, key)] = value
     return found
 
 
-def _step(inside: Any, step: str, key: str) -> Any:
-    if isinstance(inside, dict) and step in inside:
-        return inside[step]
+def _place(inside: Any, step: str, key: str) -> Any:
+    """Return where a step of a path leads in a mapping, or in a list, counted from 1."""
+    if isinstance(inside, dict) and step:
+        return step
     if isinstance(inside, list) and step.isdecimal() and 0 < int(step) <= len(inside):
-        return inside[int(step) - 1]
+        return int(step) - 1
     raise SpecError("releases.spec.set_nowhere", key=key)
 
 

@@ -47,6 +47,11 @@ class Known(Closed):
     def _one(self) -> Known:
         if (self.bounds is None) == (self.keys is None):
             raise SpecError("releases.summary.bounds_or_keys")
+        low, high = self.bounds or (0.0, 1.0)
+        if not low < high:
+            raise SpecError("releases.spec.bounds_order", low=low, high=high)
+        if self.resolution is None and math.isinf(high - low):
+            raise SpecError("releases.rows.too_fine")
         return self
 
 

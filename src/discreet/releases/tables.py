@@ -54,10 +54,7 @@ def _broken(value: Fraction, side: int) -> str:
         digits = max(0, _DIGITS - 1 - leading)
     scaled = value * 10**digits
     whole = round(scaled) if side == 0 else math.floor(scaled) if side < 0 else math.ceil(scaled)
-    if digits == 0:
-        return str(whole)
-    sign, text = "-" if whole < 0 else "", str(abs(whole)).rjust(digits + 1, "0")
-    return f"{sign}{text[:-digits]}.{text[-digits:]}"
+    return _placed(whole, digits) if digits else str(whole)
 
 
 def _places(denominator: int) -> int | None:
@@ -117,14 +114,15 @@ def _multiples(whole: Sequence[int], step: Fraction, side: int) -> list[str | No
     times = step.numerator * 10**places // step.denominator
     if times != 1:
         whole = [n * times for n in whole]
-    return list(map(str, whole)) if places == 0 else [_placed(n, places) for n in whole]
+    if places == 0:
+        return list(map(str, whole))
+    return [_placed(n, places).rstrip("0").rstrip(".") for n in whole]
 
 
 def _placed(whole: int, places: int) -> str:
-    """Return a whole number divided by a power of ten, without zeros at its end."""
+    """Return a whole number divided by a power of ten."""
     text = str(abs(whole)).rjust(places + 1, "0")
-    broken = f"{text[:-places]}.{text[-places:]}".rstrip("0").rstrip(".")
-    return f"-{broken}" if whole < 0 else broken
+    return f"{'-' if whole < 0 else ''}{text[:-places]}.{text[-places:]}"
 
 
 STATISTIC = "statistic"
@@ -153,13 +151,6 @@ RESERVED = (STATISTIC, *FIGURES)
 
 
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-
-
-def csv_of(columns: Mapping[str, Sequence[str | None]], end: str = "\n") -> str:
-    """Return columns as CSV in which no text is a formula; numbers stay as they are."""
-    texts = [name for name in columns if name not in FIGURES]
-    order = [*texts, *(name for name in columns if name in FIGURES)]
-    return csv_text(order, [columns[name] for name in order], len(texts), end)
 
 
 def csv_text(
@@ -217,13 +208,21 @@ class Table(Tabular):
         printed = [None if end is None else decimal_text(end, side) for end in ends]
         return Table({**self.columns, name: printed})
 
+    def row_of(self, statistic: str | None) -> dict[str, str | None]:
+        """The first row of a statistic, as printed; empty where it has none."""
+        names = self.columns[STATISTIC]
+        at = names.index(statistic) if statistic in names else None
+        return {} if at is None else {name: own[at] for name, own in self.columns.items()}
+
     def rows(self) -> Iterator[tuple[str | None, ...]]:
         """The rows, as printed."""
         return zip(*self.columns.values(), strict=True)
 
     def to_csv(self) -> str:
         """Return the table as CSV, in which no text is a formula."""
-        return csv_of(self.columns)
+        texts = [name for name in self.columns if name not in FIGURES]
+        order = [*texts, *(name for name in self.columns if name in FIGURES)]
+        return csv_text(order, [self.columns[name] for name in order], len(texts))
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns: texts, and values as numbers."""

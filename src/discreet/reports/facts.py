@@ -24,8 +24,7 @@ from discreet.guarantees import Adjacency, Guarantee, PureDP
 from discreet.ledger.promises import Made, made_promises
 from discreet.promises import Promise, Unit
 from discreet.releases.engines.base import Number, fields
-from discreet.releases.rows import columns_read
-from discreet.releases.sampling import told
+from discreet.releases.rows import columns_read, sample_told
 from discreet.releases.spec import Spec
 from discreet.releases.statistics.base import Statistic
 from discreet.releases.statistics.margins import Margins
@@ -421,7 +420,7 @@ def _processing(stored: Stored) -> dict[str, str]:
 
 def _sampled(sample: Mapping[str, Any], spent: Mapping[str, Any]) -> str:
     """Say what may be believed of someone who may be in the sample, is in it, or is not."""
-    found = told(sample, spent)
+    found = sample_told(sample, spent)
     beliefs = {}
     for name in ("charge", "inside"):
         at = Prior(0.5) if found[name].adjacency is Adjacency.ADD_REMOVE else Prior(1.0, 0.5)

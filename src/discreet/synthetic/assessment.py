@@ -520,16 +520,17 @@ def _chosen(
 ) -> Search | Synthesis:
     """Charge every candidate, draw them all, and write the chosen one without a guarantee."""
     from discreet.ledger import Ledger
-    from discreet.releases.allowance import allowance
-    from discreet.synthetic.pipeline import Synthesis, charging, law_for, published
+    from discreet.releases.charge import Charging
+    from discreet.releases.pricing import allowance
+    from discreet.synthetic.pipeline import Synthesis, law_for, published
 
     laws = [law_for(asked, epsilon, cells) for epsilon in epsilons]
     total = _all_of([law.epsilon for law in laws], how["candidates"])
     charge = PureDP(total, adjacency=asked.protect.adjacency)  # type: ignore[arg-type]
     drawn, ledger = len(laws) * how["candidates"], Ledger.open(asked.ledger_url)
-    promise = allowance(asked, ledger.found(asked.account)).promise
+    allowance(asked, ledger.found(asked.account))  # refuses a spec that asks for nothing
     purpose = say("synthetic.assessment.purpose", purpose=asked.purpose, candidates=drawn)
-    wanted = charging(asked, ledger, charge, promise, purpose=purpose, guaranteed=False)
+    wanted = Charging(asked, ledger, charge, purpose=purpose, guaranteed=False)
     with closing(_opened(asked.source, asked.path, data)) as engine:
         files.check_columns(engine, asked)
         with wanted.paid(confirm, None, who) as paid:

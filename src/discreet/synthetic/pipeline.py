@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InputError
 from discreet.frames import Tabular, html_grid
-from discreet.guarantees import PureDP, parameters
+from discreet.guarantees import PureDP
 from discreet.lazily import missing
 from discreet.promises import delta_in
 from discreet.releases.engines import opened
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.ledger import Ledger
-    from discreet.promises import Promise
-    from discreet.releases.charge import Charging, Confirm, Outlook, Paid, Say
+    from discreet.releases.charge import Confirm, Outlook, Paid, Say
     from discreet.synthetic.spec import SyntheticSpec
 
 _SHARES = (0.01, 0.1, 0.3, 0.5)
@@ -158,16 +156,16 @@ def synthesize(
     """
     asked = loaded(spec, folder, keys_from)
     from discreet.ledger import Ledger
-    from discreet.releases.allowance import allowance, as_pure
+    from discreet.releases.charge import Charging
+    from discreet.releases.pricing import allowance, as_pure
 
     if delta_in(asked.promise_keys or {}):
         raise InputError("synthetic.delta_under_pure")
     cells, ledger = asked.cells(), Ledger.open(asked.ledger_url)
-    allowed = allowance(asked, ledger.found(asked.account))
-    law = law_for(asked, as_pure(allowed.budget), cells)
+    law = law_for(asked, as_pure(allowance(asked, ledger.found(asked.account))), cells)
     charge = law.guarantee(asked.protect.adjacency)
-    spent = parameters(epsilon=law.epsilon)
-    wanted = charging(asked, ledger, charge, allowed.promise)
+    wanted = Charging(asked, ledger, charge)
+    spent = wanted.spent
     with closing(opened(asked.source, asked.path, data)) as engine:
         files.check_columns(engine, asked)
         if dry_run:
@@ -189,24 +187,6 @@ def law_for(spec: SyntheticSpec, epsilon: float, cells: Cells) -> Synthesizer:
         copies=spec.copies,
         records=spec.records,
         weights=cells.weights(spec.weights) if spec.weights else None,
-    )
-
-
-def charging(
-    spec: SyntheticSpec,
-    ledger: Ledger,
-    charge: PureDP,
-    promise: Promise | None,
-    *,
-    purpose: str | None = None,
-    guaranteed: bool = True,
-) -> Charging:
-    """Return what a synthetic file asks of its account."""
-    from discreet.releases.charge import Charging
-
-    spent = parameters(epsilon=charge.epsilon)
-    return Charging(
-        spec, ledger, charge, spent, promise=promise, purpose=purpose, guaranteed=guaranteed
     )
 
 

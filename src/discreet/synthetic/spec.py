@@ -23,15 +23,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from discreet.errors import PolicyError
-from discreet.releases.keys import public_keys, refuse_unit_column
-from discreet.releases.models import Keys, NamesOrOne, key_text, only_drop, refusal
-from discreet.releases.source import Sourced
-from discreet.releases.spec import Budget, InFolder, Protect, Publication, written
+from discreet.releases.models import Keys, NamesOrOne, key_text, refusal
+from discreet.releases.spec import InFolder, PublicFiles, written
 from discreet.synthetic.cells import Cells
 from discreet.words import say
 
@@ -58,16 +56,7 @@ Impossible = Annotated[dict[str, str | tuple[str, ...]], BeforeValidator(_levels
 class SyntheticSpec(InFolder):
     """One synthetic file, as it is asked for."""
 
-    account: str = Field(min_length=1, max_length=100)
     purpose: str = Field(min_length=1, max_length=900)
-    source: Sourced | None = Field(
-        default=None,
-        description=say("synthetic.spec.source"),
-    )
-    protect: Protect
-    tolerance: dict[str, Any] | None = None
-    promise: dict[str, Any] | None = None
-    budget: Budget | None = None
     columns: NamesOrOne = Field(min_length=1)
     keys: dict[str, Keys] = Field(default_factory=dict)
     weights: dict[str, dict[str, int]] = Field(
@@ -77,15 +66,9 @@ class SyntheticSpec(InFolder):
     n_synthetic: int = Field(ge=1, description=say("synthetic.spec.n_synthetic"))
     copies: int = Field(default=1, ge=1, le=1000)
     n: int | None = Field(default=None, ge=1, description=say("synthetic.spec.n"))
-    nulls: Annotated[Literal["drop"], BeforeValidator(only_drop)] = "drop"
-    ledger: str = Field(min_length=1)
-    output: str = Field(min_length=1)
-    publication: Publication | None = None
-    about: Publication | None = None
 
     @model_validator(mode="after")
     def _whole(self) -> SyntheticSpec:
-        self._one_promise()
         if self.budget is not None and self.budget.epsilon is None:
             raise ValueError(say("synthetic.spec.not_rho"))
         if self.budget is not None and self.budget.delta is not None:
@@ -104,20 +87,17 @@ class SyntheticSpec(InFolder):
     @property
     def records(self) -> int:
         """The most records that one unit may have in the counts."""
-        protect = self.protect
-        most = protect.rows or 1
-        deep = min(protect.rows_per_group or most, most)
-        return min(most, (protect.groups or most) * deep)
+        return self.protect.contribution(grouped=True).total
 
     def cells(self) -> Cells:
         """Return the possible cells, reading the files of levels; all of it is public."""
-        refuse_unit_column(self, self.columns, "columns")
-        levels = {}
+        self.refuse_unit_column(self.columns, "columns")
+        levels, files = {}, PublicFiles(self)
         for column in self.columns:
             keys = self.keys.get(column)
             if keys is None:
                 raise PolicyError("synthetic.spec.no_keys", column=column)
-            levels[column] = public_keys(self, keys, column) if isinstance(keys, str) else keys
+            levels[column] = files.keys(keys, column) if isinstance(keys, str) else keys
         return Cells.of(levels, impossible=self.impossible)
 
 

@@ -20,9 +20,9 @@ import ibis
 from discreet.errors import DataError
 from discreet.releases.engines.base import TEXTS, Column
 from discreet.releases.engines.expressions import Reading, comparable, multiple
-from discreet.releases.formula import Term
+from discreet.releases.formula import Term, kind_declared
 from discreet.releases.rows import Gathered
-from discreet.releases.source import Declared, kind_declared, pattern_of
+from discreet.releases.source import Declared, pattern_of
 
 Table: TypeAlias = Any
 Value: TypeAlias = Any

@@ -50,7 +50,7 @@ from discreet.releases.source import Declared
 from discreet.words import say
 
 if TYPE_CHECKING:
-    from discreet.releases.joining import Looked
+    from discreet.releases.rows import Looked
 
 SOURCE = "_source"
 # The most bits of a priority.

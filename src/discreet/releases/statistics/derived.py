@@ -433,9 +433,9 @@ class Rate(Derived):
         if isinstance(per, float):
             return lambda keys: decimal(per)
         if isinstance(per, str):
-            from discreet.releases.keys import public_numbers
+            from discreet.releases.spec import PublicFiles
 
-            numbers, by = public_numbers(spec, per, columns), columns
+            numbers, by = PublicFiles(spec).numbers(per, columns), columns
         else:
             if len(columns) != 1:
                 raise SpecError("releases.derived.per_mapping", statistic=self.name)

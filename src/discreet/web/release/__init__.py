@@ -419,7 +419,7 @@ def _levels(folder: Workfolder, form: Mapping[str, str]) -> dict[str, str]:
 
 def _listed(folder: Workfolder, form: Mapping[str, str], column: str, typed: str) -> str:
     """Return the public keys that a file lists, in words; of anything else, nothing."""
-    from discreet.releases.keys import keys_from_file
+    from discreet.releases.spec import keys_from_file
 
     if not typed.lower().endswith(".csv") or typed == form.get("source"):
         return ""
