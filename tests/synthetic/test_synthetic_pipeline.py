@@ -589,7 +589,7 @@ def test_a_file_from_elsewhere_with_its_law(tmp_path):
     assert given.epsilon is None
 
 
-def test_budgets_are_searched_in_memory_and_cost_nothing(tmp_path):
+def test_budgets_are_searched_in_memory_and_cost_nothing(tmp_path, monkeypatch):
     path = folder_of(tmp_path)
     rare = 4  # pregnant, 18-64
 
@@ -597,7 +597,8 @@ def test_budgets_are_searched_in_memory_and_cost_nothing(tmp_path):
         """Above ε = 1 a file that gives a rare cell away, else an ordinary one."""
         return draw_copies(law, counts) if law.epsilon <= 1 else 300 * np.eye(9, dtype=int)[[rare]]
 
-    found = assess(path, epsilons=[1, 0.1, 5000], region=REGION, candidates=3, draw=draw)
+    monkeypatch.setattr("discreet.synthetic.assessment.draw_copies", draw)
+    found = assess(path, epsilons=[1, 0.1, 5000], region=REGION, candidates=3)
     assert isinstance(found, Search)
     assert [row["epsilon"] for row in found.rows] == [0.1, 1, 5000]
     assert [row["inside"] for row in found.rows] == [3, 3, 0]

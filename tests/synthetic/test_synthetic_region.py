@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import FormulaError, InputError
 from discreet.synthetic import Region
-from discreet.synthetic.region import reachable
+from discreet.synthetic.assessment import reachable
 
 CHECK = settings(derandomize=True, deadline=None, max_examples=200)
 PAPER = "RR <= 10 if R <= 0.1; RR <= 1.05 if R >= 0.9"

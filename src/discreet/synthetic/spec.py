@@ -29,7 +29,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from discreet.errors import PolicyError
 from discreet.releases.keys import public_keys, refuse_unit_column
-from discreet.releases.models import Keys, NamesOrOne, key_text, only_drop, refusal
+from discreet.releases.models import Keys, NamesOrOne, as_tuple, key_text, only_drop, refusal
 from discreet.releases.source import Sourced
 from discreet.releases.spec import Budget, InFolder, Protect, Publication, written
 from discreet.synthetic.cells import Cells
@@ -46,10 +46,6 @@ def _levels(value: object) -> object:
         else key_text(levels)
         for column, levels in value.items()
     }
-
-
-def _tuple(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
 
 
 Impossible = Annotated[dict[str, str | tuple[str, ...]], BeforeValidator(_levels)]
@@ -73,7 +69,7 @@ class SyntheticSpec(InFolder):
     weights: dict[str, dict[str, int]] = Field(
         default_factory=dict, description=say("synthetic.spec.weights")
     )
-    impossible: Annotated[tuple[Impossible, ...], BeforeValidator(_tuple)] = ()
+    impossible: Annotated[tuple[Impossible, ...], BeforeValidator(as_tuple)] = ()
     n_synthetic: int = Field(ge=1, description=say("synthetic.spec.n_synthetic"))
     copies: int = Field(default=1, ge=1, le=1000)
     n: int | None = Field(default=None, ge=1, description=say("synthetic.spec.n"))
@@ -104,10 +100,16 @@ class SyntheticSpec(InFolder):
     @property
     def records(self) -> int:
         """The most records that one unit may have in the counts."""
-        protect = self.protect
-        most = protect.rows or 1
-        deep = min(protect.rows_per_group or most, most)
-        return min(most, (protect.groups or most) * deep)
+        return self.protect.contribution(grouped=True).total
+
+    def drawn(self, cells: Cells) -> dict[str, Any]:
+        """Return what the synthesizer draws over these cells, by its own names."""
+        return {
+            "n_synthetic": self.n_synthetic,
+            "copies": self.copies,
+            "records": self.records,
+            "weights": cells.weights(self.weights) if self.weights else None,
+        }
 
     def cells(self) -> Cells:
         """Return the possible cells, reading the files of levels; all of it is public."""
