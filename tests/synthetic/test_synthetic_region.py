@@ -76,6 +76,11 @@ def test_what_rules_may_say():
         "RR <= 1j",
         "\0",
         "(" * 300,
+        "R <= 1" + "+1" * 1900,
+        "R <= " + "-" * 1500 + "1",
+        "RR <= 1e308*10",
+        "RR*1e200*1e200 <= 1",
+        "RR <= 9e307*R - -9e307*R*9",
     ],
 )
 def test_anything_else_is_refused_in_one_sentence(text):

@@ -110,7 +110,11 @@ class Region:
             raise FormulaError("synthetic.region.too_long")
         plain = text.replace("≤", "<=").replace("≥", ">=").replace("×", "*").replace("−", "-")
         pieces = [piece.strip() for piece in plain.replace("\n", ";").split(";")]
-        rules = tuple(_rule(piece) for piece in pieces if piece)
+        try:
+            with np.errstate(all="ignore"):  # what overflows is refused
+                rules = tuple(_rule(piece) for piece in pieces if piece)
+        except RecursionError:
+            raise FormulaError("synthetic.region.unreadable") from None
         if not rules:
             raise FormulaError("synthetic.region.no_rule")
         return cls(rules)
@@ -313,6 +317,8 @@ def _compared(node: ast.expr) -> list[_Comparison]:
     made = []
     for left, operator, right in zip(terms, node.ops, terms[1:], strict=False):
         gap = left - right
+        if not np.isfinite(gap).all():
+            raise FormulaError("synthetic.region.too_large")
         if not gap[:2].any():
             raise FormulaError("synthetic.region.neither")
         if not isinstance(operator, (ast.LtE, ast.Lt, ast.GtE, ast.Gt)):
