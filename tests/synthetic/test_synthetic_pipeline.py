@@ -632,6 +632,26 @@ def test_no_guarantee_charges_every_candidate_and_says_none(tmp_path):
     assert [e.guaranteed for e in ledger.entries("clinic") if e.kind == "reserve"] == [False]
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"region": None},
+        {"region": "RR <= "},
+        {"region": REGION, "known": ["hat"]},
+        {"region": REGION, "priors": [2.0]},
+        {"region": REGION, "alternatives": "some"},
+        {"region": REGION, "prior_range": (0.5, 0.5)},
+        {"region": REGION, "epsilons": []},
+        {"region": REGION, "hats": 3},
+    ],
+)
+def test_what_cannot_be_judged_is_not_charged(tmp_path, wrong):
+    path = folder_of(tmp_path)
+    with pytest.raises((InputError, TypeError)):
+        assess(path, **{"epsilons": [0.5], "candidates": 2, "no_guarantee": True} | wrong)
+    assert [entry.kind for entry in ledger_of(tmp_path).entries("clinic")] == ["open"]
+
+
 def test_a_tolerance_speaks_of_candidates_as_well(tmp_path):
     """It is about everything charged to the account, and all candidates are charged."""
     path = folder_of(tmp_path, budget=None, tolerance={"ratio": 3})  # together at most log 3

@@ -331,6 +331,9 @@ def _chosen(
     from discreet.releases.allowance import allowance
     from discreet.releases.charge import Charging
 
+    # One invented record in each cell: what cannot be judged is refused before the charge.
+    once = {"n_synthetic": 1, "copies": 1, "candidates": 1}
+    search([1] * cells.size, epsilons[:1], **how | once)
     laws = [_law_for(asked, epsilon, cells) for epsilon in epsilons]
     # All candidates together: the exact sum, rounded up to a float.
     total = double_above(sum(Fraction(law.epsilon) for law in laws) * how["candidates"])
