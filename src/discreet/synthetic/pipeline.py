@@ -394,14 +394,14 @@ def expected_risk(
     blur = asked.cells().weights(asked.weights) if asked.weights else (1, 1)
     if len(blur) != 2:
         raise InputError("synthetic.expected_weights")
+    law: dict[str, Any] = {"n": asked.n, "n_synthetic": drawn}
+    law |= {"weights": blur, "records": asked.records}
     rows = tuple(
         {
             "epsilon": float(epsilon),
             "share": share,
             "prior": prior,
-            "increase": expected_risk_increase(
-                share, epsilon=epsilon, n=asked.n, n_synthetic=drawn, prior=prior, weights=blur
-            ),
+            "increase": expected_risk_increase(share, epsilon=epsilon, prior=prior, **law),
         }
         for prior in priors or (0.5,)
         for share in shares or _SHARES

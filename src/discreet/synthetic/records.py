@@ -368,11 +368,13 @@ def expected_risk_increase(
     n_synthetic: int | None = None,
     prior: float = 0.5,
     weights: tuple[int, int] = (1, 1),
+    records: int = 1,
 ) -> float:
     """Return how much the posterior of a record's true value rises over its prior, on average.
 
     `prior` is the intruder's probability for the true value, whichever it is; `n_synthetic` is n
-    if it is left out; `weights` are the relative blur of no and of yes. M&R, Table 1:
+    if it is left out; `weights` are the relative blur of no and of yes, and `records` the most that
+    one unit may have. M&R, Table 1:
 
     >>> round(expected_risk_increase(0.5, epsilon=1000, n=1000), 5)
     0.00655
@@ -382,8 +384,8 @@ def expected_risk_increase(
     n = whole("n", n)
     drawn = n if n_synthetic is None else whole("n_synthetic", n_synthetic)
     w = float(check_prior(prior))
-    least = prior_weight(epsilon, drawn) / min(whole("weights", one) for one in weights)
-    no, yes = (least * one for one in weights)
+    alpha = prior_weight(epsilon, drawn, records=records)
+    no, yes = (alpha * one / min(whole("weights", w) for w in weights) for one in weights)
     first, mass = binomial(n, p0)
     total = 0.0
     for x, chance in enumerate(mass.tolist(), start=first):
