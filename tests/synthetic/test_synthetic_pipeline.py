@@ -511,6 +511,16 @@ def test_the_schema_is_published_and_the_example_keeps_it():
     assert again.hash == module.load(example).hash
 
 
+def test_shares_before_the_draw_have_the_blur_of_the_weights(tmp_path):
+    """A cell that has its share of the blur keeps its share, whatever the weights are."""
+    weights = {"sex": {"f": 7, "m": 1}}
+    made = synthesize(folder_of(tmp_path, n=400, weights=weights), dry_run=True)
+    (row,) = made.expected_shares([1 / made.cells.size])
+    assert row["expected"] == pytest.approx(row["share"])
+    (row,) = made.expected_shares([0.0])
+    assert row["expected"] == pytest.approx(made.prior_share / made.cells.size)
+
+
 def test_results_show_themselves_in_notebooks():
     judged = assess([999, 1], [997, 3], epsilon=1000)
     found = assess([995, 5], epsilons=[1], region="RR <= 9", n_synthetic=10, candidates=1)

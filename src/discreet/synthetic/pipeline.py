@@ -90,11 +90,12 @@ class Synthesis(Tabular):
     def expected_shares(self, shares: Sequence[float] = _SHARES) -> list[dict[str, float]]:
         """Return what true shares of one cell would look like in the file: none if n is not public.
 
-        With θ = (n·share + α)/(n + Kα), a share in the file has mean θ and varies as a binomial.
+        With θ = (n·share + α)/(n + Kα), a share in the file has mean θ and varies as a binomial. Of
+        unequal weights, α is the average.
         """
         if self.n is None:
             return []
-        law, blurred = self.synthesizer, float(self.synthesizer.alpha)
+        law, blurred = self.synthesizer, float(self.synthesizer.alphas.mean())
         found = []
         for share in shares:
             mean = (self.n * share + blurred) / (self.n + law.cells * blurred)

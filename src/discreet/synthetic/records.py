@@ -385,7 +385,7 @@ def expected_risk_increase(
     drawn = n if n_synthetic is None else whole("n_synthetic", n_synthetic)
     w = float(check_prior(prior))
     alpha = prior_weight(epsilon, drawn, records=records)
-    no, yes = (alpha * one / min(whole("weights", w) for w in weights) for one in weights)
+    no, yes = (alpha * one / min(whole("weights", own) for own in weights) for one in weights)
     first, mass = binomial(n, p0)
     total = 0.0
     for x, chance in enumerate(mass.tolist(), start=first):

@@ -59,7 +59,7 @@ def as_file(found: Look, typed: Mapping[str, str]) -> dict[str, Any]:
         "expected": _expected(found),
         "how_expected": how(
             "expected_risk",
-            python='discreet.synthetic.expected_risk("spec.yaml").rows',
+            python='discreet.synthetic.expected_risk("spec.yaml").expected',
             command="discreet assess spec.yaml --expected",
         ),
         "how_region": how(
