@@ -244,10 +244,7 @@ def _check_range(low: float, high: float) -> None:
 def _all(
     comparisons: tuple[_Comparison, ...], R: NDArray[np.float64], RR: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    result = np.ones(R.shape, dtype=bool)
-    for comparison in comparisons:
-        result &= comparison.holds(R, RR)
-    return result
+    return np.asarray(np.all([one.holds(R, RR) for one in comparisons], axis=0))
 
 
 def _solve(

@@ -160,12 +160,8 @@ class Synthesizer:
         if not self.alpha > 0:
             raise InputError("synthetic.bad_alpha", alpha=self.alpha)
         if self.epsilon < self.loss:
-            raise InputError(
-                "synthetic.alpha_costs_more",
-                alpha=float(self.alpha),
-                cost=self.loss,
-                epsilon=self.epsilon,
-            )
+            said = {"alpha": float(self.alpha), "cost": self.loss, "epsilon": self.epsilon}
+            raise InputError("synthetic.alpha_costs_more", **said)
 
     @classmethod
     def of(
@@ -258,13 +254,8 @@ def law_of(
     if synthesizer is None or epsilon is not None:
         raise InputError("synthetic.no_law")
     if synthesizer.cells != cells or synthesizer.draws != drawn:
-        raise InputError(
-            "synthetic.another_synthesizer",
-            draws=synthesizer.draws,
-            cells=synthesizer.cells,
-            records=drawn,
-            over=cells,
-        )
+        made = {"draws": synthesizer.draws, "cells": synthesizer.cells}
+        raise InputError("synthetic.another_synthesizer", records=drawn, over=cells, **made)
     return synthesizer
 
 

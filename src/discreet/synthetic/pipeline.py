@@ -357,7 +357,7 @@ def _chosen(
     return Synthesis(paid.release_id, law, None, cells, asked.n, spent, left, written, found)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True)
 class ExpectedRisk(JsonReady, Tabular):
     """How much the risk of a record rises on average, before any data: nothing confidential."""
 
@@ -368,9 +368,6 @@ class ExpectedRisk(JsonReady, Tabular):
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the rise for each budget, share and prior."""
         return columns_from(self.expected)
-
-    def __repr__(self) -> str:
-        return f"ExpectedRisk({len(self.expected)} rows, n = {self.n})"
 
 
 def expected_risk(

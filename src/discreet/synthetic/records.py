@@ -74,6 +74,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from discreet.beliefs.bounds import posterior
 from discreet.errors import DataError, InputError
 from discreet.frames import JsonReady
 from discreet.synthetic.cells import Cells
@@ -352,9 +353,8 @@ def worst_case(epsilon: float, priors: Sequence[float]) -> list[dict[str, Any]]:
     It needs no data: both adjacencies have the same ε here, since moving one record costs at most
     ε as well (`law.py`).
     """
-    w = check_prior(list(priors))
-    bound = np.minimum(1.0, _expit(np.log(w) - np.log1p(-w) + epsilon) * (1 + 1e-14))
-    return [{"prior": float(p), "posterior": float(b)} for p, b in zip(w, bound, strict=True)]
+    starts = check_prior(list(priors)).tolist()
+    return [{"prior": w, "posterior": posterior(epsilon, w).upper} for w in starts]
 
 
 # -- before any data
