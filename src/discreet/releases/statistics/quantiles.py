@@ -546,6 +546,11 @@ class Quantiles(Ranked):
         return self.quantiles.of
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """What the values are clipped to."""
+        return self.quantiles.bounds
+
+    @property
     def extra(self) -> tuple[str, ...]:
         """The column of the shares."""
         return ("at",)
