@@ -699,8 +699,9 @@ def check_cells(columns: Sequence[str], lists: Iterable[Sized], most: int) -> No
     """Refuse more combinations of public keys than are listed, or numbered."""
     size = math.prod(map(len, lists))
     if size > most:
-        said = {"columns": ", ".join(columns), "size": size, "most": MOST_CELLS}
-        raise SpecError("releases.keys.many_cells", **said)
+        raise SpecError(
+            "releases.keys.many_cells", columns=", ".join(columns), size=size, most=most
+        )
 
 
 class Added(Grouped):

@@ -207,6 +207,7 @@ class Margins(Added):
             "count_or_sum": (self.count is None) == (self.sum is None),
             "bounds": any(given) if self.count else not all(given),
             "by": self.by,
+            "no_columns": not self.grouped_by,
             "discover": isinstance(self.keys, Discover),
             "found_within": self.sought and any(one.within is not None for one in wanted),
             "found_public": self.sought and self.twin not in (None, Twin()),
