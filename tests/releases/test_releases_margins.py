@@ -313,6 +313,8 @@ def test_noise_used_for_two_margins_is_caught(
     [
         ({"margins": [["county", "county"], ["age", "sex"]]}, "names a column twice"),
         ({"by": ["county"]}, "take the place of by"),
+        ({"margins": [[]], "keys": {}}, "name no column"),
+        ({"margins": [], "keys": {}}, "name no column"),
         ({"sum": "cost"}, "not both"),
         ({"count": None}, "not both"),
         ({"bounds": [0, 1]}, "a count takes neither"),
@@ -329,6 +331,15 @@ def test_what_cannot_be_done_is_refused(
     with pytest.raises(DiscreetError, match=words) as caught:
         plan_of(load(asked(spec, said)), COLUMNS)
     assert caught.value.exit_code == 2
+
+
+def test_more_combinations_than_can_be_numbered(spec: dict[str, Any]) -> None:
+    names = [f"c{i}" for i in range(20)]
+    keys = {name: [str(key) for key in range(10)] for name in names}
+    many = {"count": "rows", "margins": {"up_to": 1, "of": names}, "keys": keys}
+    columns = COLUMNS | dict.fromkeys(names, "text")
+    with pytest.raises(DiscreetError, match=f"at most {2**60:,}"):
+        plan_of(load(asked(spec, many)), columns)
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,7 @@ def test_what_is_said_of_them_is_what_is_done(kind: str, asked: dict[str, Any]) 
     plan = plan_of(_spec(asked), {"x": "number"})
     calls = {call.asked.part.name: call.mechanism for call in plan.pricing.calls}
     assert calls == {"size": "geometric", "values": "exponential", "counts": "geometric"}
+    assert [one.statistic.clipped() for one in plan.statistics] == [[("x", 0, 9)]]
     (said,) = plan.explanations().values()
     assert "chosen" in said
     assert "exponential mechanism" in said

@@ -270,7 +270,7 @@ def test_intervals_of_residuals_cover_as_stated(margins: Any) -> None:
         sigma = float(call.law.sigma)
         points = np.arange(-math.ceil(12 * sigma), math.ceil(12 * sigma) + 1)
         weights = np.exp(-(points**2) / (2 * sigma**2))
-        cells = len(statistic.design.counted(statistic._margin(name), NOWHERE, []))
+        cells = len(statistic.design.counted(statistic._margin[name], NOWHERE, []))
         laws[name] = (points, weights / weights.sum(), cells, call.law)
     covered = []
     for _ in range(200):

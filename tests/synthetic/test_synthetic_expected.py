@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 
 from discreet.cli import main
 from discreet.errors import InputError
-from discreet.synthetic import expected_risk
+from discreet.synthetic import Synthesizer, expected_risk, risk
 
 SPEC: dict[str, Any] = {
     "account": "patients",
@@ -46,6 +48,22 @@ def test_the_rise_grows_with_the_budget() -> None:
         rises = found["increase"][start : start + 3]
         assert rises == sorted(rises)
         assert rises[0] > 0
+
+
+def test_the_blur_is_that_of_the_file() -> None:
+    """The double sum over originals and files, by the risk of the synthesizer that draws them."""
+    small: dict[str, Any] = {"n": 6, "n_synthetic": 4, "budget": {"epsilon": 8}}
+    spec = SPEC | small | {"protect": SPEC["protect"] | {"rows": 3}}
+    law = Synthesizer.of(8, n_synthetic=4, records=3)
+    total = 0.0
+    for x, s in product(range(7), range(5)):
+        share = (x + law.alphas[1]) / (6 + law.alphas.sum())
+        chance = math.comb(6, x) * 0.3**x * 0.7 ** (6 - x)
+        chance *= math.comb(4, s) * share**s * (1 - share) ** (4 - s)
+        found = risk([6 - x, x], [4 - s, s], synthesizer=law).absolute(0.5)
+        total += chance * max(0.0, float(found[1] if x else found[0]) - 0.5)
+    (row,) = expected_risk(spec, shares=[0.3]).expected
+    assert row["increase"] == pytest.approx(total, rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -511,6 +511,16 @@ def test_the_schema_is_published_and_the_example_keeps_it():
     assert again.hash == module.load(example).hash
 
 
+def test_shares_before_the_draw_have_the_blur_of_the_weights(tmp_path):
+    """A cell that has its share of the blur keeps its share, whatever the weights are."""
+    weights = {"sex": {"f": 7, "m": 1}}
+    made = synthesize(folder_of(tmp_path, n=400, weights=weights), dry_run=True)
+    (row,) = made.expected_shares([1 / made.cells.size])
+    assert row["expected"] == pytest.approx(row["share"])
+    (row,) = made.expected_shares([0.0])
+    assert row["expected"] == pytest.approx(made.prior_share / made.cells.size)
+
+
 def test_results_show_themselves_in_notebooks():
     judged = assess([999, 1], [997, 3], epsilon=1000)
     found = assess([995, 5], epsilons=[1], region="RR <= 9", n_synthetic=10, candidates=1)
@@ -589,7 +599,7 @@ def test_a_file_from_elsewhere_with_its_law(tmp_path):
     assert given.epsilon is None
 
 
-def test_budgets_are_searched_in_memory_and_cost_nothing(tmp_path):
+def test_budgets_are_searched_in_memory_and_cost_nothing(tmp_path, monkeypatch):
     path = folder_of(tmp_path)
     rare = 4  # pregnant, 18-64
 
@@ -597,7 +607,8 @@ def test_budgets_are_searched_in_memory_and_cost_nothing(tmp_path):
         """Above ε = 1 a file that gives a rare cell away, else an ordinary one."""
         return draw_copies(law, counts) if law.epsilon <= 1 else 300 * np.eye(9, dtype=int)[[rare]]
 
-    found = assess(path, epsilons=[1, 0.1, 5000], region=REGION, candidates=3, draw=draw)
+    monkeypatch.setattr("discreet.synthetic.assessment.draw_copies", draw)
+    found = assess(path, epsilons=[1, 0.1, 5000], region=REGION, candidates=3)
     assert isinstance(found, Search)
     assert [row["epsilon"] for row in found.rows] == [0.1, 1, 5000]
     assert [row["inside"] for row in found.rows] == [3, 3, 0]
@@ -629,6 +640,26 @@ def test_no_guarantee_charges_every_candidate_and_says_none(tmp_path):
     assert "RR" not in entries
     assert "guarantee: none" in entries
     assert [e.guaranteed for e in ledger.entries("clinic") if e.kind == "reserve"] == [False]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"region": None},
+        {"region": "RR <= "},
+        {"region": REGION, "known": ["hat"]},
+        {"region": REGION, "priors": [2.0]},
+        {"region": REGION, "alternatives": "some"},
+        {"region": REGION, "prior_range": (0.5, 0.5)},
+        {"region": REGION, "epsilons": []},
+        {"region": REGION, "hats": 3},
+    ],
+)
+def test_what_cannot_be_judged_is_not_charged(tmp_path, wrong):
+    path = folder_of(tmp_path)
+    with pytest.raises((InputError, TypeError)):
+        assess(path, **{"epsilons": [0.5], "candidates": 2, "no_guarantee": True} | wrong)
+    assert [entry.kind for entry in ledger_of(tmp_path).entries("clinic")] == ["open"]
 
 
 def test_a_tolerance_speaks_of_candidates_as_well(tmp_path):

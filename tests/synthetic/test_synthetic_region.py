@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import FormulaError, InputError
 from discreet.synthetic import Region
-from discreet.synthetic.region import reachable
+from discreet.synthetic.assessment import reachable
 
 CHECK = settings(derandomize=True, deadline=None, max_examples=200)
 PAPER = "RR <= 10 if R <= 0.1; RR <= 1.05 if R >= 0.9"
@@ -76,6 +76,11 @@ def test_what_rules_may_say():
         "RR <= 1j",
         "\0",
         "(" * 300,
+        "R <= 1" + "+1" * 1900,
+        "R <= " + "-" * 1500 + "1",
+        "RR <= 1e308*10",
+        "RR*1e200*1e200 <= 1",
+        "RR <= 9e307*R - -9e307*R*9",
     ],
 )
 def test_anything_else_is_refused_in_one_sentence(text):

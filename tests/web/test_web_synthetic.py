@@ -56,6 +56,7 @@ def test_what_a_file_can_tell_is_shown_before_any_data(client: Any, spec: dict[s
     assert f"The largest ε at which no file can is {math.log(10):.3f}"[:-2] in shown
     (risk,) = expected_risk(spec, [math.log(20)], [0.1], [0.5]).expected
     assert f">{100 * risk['increase']:.1f}</td>" in shown
+    assert 'expected_risk("spec.yaml").expected' in shown  # the same in Python
     assert "RR <= 10" not in re.search(r'id="spec".*?</textarea>', shown, re.S)[0]
     assert "RR+" not in shown  # nor in any link
     inside = text_of(client.post("/release/look", data=fields | {"region": "RR <= 20.1"}))

@@ -29,7 +29,7 @@ from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.synthetic import Assessment, Search
-    from discreet.synthetic.region import Point, Region
+    from discreet.synthetic.assessment import Point, Region
 
 _WIDTH, _HEIGHT = 420, 300
 
@@ -110,8 +110,8 @@ def region_spec(
 
     Dots are the most that someone may believe who starts at 1, 10, 50 and 90 %. No data are needed.
     """
+    from discreet.synthetic.assessment import reachable
     from discreet.synthetic.records import worst_case
-    from discreet.synthetic.region import reachable
 
     area = reachable(epsilon, low, high)
     top = 1.08 * max(1.2, *(y for _, y in area))

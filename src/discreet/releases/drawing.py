@@ -37,7 +37,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import groupby
 from typing import Any, TypeAlias
 
 from discreet.guarantees import Adjacency
@@ -129,10 +128,7 @@ def draw(
     for group in passes(plan.statistics):
         rows = _meeting(engine, group[0].where)
         drawn |= {one.name: one for one in _answered(plan, rows, group, tell, observe)}
-    results: list[Result] = []
-    for _, tables in groupby(plan.statistics, key=lambda planned: planned.entry.name):
-        listed = list(tables)
-        results += listed[0].entry.finished([drawn[planned.name] for planned in listed])
+    results = [drawn[planned.name] for planned in plan.statistics]
     return table_of([*results, *_derived(plan, results)], plan.columns())
 
 

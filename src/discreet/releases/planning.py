@@ -59,12 +59,8 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One measured statistic, over which cells (None for one, or still to be found).
+    """One measured statistic, over which cells (None for one, or still to be found)."""
 
-    `entry` is the statistic of the spec that it is measured for, mostly the same one.
-    """
-
-    entry: Statistic
     statistic: Statistic
     contribution: Contribution
     by: tuple[str, ...]
@@ -442,9 +438,7 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
                 Asked(name, part, weight / (1 if part.shares else len(parts)), statistic.within)
                 for part in parts
             ]
-            statistics.append(
-                Planned(entry, statistic, contribution, by, cells, tuple(searches), where)
-            )
+            statistics.append(Planned(statistic, contribution, by, cells, tuple(searches), where))
     choice = spec.protect.rows_choice
     if choice is not None:
         if spec.sample is not None:
@@ -458,7 +452,7 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
             raise SpecError("releases.cut.nothing")
         weight = decimal(spec.cut.weight) / len(found)
         for one, question in found:
-            statistics.append(replace(one, entry=question, statistic=question))
+            statistics.append(replace(one, statistic=question))
             asked += [
                 Asked(str(question.name), p, weight) for p in question.parts(one.contribution)
             ]

@@ -36,8 +36,7 @@ class Cells:
     (3, {'sex': 'm', 'pregnant': 'no'})
     """
 
-    columns: tuple[str, ...]
-    levels: tuple[tuple[str, ...], ...]
+    levels: Mapping[str, tuple[str, ...]]
     possible: NDArray[np.int64]
 
     @classmethod
@@ -58,17 +57,21 @@ class Cells:
                 raise InputError("synthetic.empty_level", column=column)
             if len(set(values)) != len(values):
                 raise InputError("synthetic.level_twice", column=column)
-        total = math.prod(len(values) for values in named.values())
-        if total > _MOST_CELLS:
-            raise InputError("synthetic.too_many_cells", cells=total, most=_MOST_CELLS)
-        shape = tuple(len(values) for values in named.values())
+        shape = tuple(map(len, named.values()))
+        if math.prod(shape) > _MOST_CELLS:
+            raise InputError("synthetic.too_many_cells", cells=math.prod(shape), most=_MOST_CELLS)
         allowed = np.ones(shape, dtype=bool)
         for rule in impossible:
             allowed[_places(rule, named)] = False
         possible = np.flatnonzero(allowed)
         if possible.size == 0:
             raise InputError("synthetic.no_cell_left")
-        return cls(tuple(named), tuple(named.values()), possible)
+        return cls(named, possible)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns, in order."""
+        return tuple(self.levels)
 
     @property
     def size(self) -> int:
@@ -78,37 +81,33 @@ class Cells:
     @property
     def shape(self) -> tuple[int, ...]:
         """How many levels each column has."""
-        return tuple(len(values) for values in self.levels)
+        return tuple(map(len, self.levels.values()))
 
-    def coordinates(self) -> tuple[NDArray[np.int64], ...]:
+    def coordinates(self) -> dict[str, NDArray[np.int64]]:
         """Return, for each column, the number of the level of every possible cell."""
-        return tuple(np.unravel_index(self.possible, self.shape))
+        return dict(zip(self.levels, np.unravel_index(self.possible, self.shape), strict=True))
 
     def label(self, cell: int) -> dict[str, str]:
         """Return the levels of a cell, by column."""
         at = np.unravel_index(int(self.possible[cell]), self.shape)
-        return {
-            column: values[int(i)]
-            for column, values, i in zip(self.columns, self.levels, at, strict=True)
-        }
+        return {c: self.levels[c][int(i)] for c, i in zip(self.levels, at, strict=True)}
 
     def select(self, where: Mapping[str, str | Sequence[str]]) -> NDArray[np.int64]:
         """Return the numbers of the cells that have these levels."""
         chosen = np.zeros(self.shape, dtype=bool)
-        chosen[_places(where, dict(zip(self.columns, self.levels, strict=True)))] = True
+        chosen[_places(where, self.levels)] = True
         return np.flatnonzero(chosen.ravel()[self.possible])
 
     def groups(self, known: Sequence[str]) -> NDArray[np.int64]:
         """Number the cells so that those which agree on the known columns share a number."""
-        named = dict(zip(self.columns, self.levels, strict=True))
         if known:
-            _places({column: named.get(column, ()) for column in known}, named)
+            _places({column: self.levels.get(column, ()) for column in known}, self.levels)
         if set(known) == set(self.columns):
             raise InputError("synthetic.every_column_known")
         number = np.zeros(self.size, dtype=np.int64)
-        for column, width, at in zip(self.columns, self.shape, self.coordinates(), strict=True):
+        for column, at in self.coordinates().items():
             if column in known:
-                number = number * width + at
+                number = number * len(self.levels[column]) + at
         return number
 
     def weights(self, levels: Mapping[str, Mapping[Any, int]]) -> tuple[int, ...]:
@@ -116,17 +115,16 @@ class Cells:
 
         Columns and levels that are not named have the weight 1.
         """
-        named = dict(zip(self.columns, self.levels, strict=True))
         found = [1] * self.size
         for column, given in levels.items():
             given = {str(level): weight for level, weight in given.items()}
-            _places({column: list(given)}, named)
+            _places({column: list(given)}, self.levels)
             for level, weight in given.items():
                 if isinstance(weight, bool) or not isinstance(weight, int) or weight < 1:
                     raise InputError("synthetic.bad_weight", column=column, level=level)
-            at = self.coordinates()[self.columns.index(column)]
-            by_level = [given.get(level, 1) for level in named[column]]
-            found = [w * by_level[i] for w, i in zip(found, at.tolist(), strict=True)]
+            by_level = [given.get(level, 1) for level in self.levels[column]]
+            at = self.coordinates()[column].tolist()
+            found = [w * by_level[i] for w, i in zip(found, at, strict=True)]
         common = math.gcd(*found)
         if max(found) > _MOST_WEIGHT * min(found):
             raise InputError("synthetic.uneven_weights", most=_MOST_WEIGHT)
@@ -144,7 +142,7 @@ class Cells:
         weight = np.asarray(counts, dtype=np.int64)
         number = np.zeros(weight.size, dtype=np.int64)
         known = np.ones(weight.size, dtype=bool)
-        for column, values in zip(self.columns, self.levels, strict=True):
+        for column, values in self.levels.items():
             place = {value: i for i, value in enumerate(values)}
             at = np.array([place.get(v, -1) for v in columns[column]], dtype=np.int64)
             known &= at >= 0
@@ -155,15 +153,10 @@ class Cells:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns and levels, which are public."""
-        return {
-            "columns": {c: list(v) for c, v in zip(self.columns, self.levels, strict=True)},
-            "cells": self.size,
-        }
+        return {"columns": {c: list(v) for c, v in self.levels.items()}, "cells": self.size}
 
     def __repr__(self) -> str:
-        crossed = " × ".join(
-            f"{c}[{len(v)}]" for c, v in zip(self.columns, self.levels, strict=True)
-        )
+        crossed = " × ".join(f"{c}[{len(v)}]" for c, v in self.levels.items())
         return f"Cells({crossed}, {self.size} possible)"
 
 
@@ -208,10 +201,6 @@ class Distances:
             ],
         }
 
-    def __repr__(self) -> str:
-        worst = max(self.marginals.values())
-        return f"Distances(table={self.table:.4g}, worst_marginal={worst:.4g})"
-
 
 def distances(original: ArrayLike, synthetic: ArrayLike, cells: Cells) -> Distances:
     """Return how far the synthetic shares lie from the original's: per column, pair and cell.
@@ -228,15 +217,15 @@ def distances(original: ArrayLike, synthetic: ArrayLike, cells: Cells) -> Distan
             raise InputError("synthetic.nothing_to_compare", name=name)
         shares.append(array / array.sum())
     gap = shares[0] - shares[1]
-    at = dict(zip(cells.columns, cells.coordinates(), strict=True))
-    width = dict(zip(cells.columns, cells.shape, strict=True))
+    at = cells.coordinates()
     pairs = {
-        (a, b): _half_sum(np.bincount(at[a] * width[b] + at[b], weights=gap))
-        for a, b in combinations(cells.columns, 2)
+        (a, b): half_sum(np.bincount(at[a] * len(cells.levels[b]) + at[b], weights=gap))
+        for a, b in combinations(at, 2)
     }
-    marginals = {c: _half_sum(np.bincount(at[c], weights=gap)) for c in cells.columns}
-    return Distances(_half_sum(gap), marginals, pairs)
+    marginals = {column: half_sum(np.bincount(own, weights=gap)) for column, own in at.items()}
+    return Distances(half_sum(gap), marginals, pairs)
 
 
-def _half_sum(gap: NDArray[Any]) -> float:
+def half_sum(gap: NDArray[Any]) -> float:
+    """Return the total variation between two lists of shares, from their differences."""
     return float(np.abs(gap).sum() / 2)

@@ -28,16 +28,16 @@ from discreet.reading import json_values
 from discreet.releases.outputs import RELEASE, STATEMENT
 from discreet.releases.tables import harmless
 from discreet.synthetic.cells import Cells
-from discreet.synthetic.inference import Posterior, posterior
-from discreet.synthetic.law import Synthesizer
+from discreet.synthetic.law import JEFFREYS, Posterior, Synthesizer, posterior
+from discreet.synthetic.records import COPY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.releases.contributions import Contribution
     from discreet.releases.engines.base import Engine
     from discreet.synthetic.spec import SyntheticSpec
 
-_COPY = "copy"
 _CHUNK = 500_000
 
 # -- counting an original or a candidate
@@ -52,51 +52,40 @@ def check_columns(engine: Engine, spec: SyntheticSpec) -> None:
 
 def original_counts(engine: Engine, spec: SyntheticSpec, cells: Cells) -> NDArray[np.int64]:
     """Count the records of every cell, each unit bounded to what the spec allows it."""
-    protect = spec.protect
-    unit = () if protect.unit == "record" else protect.column
-    bounds = (protect.rows, protect.groups, protect.rows_per_group)
-    return _measured(engine, cells, cells.levels, unit, bounds)
+    bounds = spec.protect.contribution(grouped=True)
+    return _measured(engine, cells, cells.levels, spec.protect.column, bounds)
 
 
 def candidate_counts(engine: Engine, cells: Cells) -> NDArray[np.int64]:
     """Count a candidate file over the cells; refuse one with other columns or other levels."""
-    columns = [column for column in engine.columns if column != _COPY]
+    columns = [column for column in engine.columns if column != COPY]
     if sorted(columns) != sorted(cells.columns):
         raise DataError("synthetic.candidate_columns", columns=", ".join(cells.columns))
     # The levels as they are, or as CSV has them.
     for levels in (cells.levels, _harmless_levels(cells)):
-        counts = _measured(engine, cells, levels, (), (None, None, None))
-        if int(counts.sum()) == _rows(engine):
+        counts = _measured(engine, cells, levels)
+        if counts.sum() == _measured(engine).sum():
             return counts
     raise DataError("synthetic.candidate_outside")
 
 
 def _measured(
     engine: Engine,
-    cells: Cells,
-    texts_of: Sequence[Sequence[str]],
-    unit: tuple[str, ...],
-    bounds: tuple[int | None, int | None, int | None],
+    cells: Cells | None = None,
+    texts_of: Mapping[str, Sequence[str]] | None = None,
+    unit: tuple[str, ...] = (),
+    bounds: Contribution | None = None,
 ) -> NDArray[np.int64]:
+    """Count the records of every cell, with these texts for the levels; without cells, of all."""
     from discreet.releases.contributions import Contribution
     from discreet.releases.engines.base import Counting, KeySet, Query
 
-    at = cells.coordinates()
-    texts = [
-        [levels[i] for i in place.tolist()] for levels, place in zip(texts_of, at, strict=True)
-    ]
-    keys = KeySet(cells.columns, tuple(zip(*texts, strict=True)))
-    contribution = Contribution.of(*bounds, adjacency="add-remove", grouped=True)
-    answer = engine.measure(Query(unit, keys, contribution, (Counting("records"),)))
-    return np.array(answer["records"], dtype=np.int64)
-
-
-def _rows(engine: Engine) -> int:
-    from discreet.releases.contributions import Contribution
-    from discreet.releases.engines.base import Counting, Query
-
-    found = engine.measure(Query((), None, Contribution(), (Counting("records"),)))
-    return int(np.sum(found["records"]))
+    keys = None
+    if cells is not None and texts_of is not None:
+        texts = [[texts_of[c][i] for i in at.tolist()] for c, at in cells.coordinates().items()]
+        keys = KeySet(cells.columns, tuple(zip(*texts, strict=True)))
+    asked = Query(unit, keys, bounds or Contribution(), (Counting("records"),))
+    return np.array(engine.measure(asked)["records"], dtype=np.int64)
 
 
 # -- writing a file, and reading what lies beside it
@@ -134,8 +123,8 @@ def _write_table(folder: Path, cells: Cells, copies: Sequence[NDArray[np.int64]]
     import pyarrow.csv as arrow_csv
     import pyarrow.parquet as parquet
 
-    names = [*cells.columns, *([_COPY] if len(copies) > 1 else [])]
-    types = [pa.int64() if name == _COPY else pa.string() for name in names]
+    names = [*cells.columns, *([COPY] if len(copies) > 1 else [])]
+    types = [pa.int64() if name == COPY else pa.string() for name in names]
     schema = pa.schema(list(zip(names, types, strict=True)))
     safe = pa.schema(list(zip(map(harmless, names), types, strict=True)))
     plain = arrow_csv.WriteOptions(quoting_style="needed")
@@ -149,26 +138,23 @@ def _write_table(folder: Path, cells: Cells, copies: Sequence[NDArray[np.int64]]
             text.write_table(pa.Table.from_arrays([*map(pa.array, columns)], schema=safe))
 
 
-def _harmless_levels(cells: Cells) -> list[list[str]]:
+def _harmless_levels(cells: Cells) -> dict[str, list[str]]:
     """The levels as CSV has them: none is a formula."""
-    return [[str(harmless(level)) for level in levels] for levels in cells.levels]
+    return {c: [str(harmless(level)) for level in own] for c, own in cells.levels.items()}
 
 
 def _records(
-    cells: Cells, texts: Sequence[Sequence[str]], copies: Sequence[NDArray[np.int64]]
+    cells: Cells, texts: Mapping[str, Sequence[str]], copies: Sequence[NDArray[np.int64]]
 ) -> Iterator[list[Any]]:
     """Yield the columns of the records, a chunk at a time, with these texts for the levels."""
-    at = cells.coordinates()
-    levels = [np.array(values, dtype=object) for values in texts]
+    columns = [(np.array(texts[c], dtype=object), at) for c, at in cells.coordinates().items()]
     for number, counts in enumerate(copies, start=1):
         ends = np.cumsum(counts)
         for start in range(0, int(ends[-1]), _CHUNK):
             rows = np.arange(start, min(start + _CHUNK, int(ends[-1])))
             cell = np.searchsorted(ends, rows, side="right")
-            columns: list[Any] = [
-                names[place[cell]] for names, place in zip(levels, at, strict=True)
-            ]
-            yield columns + ([np.full(rows.size, number)] if len(copies) > 1 else [])
+            own = [levels[at[cell]] for levels, at in columns]
+            yield own + ([np.full(rows.size, number)] if len(copies) > 1 else [])
 
 
 # -- the analyst's side
@@ -188,7 +174,7 @@ class SyntheticFile:
         where: Mapping[str, str | Sequence[str]],
         *,
         n: int | None = None,
-        prior: tuple[float, float] | None = None,
+        prior: tuple[float, float] = JEFFREYS,
     ) -> Posterior:
         """Return the posterior of the population's share with these levels.
 
@@ -199,13 +185,8 @@ class SyntheticFile:
         size = self.n if n is None else n
         if size is None:
             raise InputError("synthetic.no_size")
-        return posterior(
-            self.counts,
-            n=size,
-            cell=self.cells.select(where).tolist(),
-            synthesizer=self.synthesizer,
-            prior=prior,
-        )
+        cell = self.cells.select(where).tolist()
+        return posterior(self.counts, n=size, cell=cell, synthesizer=self.synthesizer, prior=prior)
 
     def __repr__(self) -> str:
         return f"SyntheticFile({self.cells!r}, {int(self.counts.sum())} records)"
@@ -222,8 +203,8 @@ def read(folder: str | Path) -> SyntheticFile:
             header = next(rows, [])
             # A text that CSV has otherwise is read back; one of an earlier version is as it is.
             plain = [
-                dict(zip(*both, strict=True))
-                for both in zip(_harmless_levels(cells), cells.levels, strict=True)
+                dict(zip(texts, cells.levels[column], strict=True))
+                for column, texts in _harmless_levels(cells).items()
             ]
             tally = Counter(
                 tuple(known.get(text, text) for known, text in zip(plain, row, strict=False))

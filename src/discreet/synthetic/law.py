@@ -1,4 +1,4 @@
-"""The law of the synthesizer: n_s draws from the cells, with a prior weight α in every cell.
+"""The law of the synthesizer, and what an analyst infers by it: n_s draws from blurred cells.
 
 Notation. x_k the number of records in cell k of K, n = Σ x_k, n_s the records of one synthetic
 copy, m the number of copies, c the most records that one protected unit may have, ε the budget.
@@ -22,13 +22,39 @@ that the draws can be exact in integers.
 Binomial and beta-binomial weights have simple ratios of neighbouring probabilities, so their
 logarithms are cumulative sums away from the mode, and dividing by the sum needs no gamma function.
 Terms below e^{-80} of the largest are left out: less than 1e-30 of the whole.
+
+What an analyst of the file may infer, and how much was lost: exact Beta mixtures.
+
+Notation. p the population's share of a cell, or of a set of k cells, Beta(a, b) the analyst's prior
+for it; X of n original records are in it, X* of N synthetic ones (all copies together); α the
+synthesizer's weight of it and β that of all others together: the sums over its cells and the rest.
+
+Posterior (McClure and Reiter 2012, Appendix B, sample it; it is tractable). X is not known, but
+takes n + 1 values, and given X the file says nothing more about p. So p | X* is a mixture of the
+n + 1 laws Beta(X + a, n − X + b), with weights
+
+    C(n, X) B(X + a, n − X + b) (X + α)^{X*} (n − X + β)^{N − X*}.
+
+It needs N, n, α and K, all of which the file's description may hold (n only if it is public), and
+treats it against the rest: exact given the synthetic count X* itself. (How the others fell among
+themselves could add a little; it is not used.)
+
+Prior. Left out, it is Jeffreys's Beta(½, ½), whatever k is. One record in each cell beforehand,
+Beta(k, K − k), would weigh as K records and draw every share to k/K as the blur does: its intervals
+miss most shares far from k/K. Tests add up, over every file, how often an interval holds the share.
+
+Utility ((4) there): U = log10 E[(p0 − p)² | D*] / E[(p0 − p)² | D]; 0 means nothing was lost.
+
+Distribution function. With t_X = p^{X+a}(1−p)^{n−X+b−1}/((X+a) B(X+a, n−X+b)), the incomplete beta
+functions satisfy I_p(X+1+a, n−X−1+b) = I_p(X+a, n−X+b) − t_X (DLMF 8.17.20–21), so one of them, by
+its continued fraction, gives all.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -36,18 +62,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import InputError
+from discreet.frames import html_grid
 from discreet.guarantees import PureDP
+from discreet.numerics import bracket, incomplete_beta, log_beta_term
 from discreet.reading import fraction_of
 from discreet.rounding import down, up
+from discreet.words import say
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 # α is kept to 32 binary digits after the point or 32 significant ones, whichever is coarser, so
 # that the integer weights of ten million records in ten million cells still fit a machine word.
 _BITS = 32
 _MOST_DRAWS = 2_000_000_000
 _LEAST_RATE = 1e-200
+JEFFREYS = (0.5, 0.5)
 _MOST_RATE = 700.0  # beyond it expm1 overflows; the weight is raised to 2^-32 in any case
 
 
@@ -60,6 +90,20 @@ def whole(name: str, value: int, *, low: int = 1) -> int:
     if not same or value < low:
         raise InputError("synthetic.not_whole", name=name, value=value, low=low)
     return int(value)
+
+
+def as_counts(name: str, values: ArrayLike, *, cells: int | None = None) -> NDArray[np.int64]:
+    """Return whole, non-negative counts, one a cell; say what is wrong without showing a count."""
+    array = np.asarray(values)
+    if array.ndim != 1 or array.size == 0:
+        raise InputError("synthetic.not_a_list_of_counts", name=name)
+    if array.dtype.kind not in "iuf" or not np.all(
+        (array >= 0) & (array < 2.0**62) & (array == np.floor(array))
+    ):
+        raise InputError("synthetic.not_counts", name=name)
+    if cells is not None and array.size != cells:
+        raise InputError("synthetic.other_cells", name=name, cells=array.size, expected=cells)
+    return array.astype(np.int64)
 
 
 def prior_weight(epsilon: float, n_synthetic: int, *, copies: int = 1, records: int = 1) -> float:
@@ -99,13 +143,13 @@ class Synthesizer:
     n_synthetic: int
     copies: int = 1
     records: int = 1
-    weights: tuple[int, ...] | None = None
+    weights: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         PureDP(self.epsilon)
-        if self.weights is not None and len(self.weights) != self.cells:
+        if self.weights and len(self.weights) != self.cells:
             raise InputError("synthetic.one_count_a_cell", name="weights", cells=self.cells)
-        for weight in self.weights or ():
+        for weight in self.weights:
             whole("weights", weight)
         if whole("cells", self.cells) < 2:
             raise InputError("synthetic.one_cell")
@@ -116,12 +160,8 @@ class Synthesizer:
         if not self.alpha > 0:
             raise InputError("synthetic.bad_alpha", alpha=self.alpha)
         if self.epsilon < self.loss:
-            raise InputError(
-                "synthetic.alpha_costs_more",
-                alpha=float(self.alpha),
-                cost=self.loss,
-                epsilon=self.epsilon,
-            )
+            said = {"alpha": float(self.alpha), "cost": self.loss, "epsilon": self.epsilon}
+            raise InputError("synthetic.alpha_costs_more", **said)
 
     @classmethod
     def of(
@@ -135,23 +175,14 @@ class Synthesizer:
         weights: Sequence[int] | None = None,
     ) -> Synthesizer:
         """Return the synthesizer that spends at most ε over all its copies together."""
-        draws = whole("n_synthetic", n_synthetic) * whole("copies", copies)
-        least = whole("weights", min(weights or (1,)))
+        given = tuple(weights or ())
+        least = whole("weights", min(given, default=1))
         # Nudged up past the rounding of expm1 and of both divisions; `loss` checks it again.
         exact = prior_weight(epsilon, n_synthetic, copies=copies, records=records)
         alpha = _rational_up(up(exact / least))
-        while _loss(alpha * least, draws, records) > epsilon:
-            alpha *= 1 + Fraction(1, 2**_BITS)
-            alpha = _rational_up(up(float(alpha)))
-        return cls(
-            epsilon,
-            alpha,
-            cells,
-            n_synthetic,
-            copies,
-            records,
-            None if weights is None else tuple(weights),
-        )
+        while _loss(alpha * least, n_synthetic * copies, records) > epsilon:
+            alpha = _rational_up(up(float(alpha * (1 + Fraction(1, 2**_BITS)))))
+        return cls(epsilon, alpha, cells, n_synthetic, copies, records, given)
 
     @property
     def draws(self) -> int:
@@ -161,13 +192,12 @@ class Synthesizer:
     @property
     def loss(self) -> float:
         """The largest privacy loss over all outputs and neighbours, rounded up."""
-        least = 1 if self.weights is None else min(self.weights)
-        return _loss(self.alpha * least, self.draws, self.records)
+        return _loss(self.alpha * min(self.weights, default=1), self.draws, self.records)
 
     @property
     def alphas(self) -> NDArray[np.float64]:
         """The weight of every cell."""
-        relative = np.ones(self.cells) if self.weights is None else np.array(self.weights, float)
+        relative = np.array(self.weights, float) if self.weights else np.ones(self.cells)
         return np.asarray(float(self.alpha) * relative)
 
     def guarantee(self, adjacency: str) -> PureDP:
@@ -177,34 +207,23 @@ class Synthesizer:
     def integer_weights(self, counts: Any) -> list[int]:
         """Return whole numbers in the ratio of x_k + α, one a cell: exact weights of one draw."""
         scale, weight = self.alpha.denominator, self.alpha.numerator
-        relative = repeat(1) if self.weights is None else self.weights
+        relative = self.weights or repeat(1)
         return [int(count) * scale + weight * w for count, w in zip(counts, relative, strict=False)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the public description that an analyst of the file needs."""
-        return {
-            "epsilon": self.epsilon,
-            "alpha": f"{self.alpha.numerator}/{self.alpha.denominator}",
-            "cells": self.cells,
-            "n_synthetic": self.n_synthetic,
-            "copies": self.copies,
-            "records": self.records,
-            **({} if self.weights is None else {"weights": list(self.weights)}),
-        }
+        alpha = f"{self.alpha.numerator}/{self.alpha.denominator}"
+        said = asdict(self) | {"alpha": alpha, "weights": list(self.weights)}
+        return {name: value for name, value in said.items() if value != []}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Synthesizer:
         """Read back what `to_dict` wrote."""
         try:
-            return cls(
-                float(values["epsilon"]),
-                fraction_of(values["alpha"]),
-                int(values["cells"]),
-                int(values["n_synthetic"]),
-                int(values["copies"]),
-                int(values["records"]),
-                tuple(values["weights"]) if "weights" in values else None,
-            )
+            names = ("cells", "n_synthetic", "copies", "records")
+            numbers = {name: int(values[name]) for name in names}
+            epsilon, alpha = float(values["epsilon"]), fraction_of(values["alpha"])
+            return cls(epsilon, alpha, weights=tuple(values.get("weights", ())), **numbers)
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             if isinstance(error, InputError):
                 raise
@@ -223,6 +242,23 @@ def _loss(alpha: Fraction, draws: int, records: int) -> float:
     return up(draws * math.log1p(records / down(float(alpha))))
 
 
+def law_of(
+    synthesizer: Synthesizer | None, epsilon: float | None, copies: int, cells: int, drawn: int
+) -> Synthesizer:
+    """Return the law of a file with so many records: the one given, or ours for `epsilon`."""
+    if synthesizer is None and epsilon is not None:
+        each, rest = divmod(drawn, whole("copies", copies))
+        if rest or each == 0:
+            raise InputError("synthetic.uneven_copies", copies=copies)
+        return Synthesizer.of(epsilon, n_synthetic=each, cells=cells, copies=copies)
+    if synthesizer is None or epsilon is not None:
+        raise InputError("synthetic.no_law")
+    if synthesizer.cells != cells or synthesizer.draws != drawn:
+        made = {"draws": synthesizer.draws, "cells": synthesizer.cells}
+        raise InputError("synthetic.another_synthesizer", records=drawn, over=cells, **made)
+    return synthesizer
+
+
 def draw_copies(law: Synthesizer, original: NDArray[np.int64]) -> NDArray[np.int64]:
     """Draw a file, exactly: one row of counts a copy.
 
@@ -238,7 +274,7 @@ def draw_copies(law: Synthesizer, original: NDArray[np.int64]) -> NDArray[np.int
 
 # -- binomial and beta-binomial weights
 
-CUT = 80.0
+_CUT = 80.0
 
 
 def binomial(n: int, p: float) -> tuple[int, NDArray[np.float64]]:
@@ -253,15 +289,16 @@ def binomial(n: int, p: float) -> tuple[int, NDArray[np.float64]]:
     if p == 1:
         return n, np.ones(1)
     mode = min(n, math.floor((n + 1) * p))
-    # A binomial lies within this of its mode but for e^{-CUT} (Bernstein's inequality).
-    reach = math.ceil(math.sqrt(2 * CUT * n * p * (1 - p)) + 2 * CUT / 3 + 2)
+    # A binomial lies within this of its mode but for e^{-80} (Bernstein's inequality).
+    reach = math.ceil(math.sqrt(2 * _CUT * n * p * (1 - p)) + 2 * _CUT / 3 + 2)
     low, high = max(0, mode - reach), min(n, mode + reach)
     log_odds = math.log(p) - math.log1p(-p)
     k = np.arange(low, high)
-    return low, _normalised(np.log(n - k) - np.log(k + 1.0) + log_odds, mode - low)
+    mass = np.exp(_from_middle(np.log(n - k) - np.log(k + 1.0) + log_odds, mode - low))
+    return low, mass / mass.sum()
 
 
-def beta_binomial(n: int, a: float, b: float) -> NDArray[np.float64]:
+def _beta_binomial(n: int, a: float, b: float) -> NDArray[np.float64]:
     """Return the logarithm, up to a constant, of the beta-binomial probabilities of 0 … n.
 
     C(n, k) B(k + a, n − k + b): the law of a binomial count whose probability is Beta(a, b).
@@ -278,6 +315,163 @@ def _from_middle(steps: NDArray[np.float64], middle: int) -> NDArray[np.float64]
     return np.concatenate([left, [0.0], right])
 
 
-def _normalised(steps: NDArray[np.float64], mode: int) -> NDArray[np.float64]:
-    mass = np.exp(_from_middle(steps, mode))
-    return np.asarray(mass / mass.sum())
+# -- the analyst's side
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Posterior:
+    """The analyst's posterior of one share: a mixture of Betas over the unknown original count."""
+
+    first: int
+    weights: NDArray[np.float64]
+    n: int
+    a: float
+    b: float
+
+    @property
+    def mean(self) -> float:
+        """The posterior mean of the share."""
+        return float(self.weights @ self._means)
+
+    @property
+    def sd(self) -> float:
+        """The posterior standard deviation of the share."""
+        return math.sqrt(self.squared_error(self.mean))
+
+    def squared_error(self, p0: float) -> float:
+        """E[(p0 − p)²]: the expected squared error if the truth is p0."""
+        means = self._means
+        variances = means * (1 - means) / (self.n + self.a + self.b + 1)
+        return float(self.weights @ (variances + (means - p0) ** 2))
+
+    def cdf(self, p: float) -> float:
+        """P(share ≤ p)."""
+        if math.isnan(p):
+            raise InputError("synthetic.not_a_number", name="p")
+        if p <= 0 or p >= 1:
+            return float(p >= 1)
+        start = self.first + self.a, self.n - self.first + self.b
+        x = np.arange(self.first, self.first + len(self.weights) - 1)
+        ratios = np.log(self.n - x - 1 + self.b) - np.log(x + 1 + self.a)
+        log_t = log_beta_term(p, *start) + np.concatenate(
+            [[0.0], np.cumsum(ratios + math.log(p) - math.log1p(-p))]
+        )
+        below = incomplete_beta(p, *start) - np.concatenate([[0.0], np.cumsum(np.exp(log_t[:-1]))])
+        return float(np.clip(self.weights @ below, 0.0, 1.0))
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return the interval with equal tails that holds p with that posterior probability."""
+        if math.isnan(confidence) or not 0 < confidence < 1:
+            raise InputError("synthetic.not_a_probability", name="confidence", value=confidence)
+        tail = (1 - confidence) / 2
+        return self._bracket(tail)[0], self._bracket(1 - tail)[1]
+
+    def _bracket(self, level: float) -> tuple[float, float]:
+        """Return two neighbouring points around the quantile at `level`."""
+        return bracket(lambda p: self.cdf(p) < level, 0.0, 1.0, relative=1e-12, least=1e-6)
+
+    def to_dict(self, confidence: float = 0.95) -> dict[str, Any]:
+        """Return mean, standard deviation and interval, JSON-ready."""
+        low, high = self.interval(confidence)
+        return {
+            "mean": self.mean,
+            "sd": self.sd,
+            "interval": {"lower": low, "upper": high, "confidence": confidence},
+        }
+
+    @property
+    def _means(self) -> NDArray[np.float64]:
+        x = np.arange(self.first, self.first + len(self.weights))
+        return np.asarray((x + self.a) / (self.n + self.a + self.b))
+
+    def _repr_html_(self) -> str:
+        low, high = self.interval()
+        figures = [f"{value:.4g}" for value in (self.mean, self.sd, low, high)]
+        header = [say("synthetic.posterior.mean"), say("synthetic.posterior.sd"), "2.5 %", "97.5 %"]
+        return html_grid(say("synthetic.posterior.title"), header, [figures])
+
+    def __repr__(self) -> str:
+        return f"Posterior(mean={self.mean:.6g}, sd={self.sd:.3g}, n={self.n})"
+
+
+def posterior(
+    synthetic: ArrayLike,
+    *,
+    n: int,
+    cell: int | Sequence[int] | None = None,
+    synthesizer: Synthesizer | None = None,
+    epsilon: float | None = None,
+    copies: int = 1,
+    prior: tuple[float, float] = JEFFREYS,
+) -> Posterior:
+    """Return the posterior of the share of `cell` in the population, from a synthetic file alone.
+
+    `synthetic` counts the file over its cells (all copies together). `cell` is one of them or a set
+    of k (all who smoke, say); of two cells the second is meant if it is left out. `n` is the size
+    of the original, `prior` the analyst's (a, b), by default (½, ½) for any set of cells. Taking
+    the file's own share instead would be biased towards k/K.
+
+    >>> share = posterior([700, 300], n=1000, epsilon=100)
+    >>> round(share.mean, 3), [round(end, 2) for end in share.interval()]
+    (0.297, [0.26, 0.34])
+    """
+    s = as_counts("synthetic", synthetic)
+    law = law_of(synthesizer, epsilon, copies, s.size, int(s.sum()))
+    chosen = _cells(cell, s.size)
+    a, b = prior
+    if not (0 < a < math.inf and 0 < b < math.inf):
+        raise InputError("synthetic.bad_beta", a=a, b=b)
+    n = whole("n", n)
+    blur = law.alphas
+    inside = float(blur[chosen].sum())
+    x = np.arange(n + 1, dtype=np.float64)
+    drawn = int(s[chosen].sum())
+    log_weight = (
+        _beta_binomial(n, a, b)
+        + drawn * np.log(x + inside)
+        + (law.draws - drawn) * np.log(n - x + float(blur.sum()) - inside)
+    )
+    log_weight -= log_weight.max()
+    kept = np.flatnonzero(log_weight > -_CUT)
+    first, last = int(kept[0]), int(kept[-1])
+    weights = np.exp(log_weight[first : last + 1])
+    return Posterior(first, weights / weights.sum(), n, float(a), float(b))
+
+
+def utility(
+    original: ArrayLike,
+    synthetic: ArrayLike,
+    *,
+    p0: float | None = None,
+    cell: int | Sequence[int] | None = None,
+    **how: Any,
+) -> float:
+    """Return U, the digits of squared error lost by inferring a share from the file ((4) of M&R).
+
+    `p0` is the truth; left out, the original's own share. `how` goes on to `posterior` (the law of
+    the file, the analyst's prior). The result describes the original data: it is confidential.
+    """
+    x = as_counts("original", original)
+    s = as_counts("synthetic", synthetic, cells=x.size)
+    n = int(x.sum())
+    from_file = posterior(s, n=n, cell=cell, **how)
+    there = int(x[_cells(cell, x.size)].sum())
+    truth = there / n if p0 is None else p0
+    if math.isnan(truth) or not 0 <= truth <= 1:
+        raise InputError("synthetic.not_a_probability", name="p0", value=p0)
+    from_original = Posterior(there, np.ones(1), n, from_file.a, from_file.b)
+    return math.log10(from_file.squared_error(truth) / from_original.squared_error(truth))
+
+
+def _cells(cell: int | Sequence[int] | None, size: int) -> list[int]:
+    """Return the cells that are meant: some, and not all."""
+    if cell is None:
+        if size != 2:
+            raise InputError("synthetic.which_cell", cells=size)
+        return [1]
+    chosen = [cell] if isinstance(cell, int) else sorted(set(cell))
+    if not chosen or len(chosen) == size:
+        raise InputError("synthetic.some_cells")
+    if not all(0 <= one < size for one in chosen):
+        raise InputError("synthetic.bad_cell", cell=cell, last=size - 1)
+    return chosen

@@ -1,32 +1,40 @@
-"""From one spec to a synthetic file, charged like every release (`releases.charge`).
+"""From one spec to a synthetic file, charged like every release, and to the judgement of a file.
 
-Each file is drawn once, after its charge. What is counted stays in memory, and no number of it
-leaves but the drawn file: the description holds what the spec says and nothing that was read.
+Each file is drawn once, after its charge (`releases.charge`). What is counted stays in memory, and
+no number of it leaves but the drawn file: the description holds what the spec says and nothing that
+was read.
+
+`assess` reads the original without charging it: its results are written nowhere. The one way to
+publish a file that they chose is `no_guarantee`: then every candidate is charged before the first
+is drawn, and the file says that it carries no guarantee. Where a unit has more records than the
+spec allows it, those that count are drawn at random anew for every file, so the counts of an
+earlier file are known only approximately; where no unit has, they are exact.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InputError
-from discreet.frames import Tabular, html_grid
+from discreet.frames import JsonReady, Tabular, columns_from, html_grid
 from discreet.guarantees import PureDP
 from discreet.lazily import missing
+from discreet.numerics import double_above
 from discreet.promises import delta_in
-from discreet.releases.engines import opened
 from discreet.rounding import number
 from discreet.statements import PRIORS, learned_lines, promise_lines
 from discreet.statements.tables import flat
 from discreet.synthetic import files
-from discreet.synthetic.assessment import Search
+from discreet.synthetic.assessment import Assessment, Region, Search, assess_counts, search
 from discreet.synthetic.cells import Cells
-from discreet.synthetic.law import Synthesizer, draw_copies
-from discreet.synthetic.records import worst_case
+from discreet.synthetic.law import Synthesizer, draw_copies, whole
+from discreet.synthetic.records import Linkage, expected_risk_increase, linked, worst_case
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -34,6 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.releases.charge import Confirm, Outlook, Paid, Say
+    from discreet.releases.engines.base import Engine
     from discreet.synthetic.spec import SyntheticSpec
 
 _SHARES = (0.01, 0.1, 0.3, 0.5)
@@ -81,11 +90,12 @@ class Synthesis(Tabular):
     def expected_shares(self, shares: Sequence[float] = _SHARES) -> list[dict[str, float]]:
         """Return what true shares of one cell would look like in the file: none if n is not public.
 
-        With θ = (n·share + α)/(n + Kα), a share in the file has mean θ and varies as a binomial.
+        With θ = (n·share + α)/(n + Kα), a share in the file has mean θ and varies as a binomial. Of
+        unequal weights, α is the average.
         """
         if self.n is None:
             return []
-        law, blurred = self.synthesizer, float(self.synthesizer.alpha)
+        law, blurred = self.synthesizer, float(self.synthesizer.alphas.mean())
         found = []
         for share in shares:
             mean = (self.n * share + blurred) / (self.n + law.cells * blurred)
@@ -104,7 +114,7 @@ class Synthesis(Tabular):
             "spent": dict(self.spent),
             "remaining": None if self.remaining is None else dict(self.remaining),
             "synthesizer": law.to_dict(),
-            "risk": None if promise is None else {"worst_case": self._worst_case()},
+            "risk": None if promise is None else {"worst_case": worst_case(law.epsilon, PRIORS)},
             "acceptable": None if self.judged is None else self.judged.acceptable,
             "utility": {"prior_share": self.prior_share, "alpha": float(law.alpha)},
             "files": [str(path) for path in self.files],
@@ -122,13 +132,9 @@ class Synthesis(Tabular):
         found = pq.read_table(table).to_pydict()
         return {name: [str(value) for value in values] for name, values in found.items()}
 
-    def _worst_case(self) -> list[dict[str, Any]]:
-        if self.guarantee is None:
-            return []
-        return worst_case(self.synthesizer.epsilon, PRIORS)
-
     def _repr_html_(self) -> str:
-        rows = [[f"{row['prior']:g}", f"{row['posterior']:.4g}"] for row in self._worst_case()]
+        worst = () if self.guarantee is None else worst_case(self.synthesizer.epsilon, PRIORS)
+        rows = [[f"{row['prior']:g}", f"{row['posterior']:.4g}"] for row in worst]
         return html_grid(repr(self), ["prior", "posterior at most"], rows)
 
     def __repr__(self) -> str:
@@ -154,7 +160,7 @@ def synthesize(
     which is a new, charged file; without it such a run is refused. Files of keys lie below the
     spec's folder, or below `keys_from`.
     """
-    asked = loaded(spec, folder, keys_from)
+    asked = _loaded(spec, folder, keys_from)
     from discreet.ledger import Ledger
     from discreet.releases.charge import Charging
     from discreet.releases.pricing import allowance, as_pure
@@ -162,11 +168,11 @@ def synthesize(
     if delta_in(asked.promise_keys or {}):
         raise InputError("synthetic.delta_under_pure")
     cells, ledger = asked.cells(), Ledger.open(asked.ledger_url)
-    law = law_for(asked, as_pure(allowance(asked, ledger.found(asked.account))), cells)
+    law = _law_for(asked, as_pure(allowance(asked, ledger.found(asked.account))), cells)
     charge = law.guarantee(asked.protect.adjacency)
     wanted = Charging(asked, ledger, charge)
     spent = wanted.spent
-    with closing(opened(asked.source, asked.path, data)) as engine:
+    with closing(_opened(asked.source, asked.path, data)) as engine:
         files.check_columns(engine, asked)
         if dry_run:
             seen = wanted.outlook()
@@ -174,33 +180,26 @@ def synthesize(
             return Synthesis(None, law, charge, cells, asked.n, spent, now, (), outlook=seen)
         with wanted.paid(confirm, say, who) as paid:
             counts = files.original_counts(engine, asked, cells)
-            written, left = published(paid, asked, law, cells, draw_copies(law, counts))
+            written, left = _published(paid, asked, law, cells, draw_copies(law, counts))
     return Synthesis(paid.release_id, law, charge, cells, asked.n, spent, left, written)
 
 
-def law_for(spec: SyntheticSpec, epsilon: float, cells: Cells) -> Synthesizer:
+def _law_for(spec: SyntheticSpec, epsilon: float, cells: Cells) -> Synthesizer:
     """Return the synthesizer of a spec at a budget."""
-    return Synthesizer.of(
-        epsilon,
-        n_synthetic=spec.n_synthetic,
-        cells=cells.size,
-        copies=spec.copies,
-        records=spec.records,
-        weights=cells.weights(spec.weights) if spec.weights else None,
-    )
+    return Synthesizer.of(epsilon, cells=cells.size, **spec.drawn(cells))
 
 
-def published(
+def _published(
     paid: Paid, spec: SyntheticSpec, law: Synthesizer, cells: Cells, drawn: NDArray[np.int64]
 ) -> tuple[tuple[Path, ...], Mapping[str, Any]]:
     """Publish a file that was paid for; return its files, and what the account still allows."""
-    told = _Told(spec, law, cells, paid.facts(), paid.charging.guaranteed)
-    said: dict[str, Any] = {"kind": "synthetic", **told.facts, **told.description()}
-    written = files.written(cells, list(drawn), said, told.statement())
-    return paid.publish(written), told.facts["remaining"]
+    facts, promised = paid.facts(), paid.charging.guaranteed
+    said = {"kind": "synthetic", **facts, **_description(spec, law, cells, facts, promised)}
+    words = _statement(spec, law, cells, facts, promised)
+    return paid.publish(files.written(cells, list(drawn), said, words)), facts["remaining"]
 
 
-def loaded(
+def _loaded(
     spec: SyntheticSpec | str | Path | Mapping[str, Any],
     folder: str | Path | None = None,
     keys_from: str | Path | None = None,
@@ -215,86 +214,249 @@ def loaded(
     return load(spec, folder=folder, keys_from=keys_from)
 
 
-# -- what a file says of itself
+# -- a file judged
+
+
+def assess(
+    original: Any,
+    candidate: Any = None,
+    *,
+    region: Region | str | None = None,
+    epsilons: Sequence[float] | None = None,
+    candidates: int = 10,
+    data: Any = None,
+    link: bool = False,
+    no_guarantee: bool = False,
+    confirm: Confirm | None = None,
+    who: str | None = None,
+    **how: Any,
+) -> Assessment | Search | Synthesis | Linkage:
+    """Judge the record-level risk of a candidate, or find the largest budget that is acceptable.
+
+    - `assess(counts, candidate_counts, epsilon=…)`: counts over the same cells; see `assess_counts`
+      for everything else it takes, such as `log_likelihood` for a file of another synthesizer.
+    - `assess(spec, candidate)`: a file (CSV, Parquet, or the folder of a release) or a table in
+      memory, made from the spec's source. A file of ours is read with its description; for another
+      give `synthesizer` or `log_likelihood`.
+    - `assess(spec, candidate, link=True, known=[…])`: a partially synthetic file, whose rows name
+      the unit they were made from: how often the known columns link a row to the right person.
+    - `assess(spec, epsilons=[…], region=…)`: draw `candidates` files at each budget, in memory, and
+      find the largest budget whose candidates all stay inside the region. Nothing is written,
+      unless with `no_guarantee`: then all of them are charged first, and the chosen one is written,
+      marked as having no guarantee.
+
+    `data` is a table to use instead of the spec's source.
+    """
+    is_spec = isinstance(original, (str, Path, Mapping)) or hasattr(original, "ledger_url")
+    if no_guarantee and (epsilons is None or not is_spec):
+        raise InputError("synthetic.no_guarantee_needs")
+    if candidate is not None and epsilons is not None:
+        raise InputError("synthetic.candidate_and_epsilons")
+    if epsilons is not None and (link or how.get("intruders")):
+        raise InputError("synthetic.of_one_candidate")
+    if link and region is not None:
+        raise InputError("synthetic.region_of_links")
+    if not is_spec:
+        if epsilons is not None:
+            return search(original, epsilons, region=region, candidates=candidates, **how)
+        return assess_counts(original, candidate, region=region, **how)
+    asked = _loaded(original)
+    if epsilons is None and candidate is None:
+        raise InputError("synthetic.no_candidate")
+    if link:
+        unit, known = asked.protect.column, tuple(how.get("known", ()))
+        if not unit or not known:
+            raise InputError("synthetic.linked_needs")
+        true = _opened(asked.source, asked.path, data)
+        with closing(true), closing(_candidate(candidate)) as made:
+            return linked(true, made, unit, known, how.get("sampled"))
+    cells = asked.cells()
+    how |= {"region": region, "cells": cells}
+    if epsilons is None:
+        if isinstance(candidate, (str, Path)) and not how.keys() & _LAWS:
+            how["synthesizer"] = _described(Path(candidate), cells)
+        with closing(_candidate(candidate)) as engine:
+            counted = files.candidate_counts(engine, cells)
+        return assess_counts(_counted(asked, cells, data), counted, **how)
+    how |= {"candidates": whole("candidates", candidates), **asked.drawn(cells)}
+    if no_guarantee:
+        return _chosen(asked, cells, data, sorted(set(epsilons)), how, confirm, who)
+    return search(_counted(asked, cells, data), epsilons, **how)
+
+
+_LAWS = {"synthesizer", "log_likelihood", "epsilon"}
+
+
+def _opened(source: Any, path: Callable[[str], Path], data: Any = None) -> Engine:
+    """Open the rows of a file or of data, with what the `release` extra brings."""
+    from discreet.releases.engines import opened
+
+    return opened(source, path, data)
+
+
+def _counted(asked: SyntheticSpec, cells: Cells, data: Any) -> NDArray[np.int64]:
+    with closing(_opened(asked.source, asked.path, data)) as engine:
+        files.check_columns(engine, asked)
+        return files.original_counts(engine, asked, cells)
+
+
+def _candidate(candidate: Any) -> Engine:
+    """Open a candidate: a file, the folder of a release, or a table in memory."""
+    if not isinstance(candidate, (str, Path)):
+        return _opened(None, Path, candidate)
+    path = Path(candidate)
+    file = path / "table.parquet" if path.is_dir() else path
+    return _opened(str(file), lambda name: Path(name).resolve())
+
+
+def _described(candidate: Path, cells: Cells) -> Synthesizer:
+    """Return how a file of ours was made, from the description beside it."""
+    said = files.read_description(candidate)
+    if said.get("columns") != cells.to_dict()["columns"]:
+        raise InputError("synthetic.candidate_of_another_spec")
+    return Synthesizer.from_dict(said["synthesizer"])
+
+
+def _chosen(
+    asked: SyntheticSpec,
+    cells: Cells,
+    data: Any,
+    epsilons: Sequence[float],
+    how: dict[str, Any],
+    confirm: Confirm | None,
+    who: str | None,
+) -> Search | Synthesis:
+    """Charge every candidate, draw them all, and write the chosen one without a guarantee."""
+    from discreet.ledger import Ledger
+    from discreet.releases.charge import Charging
+    from discreet.releases.pricing import allowance
+
+    # One invented record in each cell: what cannot be judged is refused before the charge.
+    once = {"n_synthetic": 1, "copies": 1, "candidates": 1}
+    search([1] * cells.size, epsilons[:1], **how | once)
+    laws = [_law_for(asked, epsilon, cells) for epsilon in epsilons]
+    # All candidates together: the exact sum, rounded up to a float.
+    total = double_above(sum(Fraction(law.epsilon) for law in laws) * how["candidates"])
+    charge = PureDP(total, adjacency=asked.protect.adjacency)  # type: ignore[arg-type]
+    drawn, ledger = len(laws) * how["candidates"], Ledger.open(asked.ledger_url)
+    allowance(asked, ledger.found(asked.account))  # refuses a spec that asks for nothing
+    purpose = say("synthetic.assessment.purpose", purpose=asked.purpose, candidates=drawn)
+    wanted = Charging(asked, ledger, charge, purpose=purpose, guaranteed=False)
+    with closing(_opened(asked.source, asked.path, data)) as engine:
+        files.check_columns(engine, asked)
+        with wanted.paid(confirm, None, who) as paid:
+            found = search(files.original_counts(engine, asked, cells), epsilons, **how)
+            law = found.synthesizer
+            if found.chosen is None or law is None:
+                return found
+            written, left = _published(paid, asked, law, cells, found.chosen)
+    spent = wanted.spent
+    return Synthesis(paid.release_id, law, None, cells, asked.n, spent, left, written, found)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """How a file was made and what it promises; `facts` are those of its charge."""
+class ExpectedRisk(JsonReady, Tabular):
+    """How much the risk of a record rises on average, before any data: nothing confidential."""
 
-    spec: SyntheticSpec
-    law: Synthesizer
-    cells: Cells
-    facts: Mapping[str, Any]
-    guaranteed: bool
+    n: int
+    n_synthetic: int
+    expected: tuple[dict[str, float], ...]
 
-    def description(self) -> dict[str, Any]:
-        """Return it as JSON-ready values."""
-        spec, law, promised = self.spec.to_dict(), self.law, self.guaranteed
-        stated = law.guarantee(self.spec.protect.adjacency).to_dict() if promised else "none"
-        promise: dict[str, Any] = {"guarantee": stated}
-        # Where the data and the account are kept is nobody's business.
-        left_out = {"source", "ledger", "output"}
-        if not promised:
-            promise["reason"] = NO_GUARANTEE
-            left_out |= {"budget", "tolerance", "promise"}
-        return {
-            **promise,
-            "learned": self.facts["learned"] if promised else None,
-            "spec": {key: value for key, value in spec.items() if key not in left_out},
-            "synthesizer": law.to_dict(),
-            "n": self.spec.n,
-            **self.cells.to_dict(),
-            "impossible": spec.get("impossible", []),
-            "worst_case": worst_case(law.epsilon, PRIORS) if promised else None,
-            "assumptions": self._assumptions() if promised else [],
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the rise for each budget, share and prior."""
+        return columns_from(self.expected)
+
+
+def expected_risk(
+    spec: SyntheticSpec | str | Path | Mapping[str, Any],
+    epsilons: Sequence[float] | None = None,
+    shares: Sequence[float] | None = None,
+    priors: Sequence[float] | None = None,
+) -> ExpectedRisk:
+    """Return the table of expected risk (ER, M&R Table 1) for one yes-or-no question of a file.
+
+    The spec gives the public size of the data, how many records are drawn and, unless `epsilons`
+    are given, the budget. No row is read.
+    """
+    asked = _loaded(spec)
+    if asked.n is None:
+        raise InputError("synthetic.expected_needs_n")
+    drawn = asked.n_synthetic * asked.copies
+    given = None if asked.budget is None else asked.budget.epsilon
+    budgets = epsilons or ([] if given is None else [given])
+    if not budgets:
+        raise InputError("synthetic.expected_needs_epsilon")
+    blur = asked.cells().weights(asked.weights) if asked.weights else (1, 1)
+    if len(blur) != 2:
+        raise InputError("synthetic.expected_weights")
+    law: dict[str, Any] = {"n": asked.n, "n_synthetic": drawn}
+    law |= {"weights": blur, "records": asked.records}
+    rows = tuple(
+        {
+            "epsilon": float(epsilon),
+            "share": share,
+            "prior": prior,
+            "increase": expected_risk_increase(share, epsilon=epsilon, prior=prior, **law),
         }
+        for prior in priors or (0.5,)
+        for share in shares or _SHARES
+        for epsilon in sorted(budgets)
+    )
+    return ExpectedRisk(asked.n, drawn, rows)
 
-    def _assumptions(self) -> list[str]:
-        adjacency = self.spec.protect.adjacency
-        names = ("adversary", "every_file", "public", "others")
-        first = {"unit": self.facts["unit_name"], "adjacency": adjacency}
-        return [
-            say("synthetic.assumption.neighbours", **first),
-            *(say(f"synthetic.assumption.{name}") for name in names),
-        ]
 
-    def statement(self) -> str:
-        """Return the statement that goes with the file, in Markdown."""
-        spec, law, cells, facts = self.spec, self.law, self.cells, self.facts
-        one = flat(facts["unit_name"])
-        copies = "" if law.copies == 1 else say("synthetic.statement.copies", copies=law.copies)
-        lines = [
-            say("synthetic.statement.title", purpose=flat(spec.purpose)),
-            say(
-                "synthetic.statement.records",
-                records=law.n_synthetic,
-                copies=copies,
-                cells=cells.size,
-                columns=flat(", ".join(cells.columns)),
-                alpha=float(law.alpha),
-            ),
-        ]
-        if not self.guaranteed:
-            return _paragraphs(*lines, say("synthetic.statement.none", reason=NO_GUARANTEE))
-        guarantee = say(
-            "synthetic.statement.guarantee",
-            epsilon=number(law.epsilon, "up", 6),
-            adjacency=spec.protect.adjacency,
-            unit=one,
-        )
-        unknown = say("synthetic.statement.size_unknown")
-        return _paragraphs(
-            *lines,
+# -- what a file says of itself
+
+
+def _description(
+    spec: SyntheticSpec, law: Synthesizer, cells: Cells, facts: Mapping[str, Any], promised: bool
+) -> dict[str, Any]:
+    """Return how a file was made and what it promises; `facts` are those of its charge."""
+    said, adjacency = spec.to_dict(), spec.protect.adjacency
+    # Where the data and the account are kept is nobody's business.
+    left_out = {"source", "ledger", "output"}
+    if not promised:
+        left_out |= {"budget", "tolerance", "promise"}
+    names = ("neighbours", "adversary", "every_file", "public", "others") if promised else ()
+    values = {"unit": facts["unit_name"], "adjacency": adjacency}
+    return {
+        "guarantee": law.guarantee(adjacency).to_dict() if promised else "none",
+        **({} if promised else {"reason": NO_GUARANTEE}),
+        "learned": facts["learned"] if promised else None,
+        "spec": {key: value for key, value in said.items() if key not in left_out},
+        "synthesizer": law.to_dict(),
+        "n": spec.n,
+        **cells.to_dict(),
+        "impossible": said.get("impossible", []),
+        "worst_case": worst_case(law.epsilon, PRIORS) if promised else None,
+        "assumptions": [say(f"synthetic.assumption.{name}", **values) for name in names],
+    }
+
+
+def _statement(
+    spec: SyntheticSpec, law: Synthesizer, cells: Cells, facts: Mapping[str, Any], promised: bool
+) -> str:
+    """Return the statement that goes with the file, in Markdown."""
+    one = flat(facts["unit_name"])
+    copies = "" if law.copies == 1 else say("synthetic.statement.copies", copies=law.copies)
+    made = {"records": law.n_synthetic, "copies": copies, "cells": cells.size}
+    columns = flat(", ".join(cells.columns))
+    lines = [
+        say("synthetic.statement.title", purpose=flat(spec.purpose)),
+        say("synthetic.statement.records", columns=columns, alpha=float(law.alpha), **made),
+    ]
+    if promised:
+        size = say("synthetic.statement.size_unknown") if spec.n is None else spec.n
+        budget = {"epsilon": number(law.epsilon, "up", 6), "adjacency": spec.protect.adjacency}
+        lines += [
             *promise_lines(facts["promises"]),
-            guarantee,
+            say("synthetic.statement.guarantee", unit=one, **budget),
             say("synthetic.statement.learned"),
             say("statement.learned.lead", unit=one),
             "\n".join(learned_lines(facts["learned"])),
             say("synthetic.statement.not_protected", unit=one),
-            say("synthetic.statement.analysts", size=unknown if spec.n is None else spec.n),
-        )
-
-
-def _paragraphs(*parts: str) -> str:
-    return "\n\n".join(parts) + "\n"
+            say("synthetic.statement.analysts", size=size),
+        ]
+    else:
+        lines.append(say("synthetic.statement.none", reason=NO_GUARANTEE))
+    return "\n\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""The disclosure risk of every record, given the synthetic file: R and RR, cell by cell.
+"""The disclosure risk of every record, given the file: R and RR, declared intruders, linkage.
 
 Notation. The target's true cell is t. The intruder knows every other record, so the counts without
 the target: b = x − e_t. They give the truth the prior w and spread 1 − w over the *alternatives*,
@@ -37,54 +37,68 @@ p0) yes-records in the original, X* ~ Bin(n_s, θ_X) in the file, θ_X = (X + α
 for a record that says yes (so X − 1 of the others do); where X = 0, for a record that says no. In
 terms of the shift, (R − w)⁺ = w(1 − w) expm1(Λ)⁺/(1 + w expm1(Λ)). Terms below e^{-80} of the
 largest are left out: the sum is exact to rounding, and costs about √n·√n_s terms instead of n·n_s.
+
+*Intruders* (McClure and Reiter 2012, section 2.2: what the intruder knows, A, is declared). Each
+one knows some columns of the target, has beliefs about the rest (relative weights of levels,
+multiplied over columns) and gives the target a chance to be in the data at all. Their prior of the
+truth is then a number for each cell, and R is their posterior of it. The *posterior mode* is the
+cell that they would guess. Its distance from the truth is the number of columns that differ; ties
+are averaged, as if one of them were picked by chance.
+
+A fully synthetic record is nobody's. What an intruder may do with it is to take the synthetic
+records that agree with the target on the known columns, and say of the target what one of them
+says. `attributed` is how often that is right, `from_others` how often it would be with the other
+original records instead: what the population says of anyone.
+
+*Linkage* (Reiter and Mitra 2009; Drechsler and Reiter 2008). In a partially synthetic file each row
+was made from one original. The intruder knows the true key of target j and gives released row i the
+match probability (1/m) Σ_l [key of i in copy l is that of j] / N_l, N_l being the rows of copy l
+with that key. c_j rows have the largest probability; I_j says whether j's own row is one of them.
+Then
+
+    expected matches  Σ I_j/c_j,
+    true match rate   share of records with c_j = 1 and I_j = 1,
+    false match rate  share of those with c_j = 1 that have I_j = 0.
+
+If the data are a sample, drawn at a rate φ, a key with f records in the file is shared by F ≥ f
+people, and a match is right with E(1/F | f) instead of 1/f. With the prior 1/F, F − f is negative
+binomial (Benedetti and Franconi 1998), and E(1/F | f) = φ ∫₀¹ u^{f−1}/(φ + (1 − φ)u) du.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from discreet.errors import InputError
-from discreet.synthetic.law import (
-    Synthesizer,
-    binomial,
-    prior_weight,
-    whole,
-)
+from discreet.beliefs.bounds import posterior
+from discreet.errors import DataError, InputError
+from discreet.frames import JsonReady
+from discreet.synthetic.cells import Cells
+from discreet.synthetic.law import Synthesizer, as_counts, binomial, law_of, prior_weight, whole
+from discreet.words import say
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.releases.engines.base import Engine
+
 Alternatives: TypeAlias = Literal["all", "observed", "worst"]
 LogLikelihood: TypeAlias = "Callable[[NDArray[np.int64]], float]"
 
-_CHOICES = ("all", "observed", "worst")
+COPY = "copy"
+"""The column of a file that numbers its copies."""
 
-
-def as_counts(name: str, values: ArrayLike, *, cells: int | None = None) -> NDArray[np.int64]:
-    """Return whole, non-negative counts, one a cell; say what is wrong without showing a count."""
-    array = np.asarray(values)
-    if array.ndim != 1 or array.size == 0:
-        raise InputError("synthetic.not_a_list_of_counts", name=name)
-    if array.dtype.kind not in "iuf" or not np.all(np.isfinite(array)):
-        raise InputError("synthetic.not_counts", name=name)
-    if np.any(array < 0) or np.any(array != np.floor(array)) or np.any(array >= 2.0**62):
-        raise InputError("synthetic.not_counts", name=name)
-    if cells is not None and array.size != cells:
-        raise InputError("synthetic.other_cells", name=name, cells=array.size, expected=cells)
-    return array.astype(np.int64)
+_CLOSE = 1e-12
 
 
 def check_prior(prior: ArrayLike) -> NDArray[np.float64]:
     """Return priors as an array of numbers strictly between 0 and 1."""
     array = np.asarray(prior, dtype=np.float64)
-    if np.any(np.isnan(array)):
-        raise InputError("synthetic.bad_prior", prior="NaN")
-    if array.size == 0 or np.any(array <= 0) or np.any(array >= 1):
+    if array.size == 0 or not np.all((array > 0) & (array < 1)):
         raise InputError("synthetic.bad_prior", prior=array.tolist())
     return array
 
@@ -167,13 +181,9 @@ def risk(
     >>> round(float(risk([999, 1], [997, 3], epsilon=1000).absolute(0.5)[1]), 2)
     0.88
     """
-    if alternatives not in _CHOICES:
-        raise InputError(
-            "synthetic.bad_choice",
-            name="alternatives",
-            value=alternatives,
-            choices=", ".join(_CHOICES),
-        )
+    if alternatives not in get_args(Alternatives):
+        said = {"name": "alternatives", "choices": ", ".join(get_args(Alternatives))}
+        raise InputError("synthetic.bad_choice", value=alternatives, **said)
     x = as_counts("original", original)
     s = as_counts("synthetic", synthetic, cells=x.size)
     if x.sum() == 0:
@@ -234,28 +244,6 @@ def _settled(shift: NDArray[np.float64], x: NDArray[np.int64]) -> NDArray[np.flo
     if np.array_equal(alone, x > 0):
         raise InputError("synthetic.no_alternative")
     return np.where(alone, 0.0, shift)
-
-
-def law_of(
-    synthesizer: Synthesizer | None, epsilon: float | None, copies: int, cells: int, drawn: int
-) -> Synthesizer:
-    """Return the law of a file with so many records: the one given, or ours for `epsilon`."""
-    if synthesizer is None and epsilon is not None:
-        each, rest = divmod(drawn, whole("copies", copies))
-        if rest or each == 0:
-            raise InputError("synthetic.uneven_copies", copies=copies)
-        return Synthesizer.of(epsilon, n_synthetic=each, cells=cells, copies=copies)
-    if synthesizer is None or epsilon is not None:
-        raise InputError("synthetic.no_law")
-    if synthesizer.cells != cells or synthesizer.draws != drawn:
-        raise InputError(
-            "synthetic.another_synthesizer",
-            draws=synthesizer.draws,
-            cells=synthesizer.cells,
-            records=drawn,
-            over=cells,
-        )
-    return synthesizer
 
 
 def groups_of(groups: ArrayLike | None, cells: int) -> NDArray[np.int64]:
@@ -344,17 +332,10 @@ def _by_function(
             without[k] -= 1
         if truth == -math.inf:
             raise InputError("synthetic.impossible_likelihood")
-        values = hedged(values, out, sampled)
-        away = values.min() if worst else _log_mean(values, weight[rivals])
+        values, relative = hedged(values, out, sampled), weight[rivals] / weight[rivals].sum()
+        away = values.min() if worst else np.logaddexp.reduce(values + np.log(relative))
         shift[t] = hedged(truth, out, sampled) - away
     return shift
-
-
-def _log_mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    top = float(values.max())
-    if top == -math.inf:
-        return -math.inf
-    return top + math.log(float(np.average(np.exp(values - top), weights=weight)))
 
 
 def _evaluate(log_likelihood: LogLikelihood, counts: NDArray[np.int64]) -> float:
@@ -372,9 +353,8 @@ def worst_case(epsilon: float, priors: Sequence[float]) -> list[dict[str, Any]]:
     It needs no data: both adjacencies have the same ε here, since moving one record costs at most
     ε as well (`law.py`).
     """
-    w = check_prior(list(priors))
-    bound = np.minimum(1.0, _expit(np.log(w) - np.log1p(-w) + epsilon) * (1 + 1e-14))
-    return [{"prior": float(p), "posterior": float(b)} for p, b in zip(w, bound, strict=True)]
+    starts = check_prior(list(priors)).tolist()
+    return [{"prior": w, "posterior": posterior(epsilon, w).upper} for w in starts]
 
 
 # -- before any data
@@ -388,11 +368,13 @@ def expected_risk_increase(
     n_synthetic: int | None = None,
     prior: float = 0.5,
     weights: tuple[int, int] = (1, 1),
+    records: int = 1,
 ) -> float:
     """Return how much the posterior of a record's true value rises over its prior, on average.
 
     `prior` is the intruder's probability for the true value, whichever it is; `n_synthetic` is n
-    if it is left out; `weights` are the relative blur of no and of yes. M&R, Table 1:
+    if it is left out; `weights` are the relative blur of no and of yes, and `records` the most that
+    one unit may have. M&R, Table 1:
 
     >>> round(expected_risk_increase(0.5, epsilon=1000, n=1000), 5)
     0.00655
@@ -402,8 +384,8 @@ def expected_risk_increase(
     n = whole("n", n)
     drawn = n if n_synthetic is None else whole("n_synthetic", n_synthetic)
     w = float(check_prior(prior))
-    least = prior_weight(epsilon, drawn) / min(whole("weights", one) for one in weights)
-    no, yes = (least * one for one in weights)
+    alpha = prior_weight(epsilon, drawn, records=records)
+    no, yes = (alpha * one / min(whole("weights", own) for own in weights) for one in weights)
     first, mass = binomial(n, p0)
     total = 0.0
     for x, chance in enumerate(mass.tolist(), start=first):
@@ -421,3 +403,263 @@ def _increase(x: int, blur: tuple[float, float], n: int, drawn: int, w: float) -
     shift = s * math.log1p(1 / (x - 1 + alpha)) - (drawn - s) * math.log1p(1 / (n - x + beta))
     gain = np.maximum(np.expm1(np.minimum(shift, 700.0)), 0.0)
     return float(w * (1 - w) * (mass @ (gain / (1 + w * gain))))
+
+
+# -- declared intruders, and links to people
+
+
+@dataclass(frozen=True, slots=True)
+class Intruder:
+    """Someone who looks for a person in a file: what they know and believe."""
+
+    name: str
+    known: tuple[str, ...] = ()
+    beliefs: Mapping[str, Mapping[Any, int]] = field(default_factory=dict)
+    sampled: float = 1.0
+
+    @classmethod
+    def of(cls, name: str, given: Any) -> Intruder:
+        """Read one from a mapping, such as a part of a YAML file."""
+        keys = given if isinstance(given, Mapping) else {"": given}
+        known, beliefs = keys.get("known", ()), keys.get("beliefs", {})
+        sampled = keys.get("sampled", 1.0)
+        if (
+            not keys.keys() <= {"known", "beliefs", "sampled"}
+            or not isinstance(known, (list, tuple))
+            or not isinstance(beliefs, Mapping)
+            or not all(isinstance(levels, Mapping) for levels in beliefs.values())
+            or isinstance(sampled, bool)
+            or not isinstance(sampled, (int, float))
+        ):
+            raise InputError("synthetic.bad_intruder", name=name)
+        return cls(str(name), tuple(map(str, known)), beliefs, float(sampled))
+
+
+def seen_by(
+    intruder: Intruder,
+    x: NDArray[np.int64],
+    s: NDArray[np.int64],
+    cells: Cells,
+    law: Synthesizer,
+) -> dict[str, Any]:
+    """Return what an intruder believes of the records before and after a file. Confidential."""
+    group = groups_of(cells.groups(intruder.known), cells.size)
+    weight = np.array(cells.weights(intruder.beliefs), dtype=np.float64)
+    found = risk(x, s, synthesizer=law, groups=group, beliefs=weight, sampled=intruder.sampled)
+    here = np.flatnonzero(x)
+    records = x[here]
+    before = (weight / np.bincount(group, weights=weight)[group])[here]
+    rest = 1 - before
+    after = before / (before + rest * np.exp(-np.clip(found.shift[here], -700, 700)))
+    own, other = evidence(x, s, law, intruder.sampled)
+    right, far = _guessed(np.log(weight), np.log(weight), group, cells, here)
+    right_after, far_after = _guessed(
+        np.log(weight) + own, np.log(weight) + other, group, cells, here
+    )
+    drawn = np.bincount(group, weights=s)[group][here]
+    alike = np.bincount(group, weights=x)[group][here] - 1
+    said = s[here] / np.maximum(drawn, 1)
+    of_others = (records - 1) / np.maximum(alike, 1)
+
+    def mean(values: NDArray[Any]) -> float:
+        return float(values @ records / records.sum())
+
+    return {
+        "name": intruder.name,
+        "known": list(intruder.known),
+        "sampled": intruder.sampled,
+        "before": mean(before),
+        "after": mean(after),
+        "largest": float(after.max()),
+        "largest_relative": float((after / before).max()),
+        "right_before": mean(right),
+        "right_after": mean(right_after),
+        "distance_before": mean(far),
+        "distance_after": mean(far_after),
+        "matched": mean(drawn > 0),
+        "attributed": mean(said),
+        "from_others": mean(of_others),
+    }
+
+
+def _guessed(
+    own: NDArray[np.float64],
+    other: NDArray[np.float64],
+    group: NDArray[np.int64],
+    cells: Cells,
+    here: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how often the likeliest cell is the truth, and its distance, for targets in `here`.
+
+    `own` are the log-weights of a target's own cell, at least `other`, those of any other cell. So
+    the likeliest cells of a target are either its own, or the likeliest of its group, or both.
+    """
+    is_top, top, second = top_two(other, group)
+    rival = np.where(is_top, second[group], top[group])[here]
+    gap = own[here] - rival
+    tie = np.abs(gap) <= _CLOSE * np.maximum(1, np.abs(own[here]))
+    best = other >= (top - _CLOSE * np.maximum(1, np.abs(top)))[group]
+    count = np.bincount(group, weights=best)[group[here]]
+    # Rivals in the tie: the likeliest of the group, without the target's own cell.
+    rivals = np.maximum(count - best[here], 1)
+    apart = np.zeros(here.size)
+    for column, at in cells.coordinates().items():
+        width = len(cells.levels[column])
+        same = np.bincount(group * width + at, weights=best, minlength=(group.max() + 1) * width)
+        agree = same[(group * width + at)[here]] - best[here]
+        apart += 1 - agree / rivals
+    alone = (gap > 0) & ~tie
+    right = np.where(alone, 1.0, np.where(tie, 1 / (1 + rivals), 0.0))
+    return right, (1 - right) * apart
+
+
+class Confidential(JsonReady):
+    """A result that describes the original data, and says so first."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures, JSON-ready, after what to heed."""
+        said = {name: say(f"synthetic.{name}") for name in ("confidential", "caution")}
+        return said | super().to_dict()
+
+
+@dataclass(frozen=True, slots=True)
+class Linkage(Confidential):
+    """How often an intruder who knows true keys links a released row to the right person.
+
+    Confidential: the figures compare the file with the original data. `expected_matches_sampled`
+    is there if the data are a sample, drawn at the rate `sampled`.
+    """
+
+    records: int
+    copies: int
+    known: tuple[str, ...]
+    expected_matches: float
+    unique_matches: int
+    true_matches: int
+    true_match_rate: float
+    false_match_rate: float | None
+    sampled: float | None
+    expected_matches_sampled: float | None
+
+
+def linkage(
+    original: ArrayLike,
+    released: ArrayLike,
+    *,
+    known: Sequence[str] = (),
+    sampled: float | None = None,
+) -> Linkage:
+    """Return how often true keys link released rows to the right person.
+
+    `original` has the key of each record, as a whole number; `released` its key in the file, row
+    for row, with one column for each copy. `sampled` is the rate at which the data were drawn from
+    a population, if an intruder cannot know that the target is among them.
+
+    Three people; the file leaves the first as they are, and swaps the keys of the other two:
+
+    >>> linkage([1, 2, 3], [1, 3, 2]).expected_matches
+    1.0
+    """
+    truth = np.asarray(original)
+    rows = np.asarray(released)
+    rows = rows.reshape(len(rows), -1)
+    if truth.ndim != 1 or not truth.size or len(rows) != truth.size:
+        raise InputError("synthetic.linked_rows")
+    n, copies = rows.shape
+    both, code = np.unique(np.concatenate([truth, rows.ravel()]), return_inverse=True)
+    truth, rows = code[:n], code[n:].reshape(n, copies)
+    sizes = [np.bincount(rows[:, copy], minlength=both.size) for copy in range(copies)]
+    record = np.tile(np.arange(n), copies)
+    key = rows.T.ravel()
+    rate = np.concatenate([1 / (copies * sizes[copy][rows[:, copy]]) for copy in range(copies)])
+    pairs, place = np.unique(key * n + record, return_inverse=True)
+    chance = np.bincount(place, weights=rate)
+    of_key = pairs // n
+    largest = np.zeros(both.size)
+    np.maximum.at(largest, of_key, chance)
+    best = chance >= largest[of_key] * (1 - _CLOSE)
+    ties = np.bincount(of_key, weights=best, minlength=both.size)[truth]
+    mine = np.searchsorted(pairs, truth * n + np.arange(n))
+    mine = np.minimum(mine, pairs.size - 1)
+    hit = (pairs[mine] == truth * n + np.arange(n)) & best[mine]
+    unique = ties == 1
+    by_chance = None
+    if sampled is not None:
+        among = [one_in_population(size, sampled)[truth] for size in sizes]
+        there = [rows[:, copy] == truth for copy in range(copies)]
+        by_chance = float((np.mean(np.where(there, among, 0.0), axis=0) * hit).sum())
+    alone, right = int(unique.sum()), int((unique & hit).sum())
+    return Linkage(
+        n,
+        copies,
+        tuple(known),
+        float((hit / np.maximum(ties, 1)).sum()),
+        alone,
+        right,
+        right / n,
+        1 - right / alone if alone else None,
+        sampled,
+        by_chance,
+    )
+
+
+def one_in_population(counts: ArrayLike, rate: float) -> NDArray[np.float64]:
+    """Return E(1/F | f): the chance that one of f people in a sample is the one who is looked for.
+
+    >>> round(float(one_in_population([1], 0.1)[0]), 4)
+    0.2558
+    """
+    if not 0 < rate <= 1:
+        raise InputError("synthetic.not_a_probability", name="sampled", value=rate)
+    f, place = np.unique(np.asarray(counts, dtype=np.int64), return_inverse=True)
+    most = np.maximum(f, 1).astype(np.float64)
+    # 1/(φ + (1−φ)u) = Σ (1−φ)^k (1−u)^k, and ∫ u^{f−1}(1−u)^k du = B(f, k+1).
+    found, term = np.zeros(f.size), 1 / most
+    for k in range(1, 120):
+        found += term
+        term = term * (1 - rate) * k / (most + k)
+    found *= rate
+    if rate < 0.5:
+        # For few people the series is slow; A_{f+1} = φ/(1−φ) (1/f − A_f) is stable for φ < ½.
+        exact = -rate * math.log(rate) / (1 - rate)
+        for small in range(1, 65):
+            found[most == small] = exact
+            exact = rate / (1 - rate) * (1 / small - exact)
+    return np.asarray(found[place])
+
+
+def linked(
+    original: Engine,
+    candidate: Engine,
+    unit: Sequence[str],
+    known: Sequence[str],
+    sampled: float | None,
+) -> Linkage:
+    """Link the rows of a partially synthetic file to its original, by the unit that both name."""
+    true, _ = _keys(original, unit, known)
+    rows, copies = _keys(candidate, unit, known, [COPY] if COPY in candidate.columns else [])
+    number = {key: i for i, key in enumerate(dict.fromkeys([*true.values(), *rows.values()]))}
+    if rows.keys() != {(*who, copy) for who in (key[:-1] for key in true) for copy in copies}:
+        raise DataError("synthetic.linked_rows")
+    released = [[number[rows[(*key[:-1], copy)]] for copy in copies] for key in true]
+    return linkage([number[key] for key in true.values()], released, known=known, sampled=sampled)
+
+
+def _keys(
+    engine: Engine, unit: Sequence[str], known: Sequence[str], copy: Sequence[str] = ()
+) -> tuple[dict[tuple[str, ...], tuple[str, ...]], list[str]]:
+    """Return the known values of each unit and copy; refuse a unit with two rows."""
+    for column in (*unit, *known):
+        if column not in engine.columns:
+            raise DataError("synthetic.no_such_column", column=column)
+    texts, _ = engine.every_row((*unit, *copy, *known), ())  # type: ignore[attr-defined]
+    width = len(unit) + len(copy)
+    found = {}
+    for row in texts:
+        key = row[:width] if copy else (*row[:width], "")
+        if key in found:
+            raise DataError("synthetic.linked_rows")
+        found[key] = row[width:]
+    return found, list(dict.fromkeys(key[-1] for key in found))

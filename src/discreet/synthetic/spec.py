@@ -28,7 +28,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from discreet.errors import PolicyError
-from discreet.releases.models import Keys, NamesOrOne, key_text, refusal
+from discreet.releases.models import Keys, NamesOrOne, as_tuple, key_text, refusal
 from discreet.releases.spec import InFolder, PublicFiles, written
 from discreet.synthetic.cells import Cells
 from discreet.words import say
@@ -46,10 +46,6 @@ def _levels(value: object) -> object:
     }
 
 
-def _tuple(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
 Impossible = Annotated[dict[str, str | tuple[str, ...]], BeforeValidator(_levels)]
 
 
@@ -62,7 +58,7 @@ class SyntheticSpec(InFolder):
     weights: dict[str, dict[str, int]] = Field(
         default_factory=dict, description=say("synthetic.spec.weights")
     )
-    impossible: Annotated[tuple[Impossible, ...], BeforeValidator(_tuple)] = ()
+    impossible: Annotated[tuple[Impossible, ...], BeforeValidator(as_tuple)] = ()
     n_synthetic: int = Field(ge=1, description=say("synthetic.spec.n_synthetic"))
     copies: int = Field(default=1, ge=1, le=1000)
     n: int | None = Field(default=None, ge=1, description=say("synthetic.spec.n"))
@@ -88,6 +84,15 @@ class SyntheticSpec(InFolder):
     def records(self) -> int:
         """The most records that one unit may have in the counts."""
         return self.protect.contribution(grouped=True).total
+
+    def drawn(self, cells: Cells) -> dict[str, Any]:
+        """Return what the synthesizer draws over these cells, by its own names."""
+        return {
+            "n_synthetic": self.n_synthetic,
+            "copies": self.copies,
+            "records": self.records,
+            "weights": cells.weights(self.weights) if self.weights else None,
+        }
 
     def cells(self) -> Cells:
         """Return the possible cells, reading the files of levels; all of it is public."""

@@ -14,7 +14,7 @@ it does in a sentence (`explain`), and how a script for OpenDP does the same (`s
 models and schema, plans, prices, draws, audits, scripts and forms are derived from that.
 
 A statistic that is made of others gives them in `tables`: each is measured, priced and drawn by
-itself, under the name that it has there, and `finished` may then change the noisy answers.
+itself, under the name that it has there.
 
 Whole numbers are multiples of the resolution; values are exact fractions until they are printed. No
 value depends on anything but noisy numbers and the spec. Intervals hold over the noise alone, with
@@ -43,19 +43,13 @@ from typing import (
     TypeVar,
 )
 
-from pydantic import (
-    Discriminator,
-    Field,
-    Tag,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator, model_validator
 from pydantic_core import core_schema
 
 from discreet.errors import SpecError
 from discreet.outside import load_from_outside
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines.base import Cells, KeySet, Measure, Number
+from discreet.releases.engines.base import Cells, Counting, KeySet, Measure, Number, Summing
 from discreet.releases.models import Closed, Keys, Names, Pair
 from discreet.releases.rows import Condition
 from discreet.words import has, say
@@ -91,7 +85,8 @@ def by_size(width: Callable[[int], float | None], known: float = math.inf) -> di
 MOST_CELLS = 5_000_000
 """The most combinations of keys that are listed."""
 
-_LARGEST = 2**52
+LARGEST = 2**52
+"""Whole numbers of this size or more are refused: sums of them would not be exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,8 +407,8 @@ class Statistic(Closed):
 
     @property
     def counts_units(self) -> bool:
-        """Whether one row a unit and group is enough."""
-        return False
+        """Whether one row a unit and group is enough: in a count of units."""
+        return bool(getattr(self, "count", None) == "units")
 
     @property
     def adds(self) -> tuple[Fraction, Fraction] | None:
@@ -494,14 +489,12 @@ class Statistic(Closed):
         bounds = getattr(self, "bounds", None)
         return [] if bounds is None else [(self.subject, *bounds)]
 
-    def finished(self, results: Sequence[Result]) -> Sequence[Result]:
-        """Return what is published of its tables: a step after the noise, which costs nothing."""
-        return results
-
     # ------------------------------------------------------------------ accuracy and words
 
     def accuracy(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
-        """Return how far a value may be off, as JSON-ready values."""
+        """Return how far a value may be off, as JSON-ready values; by size, if that is assumed."""
+        if self.assumed(SIZES[0]) is not None:
+            return self.accuracy_by_size(calls, interval)
         (call,) = calls.values()
         step = float(call.asked.part.resolution)
         return {"half_width": call.half_width(interval) * step, "sd": call.sd * step}
@@ -510,9 +503,9 @@ class Statistic(Closed):
         """Return the lines that tell its accuracy: one, unless its cells differ."""
         return [self.accuracy(calls, interval)]
 
-    def assumed(self, size: int) -> dict[str, list[int]]:
-        """Return the numbers of assumed groups of that size, for `accuracy_by_size`."""
-        raise NotImplementedError
+    def assumed(self, size: int) -> dict[str, list[int]] | None:
+        """Return the numbers of groups of that size; None where errors do not depend on it."""
+        return None
 
     def accuracy_by_size(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
         """Return how far off a value is, at the most, in groups of some assumed sizes."""
@@ -520,7 +513,7 @@ class Statistic(Closed):
         widths = {name: call.half_width(confidence) for name, call in calls.items()}
 
         def answers(size: int, widths: Mapping[str, int]) -> Iterator[Answer]:
-            given = self.assumed(size)
+            given = self.assumed(size) or {}
             noisy = {n: Noisy(given[n], widths[n], call.sd) for n, call in calls.items()}
             return chain.from_iterable(self.rows(noisy, interval))
 
@@ -528,12 +521,16 @@ class Statistic(Closed):
             found = [answer.farthest for answer in answers(size, widths)]
             return None if None in found else max(filter(None, found), default=0.0)
 
-        known = next(answers(SIZES[0], dict.fromkeys(widths, _LARGEST))).half_width
+        known = next(answers(SIZES[0], dict.fromkeys(widths, LARGEST))).half_width
         return by_size(width, math.inf if known is None else known)
 
     def explain(self) -> str:
-        """Return what it does, in one sentence."""
-        raise NotImplementedError
+        """Return what it does, in one sentence: the text of its kind, filled with its keys."""
+        given = dict(iter(self))
+        low, high = given.get("bounds") or (None, None)
+        said = {"low": low, "high": high, "step": given.get("resolution")}
+        said |= {"what": self.subject, "column": self.subject}
+        return say(f"releases.explain.{self.kind}", **given | said)
 
     def script(self, lines: ScriptLines) -> Iterator[str]:
         """Yield the lines of a script that measure it, draw noise and fill the table."""
@@ -713,51 +710,113 @@ def check_cells(columns: Sequence[str], lists: Iterable[Sized], most: int) -> No
     """Refuse more combinations of public keys than are listed, or numbered."""
     size = math.prod(map(len, lists))
     if size > most:
-        said = {"columns": ", ".join(columns), "size": size, "most": MOST_CELLS}
-        raise SpecError("releases.keys.many_cells", **said)
+        raise SpecError(
+            "releases.keys.many_cells", columns=", ".join(columns), size=size, most=most
+        )
 
 
-class Bounded(Grouped):
-    """A statistic of a numeric column, clipped and in whole multiples of its resolution."""
+class Added(Grouped):
+    """Counts of rows, or sums of a number: a value is one noisy number, with nothing done to it."""
 
-    bounds: Pair = Field(description="Values are clipped to these; they must not come from data.")
-    resolution: float = Field(gt=0, description="Values are rounded to multiples of this.")
+    @property
+    def number(self) -> Number | None:
+        """What is added up; None where rows are counted."""
+        return None
 
-    @field_validator("bounds")
-    @classmethod
-    def _ordered(cls, bounds: tuple[float, float]) -> tuple[float, float]:
-        return ordered(bounds)
+    @property
+    def part(self) -> str:
+        """What its one call is named."""
+        return "count" if self.number is None else "sum"
 
-    @cached_property
-    def number(self) -> Number:
-        """The column in whole multiples of the resolution; what overflows is refused."""
-        found = multiples(self.subject, self.bounds, self.resolution, self.name)
-        self.check_multiples(found)
-        return found
+    @property
+    def largest(self) -> tuple[int, Fraction, bool]:
+        """The most that a row adds, in whole steps; the step; whether it may also take away."""
+        if self.number is None:
+            return 1, Fraction(1), False
+        low, high = self.number.low, self.number.high
+        return max(abs(low), abs(high), 1), self.number.resolution, low < 0 < high
 
-    def check_multiples(self, number: Number) -> None:
-        """Refuse more multiples of the resolution than the statistic can take."""
+    @property
+    def adds(self) -> tuple[Fraction, Fraction] | None:
+        """One, or a multiple of the resolution within the bounds."""
+        return (Fraction(1), Fraction(1)) if self.number is None else span(self.number)
+
+    def measures(self) -> tuple[Measure, ...]:
+        """The rows kept, or their sum."""
+        name = self.measure_name(self.part)
+        return (Counting(name) if self.number is None else Summing(name, self.number),)
+
+    def call(self, name: str, contribution: Contribution) -> Part:
+        """Return noise on numbers to each of which a row adds what it adds to a value."""
+        size, step, signed = self.largest
+        return Part.of_numbers(name, contribution, size, step, signed=signed)
+
+    def parts(self, contribution: Contribution) -> tuple[Part, ...]:
+        """One call."""
+        return (self.call(self.part, contribution),)
+
+    def rows(self, noisy: Mapping[str, Noisy], interval: float) -> Sequence[Sequence[Answer]]:
+        """A number and its interval, exact multiples of the step."""
+        return plain_rows(noisy[self.part], self.largest[1])
 
 
-def ordered(bounds: tuple[float, float]) -> tuple[float, float]:
-    """Return bounds; refuse a lower one that is not below the upper."""
+def _ordered(bounds: tuple[float, float]) -> tuple[float, float]:
     if not bounds[0] < bounds[1]:
         raise SpecError("releases.spec.bounds_order", low=bounds[0], high=bounds[1])
     return bounds
 
 
+Bounds: TypeAlias = Annotated[Pair, AfterValidator(_ordered)]
+"""Two numbers, the lower one first."""
+
+Clipped: TypeAlias = Annotated[
+    Bounds, Field(description="Values are clipped to these; they must not come from data.")
+]
+Resolution: TypeAlias = Annotated[
+    float, Field(gt=0, description="Values are rounded to multiples of this.")
+]
+
+
+class Bounded(Grouped):
+    """A statistic of a numeric column, clipped and in whole multiples of its resolution."""
+
+    most_multiples: ClassVar[int] = 2 * LARGEST
+    too_many: ClassVar[str] = "releases.statistics.many_multiples"
+
+    bounds: Clipped
+    resolution: Resolution
+
+    @cached_property
+    def number(self) -> Number:
+        """The column in whole multiples of the resolution; what overflows is refused."""
+        asked = (self.bounds, self.resolution, self.name)
+        return multiples(self.subject, *asked, self.most_multiples, self.too_many)
+
+
 def multiples(
-    column: str, bounds: tuple[float, float], resolution: float, statistic: str | None
+    column: str,
+    bounds: tuple[float, float],
+    resolution: float,
+    statistic: str | None,
+    most: int = 2 * LARGEST,
+    too_many: str = "releases.statistics.many_multiples",
 ) -> Number:
-    """Return a column in whole multiples of a resolution; refuse what holds none, or overflows."""
+    """Return a column in whole multiples of a resolution; refuse none of them, and too many."""
     step = decimal(resolution)
     low, high = math.ceil(decimal(bounds[0]) / step), math.floor(decimal(bounds[1]) / step)
     said = {"statistic": statistic, "resolution": resolution}
     if low > high:
         raise SpecError("releases.statistics.no_multiple", low=bounds[0], high=bounds[1], **said)
-    if max(abs(low), abs(high)) >= _LARGEST:
+    if max(abs(low), abs(high)) >= LARGEST:
         raise SpecError("releases.statistics.too_fine", **said)
+    if high - low >= most:
+        raise SpecError(too_many, size=high - low + 1, most=most, **said)
     return Number(column, low, high, step)
+
+
+def span(number: Number) -> tuple[Fraction, Fraction]:
+    """Return the least and the largest value of a column that is clipped."""
+    return number.low * number.resolution, number.high * number.resolution
 
 
 def decimal(value: float) -> Fraction:
@@ -778,14 +837,10 @@ def rounded(error: float) -> Fraction:
 
 def labelled(rows: Sequence[Sequence[Answer]], labels: Sequence[str]) -> list[list[Answer]]:
     """Gather rows into cells of len(labels) rows each, and name them."""
-    flat = [answer for cell in rows for answer in cell]
-    count = len(labels)
+    flat = (answer for cell in rows for answer in cell)
     return [
-        [
-            answer._replace(labels=(label,))
-            for label, answer in zip(labels, flat[start : start + count], strict=True)
-        ]
-        for start in range(0, len(flat), count)
+        [answer._replace(labels=(label,)) for label, answer in zip(labels, cell, strict=True)]
+        for cell in zip(*[flat] * len(labels), strict=True)
     ]
 
 

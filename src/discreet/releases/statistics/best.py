@@ -87,14 +87,12 @@ class Best(Statistic):
             start, stop, step = decimal(given.start), decimal(given.to), decimal(given.step)
             count = math.floor((stop - start) / step) + 1 if stop >= start else 0
             if not 2 <= count <= MOST_CANDIDATES:
+                said = {"low": given.start, "high": given.to, "step": given.step, "count": count}
                 raise SpecError(
                     "releases.statistics.candidates_count",
                     statistic=self.name,
-                    low=given.start,
-                    high=given.to,
-                    step=given.step,
-                    count=max(count, 0),
                     most=MOST_CANDIDATES,
+                    **said,
                 )
             prices = [start + place * step for place in range(count)]
         if prices[0] < 0 or prices[-1] > decimal(self.cap or 0):

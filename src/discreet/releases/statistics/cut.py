@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -32,7 +33,15 @@ from discreet.numerics import float_up
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Cells, Cutting, KeySet, Measure, Number, fields
 from discreet.releases.models import Closed, Pair
-from discreet.releases.statistics.base import Answer, Noisy, Part, Statistic, decimal, plain_rows
+from discreet.releases.statistics.base import (
+    Answer,
+    Noisy,
+    Part,
+    Statistic,
+    decimal,
+    plain_rows,
+    span,
+)
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -100,13 +109,9 @@ class CutUnits(Statistic):
         if self.number is None:
             bias = say(f"releases.cut.bias.{self.bias}")
             return say("releases.cut.rows", statistic=self.of.name, bias=bias)
-        low, high = (float(end * self.number.resolution) for end in self._ends)
+        low, high = map(float, span(self.number))
         values = {"column": self.number.column, "low": low, "high": high}
         return say("releases.cut.values", statistic=self.of.name, **values)
-
-    @property
-    def _ends(self) -> tuple[int, int]:
-        return (0, 0) if self.number is None else (self.number.low, self.number.high)
 
     def at_most(self, units: Fraction, outer: Cut) -> Fraction | None:
         """Return how far values are off, all cells together, if at most so many units are cut.
@@ -119,18 +124,16 @@ class CutUnits(Statistic):
         if self.number is None:
             if outer.rows is None:
                 return None
-            each = max(outer.rows - self.bounds.kept(grouped=bool(self.of.grouped_by)), 0) * max(
-                abs(adds[0]), abs(adds[1])
-            )
+            kept = self.bounds.kept(grouped=bool(self.of.grouped_by))
+            each = max(outer.rows - kept, 0) * max(map(abs, adds))
         else:
             products = any(len(fields(measure)) > 1 for measure in self.of.measures())
             if self.number.column not in outer.values or products:
                 return None
-            low, high = (decimal(end) for end in outer.values[self.number.column])
-            inner = [end * self.number.resolution for end in self._ends]
-            each = (outer.rows or self.bounds.total) * max(
-                high - inner[1], inner[0] - low, Fraction(0)
-            )
+            low, high = map(decimal, outer.values[self.number.column])
+            least, most = span(self.number)
+            away = max(high - most, least - low, Fraction(0))
+            each = (outer.rows or self.bounds.total) * away
         return max(units, Fraction(0)) * each
 
     def told(self, row: Mapping[str, str | None], outer: Cut) -> dict[str, Any]:
@@ -153,10 +156,6 @@ class CutUnits(Statistic):
         }
 
 
-def _column(number: Number) -> tuple[str, int, int, Fraction]:
-    return number.column, number.low, number.high, number.resolution
-
-
 def questions(planned: Sequence[P], *, units: bool) -> Iterator[tuple[P, CutUnits]]:
     """Yield each question, with the planned statistic whose pass over the data it shares.
 
@@ -175,7 +174,7 @@ def _asked(one: Planned, *, units: bool) -> Iterator[tuple[Any, CutUnits]]:
     statistic, bounds = one.statistic, one.contribution
     over = (one.by, one.cells, one.searches)
     used = {f for m in statistic.measures() for f in fields(m) if isinstance(f, Number)}
-    asked: list[Number | None] = [*sorted(used, key=_column)]
+    asked: list[Number | None] = [*sorted(used, key=astuple)]
     if units and (one.by or not statistic.counts_units):
         asked.insert(0, None)
     for field in asked:

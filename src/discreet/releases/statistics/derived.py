@@ -71,22 +71,15 @@ Row: TypeAlias = Mapping[str, str]
 class Released:
     """The rows of a statistic as they were released, its calls, and the law of the noise in them.
 
-    There is no such law where each row is made of several noisy numbers.
+    `noise` is a `Spread`; it is None where each row is made of several noisy numbers.
     """
 
     result: Result
-    spread: Spread | None
+    noise: Any
     calls: Mapping[str, Priced] = field(default_factory=dict)
-    statistic: Statistic | None = None
+    statistic: Any = None
     most: int | None = None
     """How many cells of each margin are wanted; None for all."""
-
-    @property
-    def noise(self) -> Spread:
-        """The law of the noise in each row."""
-        if self.spread is None:
-            raise AssertionError("refused before the release")
-        return self.spread
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -107,7 +100,7 @@ class Released:
     def assuming(self, numbers: Iterable[Fraction], interval: float) -> Released:
         """Return it with a number in every cell, and the interval that noise leaves around it."""
         within = Fraction(0)
-        if self.spread is not None:
+        if self.noise is not None:
             (call,) = self.calls.values()
             within = call.half_width(interval) * call.asked.part.resolution
         rows = [
@@ -271,7 +264,7 @@ class Share(Derived):
     def assumed_in(self, source: Released, place: int, size: int) -> Iterable[Fraction]:
         """The cells of one margin are wholes, those of the others parts of them."""
         among = self._columns
-        if among is None or not isinstance(source.statistic, Margins):
+        if among is None:
             return super().assumed_in(source, place, size)
         found: Iterable[Fraction] = source.statistic.assumed_within(among, size)
         return found
@@ -310,11 +303,7 @@ class Share(Derived):
 
         def make_shares(released: Mapping[str, Released], interval: float) -> Result:
             given = released[str(of.name)]
-            if not isinstance(given.statistic, Margins):
-                raise AssertionError("a statistic does not change its kind")
-            cells, rows = given.statistic.shares(
-                given.result.rows, given.calls, interval, among, given.most
-            )
+            cells, rows = given.statistic.shares(given, among, interval)
             return Result(str(self.name), cells, (), rows)
 
         return make_shares
@@ -324,20 +313,16 @@ class Share(Derived):
         if self._columns is not None:
             return None
         of, among = self.name_of("of"), self.name_of("among")
-
-        def answered(released: Mapping[str, Released], interval: float) -> Any:
-            return _divided(released[of], released[among], interval, most=1)
-
-        return answered
+        return lambda released, interval: _divided(released[of], released[among], interval, most=1)
 
     def explain(self) -> str:
         """Say what is divided by what."""
         among = self._columns
         if among is None:
-            values = {"of": self.name_of("of"), "among": self.name_of("among")}
-            return say("releases.explain.share", **values)
-        said = {"of": self.name_of("of"), "among": ", ".join(among) or ALL}
-        return say("releases.explain.share_among", **said)
+            both = {key: self.name_of(key) for key in self.sources()}
+            return say("releases.explain.share", **both)
+        whole = ", ".join(among) or ALL
+        return say("releases.explain.share_among", of=self.name_of("of"), among=whole)
 
 
 def _apart(spec: Spec, one: Planned, other: Planned) -> bool:
@@ -401,9 +386,9 @@ class Rate(Derived):
 
     def sources(self) -> dict[str, str | Statistic]:
         """Events; and what they are counted for, if that is released too."""
-        per = self.rate.per
-        released = isinstance(per, Statistic) or (isinstance(per, str) and not _is_file(per))
-        return {"events": self.rate.events} | ({"per": per} if released else {})
+        per, named = self.rate.per, {"events": self.rate.events}
+        file = isinstance(per, str) and per.lower().endswith(".csv")
+        return named | ({"per": per} if isinstance(per, (str, Statistic)) and not file else {})
 
     def answer(self, spec: Spec, columns: tuple[str, ...]) -> Any:
         """Divide by what is public, exactly; by a noisy number, by Fieller's way."""
@@ -435,24 +420,18 @@ class Rate(Derived):
         if isinstance(per, str):
             from discreet.releases.spec import PublicFiles
 
-            numbers, by = PublicFiles(spec).numbers(per, columns), columns
+            numbers = PublicFiles(spec).numbers(per, columns)
+        elif len(columns) != 1:
+            raise SpecError("releases.derived.per_mapping", statistic=self.name)
         else:
-            if len(columns) != 1:
-                raise SpecError("releases.derived.per_mapping", statistic=self.name)
-            numbers, by = {(key,): decimal(value) for key, value in per.items()}, columns
-        return lambda keys: numbers.get(tuple(keys[column] for column in by))
+            numbers = {(key,): decimal(value) for key, value in per.items()}
+        return lambda keys: numbers.get(tuple(keys[column] for column in columns))
 
     def explain(self) -> str:
         """Say what is divided, and that it is kept at zero or above."""
-        per = say("releases.explain.public_numbers")
-        if "per" in self.sources():
-            per = self.name_of("per")
-        values = {"events": self.name_of("events"), "times": self.rate.times, "per": per}
-        return say("releases.explain.rate", **values)
-
-
-def _is_file(name: str) -> bool:
-    return name.lower().endswith(".csv")
+        said = {"per": say("releases.explain.public_numbers")}
+        said |= {key: self.name_of(key) for key in self.sources()}
+        return say("releases.explain.rate", times=self.rate.times, **said)
 
 
 class ChangeOf(Closed):
@@ -514,9 +493,11 @@ class Change(Derived):
             spread = Spread.of(call)
             places_of = [at for at, n in enumerate(table["statistic"]) if n == name]
             keys = tuple(tuple(table[column][at] for column in columns) for at in places_of)
+            found = (table[name] for name in ("value", "interval_low", "interval_high"))
+            texts = zip(*([column[at] for at in places_of] for column in found), strict=True)
             rows = [
-                [Answer((), *(_number(table[n][at]) for n in ("value", *_ENDS)))]
-                for at in places_of
+                [Answer((), *(None if text is None else fraction_of(text) for text in row))]
+                for row in texts
             ]
         except (KeyError, TypeError, ValueError, IndexError, ZeroDivisionError):
             raise SpecError(
@@ -528,10 +509,3 @@ class Change(Derived):
         """Say what is compared with what."""
         how = f"releases.explain.change_{self.change.how}"
         return say(how, of=self.change.of, against=self.change.against)
-
-
-_ENDS = ("interval_low", "interval_high")
-
-
-def _number(text: str | None) -> Fraction | None:
-    return None if text is None else fraction_of(text)

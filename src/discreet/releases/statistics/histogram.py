@@ -27,7 +27,6 @@ from discreet.releases.statistics.base import (
     plain_rows,
     register,
 )
-from discreet.words import say
 
 
 class Tallied(Grouped):
@@ -110,7 +109,3 @@ class Histogram(Tallied):
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """A row a bin."""
         return labelled(plain_rows(noisy["count"]), self.labels)
-
-    def explain(self) -> str:
-        """Say what is counted."""
-        return say("releases.explain.histogram", column=self.histogram)

@@ -40,7 +40,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, 
 
 import numpy as np
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
@@ -66,21 +65,20 @@ from discreet.releases.adding_up import (
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import (
     Cells,
-    Counting,
     Grid,
     KeySet,
-    Measure,
     Number,
-    Summing,
 )
-from discreet.releases.models import Closed, Keys, Names, Pair, as_tuple
+from discreet.releases.models import Closed, Keys, Names, as_tuple
 from discreet.releases.quotients import Within as Reach
 from discreet.releases.quotients import part
 from discreet.releases.statistics.base import (
+    LARGEST,
+    Added,
     Answer,
+    Bounds,
     Discover,
     Files,
-    Grouped,
     Measured,
     Noisy,
     Part,
@@ -88,7 +86,6 @@ from discreet.releases.statistics.base import (
     Within,
     check_cells,
     multiples,
-    ordered,
     register,
     rounded,
     texts_in,
@@ -98,6 +95,7 @@ from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
+    from discreet.releases.statistics.derived import Released
 
 T = TypeVar("T")
 
@@ -108,7 +106,6 @@ _MOST_SETS = 2000
 _MOST_ROWS = 1_000_000
 _MOST_GRID = 2**60
 _MOST_TRIES = 40
-_LARGEST = 2**52
 
 
 class UpTo(Closed):
@@ -167,7 +164,7 @@ Sets: TypeAlias = Annotated[tuple[Set, ...], BeforeValidator(_listed)]
 
 
 @register("margins")
-class Margins(Grouped):
+class Margins(Added):
     """Counts or sums on sets of columns, and in all, that add up."""
 
     refines: ClassVar[tuple[str, ...]] = ("count", "sum")
@@ -180,7 +177,7 @@ class Margins(Grouped):
     sum: Annotated[str | None, "column"] = Field(
         default=None, description="The column to add up, instead of count."
     )
-    bounds: Annotated[Pair, AfterValidator(ordered)] | None = None
+    bounds: Bounds | None = None
     resolution: float | None = Field(default=None, gt=0)
     hierarchy: dict[str, str | dict[str, str]] = Field(
         default_factory=dict,
@@ -204,19 +201,21 @@ class Margins(Grouped):
 
     @model_validator(mode="after")
     def _whole(self) -> Margins:
-        if (self.count is None) == (self.sum is None):
-            raise SpecError("releases.margins.count_or_sum")
         given = [self.bounds is not None, self.resolution is not None]
-        if any(given) if self.count else not all(given):
-            raise SpecError("releases.margins.bounds")
-        if self.by:
-            raise SpecError("releases.margins.by")
-        if isinstance(self.keys, Discover):
-            raise SpecError("releases.margins.discover")
-        if self.sought:
-            self._check_found()
-        if self.within is not None:
-            raise SpecError("releases.margins.within")
+        wanted = () if isinstance(self.margins, UpTo) else self.margins
+        refused = {
+            "count_or_sum": (self.count is None) == (self.sum is None),
+            "bounds": any(given) if self.count else not all(given),
+            "by": self.by,
+            "no_columns": not self.grouped_by,
+            "discover": isinstance(self.keys, Discover),
+            "found_within": self.sought and any(one.within is not None for one in wanted),
+            "found_public": self.sought and self.twin not in (None, Twin()),
+            "within": self.within is not None,
+        }
+        for name, broken in refused.items():
+            if broken:
+                raise SpecError(f"releases.margins.{name}")
         if self.twin is not None and self.bounds is not None and self.bounds[0] < 0:
             raise SpecError("releases.margins.twin_negative", low=self.bounds[0])
         for margin in self._sets:
@@ -225,14 +224,6 @@ class Margins(Grouped):
         if len(self._sets) > _MOST_SETS:
             raise SpecError("releases.margins.many", sets=len(self._sets), most=_MOST_SETS)
         return self
-
-    def _check_found(self) -> None:
-        """Refuse what cannot be known, or promised, before the keys are found."""
-        wanted = () if isinstance(self.margins, UpTo) else self.margins
-        if any(one.within is not None for one in wanted):
-            raise SpecError("releases.margins.found_within")
-        if self.twin is not None and (self.twin.total is not None or self.twin.zeros):
-            raise SpecError("releases.margins.found_public")
 
     @classmethod
     def keyed_by(cls, values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -279,18 +270,6 @@ class Margins(Grouped):
         named = (*of, *(name for one in self._sets for name in one))
         levels = self._levels
         return tuple(dict.fromkeys(levels[-1] if name in levels else name for name in named))
-
-    @property
-    def counts_units(self) -> bool:
-        """Whether one row a unit and group is enough."""
-        return self.count == "units"
-
-    @property
-    def adds(self) -> tuple[Fraction, Fraction]:
-        """What a row adds: one, or a multiple of the resolution within the bounds."""
-        if self.number is None:
-            return Fraction(1), Fraction(1)
-        return self.number.low * self._step, self.number.high * self._step
 
     @property
     def sought(self) -> tuple[Sought, ...]:
@@ -347,20 +326,11 @@ class Margins(Grouped):
         given = dict(self.public_keys)
         return lru_cache(maxsize=64)(lambda lists: self._changed(keys=given | dict(lists)))
 
-    def _changed(
-        self,
-        raised: Mapping[Margin, float] | None = None,
-        *,
-        whole_noise: bool | None = None,
-        **fields: Any,
-    ) -> Margins:
-        """Return it with other fields or weights, and nothing that was made from those before."""
+    def _changed(self, **fields: Any) -> Margins:
+        """Return it with other fields, and nothing that was made from those before."""
         found = self.model_copy(update=fields)
-        found._raised = self._raised if raised is None else raised
-        found._whole_noise = self._whole_noise if whole_noise is None else whole_noise
-        for name, value in vars(type(self)).items():
-            if isinstance(value, cached_property):
-                found.__dict__.pop(name, None)
+        for made in found.__dict__.keys() - type(self).model_fields.keys():
+            del found.__dict__[made]
         return found
 
     def _check_zeros(self) -> None:
@@ -482,12 +452,7 @@ class Margins(Grouped):
 
     @property
     def _step(self) -> Fraction:
-        return Fraction(1) if self.number is None else self.number.resolution
-
-    def measures(self) -> tuple[Measure, ...]:
-        """The rows kept, or their sum, in every combination of keys."""
-        name = self.measure_name("cells")
-        return (Counting(name) if self.number is None else Summing(name, self.number),)
+        return self.largest[1]
 
     def parts(self, contribution: Contribution) -> tuple[Part, ...]:
         """A call for each margin that is worth measuring, with its share of the budget."""
@@ -498,14 +463,11 @@ class Margins(Grouped):
         return lru_cache(maxsize=8)(self._split)
 
     def _split(self, contribution: Contribution) -> tuple[Part, ...]:
-        number, design, parts = self.number, self.design, {}
-        size = 1 if number is None else max(abs(number.low), abs(number.high), 1)
-        signed = number is not None and number.low < 0 < number.high
-        for margin in design.measurable:
-            together = contribution.gathered(design.gathered(margin))
-            parts[margin] = Part.of_numbers(
-                _called(margin), together, size, self._step, signed=signed
-            )
+        design, (*_, signed) = self.design, self.largest
+        parts = {
+            margin: self.call(_called(margin), contribution.gathered(design.gathered(margin)))
+            for margin in design.measurable
+        }
         pure, *_ = design.split({m: float(part.l1) ** 2 for m, part in parts.items()}, 2)
         # A unit that is replaced takes rows away in one cell and adds them in another.
         both = signed or contribution.adjacency is Adjacency.REPLACE
@@ -555,7 +517,9 @@ class Margins(Grouped):
         help, no split of this budget will do.
         """
         if not all(self._fits(name, call) for name, call in calls.items()):
-            return self._changed(whole_noise=True)
+            found = self._changed()
+            found._whole_noise = True
+            return found
         wanted = () if isinstance(self.margins, UpTo) else self.margins
         limits = {self._in_order(one.of): one.within for one in wanted if one.within is not None}
         if not limits:
@@ -573,7 +537,9 @@ class Margins(Grouped):
             raised[margin] = raised.get(margin, 1.0) * (reach / aim) ** 5
         if raised == self._raised:
             return None
-        return self._changed(raised)
+        found = self._changed()
+        found._raised = raised
+        return found
 
     def _fits(self, name: str, call: Priced) -> bool:
         """Return whether the noise of a call is wide enough for what its residual is priced at."""
@@ -582,21 +548,19 @@ class Margins(Grouped):
         if not isinstance(call.law, DiscreteGaussian):
             return False
         squared = call.asked.part.l2_squared / (1 + SPARE)
-        return fits(float(call.law.sigma), squared, self._sizes(self._margin(name)))
+        return fits(float(call.law.sigma), squared, self._sizes(self._margin[name]))
 
     def numbers(self, part: str, measured: Measured) -> list[int]:
         """Return a margin of what was measured."""
-        found: Mapping[int, int] = measured[self.measure_name("cells")]
+        found: Mapping[int, int] = measured[self.measure_name(self.part)]
         codes = np.array(list(found), dtype=np.int64)
         shape = tuple(len(self._lists[column]) for column in self.grouped_by)
         places = dict(zip(self.grouped_by, np.unravel_index(codes, shape), strict=True))
-        return self.design.counted(self._margin(part), places, list(found.values()))
-
-    def _margin(self, part: str) -> Margin:
-        return self._called[part]
+        return self.design.counted(self._margin[part], places, list(found.values()))
 
     @cached_property
-    def _called(self) -> dict[str, Margin]:
+    def _margin(self) -> dict[str, Margin]:
+        """The margin that each call is of."""
         return self._residual_calls | {_called(margin): margin for margin in self.design.measurable}
 
     @cached_property
@@ -611,7 +575,7 @@ class Margins(Grouped):
 
         @lru_cache(maxsize=8)
         def known(noise: tuple[tuple[str, Any], ...]) -> _Known:
-            spread = {self._margin(name): Spread.of(law) for name, law in noise}
+            spread = {self._margin[name]: Spread.of(law) for name, law in noise}
             alone = any(name in self._residual_calls for name, _ in noise)
             design = replace(self.design, apart=True) if alone else self.design
             errors = design.errors(spread)
@@ -622,10 +586,13 @@ class Margins(Grouped):
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """Every cell of every margin: its estimate, standard error and interval."""
         known = self._following(tuple((n, one.law) for n, one in noisy.items()))
-        tables = {self._margin(n): _whole(one.values) for n, one in noisy.items()}
+        tables = {self._margin[n]: _whole(one.values) for n, one in noisy.items()}
         combined = known.design.combined(tables, known.noise, known.digits)
         scale = 10**known.digits
-        twins = self._twins({m: np.asarray(t / scale, float) for m, t in combined.items()})
+        twins = None
+        if self.twin is not None:
+            values = {m: np.asarray(t / scale, float) for m, t in combined.items()}
+            twins = twin_of(self.design, values, **self._public)
         unit, step = Fraction(1, 10**known.digits), self._step
         found: list[list[Answer]] = []
         for margin in self.design.published:
@@ -639,10 +606,6 @@ class Margins(Grouped):
                 ends = (value - width, value + width)
                 found.append([Answer((), value, *ends, errs[place // each], twin)])
         return found
-
-    def _twins(self, values: Mapping[Margin, Any]) -> Mapping[Margin, list[int]] | None:
-        """Return the twin of the estimates, in multiples of the resolution, if it is asked for."""
-        return None if self.twin is None else twin_of(self.design, values, **self._public)
 
     @property
     def _public(self) -> dict[str, Any]:
@@ -661,7 +624,7 @@ class Margins(Grouped):
             return None
         step = self._step
         whole = [int(Fraction(number or 0) / step) for number in published]
-        if max(whole, default=0) >= _LARGEST:
+        if max(whole, default=0) >= LARGEST:
             return None
         flat = self._by_margin(whole)
         numbers = {margin: np.array(own, dtype=np.int64) for margin, own in flat.items()}
@@ -707,23 +670,18 @@ class Margins(Grouped):
         return "; ".join(_called(margin) for margin in self.design.published)
 
     def shares(
-        self,
-        rows: Sequence[Sequence[Answer]],
-        calls: Mapping[str, Priced],
-        interval: float,
-        among: Sequence[str],
-        most: int | None = None,
+        self, given: Released, among: Sequence[str], interval: float
     ) -> tuple[KeySet, list[list[Answer]]]:
         """Return cells as shares of the cell of a margin that they lie in, with their intervals.
 
         Where nodes of a tree differ, both errors are within their own intervals, at half of the
         failure probability each.
         """
-        shown = self.shown(None)
+        shown, rows = self.shown(None), given.result.rows
         if not rows:  # no key was found
             return replace(shown, keys=()), []
         design, each = self.design, (1 + interval) / 2
-        known = self._following(tuple((n, call.law) for n, call in calls.items()))
+        known = self._following(tuple((n, call.law) for n, call in given.calls.items()))
         values = self._by_margin([Fraction(cell[0].value or 0) / self._step for cell in rows])
         keys = self._by_margin(shown.keys)
         whole = next(m for m in design.published if set(m) == set(among))
@@ -734,7 +692,7 @@ class Margins(Grouped):
             if not design.tree.levels:
                 joint = known.design.part_of(margin, whole, known.noise, interval)
             own, other = (self._widths(known.errors[m], m, each) for m in (margin, whole))
-            for place, value in enumerate(values[margin][:most]):
+            for place, value in enumerate(values[margin][: given.most]):
                 apart = Reach(np.zeros(1), own[place : place + 1], float(other[at[place]]))
                 share = part(value, values[whole][at[place]], joint or apart)
                 names.append(keys[margin][place])

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import ClassVar
 
-from discreet.errors import SpecError
 from discreet.noise.standalone import average
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines.base import Counting, Measure, Number, Summing
+from discreet.releases.engines.base import Counting, Measure, Summing
 from discreet.releases.statistics.base import (
     Answer,
     Bounded,
@@ -27,10 +26,6 @@ from discreet.releases.statistics.base import (
     ScriptLines,
     register,
 )
-from discreet.words import say
-
-if TYPE_CHECKING:
-    from discreet.releases.pricing import Priced
 
 _PLACES = 32  # of assumed means, between the middle of the bounds and their end
 
@@ -97,10 +92,6 @@ class _Moment(Bounded):
         sums = [size * self.reach * place // _PLACES for place in range(_PLACES + 1)]
         return {"count": [size] * len(sums), "sum": sums}
 
-    def accuracy(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
-        """By the size of the group: the noise is divided by it."""
-        return self.accuracy_by_size(calls, interval)
-
     def averages(
         self, noisy: Mapping[str, Noisy], part: str, reach: int, *, signed: bool
     ) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
@@ -142,11 +133,6 @@ class Mean(_Moment):
         found = self.averages(noisy, "sum", self.reach, signed=True)
         return [[Answer((), *(self.middle + x * self.step for x in one))] for one in found]
 
-    def explain(self) -> str:
-        """Say what is averaged."""
-        low, high = self.bounds
-        return say("releases.explain.mean", column=self.mean, low=low, high=high)
-
     def script(self, lines: ScriptLines) -> Iterator[str]:
         """Divide."""
         yield from super().script(lines)
@@ -160,16 +146,10 @@ class Mean(_Moment):
 class Variance(_Moment):
     """From a noisy count, sum and sum of squares."""
 
-    variance: ColumnName
+    most_multiples: ClassVar[int] = 2**31
+    too_many: ClassVar[str] = "releases.statistics.squares_overflow"
 
-    def check_multiples(self, number: Number) -> None:
-        """Refuse more multiples than have squares that fit."""
-        if number.size > 2**31:
-            raise SpecError(
-                "releases.statistics.squares_overflow",
-                statistic=self.name,
-                resolution=self.resolution,
-            )
+    variance: ColumnName
 
     def measures(self) -> tuple[Measure, ...]:
         """Count, sum of deviations, and of their squares."""
@@ -203,11 +183,6 @@ class Variance(_Moment):
             ends = (mean**2, max(low**2, high**2), least)
             rows.append([Answer((), *(inside(s - m) for s, m in zip(second, ends, strict=True)))])
         return rows
-
-    def explain(self) -> str:
-        """Say whose variance it is."""
-        low, high = self.bounds
-        return say("releases.explain.variance", column=self.variance, low=low, high=high)
 
     def script(self, lines: ScriptLines) -> Iterator[str]:
         """Add up squares too."""

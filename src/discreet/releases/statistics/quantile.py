@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import BeforeValidator
 
@@ -31,7 +31,7 @@ from discreet.errors import SpecError
 from discreet.guarantees import Adjacency
 from discreet.noise.standalone import ranks
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines.base import Measure, Number, Tally
+from discreet.releases.engines.base import Measure, Tally
 from discreet.releases.statistics.base import (
     SIZES,
     Answer,
@@ -45,7 +45,6 @@ from discreet.releases.statistics.base import (
     decimal,
     register,
 )
-from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
@@ -70,6 +69,8 @@ Share: TypeAlias = Annotated[Proportion, BeforeValidator(_share)]
 class Quantile(Bounded):
     """A value that about a share `at` of the rows lie below; chosen among the multiples."""
 
+    most_multiples: ClassVar[int] = MOST_CANDIDATES
+
     quantile: ColumnName
     at: Share
 
@@ -84,16 +85,6 @@ class Quantile(Bounded):
         if adjacency is not Adjacency.REPLACE:
             return max(a, b - a)
         return 2 * max(a, b - a) if self.by else b
-
-    def check_multiples(self, number: Number) -> None:
-        """Refuse more multiples than one is chosen among."""
-        if number.size > MOST_CANDIDATES:
-            raise SpecError(
-                "releases.statistics.many_multiples",
-                statistic=self.name,
-                size=number.size,
-                most=MOST_CANDIDATES,
-            )
 
     def measures(self) -> tuple[Measure, ...]:
         """A tally of the values."""
@@ -122,12 +113,6 @@ class Quantile(Bounded):
         off = calls["choice"].score_within(self.number.size, interval) / self.share.denominator
         sizes = [{"rows": n, "rank_share": min(1.0, off / n)} for n in SIZES]
         return {"candidates": self.number.size, "ranks": off, "assumed": sizes}
-
-    def explain(self) -> str:
-        """Say which quantile it is."""
-        return say(
-            "releases.explain.quantile", column=self.quantile, at=self.at, step=self.resolution
-        )
 
     def script(self, lines: ScriptLines) -> Iterator[str]:
         """Tally, and choose."""

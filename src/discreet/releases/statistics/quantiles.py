@@ -74,7 +74,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from math import lgamma
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,19 +84,20 @@ from discreet.errors import SpecError
 from discreet.guarantees import Adjacency
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Measure, Number, Tally
-from discreet.releases.models import Closed, Pair, as_tuple
+from discreet.releases.models import Closed, as_tuple
 from discreet.releases.statistics.base import (
     SIZES,
     Answer,
     Bounded,
+    Clipped,
     ColumnName,
     Grouped,
     Measured,
     Noisy,
     Part,
+    Resolution,
     decimal,
     multiples,
-    ordered,
     register,
 )
 from discreet.releases.statistics.quantile import Share
@@ -360,9 +361,6 @@ class Ranked(Grouped):
 
     def parts(self, contribution: Contribution) -> tuple[Part, ...]:
         """How many rows there are; the values, as one choice in each group; the cells."""
-        if self.leaves > MOST_LEAVES:
-            said = {"statistic": self.name, "size": self.leaves, "most": MOST_LEAVES}
-            raise SpecError("releases.statistics.many_multiples", **said)
         twice = 2 if contribution.adjacency is Adjacency.REPLACE else 1
         changes = [twice * _SCORED * rows for rows in contribution.filled]
         values = Part.of_choice("values", changes, Fraction(1, _SCORED), monotone=False)
@@ -490,12 +488,8 @@ class Ranked(Grouped):
             low, high = min(end[0] for end in ends[own - 1 :]), max(end[1] for end in ends[:own])
             places = (min(max(chosen[own], low), high), low, high)
             values = ((self.number.low + place) * self.number.resolution for place in places)
-            rows.append(Answer(self.labels(share), *values))
+            rows.append(Answer((f"{share:.15g}",) if self.extra else (), *values))
         return rows
-
-    def labels(self, share: float) -> tuple[str, ...]:
-        """The share as a text, where the table has a column for it."""
-        return (f"{share:.15g}",) if self.extra else ()
 
     def accuracy(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
         """By how many ranks a value may miss its share, where no rows have the same value."""
@@ -523,13 +517,8 @@ class Several(Closed):
     at: Annotated[tuple[Share, ...], BeforeValidator(as_tuple)] = Field(
         min_length=1, max_length=99, description="Shares of the rows, rising."
     )
-    bounds: Pair = Field(description="Values are clipped to these; they must not come from data.")
-    resolution: float = Field(gt=0, description="Values are rounded to multiples of this.")
-
-    @field_validator("bounds")
-    @classmethod
-    def _ordered(cls, bounds: tuple[float, float]) -> tuple[float, float]:
-        return ordered(bounds)
+    bounds: Clipped
+    resolution: Resolution
 
     @field_validator("at")
     @classmethod
@@ -557,6 +546,11 @@ class Quantiles(Ranked):
         return self.quantiles.of
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """What the values are clipped to."""
+        return self.quantiles.bounds
+
+    @property
     def extra(self) -> tuple[str, ...]:
         """The column of the shares."""
         return ("at",)
@@ -565,7 +559,7 @@ class Quantiles(Ranked):
     def number(self) -> Number:
         """The column in whole multiples of the resolution."""
         asked = self.quantiles
-        return multiples(asked.of, asked.bounds, asked.resolution, self.name)
+        return multiples(asked.of, asked.bounds, asked.resolution, self.name, MOST_LEAVES)
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -583,13 +577,11 @@ class Quantiles(Ranked):
 class Median(Bounded, Ranked):
     """The value that half of the rows lie below, with an interval."""
 
+    most_multiples: ClassVar[int] = MOST_LEAVES
+
     median: ColumnName
 
     @property
     def shares(self) -> tuple[float, ...]:
         """One half."""
         return (0.5,)
-
-    def explain(self) -> str:
-        """Say what it is."""
-        return say("releases.explain.median", column=self.median, step=self.resolution)

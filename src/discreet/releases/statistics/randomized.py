@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -30,10 +30,9 @@ from discreet.releases.statistics.base import (
     register,
 )
 from discreet.releases.statistics.histogram import Tallied
-from discreet.words import say
 
 if TYPE_CHECKING:
-    from discreet.releases.pricing import Priced
+    pass
 
 
 @register("randomized")
@@ -85,14 +84,6 @@ class Randomized(Tallied):
         """A group of that size, its answers spread evenly."""
         k = len(self.answers)
         return {"count": [size // k] * k}
-
-    def accuracy(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
-        """By the size of the group: the more coins, the wider the interval."""
-        return self.accuracy_by_size(calls, interval)
-
-    def explain(self) -> str:
-        """Say what is estimated."""
-        return say("releases.explain.randomized", column=self.randomized, keep=self.keep)
 
     def script(self, lines: ScriptLines) -> Iterator[str]:
         """Tally, add noise, and take out the bias."""

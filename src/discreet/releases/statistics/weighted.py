@@ -24,22 +24,23 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from discreet.errors import PolicyError, SpecError
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Measure, Number, Summing
-from discreet.releases.models import Closed, Pair
+from discreet.releases.models import Closed
 from discreet.releases.statistics.base import (
+    LARGEST,
+    Added,
     Answer,
-    Grouped,
+    Bounds,
     Measured,
     Noisy,
     Part,
     multiples,
-    ordered,
-    plain_rows,
     register,
+    span,
 )
 from discreet.releases.statistics.moments import Mean
 from discreet.words import say
@@ -47,14 +48,12 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
 
-_LARGEST = 2**52
-
 
 class Weights(Closed):
     """A column of weights, and what is public about it."""
 
     column: Annotated[str, "column"]
-    bounds: Annotated[Pair, AfterValidator(ordered)] = Field(
+    bounds: Bounds = Field(
         description="Weights are clipped to these; they must not come from data."
     )
     resolution: float = Field(default=0.01, gt=0)
@@ -67,7 +66,7 @@ class Weights(Closed):
 
 
 @register("weight_by")
-class Weighted(Grouped):
+class Weighted(Added):
     """A count, a sum or a mean in which a row counts as often as its weight says."""
 
     refines: ClassVar[tuple[str, ...]] = ("count", "sum", "mean")
@@ -76,7 +75,7 @@ class Weighted(Grouped):
     count: Literal["rows", "units"] | None = None
     sum: str | None = None
     mean: str | None = None
-    bounds: Annotated[Pair, AfterValidator(ordered)] | None = Field(
+    bounds: Bounds | None = Field(
         default=None, description="Of the values; of the weights in a count."
     )
     resolution: float | None = Field(default=None, gt=0)
@@ -109,11 +108,6 @@ class Weighted(Grouped):
         """What is counted, added up or averaged."""
         return str(self.count or self.sum or self.mean)
 
-    @property
-    def counts_units(self) -> bool:
-        """Whether one row a unit and group is enough."""
-        return self.count == "units"
-
     def check_policy(self) -> None:
         """Refuse weights that depend on everybody's data."""
         if self.weights.calibrated:
@@ -133,44 +127,29 @@ class Weighted(Grouped):
         if self.count is not None or self.bounds is None or self.resolution is None:
             return None
         found = multiples(self.subject, self.bounds, self.resolution, self.name)
-        if max(abs(found.low), abs(found.high), found.size) * self.factor.high >= _LARGEST:
+        if max(abs(found.low), abs(found.high), found.size) * self.factor.high >= LARGEST:
             raise SpecError("releases.weights.too_fine", statistic=self.name)
         return found
 
     @cached_property
     def plain(self) -> Mean:
         """The mean without weights: deviations are from the same middle."""
-        if self.mean is None or self.bounds is None or self.resolution is None:
-            raise SpecError("releases.weights.two_bounds")
-        return Mean(
-            mean=self.mean,
-            bounds=self.bounds,
-            resolution=self.resolution,
-            by=self.by,
-            keys=self.keys,
-            name=self.name,
-        )
+        shared = ("mean", "bounds", "resolution", "by", "keys", "name")
+        return Mean.model_validate({name: getattr(self, name) for name in shared})
 
     @property
     def largest(self) -> tuple[int, Fraction, bool]:
-        """The most that a row adds, in whole steps; the step; whether it may also take away."""
-        size, step, signed = 1, self.factor.resolution, False
-        if self.number is not None:
-            low, high = self.number.low, self.number.high
-            size, step = max(abs(low), abs(high), 1), step * self.number.resolution
-            signed = low < 0 < high
-        return size * max(self.factor.high, 1), step, signed
+        """The largest weight multiplies what a row adds."""
+        size, step, signed = super().largest
+        return size * max(self.factor.high, 1), step * self.factor.resolution, signed
 
     @property
     def adds(self) -> tuple[Fraction, Fraction] | None:
         """A row adds its weight, or its weight times its value."""
-        if self.mean is not None:
+        values = super().adds
+        if self.mean is not None or values is None:
             return None
-        weights = [end * self.factor.resolution for end in (self.factor.low, self.factor.high)]
-        if self.number is None:
-            return weights[0], weights[1]
-        values = [end * self.number.resolution for end in (self.number.low, self.number.high)]
-        ends = [w * y for w in weights for y in values]
+        ends = [weight * value for weight in span(self.factor) for value in values]
         return min(ends), max(ends)
 
     def measures(self) -> tuple[Measure, ...]:
@@ -187,10 +166,8 @@ class Weighted(Grouped):
 
     def parts(self, contribution: Contribution) -> tuple[Part, ...]:
         """One call, or two for a mean; the largest weight multiplies what a row adds."""
-        largest, step, signed = self.largest
         if self.mean is None:
-            part = "count" if self.number is None else "sum"
-            return (Part.of_numbers(part, contribution, largest, step, signed=signed),)
+            return super().parts(contribution)
         most, unit = max(self.factor.high, 1), self.factor.resolution
         reach, step = self.plain.reach * most, self.plain.step * unit
         return (
@@ -208,22 +185,19 @@ class Weighted(Grouped):
         """A number and its interval; a mean within its bounds."""
         if self.mean is not None:
             return self.plain.rows(noisy, interval)
-        (only,) = noisy.values()
-        return plain_rows(only, self.largest[1])
+        return super().rows(noisy, interval)
 
     # ------------------------------------------------------------------ accuracy and words
 
-    def assumed(self, size: int) -> dict[str, list[int]]:
-        """The same for a mean, with weights in the middle of their bounds on average."""
+    def assumed(self, size: int) -> dict[str, list[int]] | None:
+        """For a mean, as without weights, if these are in the middle of their bounds on average."""
+        if self.mean is None:
+            return None
         return self.plain.assumed(size * (self.factor.low + self.factor.high) // 2)
 
     def accuracy(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
         """How far the noise moves it, and the sampling error where the design is declared."""
-        if self.mean is not None:
-            said = self.accuracy_by_size(calls, interval)
-        else:
-            said = super().accuracy(calls, interval)
-        sampling = self.sampling_sd
+        said, sampling = super().accuracy(calls, interval), self.sampling_sd
         return said if sampling is None else said | {"sampling_sd": sampling}
 
     @property
@@ -246,9 +220,8 @@ class Weighted(Grouped):
 
     def note(self, contribution: Contribution) -> str:
         """Say what the weights cost."""
-        rows = contribution.l1()
-        values = {"largest": self.weights.bounds[1], "rows": rows, "statistic": self.name}
-        return say("releases.weights.cost", **values)
+        values = {"largest": self.weights.bounds[1], "rows": contribution.l1()}
+        return say("releases.weights.cost", statistic=self.name, **values)
 
     def clipped(self) -> list[tuple[str, float, float]]:
         """The weights, and the values."""

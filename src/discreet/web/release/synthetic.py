@@ -59,7 +59,7 @@ def as_file(found: Look, typed: Mapping[str, str]) -> dict[str, Any]:
         "expected": _expected(found),
         "how_expected": how(
             "expected_risk",
-            python='discreet.synthetic.expected_risk("spec.yaml").rows',
+            python='discreet.synthetic.expected_risk("spec.yaml").expected',
             command="discreet assess spec.yaml --expected",
         ),
         "how_region": how(
@@ -102,7 +102,7 @@ def _expected(found: Look) -> dict[str, Any] | None:
 def _judged(epsilon: float, typed: Mapping[str, str]) -> dict[str, Any]:
     """Return the picture of R and RR, and what the region that was typed makes of this budget."""
     from discreet.charts import region_spec
-    from discreet.synthetic.region import Region
+    from discreet.synthetic import Region
 
     region, told, problem = None, "", ""
     try:
