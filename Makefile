@@ -4,7 +4,8 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-JOBS   ?= 3
+# Two for each of two cores: a worker waits for disks, servers and pages half of its time.
+JOBS   ?= 4
 # Compiled files are kept, whatever is set outside: without them every process compiles everything.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -33,7 +34,11 @@ $(VENV)/.ready-test: pyproject.toml scripts/setup.sh scripts/system.sh
 demo: $(VENV)/.ready-demo
 	@$(BIN)/python examples/demo.py
 
-test: lint types contracts tests
+# Types are checked while tests run; what was found is printed below their results.
+test: lint contracts
+	@$(BIN)/mypy > $(VENV)/.types 2>&1 & types=$$!; \
+	$(MAKE) --no-print-directory tests; tests=$$?; \
+	wait $$types; types=$$?; cat $(VENV)/.types; exit $$((tests | types))
 
 lint: $(VENV)/.ready-test
 	$(BIN)/ruff check .

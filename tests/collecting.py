@@ -21,6 +21,7 @@ def pytest_collection() -> Generator[None, Any, Any]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(20_000, 20, 20)  # a twentieth of the time would go into looking
         gc.enable()
 
 

@@ -46,9 +46,9 @@ def spec(*statistics: dict[str, Any], rows: int = 1, **changes: Any) -> dict[str
 
 @pytest.fixture
 def attacked() -> Callable[..., Audit]:
-    def run(asked: dict[str, Any], trials: int = 800) -> Audit:
+    def run(asked: dict[str, Any], trials: int = 400) -> Audit:
         start = time.process_time()
-        found = audit(asked, trials=trials, failure_probability=1e-3, draws=2)
+        found = audit(asked, trials=trials, failure_probability=1e-3, draws=1)
         assert time.process_time() - start < 20
         assert not found.passed
         return found

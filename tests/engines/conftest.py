@@ -143,15 +143,18 @@ ONCE = [
     pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres")),
     pytest.param("spark", marks=pytest.mark.xdist_group("spark_running")),
 ]
-EXCHANGING = pytest.param("spark exchanging", marks=pytest.mark.xdist_group("spark_running"))
+EXCHANGING = "spark exchanging"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Ask every engine, and Spark twice where a test says that rows are exchanged."""
     own = any(mark.args[0] == "opened" for mark in metafunc.definition.iter_markers("parametrize"))
     if "opened" in metafunc.fixturenames and not own:
-        twice = metafunc.definition.get_closest_marker("exchanging") is not None
-        asked = [*ONCE, EXCHANGING] if twice else ONCE
+        asked: list[Any] = list(ONCE)
+        if twice := metafunc.definition.get_closest_marker("exchanging"):
+            soak = [pytest.mark.soak] if twice.kwargs.get("soak") else []
+            marks = [pytest.mark.xdist_group("spark_running"), *soak]
+            asked.append(pytest.param(EXCHANGING, marks=marks))
         metafunc.parametrize("opened", asked, indirect=True, scope="session")
 
 

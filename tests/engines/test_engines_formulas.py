@@ -16,6 +16,7 @@ from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Counting, KeySet, Labels, Query, Tally
 from discreet.releases.formula import Term, parse, resolve
 from discreet.releases.rows import Feature
+from soaking import soaked
 
 ONE = Contribution()
 DAY, MOMENT = datetime.date, datetime.datetime
@@ -98,6 +99,14 @@ FORMULAS = [
 ]
 
 
+# A query is dear on a cluster: there, conditions are asked together, and each alone in a soak.
+EACH = [
+    "duckdb",
+    pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres")),
+    pytest.param("spark", marks=[pytest.mark.xdist_group("spark_running"), pytest.mark.soak]),
+]
+
+
 def _ordinary(value: float | None) -> float | None:
     if value is None:
         return None
@@ -169,6 +178,7 @@ def table() -> pa.Table:
 
 
 @pytest.mark.parametrize("text", FORMULAS)
+@pytest.mark.parametrize("opened", EACH, indirect=True, scope="session")
 def test_a_condition_keeps_the_same_rows_everywhere(
     opened: Callable[[pa.Table], Any], table: pa.Table, text: str, engines_once: dict[Any, Any]
 ) -> None:
@@ -186,6 +196,26 @@ def test_a_condition_keeps_the_same_rows_everywhere(
     assert derived.measure(Query((), None, ONE, (labels,)))["t"] == [
         [known.count("true"), known.count("false")]
     ]
+
+
+@pytest.mark.parametrize("first", range(0, len(FORMULAS), 14))
+def test_conditions_asked_at_once_are_met_by_the_same_rows(
+    opened: Callable[[pa.Table], Any], table: pa.Table, engines_once: dict[Any, Any], first: int
+) -> None:
+    """Derived columns, of which the truth is told of each row: a few of them in one query."""
+    engine = engines_once.setdefault(opened, None) or opened(table)
+    engines_once[opened] = engine
+    asked = {
+        f"met {place}": resolve(parse(text), engine.columns, wanted="boolean")
+        for place, text in enumerate(FORMULAS[first : first + 14])
+    }
+    measures = tuple(Tally(name, Labels(name, ("true", "false"))) for name in asked)
+    cells = KeySet(("unit",), tuple((str(i),) for i in range(ROWS)))
+    found = engine.computed(asked).measure(Query((), cells, ONE, measures))
+    for name, term in asked.items():
+        known = [_python(term, row) for row in table.to_pylist()]
+        told = [[int(met is True), int(met is False)] for met in known]
+        assert found[name] == told, FORMULAS[first + int(name.split()[1])]
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +281,7 @@ def test_a_sample_has_all_rows_of_a_unit_or_none(
     assert abs(units - count / 3) <= math.sqrt(count * math.log(2e12) / 2)
     source = opened(pa.table(table))
     assert source.units((unit,)) == count
-    for size in (0, 1, 17, count):
+    for size in (0, 1, 17, count) if soaked() else (0, 17):
         fixed = source.sampled_units((unit,), size)
         assert fixed.measure(once)["rows"] == [size]
         assert fixed.measure(rows)["rows"] == [2 * size]

@@ -28,6 +28,7 @@ from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import release
 from discreet.releases.engines import opened
+from soaking import soaked
 
 pytestmark = pytest.mark.xdist_group("forks")
 
@@ -451,7 +452,7 @@ def test_signals_at_seeded_moments(
     takes = ended.seconds
     draw = random.Random(kind)  # noqa: S311
     stopped = 0
-    for _ in range(8):
+    for _ in range(8 if soaked() else 4):
         ended = forked(lambda: _main(*run), signal_after=(number, draw.uniform(0, takes)))
         # A signal may also come before the command begins, or after it has ended.
         assert ended.code in (0, 128 + number, -number), ended.said

@@ -32,7 +32,7 @@ from discreet.releases.engines.base import (
     Tally,
 )
 from discreet.releases.engines.duckdb import DuckDB
-from soaking import examples
+from soaking import examples, soaked
 
 GROUPS = ("a", "b", "c", "d")
 UNITS = range(1, 5)
@@ -132,7 +132,7 @@ def _rule(rows: list[Row], R: int, G: int, c: int) -> set[int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("G", [1, 2, 4])
-@settings(derandomize=True, deadline=None, max_examples=15)
+@settings(derandomize=True, deadline=None, max_examples=examples(40))
 @given(st.lists(tables(), min_size=5, max_size=5), st.integers(1, 6), st.integers(1, 4))
 def test_the_engine_keeps_what_the_rule_keeps(
     G: int, worlds: list[list[Row]], R: int, c: int
@@ -143,7 +143,7 @@ def test_the_engine_keeps_what_the_rule_keeps(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("G", [1, 2, 4])
-@settings(derandomize=True, deadline=None, max_examples=8)
+@settings(derandomize=True, deadline=None, max_examples=20 if soaked() else 5)
 @given(st.lists(tables(), min_size=5, max_size=5), st.integers(1, 6), st.integers(1, 4))
 def test_the_other_way_keeps_the_same_rows(G: int, worlds: list[list[Row]], R: int, c: int) -> None:
     """Where few units have many rows: all rows, less theirs, plus what they keep."""
@@ -162,7 +162,7 @@ def test_the_other_way_keeps_the_same_rows(G: int, worlds: list[list[Row]], R: i
 
 @pytest.mark.slow
 @pytest.mark.parametrize("apart", [1, 2**20])
-@settings(derandomize=True, deadline=None, max_examples=15)
+@settings(derandomize=True, deadline=None, max_examples=40 if soaked() else 8)
 @given(st.lists(tables(), min_size=5, max_size=5), st.integers(1, 6))
 def test_sorted_keys_keep_the_same_rows(apart: int, worlds: list[list[Row]], R: int) -> None:
     """Where units are whole numbers: one sort of unit, priority and payload in one integer."""

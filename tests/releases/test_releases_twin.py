@@ -280,6 +280,6 @@ def test_a_twin_made_from_the_data_is_caught(
 
     monkeypatch.setattr(Margins, "numbers", watched)
     monkeypatch.setattr(margins_module, "twin_of", told)
-    found = audit(spec | {"statistics": [entry]}, trials=200, failure_probability=1e-3, draws=2)
+    found = audit(spec | {"statistics": [entry]}, trials=200, failure_probability=1e-3, draws=1)
     assert not found.passed
     assert math.isfinite(found.epsilon_lower)

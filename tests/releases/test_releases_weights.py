@@ -214,6 +214,6 @@ def test_weights_outside_their_bounds_are_counted_as_cut(
 @pytest.mark.slow
 def test_the_audit_passes_weights(spec: dict[str, Any]) -> None:
     asked = spec | {"statistics": STATISTICS}
-    trials = 300 if soaked() else 100
-    found = audit(asked, trials=trials, failure_probability=1e-6, draws=2)
+    trials, draws = (300, 2) if soaked() else (100, 1)
+    found = audit(asked, trials=trials, failure_probability=1e-6, draws=draws)
     assert found.passed, found.faults

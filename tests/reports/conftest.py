@@ -11,6 +11,15 @@ from stories import BASE, COUNT, Made, made, opened, people
 from discreet.guarantees import ApproxDP, PureDP
 from discreet.ledger import Amount
 
+DRAWN = ("account", "browser", "charts", "mutations", "notebooks", "report")
+
+
+@pytest.fixture(autouse=True)
+def _plain(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave charts out but in tests of pages: drawing them takes four fifths of a report's time."""
+    if not request.path.stem.endswith(DRAWN):
+        monkeypatch.setattr("discreet.reports.folder.pictures", lambda statement: {})
+
 
 @pytest.fixture(scope="session")
 def pure(tmp_path_factory: pytest.TempPathFactory) -> Made:

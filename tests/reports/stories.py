@@ -13,7 +13,9 @@ import pyarrow as pa
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import release
+from discreet.reports import folder
 from discreet.reports.folder import Report, report
+from discreet.reports.pictures import pictures
 
 
 def people() -> pa.Table:
@@ -92,10 +94,14 @@ def made(home: Path, spec: dict[str, Any], **how: Any) -> Made:
     return Made(found.release_id, home)  # type: ignore[union-attr]
 
 
-@cache
 def reported(made: Made) -> tuple[Made, Report]:
     """A copy of a release, and its report, made once for all tests: only to be read."""
-    copy = made.copied(made.home.with_name(f"{made.home.name}-{made.release_id}"))
+    return _reported(made, folder.pictures is pictures)
+
+
+@cache
+def _reported(made: Made, drawn: bool) -> tuple[Made, Report]:
+    copy = made.copied(made.home.with_name(f"{made.home.name}-{made.release_id}-{drawn}"))
     return copy, report(copy.release_id, ledger=copy.ledger)
 
 
