@@ -69,7 +69,8 @@ class _Lazy(TyperGroup):
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        self.commands = dict.fromkeys(_COMMANDS)  # only its names are used: to suggest the nearest
+        names: Any = dict.fromkeys(_COMMANDS)
+        self.commands = names  # of which only the names are used: to suggest the nearest
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -202,8 +202,8 @@ class Charging:
                 self.account()
             except PolicyError as refusal:
                 notes.append(refusal.on_the_command_line)
-            told = tuple(notes)
-            return Outlook(self, None, None, promises, None, None, told, elsewhere=elsewhere)
+            said = tuple(notes)
+            return Outlook(self, None, None, promises, None, None, said, elsewhere=elsewhere)
         again = self._again()
         notes += [] if again is None else [again]
         try:
@@ -228,8 +228,8 @@ class Charging:
         except DiscreetError as refusal:
             refused, promises = refusal, self.ledger.promises(account)
             notes.append(text("charge.would_be_refused", why=refusal))
-        told = tuple(notes)
-        return Outlook(self, account, after, promises, refused, again, told, paid, elsewhere)
+        said = tuple(notes)
+        return Outlook(self, account, after, promises, refused, again, said, paid, elsewhere)
 
     def stored(self) -> bool:
         """Whether the key's release is stored: then nothing is charged or drawn."""
