@@ -37,8 +37,9 @@ from discreet.ledger.entries import Entry, canonical, digest
 from discreet.promises import formula as promise_formula
 from discreet.promises import promise_in
 from discreet.promises.keys import load_yaml
-from discreet.releases import formula, keys, load, planning
+from discreet.releases import formula, load, planning
 from discreet.releases.engines.duckdb import DuckDB
+from discreet.releases.spec import keys_from_file
 from discreet.reports.verifier import examined
 from discreet.surveys import Survey, estimate, survey_in
 from discreet.synthetic import spec as synthetic_spec
@@ -239,7 +240,7 @@ PARSERS = {
         _file(_parts), ("- {mechanism: gaussian, sigma: 2, times: 3}\n- {epsilon: 0.1}\n",)
     ),
     "list of keys": Parser(
-        _file(lambda path: keys.keys_from_file(path, "a"), "keys.csv"), ('a,b\nx,1\n"y, z",2\n',)
+        _file(lambda path: keys_from_file(path, "a"), "keys.csv"), ('a,b\nx,1\n"y, z",2\n',)
     ),
     "source in CSV": Parser(_file(_source, "data.csv"), ('a,b\nx,1\n"y, z",2\n',)),
     "event": Parser(

@@ -60,7 +60,7 @@ from discreet.cli import main as discreet
 from discreet.errors import DiscreetError
 from discreet.guarantees import ZCDP, ApproxDP
 from discreet.ledger import Ledger
-from discreet.releases import adding_up, drawing, limits, release
+from discreet.releases import adding_up, drawing, release
 from discreet.releases.engines import expressions
 from discreet.releases.statistics.quantiles import Ranked
 from discreet.synthetic import synthesize
@@ -480,8 +480,7 @@ def _fixed() -> Iterator[None]:
         return [3 if least is None else int(least + 1) * (units > 1) for units in numbers]
 
     drawing.with_noise = fixed  # type: ignore[assignment]
-    for room in (drawing, limits):
-        room.noisy_max = lambda scores, scale, **_: 0  # type: ignore[assignment]
+    drawing.noisy_max = lambda scores, scale, **_: 0  # type: ignore[assignment]
     jointly = Ranked.chosen
     Ranked.chosen = lambda *given: [0] * len(jointly(*given))  # type: ignore[method-assign]
     multinomial, secret = noise.multinomial, expressions.secrets
@@ -492,7 +491,7 @@ def _fixed() -> Iterator[None]:
     finally:
         noise.multinomial, expressions.secrets = multinomial, secret
         drawing.with_noise, Ranked.chosen = with_noise, jointly  # type: ignore[method-assign]
-        drawing.noisy_max = limits.noisy_max = noisy_max
+        drawing.noisy_max = noisy_max
 
 
 @contextmanager

@@ -29,8 +29,9 @@ from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.promises import promise_in
 from discreet.promises.keys import load_yaml, read_text
-from discreet.releases import keys, load, planning, release
+from discreet.releases import load, planning, release
 from discreet.releases.engines.duckdb import DuckDB
+from discreet.releases.spec import keys_from_file
 from discreet.reports import stored
 from discreet.synthetic import spec as synthetic_spec
 from discreet.synthetic.files import read_description
@@ -381,7 +382,7 @@ def test_any_csv_is_opened_or_refused(tmp_path: Path, content: bytes) -> None:
         finally:
             engine.close()
     with only_ours():
-        keys.keys_from_file(path, "a")
+        keys_from_file(path, "a")
 
 
 def test_a_very_long_header_is_read_or_refused(tmp_path: Path) -> None:
