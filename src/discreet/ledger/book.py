@@ -686,11 +686,13 @@ class Ledger:
 
         Returns them. Charges that were lost with them are charged anew by hand (`charge`).
         """
-        approved, shown = _approved(approver, reason, say("ledger.to_restore")), self._shown(output)
+        approved = _approved(approver, reason, say("ledger.to_restore"))
+        if not self._store.exists():
+            self._nothing_there()
+        ledger_id, shown = self.id, self._shown(output)
 
         def write(chain: Chain) -> list[str]:
-            first = chain.rows.first()
-            lost = [] if first is None else chain.lost([*witness.seen(first.hash), *shown])
+            lost = chain.lost([*witness.seen(ledger_id), *shown])
             if lost:
                 chain.append("restore", None, {"lost": lost, **approved})
             return lost

@@ -304,7 +304,7 @@ def refuse_altered(rows: Rows, account: str) -> None:
 
     newest = rows.newest(RECENT)
     for one, after in pairwise(newest):
-        if after.seq != one.seq + 1 or after.said["previous"] != one.hash:
+        if after.seq != one.seq + 1 or after.said.get("previous") != one.hash:
             refuse(after)
     opening = rows.find(account=account, kind="open")
     if opening is None:
@@ -316,7 +316,7 @@ def refuse_altered(rows: Rows, account: str) -> None:
     linked = rows.numbered([entry.seq + 1 for entry in alone])
     for entry in alone:
         link = linked.get(entry.seq + 1)
-        if link is not None and link.said["previous"] != entry.hash:
+        if link is not None and link.said.get("previous") != entry.hash:
             refuse(entry)
     for one, entry in pairwise(entries):
         if not _follows(opening, one, entry):
