@@ -30,6 +30,7 @@ from discreet.frames import JsonReady
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import EXACT, ZERO, Amount, Filter
+from discreet.ledger.witness import released_below
 from discreet.numerics import exact, float_down, float_up
 from discreet.promises import CONFIDENCE, EVERY_OUTPUT, Promise, Surety, delta_in, promise_in
 from discreet.promises.promise import name_of
@@ -330,16 +331,15 @@ class _Told:
 def stored_below(base: Path) -> list[_Told]:
     """Return the stored releases in a folder and up to three levels below, where they said more."""
     found: dict[str, _Told] = {}
-    for depth in ("", "*/", "*/*/", "*/*/*/"):
-        for path in sorted(base.glob(f"{depth}*/release.json")):
-            folder = path.parent
-            if not any(part.startswith(".") for part in folder.relative_to(base).parts):
-                told = _read_release(folder, path)
-                found.setdefault(told.release_id, told)
+    for folder in released_below(base):
+        if not any(part.startswith(".") for part in folder.relative_to(base).parts):
+            told = _read_release(folder)
+            found.setdefault(told.release_id, told)
     return list(found.values())
 
 
-def _read_release(folder: Path, path: Path) -> _Told:
+def _read_release(folder: Path) -> _Told:
+    path = folder / "release.json"
     try:
         said = json_values(text_of(path, "the release", most=_LARGEST), str(path))
     except InputError as problem:

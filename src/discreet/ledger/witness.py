@@ -136,6 +136,13 @@ def leave(ledger_id: str, head: str, seq: int) -> None:
             part.replace(path)
 
 
+def released_below(base: Path, name: str = "*") -> Iterator[Path]:
+    """Yield the stored releases in a folder and up to three levels below: each its own folder."""
+    for depth in ("", "*/", "*/*/", "*/*/*/"):
+        for path in sorted(base.glob(f"{depth}{name}/release.json")):
+            yield path.parent
+
+
 def heads_in_releases(output: Path, ledger_id: str) -> tuple[str, ...]:
     """Return the heads that the newest releases in an output folder carry, of this ledger."""
     stored: list[Path] = [path for path in output.glob("*/release.json") if path.is_file()]
