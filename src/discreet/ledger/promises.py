@@ -22,6 +22,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,7 +30,7 @@ from discreet.errors import DiscreetError, InputError, PolicyError, ToleranceErr
 from discreet.frames import JsonReady
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.ledger.accounts import Account
-from discreet.ledger.amounts import EXACT, ZERO, Amount, Filter
+from discreet.ledger.amounts import EXACT, ZERO, Amount
 from discreet.ledger.witness import released_below
 from discreet.numerics import exact, float_down, float_up
 from discreet.promises import CONFIDENCE, EVERY_OUTPUT, Promise, Surety, delta_in, promise_in
@@ -145,31 +146,25 @@ def _delta(account: Account) -> float:
     return float_up(_cap(account))
 
 
-def derived_cap(account: Account, promises: Iterable[Promise], delta: float | None) -> Amount:
-    """Return the cap that promises leave an account: the least of their limits, and its own."""
+def derived_cap(account: Account, promises: Sequence[Promise], delta: float | None) -> Amount:
+    """Return the cap that promises, one at least, leave an account: the least of all limits."""
     rule = account.filter
     if delta is not None and "delta" not in rule.coordinates:
         raise InputError("ledger.pure_has_no_delta")
     given = account.cap
     if delta is None:
         delta = 0.0 if given is None or given.delta is None else float_down(given.delta)
-    cap = rule.limit(Amount.of(**dict.fromkeys(rule.coordinates, 0.0) | _of(rule, delta)))
-    least = None
+    cap = (
+        rule.limit(Amount.of(delta=delta), lead=False) if "delta" in rule.coordinates else rule.zero
+    )
+    limits = []
     for promise in promises:
         if delta > 0 and promise.every_output:
             raise InputError("ledger.every_output_with_delta", delta=delta)
-        limit = register(promise, replace(account, cap=cap)).limit
-        least = limit if least is None else least.least(limit)
-    if least is None:
-        raise InputError("ledger.no_promise")
-    if given is None:
-        return least
-    wanted = given if given.delta is None else replace(given, delta=exact(delta))
-    return least.least(wanted)
-
-
-def _of(rule: Filter, delta: float) -> dict[str, float]:
-    return {"delta": delta} if "delta" in rule.coordinates else {}
+        limits.append(register(promise, replace(account, cap=cap)).limit)
+    if given is not None:
+        limits.append(given if given.delta is None else replace(given, delta=exact(delta)))
+    return reduce(Amount.least, limits)
 
 
 @dataclass(frozen=True, slots=True)
