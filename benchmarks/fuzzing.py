@@ -32,7 +32,7 @@ from discreet.cli import main as command
 from discreet.cli.compose import _listed, _part
 from discreet.composition.events import curve_of_distribution, curve_of_event, event_of
 from discreet.errors import DiscreetError
-from discreet.ledger import signing, witness
+from discreet.ledger import witness
 from discreet.ledger.entries import Entry, canonical, digest
 from discreet.promises import formula as promise_formula
 from discreet.promises import promise_in
@@ -256,7 +256,7 @@ PARSERS = {
     ),
     "entry of a ledger": Parser(_entry, (canonical(_ENTRY),)),
     "signed head": Parser(
-        lambda text, _: signing.head_in(text, ["k"], "me"),
+        lambda text, _: witness.head_in(text, ["k"], "me"),
         (json.dumps({"ledger_id": "a" * 64, "head": "b" * 64, "seq": 3}),),
     ),
     "witness": Parser(_witness, (json.dumps({"head": "b" * 64, "seq": 3}),)),

@@ -213,7 +213,7 @@ def lengthen(url: str, entries: int) -> None:
             yield {"seq": body["seq"], "body": text, "hash": last, **repeated}
 
     store = Store(url)
-    store.write(lambda connection: connection.exec_driver_sql(store.insert, list(rows())))
+    store.write(lambda found: found.connection.exec_driver_sql(store.insert, list(rows())))
 
 
 def contenders(size: Size) -> list[Contender]:

@@ -13,7 +13,7 @@ from discreet.errors import InputError
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.laws import Gaussian
 from discreet.reports.sentences import sentence
-from discreet.statements.figures import crowd_for, frequency
+from discreet.statements.tables import crowd_for, frequency
 
 fixed = settings(derandomize=True, deadline=None, max_examples=300)
 AUDIENCES = ["public", "technical", "regulator"]

@@ -28,7 +28,7 @@ from hands import amid_charges
 from discreet.errors import BudgetExceeded
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.ledger.store import Store
+from discreet.ledger.store import Rows
 from discreet.promises import Posterior, Promise, priors
 
 SAID = {"purpose": "a table", "who": "spender", "spec_hash": "s"}
@@ -121,13 +121,13 @@ def inside(url: str, where: str) -> int:
             os.kill(os.getpid(), signal.SIGKILL)
 
         if where == "after":
-            insert = Store.append
+            insert = Rows.append
 
-            def append(self: Store, *args: object) -> None:
+            def append(self: Rows, *args: object) -> None:
                 insert(self, *args)  # type: ignore[arg-type]
                 die()
 
-            Store.append = append  # type: ignore[method-assign,assignment]
+            Rows.append = append  # type: ignore[method-assign,assignment]
         with amid_charges(die) if where == "before" else nullcontext():
             Ledger.open(url).reserve("clinic", PureDP(0.001), **SAID)
         os._exit(0)

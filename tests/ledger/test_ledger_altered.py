@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import PolicyError
+from discreet.errors import InputError, PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger, witness
 from discreet.ledger.entries import canonical, digest
@@ -66,6 +66,25 @@ def rewrite(folder: Path, seq: int, change: Callable[[dict[str, Any]], None]) ->
 
 def spend_nothing(said: dict[str, Any]) -> None:
     said["standing"]["spent"] = dict.fromkeys(said["standing"]["spent"], "0")
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("seq", [2, 3])
+def test_an_entry_that_names_none_before_it_is_refused(tmp_path: Path, seq: int) -> None:
+    """The second opens the account, the third is its charge."""
+    ledger = opened(tmp_path)
+    ledger.charge("clinic", PureDP(0.1), **SAID)
+    rewrite(tmp_path, seq, lambda said: said.pop("previous"))
+    with pytest.raises(PolicyError, match="does not follow"):
+        ledger.charge("clinic", PureDP(0.1), **SAID)
+
+
+def test_a_ledger_that_is_not_there_is_not_made_by_restoring_it(tmp_path: Path) -> None:
+    """The path was mistyped: it was made as an empty file, and called unusable."""
+    ledger = Ledger.open(f"sqlite:///{tmp_path / 'leger.db'}")
+    with pytest.raises(InputError, match="no ledger"):
+        ledger.restore(approver="head of methods", reason="disk failed")
+    assert not (tmp_path / "leger.db").exists()
 
 
 @pytest.mark.usefixtures("alone")

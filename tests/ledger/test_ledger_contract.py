@@ -10,13 +10,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
 from discreet.ledger import Amount, Charge, Ledger, OverBudget, Part
 from discreet.ledger.plans import LostSlot
-from discreet.ledger.store import _KNOWN
+from discreet.ledger.store import Rows
 
 SAID = {"purpose": "a table", "who": "ci", "spec_hash": "5" * 64}
 CHARGED = {"purpose": "a table", "who": "ci"}
@@ -682,21 +681,21 @@ def test_what_is_foreseen_is_what_would_be_asked(full: Ledger, opened: Opened) -
         *((None, release) for release in releases if release),
     ]:
 
-        def compare(connection: Connection, account=account, release=release) -> int:  # type: ignore[no-untyped-def]
-            store.foresee(connection, 4, account, release)
-            assert store.held(connection, heads) == set(heads[:2])
-            known = dict(connection.info[_KNOWN])
-            store._forget(connection)
+        def compare(rows: Rows, account=account, release=release) -> int:  # type: ignore[no-untyped-def]
+            rows.foresee(4, account, release)
+            assert rows.held(heads) == set(heads[:2])
+            known = dict(rows.known)
             for question, answer in known.items():
+                rows.known.clear()
                 kind, *of = question
                 if kind in ("find", "all"):
-                    asked = getattr(store, kind)(connection, **dict(of))
+                    asked = getattr(rows, kind)(**dict(of))
                 elif kind == "seq":
-                    asked = store.numbered(connection, of).get(of[0])
+                    asked = rows.numbered(of).get(of[0])
                 elif kind == "holds":
-                    asked = store.held(connection, of) == set(of)
+                    asked = rows.held(of) == set(of)
                 else:
-                    asked = getattr(store, kind)(connection, *of)
+                    asked = getattr(rows, kind)(*of)
                 assert (asked, question) == (answer, question)
             return len(known)
 

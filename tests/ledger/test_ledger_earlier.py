@@ -19,7 +19,7 @@ from discreet.errors import InputError
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.ledger import Amount, BrokenPromise, Earlier, Ledger
 from discreet.ledger.entries import canonical
-from discreet.ledger.migrations import FORMAT
+from discreet.ledger.store import FORMAT
 
 TWELVE = {"posterior": 0.12, "p": 0.05, "values_known": True, "every_output": True}
 RATIO = {"ratio": 3, "delta": 1e-6}

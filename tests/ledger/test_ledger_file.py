@@ -22,7 +22,7 @@ from discreet.guarantees import PureDP
 from discreet.ledger import Account, Amount, Ledger
 from discreet.ledger.chain import Chain
 from discreet.ledger.entries import new_id
-from discreet.ledger.store import Store
+from discreet.ledger.store import Rows, Store
 
 Opened = Callable[..., Ledger]
 SAID = {"purpose": "a table", "who": "ci", "spec_hash": "5" * 64}
@@ -111,9 +111,9 @@ def test_a_ledger_in_use_for_too_long_says_so_in_plain_words(
 def test_every_commit_is_synced_and_leaves_one_file(full: Ledger) -> None:
     store = Store(full.url)
 
-    def pragmas(connection: Any) -> tuple[Any, ...]:
+    def pragmas(rows: Rows) -> tuple[Any, ...]:
         names = ("synchronous", "journal_mode")
-        return tuple(connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names)
+        return tuple(rows.connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names)
 
     assert store.read(pragmas) == (3, "delete")
 
@@ -197,7 +197,7 @@ from discreet.ledger import Ledger
 ledger, said = Ledger.open(sys.argv[1]), {"purpose": "p", "who": "w", "spec_hash": "0"}
 
 def mine():
-    return ledger._store.read(lambda connection: id(connection.connection.driver_connection))
+    return ledger._store.read(lambda rows: id(rows.connection.connection.driver_connection))
 
 ledger.reserve("clinic", PureDP(0.1), **said)
 before = mine()

@@ -18,7 +18,7 @@ from discreet.cli.ledger import app
 from discreet.errors import InputError, PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Amount, Ledger
-from discreet.ledger.migrations import FORMAT
+from discreet.ledger.store import FORMAT
 
 HERE = Path(__file__).parent
 SAID = {"purpose": "a table", "who": "ci", "spec_hash": "5" * 64}

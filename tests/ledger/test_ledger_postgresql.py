@@ -24,7 +24,7 @@ from discreet.errors import (
 )
 from discreet.guarantees import PureDP
 from discreet.ledger import Account, Amount, Ledger
-from discreet.ledger.store import Store
+from discreet.ledger.store import Rows, Store
 from discreet.releases.engines import opened as opened_source
 from servers import Cut, PostgreSQL, Proxy, free_port
 
@@ -222,9 +222,9 @@ def test_a_transaction_is_serializable_and_a_reader_only_reads(opened: Opened, u
     opened()
     store = Store(url)
 
-    def settings(connection: object) -> list[str]:
+    def settings(rows: Rows) -> list[str]:
         return [
-            connection.exec_driver_sql(f"SHOW {name}").scalar()  # type: ignore[attr-defined]
+            str(rows.connection.exec_driver_sql(f"SHOW {name}").scalar())
             for name in ("transaction_isolation", "transaction_read_only")
         ]
 
@@ -297,7 +297,7 @@ def test_what_a_refused_transaction_was_to_send_is_not_sent_by_the_next(opened: 
     with amid_charges(refuse), pytest.raises(PolicyError):
         ledger.reserve("clinic", PureDP(0.1), **SAID)
     with pytest.raises(PolicyError):
-        ledger._store.write(lambda connection: refuse(ledger.account("clinic")))
+        ledger._store.write(lambda rows: refuse(ledger.account("clinic")))
     assert ledger.spent("clinic") == Amount.of(epsilon=0)
     ledger.reserve("clinic", PureDP(0.1), **SAID)
     assert [entry.kind for entry in ledger.entries()] == ["begin", "open", "reserve"]
@@ -316,9 +316,10 @@ def test_a_charge_on_a_long_ledger_reads_no_table_from_end_to_end(
     store, asked = ledger._store, []
     assert store.exists()
 
-    def pages(connection: Connection) -> list[int]:
+    def pages(rows: Rows) -> list[int]:
         explain = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "
-        told = [connection.exec_driver_sql(explain + one, of).scalar_one() for one, of in asked]
+        execute = rows.connection.exec_driver_sql
+        told = [execute(explain + one, of).scalar_one() for one, of in asked]
         plans = [one[0]["Plan"] for one in told]
         return [plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] for plan in plans]
 
@@ -327,11 +328,11 @@ def test_a_charge_on_a_long_ledger_reads_no_table_from_end_to_end(
     ) -> None:
         asked.append((statement, of))
 
-    def foresee(connection: Connection) -> None:
+    def foresee(rows: Rows) -> None:
         for account, release in (("clinic", "none"), ("other", "r5000"), (None, "r5000")):
             # What the rows say is nonsense, and refused: it is about what is asked of the server.
             with suppress(PolicyError):
-                store.foresee(connection, 16, account, release)
+                rows.foresee(16, account, release)
 
     event.listen(store.backend.engine, "after_cursor_execute", note)
     store.read(foresee)
@@ -355,7 +356,7 @@ def test_one_connection_is_kept_until_it_fails(through: Ledger, proxy: Proxy) ->
     through.reserve("clinic", PureDP(0.01), **SAID)
     assert proxy.taken == before
     with pytest.raises(InternalError):  # any error of the database is
-        through._store.read(lambda connection: connection.exec_driver_sql("SELECT 1/0"))
+        through._store.read(lambda rows: rows.connection.exec_driver_sql("SELECT 1/0"))
     through.reserve("clinic", PureDP(0.01), **SAID)
     assert proxy.taken == before + 1
 
@@ -370,7 +371,7 @@ from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 
 def pid():
-    asked = lambda connection: connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
+    asked = lambda rows: rows.connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
     return ledger._store.read(asked)
 
 ledger, said = Ledger.open(sys.argv[1]), {"purpose": "p", "who": "w", "spec_hash": "0"}

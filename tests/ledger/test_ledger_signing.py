@@ -19,7 +19,7 @@ from discreet.cli.ledger import app
 from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.ledger.signing import NAMESPACE, sign, verify
+from discreet.ledger.witness import NAMESPACE, sign, verify
 
 pytestmark = pytest.mark.skipif(
     shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed"

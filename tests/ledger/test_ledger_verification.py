@@ -16,9 +16,8 @@ from discreet.errors import InputError, PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.ledger.entries import canonical, digest
-from discreet.ledger.migrations import FORMAT
-from discreet.ledger.migrations import REPEATED as COLUMNS
-from discreet.ledger.store import Row
+from discreet.ledger.store import FORMAT, Row
+from discreet.ledger.store import REPEATED as COLUMNS
 from discreet.ledger.verification import recomputed
 from soaking import soaked, some_of
 
@@ -28,8 +27,7 @@ Opened = Callable[..., Ledger]
 
 
 def rows_of(ledger: Ledger) -> list[Row]:
-    store = ledger._store
-    return store.read(lambda connection: list(store.rows(connection)))
+    return ledger._store.read(lambda rows: list(rows.stored()))
 
 
 def test_an_untouched_ledger_is_verified(full: Ledger) -> None:

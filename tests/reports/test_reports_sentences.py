@@ -29,7 +29,7 @@ from discreet.reports.sentences import (
     worry,
 )
 from discreet.rounding import number
-from discreet.statements.figures import crowd_for, many
+from discreet.statements.tables import crowd_for, many
 from losses import right_guess
 from soaking import examples
 

@@ -133,8 +133,7 @@ def test_no_prior_of_the_box_breaks_what_the_limits_allow(
     """Theorem 1 itself, at priors all over the box."""
     found_limits(promise)
     both = promise.sided == "two"
-    for leaf in verifier.leaves(stored(promise)):
-        leaf = verifier.under(leaf, promise.adjacency.value)
+    for leaf in verifier.leaves(stored(promise), promise.adjacency.value):
         if leaf.shape == "counterfactual":
             continue
         epsilon = min(verifier.pure_budget(leaf, both), 300.0)

@@ -310,7 +310,7 @@ def sign(
     as_json: Json = False,
 ) -> None:
     """Verify the ledger, and sign its head with an SSH key."""
-    from discreet.ledger.signing import sign
+    from discreet.ledger.witness import sign
 
     found, file, signature = sign(at.book(), key, output)
     payload = {"spent": None, "remaining": None} | found.to_dict()
@@ -340,7 +340,7 @@ def verify(
     elif head is not None:
         raise InputError("cli.ledger.two_heads")
     else:
-        from discreet.ledger.signing import verify
+        from discreet.ledger.witness import verify
 
         found, signed = verify(book, signature, signers, signer)
         more["signature"] = None if signed is None else signed.to_dict()

@@ -80,8 +80,8 @@ def deployments(
 ) -> None:
     """Published budgets, each with its unit and source, read as beliefs for a prior."""
     from discreet.reports.published import deployments
-    from discreet.statements.figures import frequency
     from discreet.statements.presenter import amount_text
+    from discreet.statements.tables import frequency
 
     found = deployments(prior, confidence=confidence, release=release, ledger=ledger, output=output)
     caution = say("reports.deployment.caution")

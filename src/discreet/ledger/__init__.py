@@ -7,12 +7,11 @@
     …draw the noise and store the table, once…
     ledger.commit(entry.release_id, output_hash="…")
 
-`amounts` is the exact arithmetic, `filters` the three rules of adding up, `accounts` what an
-account is, `entries` what the chain is made of, `plans` the series charged in full beforehand,
-`store`, `backend`, `sqlite` and `postgresql` the database, `migrations` its layouts, `chain` one
-transaction on it, `decisions` what is refused or written in one, `verification` the check of it
-all, `signing` its head signed with an SSH key, `promises` what an account promises, `earlier` what
-releases promised before accounts did, and `book` the ledger itself.
+`amounts` is the exact arithmetic with the three rules of adding up, `accounts` what an account is,
+`entries` what the chain is made of, `plans` the series charged in full beforehand, `promises` what
+an account promises, `store`, `backend`, `sqlite` and `postgresql` the database, `chain` what is
+decided in one transaction on it, `verification` the check of it all, `witness` its head kept and
+signed elsewhere, and `book` the ledger itself.
 """
 
 from __future__ import annotations
@@ -24,27 +23,23 @@ from discreet.lazily import found_in
 
 if TYPE_CHECKING:
     from discreet.ledger.accounts import Account, OverBudget, Period
-    from discreet.ledger.amounts import Amount
+    from discreet.ledger.amounts import Amount, Charge, Filter
     from discreet.ledger.book import Ledger
-    from discreet.ledger.decisions import Foreseen
-    from discreet.ledger.earlier import Earlier, Upgraded
+    from discreet.ledger.chain import Foreseen
     from discreet.ledger.entries import Entry
-    from discreet.ledger.filters import Charge, Filter
     from discreet.ledger.plans import Part, Plan, Slot
-    from discreet.ledger.promises import Registered, Standing
+    from discreet.ledger.promises import Earlier, Registered, Standing, Upgraded
     from discreet.ledger.verification import Sheet, Verification
 
 # Loaded on first use: what an account is can be read without the libraries of databases.
 _FILES = {
     "accounts": "Account OverBudget Period",
-    "amounts": "Amount",
+    "amounts": "Amount Charge Filter",
     "book": "Ledger",
-    "decisions": "Foreseen",
-    "earlier": "Earlier Upgraded",
+    "chain": "Foreseen",
     "entries": "Entry",
-    "filters": "Charge Filter",
     "plans": "Part Plan Slot",
-    "promises": "Registered Standing",
+    "promises": "Earlier Registered Standing Upgraded",
     "verification": "Sheet Verification",
 }
 

@@ -13,15 +13,15 @@ the verification recomputes with the same.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
-from discreet.guarantees import Adjacency, Guarantee, Named, stated
-from discreet.ledger.amounts import Amount
-from discreet.ledger.filters import Charge, Chargeable, Filter, charges, said_to_fit
+from discreet.guarantees import Adjacency, Guarantee, Named, parameters, stated
+from discreet.ledger.amounts import Amount, Charge, Chargeable, Filter, charges, said_to_fit
 from discreet.promises.unit import Unit
 from discreet.words import say
 
@@ -42,14 +42,7 @@ class OverBudget(BudgetExceeded):
         **values: Any,
     ) -> None:
         used, most = spent.beside(cap)
-        super().__init__(
-            name,
-            needs=needs,
-            spent=used,
-            cap=most,
-            left=left.limit_text(),
-            **values,
-        )
+        super().__init__(name, needs=needs, spent=used, cap=most, left=left.limit_text(), **values)
         self.needs, self.spent, self.cap, self.left, self.fits = needs, spent, cap, left, fits
 
 
@@ -187,14 +180,18 @@ class Account:
             self.require(adjacency=charge.guarantee.adjacency)
         return self.filter.cost(of)
 
+    def _paced(self, now: str | None) -> Amount:
+        """What was spent in a period so far."""
+        same = self.period_now == now
+        return self.period_spent if same and self.period_spent is not None else self.filter.zero
+
     def after(self, cost: Amount, moment: datetime) -> Account:
         """Return the account with one more cost, whatever its caps."""
         spent = self.spent.plus(cost)
-        if self.period is None or self.period_spent is None:
+        if self.period is None:
             return replace(self, spent=spent)
         now = self.period.holding(moment)
-        before = self.period_spent if now == self.period_now else self.filter.zero
-        return replace(self, spent=spent, period_now=now, period_spent=before.plus(cost))
+        return replace(self, spent=spent, period_now=now, period_spent=self._paced(now).plus(cost))
 
     def check(
         self, of: Chargeable, before: Account, instead: Callable[[], str] = lambda: ""
@@ -203,30 +200,26 @@ class Account:
 
         The refusal says what there is `instead`.
         """
-        if self.cap is not None and not self.spent.within(self.cap):
-            self._refuse(of, before.spent, self.cap, say("ledger.lifetime_cap"), instead())
-        if self.period_cap is not None and self.period_spent is not None:
-            same = before.period_now == self.period_now and before.period_spent is not None
-            spent = before.period_spent if same else self.filter.zero
-            if spent is not None and not self.period_spent.within(self.period_cap):
-                which = say("ledger.period_cap", period=self.period, now=self.period_now)
-                self._refuse(of, spent, self.period_cap, which, instead())
-
-    def _refuse(self, of: Chargeable, spent: Amount, cap: Amount, which: str, instead: str) -> None:
-        needs, left = self.filter.cost(of), cap.minus(spent)
-        fits = self.filter.fitting(of, left)
-        raise OverBudget(
-            "ledger.over_budget",
-            account=self.name,
-            which=which,
-            fitting=said_to_fit(fits),
-            needs=needs,
-            spent=spent,
-            cap=cap,
-            left=left,
-            fits=fits,
-            instead=instead,
-        )
+        now = self.period_now
+        for which, cap, was, spent in (
+            ("lifetime_cap", self.cap, before.spent, self.spent),
+            ("period_cap", self.period_cap, before._paced(now), self._paced(now)),
+        ):
+            if cap is not None and not spent.within(cap):
+                left = cap.minus(was)
+                fits = self.filter.fitting(of, left)
+                raise OverBudget(
+                    "ledger.over_budget",
+                    account=self.name,
+                    which=say(f"ledger.{which}", period=self.period, now=now),
+                    fitting=said_to_fit(fits),
+                    needs=self.filter.cost(of),
+                    spent=was,
+                    cap=cap,
+                    left=left,
+                    fits=fits,
+                    instead=instead(),
+                )
 
     def broken(self) -> tuple[str, ...]:
         """Name the promises that what was spent has passed."""
@@ -244,13 +237,12 @@ class Account:
 
     def granted(self, add: Amount, which: Literal["lifetime", "period"] = "lifetime") -> Account:
         """Return the account with a cap raised."""
-        cap = self.cap if which == "lifetime" else self.period_cap
+        lifetime = which == "lifetime"
+        cap = self.cap if lifetime else self.period_cap
         if cap is None:
             raise PolicyError("ledger.no_cap_to_raise", name=self.name, which=which)
-        raised = cap.plus(add)
-        return (
-            replace(self, cap=raised) if which == "lifetime" else replace(self, period_cap=raised)
-        )
+        more = cap.plus(add)
+        return replace(self, cap=more) if lifetime else replace(self, period_cap=more)
 
     def standing(self) -> dict[str, Any]:
         """Return the part that changes, exactly: every entry of the account keeps it."""
@@ -281,19 +273,15 @@ class Account:
         """Read back what `terms` and `standing` wrote."""
 
         def amount(key: str) -> Amount | None:
-            stored = standing.get(key)
-            return None if stored is None else Amount.restored(stored)
+            return None if standing.get(key) is None else Amount.restored(standing[key])
 
-        spent = amount("spent")
-        if spent is None:
-            raise InputError("ledger.entry_without_spent", name=name)
         return cls(
             name=name,
             unit=terms["unit"],
             adjacency=Adjacency.of(terms["adjacency"]),
             filter=Filter.of(terms["filter"]),
             cap=amount("cap"),
-            spent=spent,
+            spent=Amount.restored(standing["spent"]),
             period=None if terms["period"] is None else Period.of(terms["period"]),
             period_cap=amount("period_cap"),
             period_now=standing.get("period_now"),
@@ -335,6 +323,4 @@ class Account:
 
 def remaining_dict(amount: Amount | None) -> dict[str, Any]:
     """Return a cap or what is left of it, rounded down; without a cap it is unbounded."""
-    if amount is None:
-        return {"epsilon": None, "delta": None, "rho": None, "unbounded": True}
-    return amount.to_dict("down")
+    return parameters(epsilon=math.inf) if amount is None else amount.to_dict("down")

@@ -1,4 +1,4 @@
-"""Exact amounts of budget: what was charged, capped, spent and left.
+"""Exact amounts of budget, and what a release costs on an account: the sum under its filter.
 
 Notation. An amount has up to three coordinates, ε, δ and ρ; None where one does not apply.
 
@@ -10,20 +10,40 @@ in the last place of it, a relative 1.1e-16; budgets are rounded down by sixteen
 recommended (`discreet.rounding`), which covers it.
 
 Doubles come back only at the edge: what was spent is rounded up, what is left is rounded down.
+
+The rules of adding up and their theorems are those of `discreet.composition.filters`: `pure` adds
+up ε, `basic` ε and δ, `zcdp` ρ and δ. Here they meet amounts: costs and caps in the filter's
+coordinates, and the largest charge that still fits.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Clamped, Context, Decimal, Inexact, InvalidOperation, Overflow
-from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
-from discreet.errors import InputError
-from discreet.guarantees import amount, parameters, side_by_side
-from discreet.numerics import exact, float_down, float_up
+from discreet.composition.filters import cost
+from discreet.errors import GuaranteeError, InputError, PolicyError
+from discreet.guarantees import (
+    ZCDP,
+    Adjacency,
+    ApproxDP,
+    Guarantee,
+    Named,
+    PrivacyCurve,
+    PureDP,
+    amount,
+    of_kind,
+    parameters,
+    side_by_side,
+    stated,
+)
+from discreet.laws import Exponential
+from discreet.numerics import exact, float_down, float_up, root_down
+from discreet.reading import line
+from discreet.words import say
 
 # From 1e616 (the square of the largest double) to 1e-648 (of the smallest) there are 1,300 digits.
 EXACT = Context(
@@ -34,15 +54,6 @@ EXACT = Context(
 )
 ZERO = Decimal(0)
 _NAMES = ("epsilon", "delta", "rho")
-
-
-def exact_ratio(x: Fraction) -> Decimal:
-    """Return a ratio as a decimal, exactly; it must have finitely many digits.
-
-    >>> exact_ratio(Fraction(1, 8))
-    Decimal('0.125')
-    """
-    return EXACT.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
 def _text(x: Decimal) -> str:
@@ -74,10 +85,8 @@ class Amount:
     ) -> Amount:
         """Return the amount that these numbers print as; each finite and not negative."""
         given = {"epsilon": epsilon, "delta": delta, "rho": rho}
-        found: dict[str, Decimal] = {}
-        for name, value in given.items():
-            if value is None:
-                continue
+        found = {name: value for name, value in given.items() if value is not None}
+        for name, value in found.items():
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise InputError("ledger.not_a_number", name=name, value=value)
             if math.isnan(value):
@@ -86,8 +95,7 @@ class Amount:
                 raise InputError("ledger.not_finite", name=name, value=value)
             if name == "delta" and value > 1:
                 raise InputError("ledger.delta_above_one", value=value)
-            found[name] = exact(value)
-        return cls(**found)
+        return cls(**{name: exact(value) for name, value in found.items()})
 
     @property
     def lead(self) -> Decimal:
@@ -96,41 +104,38 @@ class Amount:
 
     def coordinates(self) -> dict[str, Decimal]:
         """Return the coordinates that apply, by name."""
-        return self._each()
+        return {n: value for n in _NAMES if (value := getattr(self, n)) is not None}
+
+    def _with(self, other: Amount, operation: Callable[[Decimal, Decimal], Decimal]) -> Amount:
+        theirs = other.coordinates()
+        return Amount(**{n: operation(v, theirs[n]) for n, v in self.coordinates().items()})
 
     def least(self, other: Amount) -> Amount:
         """Return the smaller of both in every coordinate."""
-        theirs = other._each()
-        return Amount(**{n: min(v, theirs[n]) for n, v in self._each().items()})
-
-    def _each(self) -> dict[str, Decimal]:
-        return {n: value for n in _NAMES if (value := getattr(self, n)) is not None}
+        return self._with(other, min)
 
     def plus(self, other: Amount) -> Amount:
         """Return the exact sum; both must have the same coordinates."""
-        theirs = other._each()
-        return Amount(**{n: EXACT.add(v, theirs[n]) for n, v in self._each().items()})
-
-    def times(self, count: int) -> Amount:
-        """Return this amount so many times over, exactly."""
-        return Amount(**{n: EXACT.multiply(v, Decimal(count)) for n, v in self._each().items()})
+        return self._with(other, EXACT.add)
 
     def minus(self, other: Amount) -> Amount:
         """Return what is left of this after the other, never below zero."""
-        theirs = other._each()
-        return Amount(
-            **{n: max(ZERO, EXACT.subtract(v, theirs[n])) for n, v in self._each().items()}
-        )
+        return self._with(other, lambda mine, theirs: max(ZERO, EXACT.subtract(mine, theirs)))
+
+    def times(self, count: int) -> Amount:
+        """Return this amount so many times over, exactly."""
+        many = Decimal(count)
+        return Amount(**{n: EXACT.multiply(v, many) for n, v in self.coordinates().items()})
 
     def within(self, cap: Amount) -> bool:
         """Whether no coordinate passes the cap's."""
-        theirs = cap._each()
-        return all(v <= theirs[n] for n, v in self._each().items())
+        theirs = cap.coordinates()
+        return all(v <= theirs[n] for n, v in self.coordinates().items())
 
     def floats(self, side: Literal["up", "down"]) -> dict[str, float]:
         """Return the coordinates as doubles, rounded to a side."""
         rounded = float_up if side == "up" else float_down
-        return {name: rounded(value) for name, value in self._each().items()}
+        return {name: rounded(value) for name, value in self.coordinates().items()}
 
     def to_dict(self, side: Literal["up", "down"] = "up") -> dict[str, Any]:
         """Return `{epsilon, delta, rho}` as doubles: spending rounded up, what is left down."""
@@ -138,7 +143,7 @@ class Amount:
 
     def stored(self) -> dict[str, str]:
         """Return the exact decimals as text, the form that an entry keeps."""
-        return {name: _text(value) for name, value in self._each().items()}
+        return {name: _text(value) for name, value in self.coordinates().items()}
 
     @classmethod
     def restored(cls, stored: Mapping[str, str]) -> Amount:
@@ -161,4 +166,151 @@ class Amount:
         return amount(self.floats("up"), "up", "")
 
     def __repr__(self) -> str:
-        return f"Amount({', '.join(f'{n}={_text(v)}' for n, v in self._each().items())})"
+        return f"Amount({', '.join(f'{n}={_text(v)}' for n, v in self.coordinates().items())})"
+
+
+EXPONENTIAL = "exponential"
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One mechanism call to be charged: what it promises, and the mechanism where that matters.
+
+    `mechanism="exponential"` with ε-DP costs ε²/8 on a zCDP account instead of ε²/2.
+    """
+
+    guarantee: Guarantee
+    mechanism: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.guarantee, PrivacyCurve):
+            raise PolicyError("ledger.charge_curve", guarantee=self.guarantee.name)
+        if self.guarantee.to_dict().get("unbounded"):
+            raise InputError("ledger.charge_unbounded")
+        if self.mechanism is not None:
+            line("mechanism", self.mechanism, 100)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the charge as JSON-ready values."""
+        said = self.guarantee.to_dict()
+        return said if self.mechanism is None else said | {"mechanism": self.mechanism}
+
+    @classmethod
+    def from_dict(cls, said: Mapping[str, Any]) -> Charge:
+        """Read back what `to_dict` wrote."""
+        guarantee = of_kind(said["kind"], said, adjacency=said["adjacency"])
+        return cls(guarantee, said.get("mechanism"))
+
+
+Chargeable: TypeAlias = Guarantee | Charge | Iterable[Guarantee | Charge]
+
+
+def charges(of: Chargeable) -> tuple[Charge, ...]:
+    """Return one release's charges as a tuple, whatever form they came in; never empty."""
+    if isinstance(of, Charge):
+        return (of,)
+    if isinstance(of, Guarantee):
+        return (Charge(of),)
+    found = tuple(part if isinstance(part, Charge) else Charge(part) for part in of)
+    if not found:
+        raise InputError("ledger.charge_empty")
+    return found
+
+
+class Filter(Named):
+    """The rule by which an account adds up, fixed when it is opened."""
+
+    PURE = "pure"
+    BASIC = "basic"
+    ZCDP = "zcdp"
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Which of ε, δ and ρ this filter adds up."""
+        return {
+            Filter.PURE: ("epsilon",),
+            Filter.BASIC: ("epsilon", "delta"),
+            Filter.ZCDP: ("rho", "delta"),
+        }[self]
+
+    @property
+    def zero(self) -> Amount:
+        """Nothing spent."""
+        return Amount(**dict.fromkeys(self.coordinates, ZERO))
+
+    def limit(self, of: Guarantee | Amount, *, lead: bool = True) -> Amount:
+        """Read a cap: a guarantee or an amount in this filter's coordinates; what is left out is 0.
+
+        A cap must say ε, or ρ; what a cap is raised by (`lead=False`) may be δ alone.
+        """
+        amount = of if isinstance(of, Amount) else _plain(of)
+        given = amount.coordinates()
+        if (lead and self.coordinates[0] not in given) or not {*given} <= {*self.coordinates}:
+            names = " and ".join(self.coordinates)
+            raise InputError("ledger.cap_coordinates", of=of, value=self.value, names=names)
+        return Amount(**{n: given.get(n, ZERO) for n in self.coordinates})
+
+    def cost(self, of: Chargeable) -> Amount:
+        """Return what these charges cost under this filter, exactly; refuse what it cannot take."""
+        total = self.zero
+        for charge in charges(of):
+            total = total.plus(self._one(charge))
+        return total
+
+    def _one(self, charge: Charge) -> Amount:
+        g = charge.guarantee
+        subject: Guarantee | Exponential = g
+        if charge.mechanism == EXPONENTIAL and isinstance(g, PureDP) and g.epsilon > 0:
+            subject = Exponential(g.epsilon)
+        try:
+            exactly = cost(self.value, subject)
+        except GuaranteeError:
+            fitting = "'zcdp'" if isinstance(g, ZCDP) else "'basic' or 'zcdp'"
+            raise PolicyError(
+                "ledger.filter_cannot_take", value=self.value, g=g, fitting=fitting
+            ) from None
+        values = (EXACT.divide(Decimal(x.numerator), Decimal(x.denominator)) for x in exactly)
+        return Amount(**dict(zip(self.coordinates, values, strict=False)))
+
+    def charges(self, amount: Amount, adjacency: Adjacency) -> tuple[Charge, ...]:
+        """Return charges that cost this amount, rounded up to doubles."""
+        numbers = amount.floats("up")
+        delta = numbers.get("delta", 0.0)
+        if self is not Filter.ZCDP:
+            return (Charge(stated(numbers["epsilon"], delta, adjacency=adjacency)),)
+        concentrated = Charge(ZCDP(numbers["rho"], adjacency=adjacency))
+        failing = (Charge(ApproxDP(0.0, delta, adjacency=adjacency)),) if delta else ()
+        return (concentrated, *failing)
+
+    def fitting(self, of: Chargeable, left: Amount) -> Charge | None:
+        """Return the largest single charge of the same kind that still fits, rounded down.
+
+        None where nothing is left, or no δ for one that needs it, or the release has several.
+        """
+        first, *more = charges(of)
+        g, rho = first.guarantee, left.rho
+        if more or not left.lead or (isinstance(g, ZCDP) and rho is None):
+            return None
+        numbers = {"epsilon": float_down(left.lead), "rho": float_down(left.lead)}
+        if rho is not None:
+            divisor = Exponential.rho_divisor if first.mechanism == EXPONENTIAL else 2
+            numbers["epsilon"] = root_down(rho * divisor)
+        delta = getattr(g, "delta", 0.0)
+        numbers["delta"] = min(delta, float_down(left.delta or ZERO))
+        if delta and not numbers["delta"]:
+            return None
+        return Charge(of_kind(g.kind, numbers, adjacency=g.adjacency), first.mechanism)
+
+
+def said_to_fit(fits: Charge | None) -> str:
+    """Say which single charge would still fit."""
+    if fits is None:
+        return say("ledger.nothing_fits")
+    charge = amount(fits.guarantee.to_dict(), "down", say("ledger.nothing"))
+    return say("ledger.would_fit", charge=charge)
+
+
+def _plain(guarantee: Guarantee) -> Amount:
+    if isinstance(guarantee, PrivacyCurve):
+        raise InputError("ledger.cap_curve")
+    return Amount.of(**{name: getattr(guarantee, name, None) for name in _NAMES})

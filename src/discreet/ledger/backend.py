@@ -6,7 +6,7 @@ import os
 import weakref
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, Engine, Pool
+from sqlalchemy import URL, Connection, Engine, Pool, QueuePool, create_engine
 from sqlalchemy.exc import DBAPIError
 
 from discreet.errors import DiscreetError, InputError
@@ -70,10 +70,19 @@ _open: weakref.WeakSet[Engine] = weakref.WeakSet()
 _of_parents: list[Pool] = []
 
 
-def keep(owner: Backend) -> None:
-    """Close the connections that are kept with their owner, and leave a parent's to the parent."""
-    weakref.finalize(owner, owner.engine.dispose)
-    _open.add(owner.engine)
+def kept_engine(owner: Backend, url: URL, **options: Any) -> Engine:
+    """Return an engine that keeps a few connections; they are closed with their owner."""
+    engine = create_engine(
+        url,
+        poolclass=QueuePool,
+        pool_size=KEPT,
+        pool_use_lifo=True,
+        max_overflow=-1,
+        **options,
+    )
+    weakref.finalize(owner, engine.dispose)
+    _open.add(engine)
+    return engine
 
 
 def _after_fork() -> None:

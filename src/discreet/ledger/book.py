@@ -6,39 +6,46 @@
 be drawn. `commit` records the hash of the stored output. A crash in between loses the release and
 keeps the charge. Here words are checked and transactions are begun; everything that is decided
 (what was spent, whether a cap or a promise would be passed) is decided inside the one writing
-transaction (`decisions`).
+transaction (`chain`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeVar
-
-from sqlalchemy import Connection
+from typing import Any, NoReturn, TypeVar
 
 from discreet.errors import InputError, InternalError, PolicyError
 from discreet.guarantees import Adjacency, Guarantee
-from discreet.ledger import decisions, witness
+from discreet.ledger import witness
 from discreet.ledger.accounts import Account
-from discreet.ledger.amounts import Amount
+from discreet.ledger.amounts import Amount, Chargeable, Filter, charges
 from discreet.ledger.chain import (
     Chain,
     Clock,
+    Foreseen,
+    Wanted,
+    Which,
     refuse_unknown_account,
     refuse_unknown_plan,
+    refuse_unreserved,
 )
-from discreet.ledger.decisions import Foreseen, Wanted
-from discreet.ledger.earlier import Upgraded, bound, stored_below
 from discreet.ledger.entries import BEFORE_THE_FIRST, Entry, checked_id, new_id
-from discreet.ledger.filters import Chargeable, Filter, charges
-from discreet.ledger.migrations import FORMAT
 from discreet.ledger.plans import Plan, PlanPart, Slot, check_total, parts_of
-from discreet.ledger.promises import Made, Standing, derived_cap, made_promises
-from discreet.ledger.store import Store
-from discreet.ledger.verification import Sheet, Verification, verified, verify
+from discreet.ledger.promises import (
+    Made,
+    Standing,
+    Upgraded,
+    bound,
+    derived_cap,
+    made_promises,
+    stored_below,
+)
+from discreet.ledger.store import FORMAT, Rows, Store
+from discreet.ledger.verification import RECENT, Sheet, Verification, verified, verify
 from discreet.promises import Promise, promised
 from discreet.promises.promise import PromiseLike
 from discreet.reading import line
@@ -71,6 +78,11 @@ def _promised(
             raise PolicyError("ledger.promise_adjacency", stated=stated.value, wanted=wanted.value)
         found.append(promised(one, adjacency=wanted))
     return tuple(found)
+
+
+def _lines(**given: str | None) -> dict[str, str]:
+    """Return what was given, each as one line."""
+    return {name: line(name, said, 200) for name, said in given.items() if said is not None}
 
 
 def _name(account: str | Account) -> str:
@@ -107,7 +119,7 @@ class Ledger:
         self,
         what: Callable[[Chain], _T],
         otherwise: Callable[[], NoReturn],
-        heads: Iterable[str] = (),
+        output: str | Path | None = None,
         *,
         account: str | None = None,
         release_id: str | None = None,
@@ -115,17 +127,20 @@ class Ledger:
         """Run a function in the writing transaction; without a ledger, refuse by `otherwise`.
 
         Only opening an account makes a ledger, so that a mistyped path is not spent on. A ledger
-        that lacks a head which was seen before is not written on. What will be asked about the
-        account and the release that are named is looked up at once.
+        that lacks a head which was seen before is not written on, nor one that lacks a head in the
+        stored releases of `output`. What will be asked about the account and the release that are
+        named is looked up at once.
         """
         if not self._store.exists():
             otherwise()
+        heads = self._shown(output)
 
         def transaction(chain: Chain) -> _T:
-            chain.foresee(account, release_id)
-            if not self._store.writable(chain.connection):
+            if account is not None or release_id is not None:
+                chain.rows.foresee(RECENT, account, release_id)
+            if not chain.rows.writable():
                 otherwise()
-            first = chain.first()
+            first = chain.rows.first()
             known = () if first is None else (*witness.seen(first.hash), *heads)
             lost = chain.lost(known)
             if lost:
@@ -136,34 +151,29 @@ class Ledger:
 
     def _written(self, what: Callable[[Chain], _T]) -> _T:
         """Run a function in the writing transaction, and leave the new head with the witnesses."""
-        left: list[tuple[str, str, int]] = []
 
-        def transaction(connection: Connection) -> _T:
-            chain = Chain(self._store, connection, self._clock)
-            result = what(chain)
-            first, last = chain.first(), chain.last()
-            if first is not None and last is not None:
-                left[:] = [(first.hash, last.hash, last.seq)]
-            return result
+        def transaction(rows: Rows) -> tuple[_T, Entry | None, Entry | None]:
+            return what(Chain(rows, self._clock)), rows.first(), rows.find()
 
-        result = self._store.write(transaction)
-        for head in left:
-            witness.leave(*head)
+        result, first, last = self._store.write(transaction)
+        if first is not None and last is not None:
+            witness.leave(first.hash, last.hash, last.seq)
         return result
 
-    def _read(self, what: Callable[[Chain], _T], otherwise: _T) -> _T:
+    def _read(self, what: Callable[[Chain], _T], otherwise: Callable[[], _T]) -> _T:
         """Run a function on the chain as it is; without a ledger, the answer is `otherwise`."""
-        if not self._store.exists():
-            return otherwise
 
-        def transaction(connection: Connection) -> _T:
-            there = self._store.version(connection) is not None
-            return what(Chain(self._store, connection, self._clock)) if there else otherwise
+        def transaction(rows: Rows) -> _T:
+            there = rows.version() is not None
+            return what(Chain(rows, self._clock)) if there else otherwise()
 
-        return self._store.read(transaction)
+        return self._store.read(transaction) if self._store.exists() else otherwise()
 
     def _no_account(self, name: str) -> Callable[[], NoReturn]:
         return partial(refuse_unknown_account, self.url, name)
+
+    def _nothing_there(self) -> NoReturn:
+        raise InputError("ledger.nothing_there", url=self.url)
 
     # -- accounts
 
@@ -193,59 +203,47 @@ class Ledger:
         approved = _approved(approver, reason, say("ledger.to_open"))
         if line("account", name, 100) != name.strip():
             raise InputError("ledger.account_name_spaces", name=name)
-        terms = {
-            "unit": unit,
-            "unit_name": unit_name,
-            "adjacency": adjacency,
-            "filter": filter,
-            "period": period,
-            "period_cap": period_cap,
-        }
         promises = _promised(promise, adjacency)
-        account = Account.opened(name, cap=cap, **terms)  # type: ignore[arg-type]
+        account = Account.opened(
+            name,
+            unit=unit,
+            unit_name=unit_name,
+            adjacency=adjacency,
+            filter=filter,
+            cap=cap,
+            period=period,
+            period_cap=period_cap,
+        )
         if promises:
-            limit = derived_cap(account, promises, delta)
-            account = Account.opened(name, cap=limit, **terms)  # type: ignore[arg-type]
+            account = replace(account, cap=derived_cap(account, promises, delta))
         elif delta is not None:
             raise InputError("ledger.delta_without_promise")
 
         self._store.create()
-        return self._written(lambda chain: decisions.opened(chain, account, promises, approved))
+        return self._written(lambda chain: chain.open(account, promises, approved))
 
     def found(self, name: str) -> Account | None:
         """Return an account as it stands; None if it is not open."""
-        return self._read(lambda chain: chain.account(name), None)
+        return self._read(lambda chain: chain.account(name), lambda: None)
 
-    def account(
-        self,
-        name: str,
-        *,
-        unit: str = "person",
-        unit_name: str | None = None,
-        adjacency: str = "add-remove",
-        filter: str = "pure",  # noqa: A002  (the users' word)
-        promise: Mapping[str, Any] | None = None,
-        cap: Amount | None = None,
-    ) -> Account:
+    def account(self, name: str, **terms: Any) -> Account:
         """Return an account as it stands; if it is not open, say the command that opens it.
 
-        The keywords only complete that command.
+        The keywords only complete that command: terms as `open_account` has them.
         """
         found = self.found(name)
         if found is None:
-            none: list[str] = []
-            known = self._read(lambda chain: [*chain.store.accounts(chain.connection)], none)
-            asked = (unit, adjacency, filter, unit_name, promise, cap)
-            refuse_unknown_account(self.url, name, *asked, known)
+            known: list[str] = self._read(lambda chain: [*chain.rows.accounts()], list)
+            refuse_unknown_account(self.url, name, known, **terms)
         return found
 
     def accounts(self) -> list[Account]:
         """Return every account, in the order in which they were opened."""
 
         def read(chain: Chain) -> list[Account]:
-            return [chain.needed(str(entry.account)) for entry in chain.all(kind="open")]
+            return [chain.needed(str(entry.account)) for entry in chain.rows.all(kind="open")]
 
-        return self._read(read, [])
+        return self._read(read, list)
 
     def grant(
         self,
@@ -254,7 +252,7 @@ class Ledger:
         add: Guarantee | Amount,
         approver: str,
         reason: str,
-        which: Literal["lifetime", "period"] = "lifetime",
+        which: Which = "lifetime",
     ) -> Account:
         """Raise a cap; the approver and the reason stand in the chain.
 
@@ -266,20 +264,20 @@ class Ledger:
             raise InputError("ledger.which_cap", which=which)
 
         def write(chain: Chain) -> Account:
-            before = chain.needed(_name(account))
-            amount = before.filter.limit(add, lead=False)
-            return decisions.granted(chain, before.name, amount, which, approved)
+            amount = chain.needed(name).filter.limit(add, lead=False)
+            return chain.grant(name, amount, which, approved)
 
-        return self._write(write, self._no_account(_name(account)))
+        name = _name(account)
+        return self._write(write, self._no_account(name))
 
     def withdraw(
         self, account: str | Account, promise_id: str, *, approver: str, reason: str
     ) -> Account:
         """End a promise; every later report of what was released under it says so."""
         approved = _approved(approver, reason, say("ledger.to_withdraw"))
+        name = _name(account)
         return self._write(
-            lambda chain: decisions.withdrawn(chain, _name(account), promise_id, approved),
-            self._no_account(_name(account)),
+            lambda chain: chain.withdraw(name, promise_id, approved), self._no_account(name)
         )
 
     def made_promises(self, account: str | Account) -> tuple[Made, ...]:
@@ -340,9 +338,7 @@ class Ledger:
         unit: str | None = None,
     ) -> Entry:
         """Charge a release that was made elsewhere, in one step."""
-        said = self._said(purpose, who, release_id, None)
-        if output_hash is not None:
-            said["output_hash"] = line("output_hash", output_hash, 200)
+        said = self._said(purpose, who, release_id, None) | _lines(output_hash=output_hash)
         return self._charged("charge", Wanted(_name(account), charges(charge), unit, promise), said)
 
     @staticmethod
@@ -353,14 +349,11 @@ class Ledger:
         spec_hash: str | None,
         source_hash: str | None = None,
     ) -> dict[str, Any]:
-        said: dict[str, Any] = {
+        return {
             "release_id": new_id() if release_id is None else checked_id(release_id),
             "purpose": line("purpose", purpose),
             "who": line("who", who, 200),
-        }
-        hashes = {"spec_hash": spec_hash, "source_hash": source_hash}
-        return said | {
-            name: line(name, digest, 200) for name, digest in hashes.items() if digest is not None
+            **_lines(spec_hash=spec_hash, source_hash=source_hash),
         }
 
     def _charged(
@@ -370,12 +363,12 @@ class Ledger:
         said: dict[str, Any],
         output: str | Path | None = None,
     ) -> Entry:
-        said["charge"] = [part.to_dict() for part in wanted.charge or ()]
+        said["charge"] = [part.to_dict() for part in wanted.charge]
         self._last = (str(said["release_id"]), wanted.account)
         return self._write(
-            lambda chain: decisions.charged(chain, kind, wanted, said),
-            self._no_account(str(wanted.account)),
-            self._shown(output),
+            lambda chain: chain.charge(kind, wanted, said),
+            self._no_account(wanted.account),
+            output,
             account=wanted.account,
             release_id=str(said["release_id"]),
         )
@@ -389,8 +382,8 @@ class Ledger:
         line("output_hash", output_hash, 200)
 
         return self._write(
-            lambda chain: decisions.stored(chain, release_id, output_hash),
-            partial(decisions.refuse_unreserved, self.url, release_id),
+            lambda chain: chain.commit(release_id, output_hash),
+            partial(refuse_unreserved, self.url, release_id),
             account=self._last[1] if self._last[0] == release_id else None,
             release_id=release_id,
         )
@@ -404,12 +397,13 @@ class Ledger:
         said = {"reported": reported, "manifest": line("manifest", manifest, 64)}
 
         def write(chain: Chain) -> Entry:
-            earlier = chain.all(account=_name(account), kind="report")
-            same = (entry for entry in earlier if entry.said["manifest"] == manifest)
-            found = next(same, None)
-            return found or chain.append("report", chain.needed(_name(account)), said)
+            for entry in chain.rows.all(account=name, kind="report"):
+                if entry.said["manifest"] == manifest:
+                    return entry
+            return chain.append("report", chain.needed(name), said)
 
-        return self._write(write, self._no_account(_name(account)))
+        name = _name(account)
+        return self._write(write, self._no_account(name))
 
     # -- plans
 
@@ -440,15 +434,11 @@ class Ledger:
             "purpose": line("purpose", purpose),
             "who": line("who", who, 200),
         }
-        if spec_hash is not None:
-            said["spec_hash"] = line("spec_hash", spec_hash, 200)
-
-        if idempotency_key is not None:
-            said["idempotency_key"] = line("idempotency_key", idempotency_key, 200)
+        said |= _lines(spec_hash=spec_hash, idempotency_key=idempotency_key)
 
         def write(chain: Chain) -> str:
             before = chain.needed(_name(account))
-            known = decisions.registered_before(chain, before.name, said)
+            known = chain.registered_before(before.name, said)
             if known is not None:
                 return known
             check_total(before, fixed, before.cost(whole))
@@ -458,17 +448,13 @@ class Ledger:
 
     def plan(self, plan_id: str) -> Plan:
         """Return a registered plan, with what of it was taken and stored."""
-        found = self._read(lambda chain: chain.plan(plan_id), None)
-        if found is None:
-            refuse_unknown_plan(self.url, plan_id)
-        return found
+        unknown = partial(refuse_unknown_plan, self.url, plan_id)
+        return self._read(lambda chain: chain.plan(plan_id), unknown)
 
     def only_plan(self, account: str | Account, key: str | None = None) -> str:
         """Return the plan that has the key, or else the account's only one with a free slot."""
-        found = self._read(lambda chain: chain.only_plan(_name(account), key), None)
-        if found is None:
-            refuse_unknown_account(self.url, _name(account))
-        return found
+        name = _name(account)
+        return self._read(lambda chain: chain.only_plan(name, key), self._no_account(name))
 
     def next_slot(
         self,
@@ -494,16 +480,9 @@ class Ledger:
         it is being made, or it was lost, and `retry` takes another slot for it. With an `account`
         and a `charge`, the slot must be that account's and cover that charge.
         """
-        asked = account is not None and charge is not None
-        wanted = Wanted(
-            account=_name(account) if account is not None else None,
-            charge=charges(charge) if asked and charge is not None else None,
-            unit=unit,
-            promise=promise,
-            plan_id=plan_id,
-            key=idempotency_key,
-            retry=retry,
-        )
+        whose = "" if account is None else _name(account)
+        asked = charges(charge) if whose and charge is not None else ()
+        wanted = Wanted(whose, asked, unit, promise, plan_id, idempotency_key, retry)
         said = self._said(purpose, who, release_id, spec_hash, source_hash)
         return self._taken(wanted, said, output)
 
@@ -511,14 +490,12 @@ class Ledger:
         self, wanted: Wanted, said: dict[str, Any], output: str | Path | None = None
     ) -> Slot:
         plan_id = str(wanted.plan_id)
-        said["plan_id"] = plan_id
-        if wanted.key is not None:
-            said["idempotency_key"] = line("idempotency_key", wanted.key, 200)
+        said |= {"plan_id": plan_id} | _lines(idempotency_key=wanted.key)
         return self._write(
-            lambda chain: decisions.taken(chain, wanted, said),
+            lambda chain: chain.take(wanted, said),
             partial(refuse_unknown_plan, self.url, plan_id),
-            self._shown(output),
-            account=wanted.account,
+            output,
+            account=wanted.account or None,
         )
 
     def check(
@@ -537,50 +514,38 @@ class Ledger:
         Returns the account as the release would leave it, and where it would stand under each
         promise.
         """
-        wanted = Wanted(
-            _name(account), charges(charge), unit, promise, plan_id, idempotency_key, retry
-        )
-        found = self._read(lambda chain: decisions.foreseen(chain, wanted), None)
-        if found is None:
-            refuse_unknown_account(self.url, _name(account))
-        return found
+        name = _name(account)
+        wanted = Wanted(name, charges(charge), unit, promise, plan_id, idempotency_key, retry)
+        return self._read(lambda chain: chain.foreseen(wanted), self._no_account(name))
 
     # -- reading
 
     def entries(self, account: str | Account | None = None) -> list[Entry]:
         """Return the entries of an account, or all of them, oldest first."""
         if account is None:
-            return self._read(lambda chain: chain.all(), [])
+            return self._read(lambda chain: chain.rows.all(), list)
         return list(self.show(account).entries)
 
     def about(self, release_id: str) -> list[Entry]:
         """Return what the chain says of one release: its charge first, then its output."""
-        return self._read(lambda chain: chain.all(release_id=release_id), [])
+        return self._read(lambda chain: chain.rows.all(release_id=release_id), list)
 
     def runs(self, account: str | Account, spec_hash: str) -> int:
         """Return how often a spec was released on an account, whether or not it was stored."""
-
-        def count(chain: Chain) -> int:
-            return self._store.runs(chain.connection, _name(account), spec_hash)
-
-        return self._read(count, 0)
+        return self._read(lambda chain: chain.rows.runs(_name(account), spec_hash), int)
 
     def charged_for(self, source_hash: str, *, beside: str) -> list[str]:
         """Return the other accounts whose latest entries charged for the same source and unit."""
 
         def read(chain: Chain) -> list[str]:
-            store, connection = chain.store, chain.connection
-            return [
-                name
-                for name in store.accounts(connection)
-                if name != beside
-                and any(
-                    entry.said.get("source_hash") == source_hash
-                    for entry in store.newest(connection, _LATEST, name)
-                )
-            ]
+            others = [name for name in chain.rows.accounts() if name != beside]
+            hashes = {
+                name: {entry.said.get("source_hash") for entry in chain.rows.newest(_LATEST, name)}
+                for name in others
+            }
+            return [name for name in others if source_hash in hashes[name]]
 
-        return self._read(read, [])
+        return self._read(read, list)
 
     def unfinished(self, account: str | Account, *, latest: int | None = None) -> list[Entry]:
         """Return the reservations and slots without a stored output: spent, and not published.
@@ -591,7 +556,7 @@ class Ledger:
         name = self.account(_name(account)).name
         if latest is not None and latest < 1:
             raise InputError("ledger.latest_below_one", latest=latest)
-        return self._read(lambda chain: chain.unfinished(name, latest), [])
+        return self._read(lambda chain: chain.rows.unfinished(name, latest), list)
 
     def spent(self, account: str | Account) -> Amount:
         """Return what an account has spent, exactly."""
@@ -606,26 +571,23 @@ class Ledger:
         name = _name(account)
 
         def read(chain: Chain) -> Sheet:
-            now, entries = chain.needed(name), tuple(chain.all(account=name))
+            now, entries = chain.needed(name), tuple(chain.rows.all(account=name))
             charged = [e.cost for e in entries if e.cost is not None and e.kind != "plan"]
             return Sheet(
                 account=now,
                 entries=entries,
-                unfinished=tuple(chain.unfinished(name)),
+                unfinished=tuple(chain.rows.unfinished(name)),
                 head=chain.head,
-                promises=tuple(chain.standings(now, charged[-1] if charged else None)),
+                promises=chain.standings(now, charged[-1] if charged else None),
                 plans=tuple(chain.plans(name)),
             )
 
-        found = self._read(read, None)
-        if found is None:
-            refuse_unknown_account(self.url, name)
-        return found
+        return self._read(read, self._no_account(name))
 
     @property
     def id(self) -> str:
         """The hash of the first entry: it tells this ledger from every other."""
-        found = self._read(lambda chain: chain.first(), None)
+        found = self._read(lambda chain: chain.rows.first(), lambda: None)
         if found is None:
             raise InputError("ledger.none_there", url=self.url)
         return found.hash
@@ -633,7 +595,7 @@ class Ledger:
     @property
     def head(self) -> str:
         """The hash of the last entry: it stands for the whole history, so keep it elsewhere."""
-        return self._read(lambda chain: chain.head, BEFORE_THE_FIRST)
+        return self._read(lambda chain: chain.head, lambda: BEFORE_THE_FIRST)
 
     def verify(self, head: str | None = None) -> Verification:
         """Recompute the whole chain; with `head`, look also for that hash in it.
@@ -648,11 +610,11 @@ class Ledger:
 
         It is verified first, and its entries stay as they are. Older Discreets refuse it from then
         on, on every host. Stored releases are looked for in `output`, else beside a ledger in a
-        file; what their specs promised binds their accounts from then on (`earlier`). A ledger of
+        file; what their specs promised binds their accounts from then on (`promises`). A ledger of
         the newest format is left as it is, unless an `output` is named.
         """
         if not self._store.exists():
-            raise InputError("ledger.nothing_there", url=self.url)
+            self._nothing_there()
         beside = getattr(self._store.backend, "path", None)
         base = beside.parent if output is None and beside is not None else output
         looked_in = None if base is None else Path(base).resolve()
@@ -660,16 +622,15 @@ class Ledger:
             raise InputError("ledger.no_folder", looked_in=looked_in)
 
         def write(chain: Chain) -> Upgraded:
-            connection = chain.connection
-            version = self._store.version(connection)
+            version = chain.rows.version()
             if version is None:
-                raise InputError("ledger.nothing_there", url=self.url)
+                self._nothing_there()
             if version == FORMAT and output is None:
                 return Upgraded(version, FORMAT)
-            if not verified(self._store, connection).verified:
+            if not verified(chain.rows).verified:
                 raise PolicyError("ledger.not_upgraded", url=self.url)
             if version < FORMAT:
-                self._store.upgrade(connection, version)
+                chain.rows.upgrade(version)
                 chain.append("upgrade", None, {"from": version, "to": FORMAT})
             stored = [] if looked_in is None else stored_below(looked_in)
             return Upgraded(version, FORMAT, looked_in, bound(chain, stored))
@@ -684,22 +645,22 @@ class Ledger:
         """
         target = Store(to)
         if not self._store.exists():
-            raise InputError("ledger.nothing_there", url=self.url)
+            self._nothing_there()
         if target.exists():
             raise InputError("ledger.copy_there", url=target.url)
 
-        def transaction(connection: Connection) -> Verification:
-            if not self._store.writable(connection):
-                raise InputError("ledger.nothing_there", url=self.url)
-            before = verified(self._store, connection)
+        def transaction(rows: Rows) -> Verification:
+            if not rows.writable():
+                self._nothing_there()
+            before = verified(rows)
             if not before.verified:
                 raise PolicyError("ledger.not_copied", url=self.url)
-            self._store.copy(connection, target)
+            rows.copy(target)
             after = verify(target, before.head)
             if not after.verified:
                 raise InternalError("ledger.copy_differs", url=target.url)
             if move:
-                self._store.leave(connection)
+                rows.leave()
             return after
 
         return self._store.write(transaction) if move else self._store.read(transaction)
@@ -726,11 +687,12 @@ class Ledger:
         Returns them. Charges that were lost with them are charged anew by hand (`charge`).
         """
         approved = _approved(approver, reason, say("ledger.to_restore"))
+        if not self._store.exists():
+            self._nothing_there()
+        ledger_id, shown = self.id, self._shown(output)
 
         def write(chain: Chain) -> list[str]:
-            first = chain.first()
-            heads = [] if first is None else [*witness.seen(first.hash), *self._shown(output)]
-            lost = chain.lost(heads)
+            lost = chain.lost([*witness.seen(ledger_id), *shown])
             if lost:
                 chain.append("restore", None, {"lost": lost, **approved})
             return lost

@@ -1,25 +1,27 @@
-"""What can be done inside one transaction: look an account up, spend on it, add an entry.
+"""What is decided inside one transaction: an account looked up, a charge, an output, a slot.
 
 Everything here sees the ledger at one moment. In a writing transaction nobody else writes until it
-ends, so a sum that was read is still the sum when the entry that adds to it is written.
+ends, so a sum that was read is still the sum when the entry that adds to it is written. Each
+decision either refuses, having written nothing, or adds its entry. It may be made again if the
+ledger was busy, so it does nothing but read and write the ledger. What an entry says beside that
+(who, why) was checked before.
 """
 
 from __future__ import annotations
 
 import shlex
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from functools import partial
-from typing import Any, NoReturn, TypeAlias
-
-from sqlalchemy import Connection
+from functools import partial, reduce
+from typing import Any, Literal, NoReturn, TypeAlias
 
 from discreet.errors import BrokenPromise, InputError, PolicyError
 from discreet.guarantees import Adjacency
 from discreet.ledger.accounts import Account
-from discreet.ledger.amounts import Amount
+from discreet.ledger.amounts import Amount, Charge, Chargeable, said_to_fit
 from discreet.ledger.entries import (
     BEFORE_THE_FIRST,
     UNREADABLE,
@@ -30,17 +32,16 @@ from discreet.ledger.entries import (
     read_moment,
     say_moment,
 )
-from discreet.ledger.filters import Chargeable, said_to_fit
-from discreet.ledger.migrations import FORMAT
-from discreet.ledger.plans import Plan
-from discreet.ledger.promises import Registered, Standing, named, reached, register
-from discreet.ledger.store import Store
-from discreet.ledger.verification import RECENT, refuse_altered
+from discreet.ledger.plans import Plan, Slot
+from discreet.ledger.promises import Registered, Standing, named, reached, register, widened
+from discreet.ledger.store import FORMAT, Rows
+from discreet.ledger.verification import refuse_altered
 from discreet.promises import Promise
 from discreet.reading import nearest
 from discreet.words import say
 
 Clock: TypeAlias = Callable[[], datetime]
+Which: TypeAlias = Literal["lifetime", "period"]
 
 # Clocks of several machines differ a little. Within this, an entry takes the time of the one before
 # it; beyond, a charge is refused, for a clock set back would open a period's cap a second time.
@@ -49,72 +50,60 @@ _CRUMBS = Decimal("1e-9")
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
-    """The chain of a store, inside one transaction."""
+class Wanted:
+    """What a release wants of an account, or of a slot of a plan; without a charge, any slot."""
 
-    store: Store
-    connection: Connection
+    account: str
+    charge: tuple[Charge, ...]
+    unit: str | None = None
+    promise: Promise | None = None
+    plan_id: str | None = None
+    key: str | None = None
+    retry: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """An account as a release would leave it, and where it would stand under each promise."""
+
+    account: Account
+    promises: tuple[Standing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The chain of a ledger, inside one transaction."""
+
+    rows: Rows
     clock: Clock
-    # The newest entry, once looked up: it stays that until one is added here.
-    _newest: list[Entry | None] = field(default_factory=list, repr=False)
-    # The entry that began the ledger, once there is one.
-    _begun: list[Entry] = field(default_factory=list, repr=False)
     # Accounts whose newest entries were recomputed in this transaction.
     _checked: set[str] = field(default_factory=set, repr=False)
 
-    def begin(self) -> None:
-        """Lay the tables out and write the first entry, unless that was done."""
-        if not self.store.writable(self.connection):
-            self.store.lay_out(self.connection)
-            self.append("begin", None, {"ledger_id": new_id(), "format": FORMAT})
-
-    def last(self) -> Entry | None:
-        """Return the newest entry."""
-        if not self._newest:
-            self._newest.append(self.store.find(self.connection))
-        return self._newest[0]
-
-    def first(self) -> Entry | None:
-        """Return the entry that began the ledger."""
-        if not self._begun:
-            self._begun.extend(self.store.numbered(self.connection, [1]).values())
-        return self._begun[0] if self._begun else None
-
-    def foresee(self, account: str | None, release_id: str | None) -> None:
-        """Look up at once what a charge to an account, or the commit of a release, will ask."""
-        if account is not None or release_id is not None:
-            self.store.foresee(self.connection, RECENT, account, release_id)
-
-    def lost(self, heads: Iterable[str]) -> list[str]:
-        """Return the heads that were seen, are not in the chain, and were not answered for."""
-        missing = set(heads)
-        missing -= self.store.held(self.connection, missing)
-        if not missing:
-            return []
-        answered = {head for entry in self.all(kind="restore") for head in entry.said["lost"]}
-        return sorted(missing - answered)
+    @property
+    def url(self) -> str:
+        """Where the ledger is."""
+        return self.rows.store.url
 
     @property
     def head(self) -> str:
         """The hash of the newest entry."""
-        last = self.last()
+        last = self.rows.find()
         return BEFORE_THE_FIRST if last is None else last.hash
 
-    def found(self, **equal: str | None) -> Entry | None:
-        """Return the newest entry whose columns have these values."""
-        return self.store.find(self.connection, **equal)
+    def lost(self, heads: Iterable[str]) -> list[str]:
+        """Return the heads that were seen, are not in the chain, and were not answered for."""
+        missing = set(heads)
+        missing -= self.rows.held(missing)
+        if not missing:
+            return []
+        answered = {head for entry in self.rows.all(kind="restore") for head in entry.said["lost"]}
+        return sorted(missing - answered)
 
-    def all(self, **equal: str | None) -> list[Entry]:
-        """Return the entries whose columns have these values, oldest first."""
-        return self.store.all(self.connection, **equal)
-
-    def unfinished(self, account: str, latest: int | None = None) -> list[Entry]:
-        """Return what an account reserved and never stored, of all or its latest entries."""
-        return self.store.unfinished(self.connection, account, latest)
+    # -- accounts
 
     def account(self, name: str) -> Account | None:
         """Return an account as it stands, or None if it is not open."""
-        opening, latest = self.found(account=name, kind="open"), self.found(account=name)
+        opening, latest = self.rows.find(account=name, kind="open"), self.rows.find(account=name)
         if opening is None or latest is None:
             return None
         try:
@@ -123,48 +112,65 @@ class Chain:
             self._refuse_changed(name)
 
     def _refuse_changed(self, name: str) -> NoReturn:
-        raise PolicyError("ledger.account_unreadable", url=self.store.url, name=name) from None
+        raise PolicyError("ledger.account_unreadable", url=self.url, name=name) from None
 
     def needed(self, name: str) -> Account:
         """Return an account as it stands; refuse one that is not open."""
         account = self.account(name)
         if account is None:
-            refuse_unknown_account(self.store.url, name, known=self.store.accounts(self.connection))
+            refuse_unknown_account(self.url, name, self.rows.accounts())
         return account
 
-    def plan(self, plan_id: str) -> Plan:
-        """Return a registered plan; refuse one that is not."""
-        found = self.all(plan_id=plan_id)
-        if not found:
-            refuse_unknown_plan(self.store.url, plan_id)
-        return Plan.told(found)
+    def open(
+        self, account: Account, promises: tuple[Promise, ...], approved: Mapping[str, str]
+    ) -> Account:
+        """Open an account with its promises, in a ledger that may be new."""
+        if not self.rows.writable():
+            self.rows.lay_out()
+            self.append("begin", None, {"ledger_id": new_id(), "format": FORMAT})
+        told = {"account": account.name, "url": self.url}
+        if self.account(account.name) is not None:
+            raise PolicyError("ledger.already_open", **told)
+        for entry in self.rows.all(kind="open"):
+            if _read_as(str(entry.account)) == _read_as(account.name):
+                raise PolicyError("ledger.reads_like_another", other=entry.account, **told)
+        self.append("open", account, {"terms": account.terms(), **approved})
+        new = [register(promise, account) for promise in promises]
+        return self.promise(account, {one.id: one for one in new}.values(), facts=approved)
 
-    def plans(self, account: str) -> list[Plan]:
-        """Return the plans of an account, oldest first."""
-        found = self.all(account=account, kind="plan")
-        return [self.plan(str(entry.plan_id)) for entry in found]
+    def grant(self, name: str, add: Amount, which: Which, approved: Mapping[str, str]) -> Account:
+        """Raise a cap; a promise that could not stand a larger δ refuses it.
 
-    def only_plan(self, account: str, key: str | None) -> str:
-        """Return the plan that has the key, or else the only one with a free slot."""
-        plans = self.plans(account)
-        found = [one for one in plans if one.has_key(key)] or [one for one in plans if one.free]
-        if not found:
-            raise PolicyError("ledger.no_free_plan", account=account)
-        if len(found) > 1:
-            names = ", ".join(one.plan_id for one in found)
-            raise InputError("ledger.several_plans", account=account, plans=names)
-        return found[0].plan_id
+        Every promise is a limit at the cap on δ. Where it holds at the same ε, or ρ, with the
+        larger δ, its limit follows the cap; where it does not, the cap stays.
+        """
+        before = self.needed(name)
+        after = before.granted(add, which)
+        for one in self.registered(before) if which == "lifetime" and add.delta else ():
+            limit = widened(one, after)
+            if limit is None:
+                sentence = one.promise(before).sentence()
+                raise PolicyError(
+                    "ledger.delta_breaks_promise", name=name, sentence=sentence, id=one.id
+                )
+            after = after.promising(one.id, limit)
+        facts = {"add": add.stored(), "which": which, **approved}
+        self.append("grant", after, facts, self.set_back())
+        return after
 
-    def paid_slots(self, account: str) -> str:
-        """Say which releases of plans are paid for and free, for who is refused another charge."""
-        free = [one for one in self.plans(account) if one.free]
-        return "".join(say("ledger.free_slots", plan=one.plan_id, free=one.free) for one in free)
+    def withdraw(self, name: str, promise_id: str, approved: Mapping[str, str]) -> Account:
+        """End a promise; what was released under it says so from then on."""
+        after = self.needed(name).withdrawn(promise_id)
+        self.append("withdraw", after, {"promise_id": promise_id, **approved})
+        return after
+
+    # -- promises
 
     def registered(self, account: Account, *, all_of_them: bool = False) -> list[Registered]:
         """Return the account's promises, oldest first; those withdrawn too, if asked for."""
         found: dict[str, Registered] = {}
         try:
-            for entry in self.all(account=account.name, kind="promise"):
+            for entry in self.rows.all(account=account.name, kind="promise"):
                 one = Registered.restored(entry.said["promise"], account)
                 found[one.id] = replace(one, limit=account.promises.get(one.id, one.limit))
         except UNREADABLE:
@@ -174,22 +180,17 @@ class Chain:
         return [one for one in found.values() if all_of_them or one.id in account.promises]
 
     def standings(
-        self, account: Account, cost: Amount | None = None, more: Iterable[Registered] = ()
-    ) -> list[Standing]:
-        """Return where an account stands under each of its promises, and some that are new."""
-        known = self.registered(account)
-        new = [one for one in more if one.id not in account.promises]
-        return [
-            Standing(
-                one,
-                one.promise(account).sentence(),
-                account.spent,
-                cost,
-                recorded=one.id in account.promises,
-                reached=reached(one.promise(account), account.total),
-            )
-            for one in [*known, *new]
-        ]
+        self, account: Account, cost: Amount | None = None, new: Iterable[Registered] = ()
+    ) -> tuple[Standing, ...]:
+        """Return where an account stands under each of its promises, those that are new last."""
+        fresh = {one.id: one for one in new}
+        old = {name: limit for name, limit in account.promises.items() if name not in fresh}
+        found = []
+        for one in (*self.registered(replace(account, promises=old)), *fresh.values()):
+            promise, recorded = one.promise(account), one.id not in fresh
+            own = reached(promise, account.total)
+            found.append(Standing(one, promise.sentence(), account.spent, cost, recorded, own))
+        return tuple(found)
 
     def promising(
         self, account: Account, promise: Promise | None
@@ -204,7 +205,7 @@ class Chain:
         self,
         account: Account,
         before: Account,
-        charge: Chargeable | None,
+        charge: Chargeable = (),
         new: Iterable[Registered] = (),
     ) -> None:
         """Refuse what leaves the account beyond one of its promises; without a charge, a slot."""
@@ -216,13 +217,11 @@ class Chain:
         said = f"“{one.promise(account).sentence()}” ({one.id})"
         spent, allows = before.spent.beside(one.limit)
         told = {"account": account.name, "said": said, "allows": allows, "spent": spent}
-        if charge is None or not before.spent.within(one.limit):
+        if charge == () or not before.spent.within(one.limit):
             passed = "passed" if one.id in before.promises else "too_late"
             raise BrokenPromise(f"ledger.promise_{passed}", **told)
         caps = [] if before.cap is None else [before.cap]
-        least = one.limit
-        for limit in (*(each.limit for each in known), *caps):
-            least = least.least(limit)
+        least = reduce(Amount.least, (*(each.limit for each in known), *caps))
         rest, left = least.minus(before.spent), one.limit.minus(before.spent)
         # What rounding left over is nothing that anyone would release.
         crumbs = one.limit.lead * _CRUMBS
@@ -237,6 +236,29 @@ class Chain:
             series=self.paid_slots(account.name)
             or (say("ledger.series_from_the_first") if too_late else ""),
         )
+
+    def promise(
+        self,
+        account: Account,
+        new: Iterable[Registered],
+        moment: datetime | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> Account:
+        """Write promises down, an entry each; return the account with them."""
+        for one in new:
+            account = account.promising(one.id, one.limit)
+            self.append("promise", account, {"promise": one.stored(), **(facts or {})}, moment)
+        return account
+
+    # -- charges, and outputs
+
+    def charge(self, kind: str, wanted: Wanted, said: Mapping[str, Any]) -> Entry:
+        """Charge a release to its account, once."""
+        before = self.needed(wanted.account)
+        before.require(unit=wanted.unit)
+        if self.rows.find(release_id=said["release_id"]) is not None:
+            raise PolicyError("ledger.charged_before", release_id=said["release_id"])
+        return self.spend(kind, before, wanted.charge, wanted.promise, said)
 
     def afford(
         self, before: Account, charge: Chargeable, promise: Promise | None = None
@@ -269,18 +291,105 @@ class Chain:
         self.promise(before, new, moment)
         return self.append(kind, after, {"cost": cost.stored(), **facts}, moment)
 
-    def promise(
-        self,
-        account: Account,
-        new: Iterable[Registered],
-        moment: datetime | None = None,
-        facts: Mapping[str, Any] | None = None,
-    ) -> Account:
-        """Write promises down, an entry each; return the account with them."""
-        for one in new:
-            account = account.promising(one.id, one.limit)
-            self.append("promise", account, {"promise": one.stored(), **(facts or {})}, moment)
-        return account
+    def commit(self, release_id: str, output_hash: str) -> Entry:
+        """Record the output of a release, once; of a slot, the first of its draws."""
+        found = self.rows.all(release_id=release_id)
+        if not found or found[0].kind not in ("reserve", "slot"):
+            refuse_unreserved(self.url, release_id)
+        first, *rest = found
+        if rest and rest[0].output_hash == output_hash:
+            return rest[0]
+        if rest:
+            raise PolicyError("ledger.other_output", release_id=release_id)
+        facts: dict[str, Any] = {"release_id": release_id, "output_hash": output_hash}
+        if first.kind == "slot":
+            plan = self.plan(str(first.plan_id))
+            if first.slot in plan.outputs:
+                raise PolicyError("ledger.slot_published", slot=first.slot, plan_id=plan.plan_id)
+            facts |= {"plan_id": plan.plan_id, "slot": first.slot}
+        return self.append("commit", self.needed(str(first.account)), facts)
+
+    def foreseen(self, wanted: Wanted) -> Foreseen:
+        """Refuse what `charge` or `take` would refuse now; say where the account would be left."""
+        after, cost, new = self.needed(wanted.account), None, list[Registered]()
+        if wanted.plan_id is None:
+            after.require(unit=wanted.unit)
+            cost, after, _, new = self.afford(after, wanted.charge, wanted.promise)
+        else:
+            plan = self.plan(wanted.plan_id)
+            number = plan.next(wanted.key, retry=wanted.retry)
+            after = self.needed(plan.account)
+            if number not in plan.outputs:
+                after, new = self._cover(plan, number, after, wanted)
+        return Foreseen(after, self.standings(after, cost, new))
+
+    # -- plans, and their slots
+
+    def plan(self, plan_id: str) -> Plan:
+        """Return a registered plan; refuse one that is not."""
+        found = self.rows.all(plan_id=plan_id)
+        if not found:
+            refuse_unknown_plan(self.url, plan_id)
+        return Plan.told(found)
+
+    def plans(self, account: str) -> list[Plan]:
+        """Return the plans of an account, oldest first."""
+        found = self.rows.all(account=account, kind="plan")
+        return [self.plan(str(entry.plan_id)) for entry in found]
+
+    def only_plan(self, account: str, key: str | None) -> str:
+        """Return the plan that has the key, or else the only one with a free slot."""
+        plans = self.plans(account)
+        found = [one for one in plans if one.has_key(key)] or [one for one in plans if one.free]
+        if not found:
+            raise PolicyError("ledger.no_free_plan", account=account)
+        if len(found) > 1:
+            names = ", ".join(one.plan_id for one in found)
+            raise InputError("ledger.several_plans", account=account, plans=names)
+        return found[0].plan_id
+
+    def paid_slots(self, account: str) -> str:
+        """Say which releases of plans are paid for and free, for who is refused another charge."""
+        free = [one for one in self.plans(account) if one.free]
+        return "".join(say("ledger.free_slots", plan=one.plan_id, free=one.free) for one in free)
+
+    def registered_before(self, account: str, said: Mapping[str, Any]) -> str | None:
+        """Return the plan that a key was used for; refuse a key of another plan."""
+        key = said.get("idempotency_key")
+        for entry in () if key is None else self.rows.all(account=account, kind="plan"):
+            if entry.said.get("idempotency_key") == key:
+                if any(entry.said[name] != said[name] for name in ("parts", "charge", "method")):
+                    raise PolicyError("ledger.plan_key_of_another", key=key, plan=entry.plan_id)
+                return entry.plan_id
+        return None
+
+    def take(self, wanted: Wanted, said: Mapping[str, Any]) -> Slot:
+        """Take a fresh slot, or find the key's; one whose output is stored is only found again."""
+        plan = self.plan(str(wanted.plan_id))
+        number = plan.next(wanted.key, retry=wanted.retry)
+        covers, account = plan.charge(number), self.needed(plan.account)
+        entry = plan.stored(number)
+        if entry is None:
+            if wanted.charge:
+                before = account
+                account, new = self._cover(plan, number, account, wanted)
+                self.promise(before, new)
+            else:
+                self.refuse_broken(account, account)
+            entry = self.append("slot", account, {"slot": number, **said})
+        return Slot(plan.plan_id, number, plan.slots, covers, entry, plan.outputs.get(number))
+
+    def _cover(
+        self, plan: Plan, number: int, account: Account, wanted: Wanted
+    ) -> tuple[Account, list[Registered]]:
+        """Refuse a release that its slot does not cover, or whose promise the account passes."""
+        account.require(unit=wanted.unit)
+        plan.cover(account, number, wanted.account, wanted.charge)
+        promising, new = self.promising(account, wanted.promise)
+        self.refuse_broken(promising, account, new=new)
+        return promising, new
+
+    # -- entries
 
     def append(
         self,
@@ -290,19 +399,19 @@ class Chain:
         moment: datetime | None = None,
     ) -> Entry:
         """Add one entry at the end, with where the account stands after it."""
-        last = self.last()
+        last = self.rows.find()
         body: dict[str, Any] = {
             "seq": 1 if last is None else last.seq + 1,
             "at": say_moment(moment or self.moment()),
             "kind": kind,
-            "previous": BEFORE_THE_FIRST if last is None else last.hash,
+            "previous": self.head,
             **facts,
         }
         if account is not None:
             if account.name not in self._checked:
-                refuse_altered(self.store, self.connection, account.name)
+                refuse_altered(self.rows, account.name)
                 self._checked.add(account.name)
-            own = self.found(account=account.name)
+            own = self.rows.find(account=account.name)
             body |= {
                 "account": account.name,
                 "standing": account.standing(),
@@ -311,51 +420,73 @@ class Chain:
             }
         text = canonical(body)
         entry = Entry.read(body["seq"], text, digest(text))
-        self.store.append(self.connection, entry, text)
-        self._newest[:] = [entry]
+        self.rows.append(entry, text)
         return entry
 
     def _own_number(self, entry: Entry) -> int:
         """Return which entry of its account this is; those of older formats are counted."""
         number = entry.said.get("account_seq")
-        return number if isinstance(number, int) else len(self.all(account=entry.account))
+        return number if isinstance(number, int) else len(self.rows.all(account=entry.account))
 
     def moment(self) -> datetime:
         """Return the time of a new entry, never before the last one's."""
-        last = self.last()
+        last = self.rows.find()
         return self._now() if last is None else max(self._now(), read_moment(last.at))
 
     def set_back(self) -> datetime | None:
         """Return the clock's time if it is well before the last entry's, else None."""
-        last, now = self.last(), self._now()
+        last, now = self.rows.find(), self._now()
         return now if last is not None and read_moment(last.at) - now > SKEW else None
 
     def _now(self) -> datetime:
         return self.clock().astimezone(UTC)
 
 
+# Letters of other alphabets that are read as Latin ones: a part of Unicode's confusables.
+_AS_LATIN = str.maketrans(
+    "авекмнорстухһіјѕԁԛԝѵӏ" + "αβεηικνορτυχγ" + "օսհոգցզ",
+    "abekmhopctyxhijsdqwvl" + "abenikvoptuxy" + "ouhnqgq",
+)
+
+
+def _read_as(name: str) -> str:
+    """Return what a name is taken for by eye: case, width, spaces and alphabets do not count."""
+    plain = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(plain.translate(_AS_LATIN).split())
+
+
+def refuse_unreserved(url: str, release_id: str) -> NoReturn:
+    """Refuse an output that nothing was charged for."""
+    raise PolicyError("ledger.not_reserved", release_id=release_id, url=url)
+
+
+def refuse_unknown_plan(url: str, plan_id: str) -> NoReturn:
+    """Refuse a plan that was never registered."""
+    raise PolicyError("ledger.unknown_plan", plan_id=plan_id, url=url)
+
+
 def refuse_unknown_account(
     url: str,
     name: str,
+    known: Iterable[str] = (),
+    *,
     unit: str = "person",
+    unit_name: str | None = None,
     adjacency: str = "add-remove",
     filter: str = "pure",  # noqa: A002  (the users' word)
-    unit_name: str | None = None,
     promise: Mapping[str, Any] | None = None,
     cap: Amount | None = None,
-    known: Iterable[str] = (),
 ) -> NoReturn:
     """Refuse an account that is not open, with what opens it, or the name of one that is alike.
 
     It has the promise that is given, or else the cap, or else an example.
     """
-    words = ["discreet", "ledger", "open", "--ledger", url, "--account", name, "--unit", unit]
-    words += [] if unit_name is None else ["--unit-name", unit_name]
-    words += ["--adjacency", adjacency, "--filter", filter]
     which = "promise" if promise is not None else "example" if cap is None else "needed"
-    given: dict[str, Any] = {"unit": unit, "unit_name": unit_name}
-    given |= {"adjacency": adjacency, "filter": filter}
-    call = [repr(name), *(f"{key}={v!r}" for key, v in given.items() if v is not None)]
+    terms = {"unit": unit, "unit_name": unit_name, "adjacency": adjacency, "filter": filter}
+    given = {key: value for key, value in terms.items() if value is not None}
+    words = ["discreet", "ledger", "open", "--ledger", url, "--account", name]
+    words += [word for key, v in given.items() for word in (f"--{key.replace('_', '-')}", v)]
+    call = [repr(name), *(f"{key}={v!r}" for key, v in given.items())]
     delta = {"delta": 1e-6} if filter == "basic" else {}
     if promise is None and cap is not None:
         limits = delta | {key: value for key, value in cap.floats("up").items() if value}
@@ -400,8 +531,3 @@ def _promise_flags(promise: Mapping[str, Any]) -> list[str]:
         else:
             words += [flag, str(value)]
     return words
-
-
-def refuse_unknown_plan(url: str, plan_id: str) -> NoReturn:
-    """Refuse a plan that was never registered."""
-    raise PolicyError("ledger.unknown_plan", plan_id=plan_id, url=url)

@@ -47,7 +47,8 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 def new_id() -> str:
     """Return 26 random characters, 130 bits: the name of a release or a plan."""
-    return "".join(secrets.choice(_ALPHABET) for _ in range(26))
+    bits = secrets.randbits(130)
+    return "".join(_ALPHABET[bits >> shift & 31] for shift in range(0, 130, 5))
 
 
 def checked_id(name: str) -> str:

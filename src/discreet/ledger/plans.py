@@ -25,9 +25,8 @@ from discreet.guarantees import CRUMB, ZCDP, Guarantee, stated
 from discreet.laws import Mechanism
 from discreet.laws.registry import kind_of, names
 from discreet.ledger.accounts import Account
-from discreet.ledger.amounts import ZERO, Amount
+from discreet.ledger.amounts import ZERO, Amount, Charge, Chargeable, Filter, charges
 from discreet.ledger.entries import Entry, read_moment
-from discreet.ledger.filters import Charge, Chargeable, Filter, charges
 from discreet.numerics import float_down
 from discreet.reading import line
 from discreet.words import say

@@ -36,20 +36,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sqlalchemy import (
-    URL,
-    Connection,
-    Engine,
-    ExceptionContext,
-    QueuePool,
-    create_engine,
-    event,
-    text,
-)
+from sqlalchemy import URL, Connection, ExceptionContext, event, text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from discreet.errors import DiscreetError, InputError, InternalError, PolicyError
-from discreet.ledger.backend import KEPT, Damaged, keep
+from discreet.ledger.backend import Damaged, kept_engine
 from discreet.words import say
 
 # Waiting is in turn, so it is worth waiting long.
@@ -133,12 +124,9 @@ class PostgreSQL:
         try:
             from psycopg import ClientCursor
 
-            self.engine: Engine = create_engine(
+            self.engine = kept_engine(
+                self,
                 url.set(drivername="postgresql+psycopg").update_query_dict(defaults),
-                poolclass=QueuePool,
-                pool_size=KEPT,
-                pool_use_lifo=True,
-                max_overflow=-1,
                 pool_recycle=KEPT_SECONDS,
                 # Values stand in the text: then several statements can be sent in one message, and
                 # a pooler in between may give each transaction another session.
@@ -150,7 +138,6 @@ class PostgreSQL:
         event.listen(self.engine, "before_cursor_execute", _with_what_waits, retval=True)
         event.listen(self.engine, "after_cursor_execute", _to_the_last_answer)
         event.listen(self.engine, "checkin", _forget_what_waits)
-        keep(self)
         self._there = False
 
     def exists(self) -> bool:

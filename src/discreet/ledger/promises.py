@@ -4,6 +4,16 @@ A promise is registered when the account is opened with it, or with the first re
 makes it. From then on it is a limit on everything charged (`budgets.keeping`), kept in the
 account's standing; its keys are in the entry that registered it. Equal keys are one promise with
 one name, so twelve monthly specs make one. Promises with separate confidences do not hold jointly.
+
+Up to format 2 of the ledger a tolerance was looked at when its own release was charged, and by no
+later charge; with a δ it was kept for membership alone, though its sentence spoke of every prior.
+When such a ledger is upgraded, its stored releases are looked for, and each sentence is registered
+as the promise that it is, kept or not: nothing more is charged to an account until a promise that
+is not kept was withdrawn. Files are only looked for: what is not found here binds nothing.
+
+A tolerance of that time held for every output, or, with a δ, with its confidence (99 % where none
+was said). It spoke of increases; so where a promise for every output is kept in that reading alone,
+that reading is the promise.
 """
 
 from __future__ import annotations
@@ -12,20 +22,27 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from discreet.errors import DiscreetError, InputError, PolicyError
+from discreet.errors import DiscreetError, InputError, PolicyError, ToleranceError
 from discreet.frames import JsonReady
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import EXACT, ZERO, Amount
-from discreet.ledger.filters import Filter
+from discreet.ledger.witness import released_below
 from discreet.numerics import exact, float_down, float_up
-from discreet.promises import Promise, promise_in
+from discreet.promises import CONFIDENCE, EVERY_OUTPUT, Promise, Surety, delta_in, promise_in
 from discreet.promises.promise import name_of
+from discreet.reading import json_values, text_of
+from discreet.words import say
 
 if TYPE_CHECKING:
+    from discreet.ledger.chain import Chain
     from discreet.ledger.entries import Entry
+
+_LARGEST = 2**30  # of a stored release
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,31 +146,25 @@ def _delta(account: Account) -> float:
     return float_up(_cap(account))
 
 
-def derived_cap(account: Account, promises: Iterable[Promise], delta: float | None) -> Amount:
-    """Return the cap that promises leave an account: the least of their limits, and its own."""
+def derived_cap(account: Account, promises: Sequence[Promise], delta: float | None) -> Amount:
+    """Return the cap that promises, one at least, leave an account: the least of all limits."""
     rule = account.filter
     if delta is not None and "delta" not in rule.coordinates:
         raise InputError("ledger.pure_has_no_delta")
     given = account.cap
     if delta is None:
         delta = 0.0 if given is None or given.delta is None else float_down(given.delta)
-    cap = rule.limit(Amount.of(**dict.fromkeys(rule.coordinates, 0.0) | _of(rule, delta)))
-    least = None
+    cap = (
+        rule.limit(Amount.of(delta=delta), lead=False) if "delta" in rule.coordinates else rule.zero
+    )
+    limits = []
     for promise in promises:
         if delta > 0 and promise.every_output:
             raise InputError("ledger.every_output_with_delta", delta=delta)
-        limit = register(promise, replace(account, cap=cap)).limit
-        least = limit if least is None else least.least(limit)
-    if least is None:
-        raise InputError("ledger.no_promise")
-    if given is None:
-        return least
-    wanted = given if given.delta is None else replace(given, delta=exact(delta))
-    return least.least(wanted)
-
-
-def _of(rule: Filter, delta: float) -> dict[str, float]:
-    return {"delta": delta} if "delta" in rule.coordinates else {}
+        limits.append(register(promise, replace(account, cap=cap)).limit)
+    if given is not None:
+        limits.append(given if given.delta is None else replace(given, delta=exact(delta)))
+    return reduce(Amount.least, limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,3 +285,122 @@ def reached(promise: Promise, total: Guarantee) -> tuple[float, float] | None:
     except DiscreetError:  # no bound at this confidence
         return prior.pq, 1.0
     return prior.pq, 1.0 if found.posterior is None else found.posterior.upper
+
+
+# -- what releases promised before accounts did
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier(JsonReady):
+    """What an earlier release promised, and whether its account keeps it."""
+
+    release_id: str
+    account: str
+    promise_id: str | None = None
+    sentence: str | None = None
+    kept: bool | None = None
+    reason: str | None = None
+    """Why it is no promise of the account; None where it is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upgraded:
+    """What an upgrade did: both formats, where releases were looked for, and what they promised."""
+
+    before: int
+    after: int
+    looked_in: Path | None = None
+    releases: tuple[Earlier, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A stored release: its name, its folder, and its tolerance or why that cannot be read."""
+
+    release_id: str
+    folder: Path
+    keys: Any = None
+    problem: str | None = None
+
+
+def stored_below(base: Path) -> list[_Told]:
+    """Return the stored releases in a folder and up to three levels below, where they said more."""
+    found: dict[str, _Told] = {}
+    for folder in released_below(base):
+        if not any(part.startswith(".") for part in folder.relative_to(base).parts):
+            told = _read_release(folder)
+            found.setdefault(told.release_id, told)
+    return list(found.values())
+
+
+def _read_release(folder: Path) -> _Told:
+    path = folder / "release.json"
+    try:
+        said = json_values(text_of(path, "the release", most=_LARGEST), str(path))
+    except InputError as problem:
+        return _Told(folder.name, folder, problem=str(problem))
+    spec = said.get("spec") if isinstance(said, Mapping) else None
+    if not isinstance(spec, Mapping) or not isinstance(said.get("release_id"), str):
+        return _Told(folder.name, folder, problem=say("ledger.not_a_release", path=path))
+    keys = spec.get("tolerance")
+    return _Told(said["release_id"], folder, spec.get("promise") if keys is None else keys)
+
+
+def bound(chain: Chain, stored: Iterable[_Told]) -> tuple[Earlier, ...]:
+    """Register what stored releases of this ledger promised; return what became of each."""
+    mine = [(told, chain.rows.all(release_id=told.release_id)) for told in stored]
+    ours = sorted((entries[0].seq, told) for told, entries in mine if entries)
+    charged = {told.release_id: str(entries[0].account) for told, entries in mine if entries}
+    new: dict[tuple[str, str], tuple[Registered, list[str]]] = {}
+    found: list[Earlier] = []
+    for _, told in ours:
+        if told.keys is None and told.problem is None:
+            continue
+        account = chain.needed(charged[told.release_id])
+        try:
+            promise, one = _kept_as(told, account)
+        except DiscreetError as problem:
+            found.append(Earlier(told.release_id, account.name, reason=str(problem)))
+            continue
+        known = {each.id: each for each in chain.registered(account, all_of_them=True)}
+        one = known.get(one.id, one)
+        if one.id not in known:
+            new.setdefault((account.name, one.id), (one, []))[1].append(told.release_id)
+        kept = account.spent.within(one.limit)
+        sentence = replace(promise, unit=account.subject).sentence()
+        gone = one.id in known and one.id not in account.promises
+        reason = say("ledger.was_withdrawn") if gone else None
+        found.append(Earlier(told.release_id, account.name, one.id, sentence, kept, reason))
+    for (name, _), (one, releases) in new.items():
+        chain.promise(chain.needed(name), [one], facts={"found_in": releases})
+    return tuple(found)
+
+
+def _kept_as(told: _Told, account: Account) -> tuple[Promise, Registered]:
+    """Return what a release promised, and its limit on the account; refuse what bounds nothing."""
+    if told.problem is not None or not isinstance(told.keys, Mapping):
+        raise InputError(told.problem or "ledger.tolerance_unreadable")
+    keys = {**told.keys, "adjacency": account.adjacency.value}
+    promise = promise_in(keys, told.folder)
+    if promise.surety is None:
+        sure = Surety("confidence", CONFIDENCE) if delta_in(keys) else EVERY_OUTPUT
+        promise = replace(promise, surety=sure)
+    found = _limited(promise, account)
+    if promise.every_output and "sided" not in keys and not account.spent.within(found.limit):
+        one_sided = replace(promise, sided="one")
+        rises = _limited(one_sided, account)
+        if account.spent.within(rises.limit):
+            return one_sided, rises
+    return promise, found
+
+
+def _limited(promise: Promise, account: Account) -> Registered:
+    """Return the promise with its limit; one that no budget keeps has the limit 0."""
+    from discreet.budgets.keeping import BoundsNothing
+
+    try:
+        return register(promise, account)
+    except BoundsNothing:
+        raise
+    except (PolicyError, ToleranceError):
+        return Registered(promise.id, promise.to_mapping(of_whom=False), account.filter.zero)

@@ -26,11 +26,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, event, text
 from sqlalchemy.exc import DBAPIError, DisconnectionError
 
 from discreet.errors import DiscreetError, InputError, InternalError
-from discreet.ledger.backend import KEPT, Damaged, keep
+from discreet.ledger.backend import Damaged, kept_engine
 from discreet.words import say as text_of
 
 # One attempt waits this long for the lock before the store draws a new pause and tries again.
@@ -64,16 +64,9 @@ class SQLite:
             raise InputError("ledger.sqlite_url", url=url.render_as_string())
         # Absolute from the start: the process may change its folder later.
         self.path = Path(path).absolute()
-        self.engine: Engine = create_engine(
-            url.set(database=str(self.path)),
-            poolclass=QueuePool,
-            pool_size=KEPT,
-            pool_use_lifo=True,
-            max_overflow=-1,
-            connect_args={"timeout": BUSY_SECONDS},
-        )
+        at = url.set(database=str(self.path))
+        self.engine = kept_engine(self, at, connect_args={"timeout": BUSY_SECONDS})
         _watch(self.engine, self.path)
-        keep(self)
 
     def exists(self) -> bool:
         """Whether there is a file; reading never makes one."""
@@ -85,16 +78,14 @@ class SQLite:
         Only a file that is not there yet is opened: closing any descriptor of a database drops the
         locks that this process holds on it (POSIX).
         """
-        if self.exists():
-            return
         try:
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            if not self.exists():
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError:
             return
         except OSError as problem:
-            raise InputError(
-                "ledger.cannot_make", path=self.path, strerror=problem.strerror
-            ) from None
+            why = problem.strerror
+            raise InputError("ledger.cannot_make", path=self.path, strerror=why) from None
 
     def options(self, *, write: bool) -> dict[str, Any]:
         """Say which kind of BEGIN: SQLite knows no levels of isolation, only whole transactions."""
@@ -158,9 +149,8 @@ class SQLite:
             return InternalError("ledger.disk_full", path=self.path)
         if self.patience(problem):
             return InternalError("ledger.file_busy", path=self.path, patience=PATIENCE)
-        return InternalError(
-            "ledger.file_unusable", path=self.path, name=type(problem.orig).__name__, code=code
-        )
+        name = type(problem.orig).__name__
+        return InternalError("ledger.file_unusable", path=self.path, name=name, code=code)
 
 
 def _watch(engine: Engine, path: Path) -> None:

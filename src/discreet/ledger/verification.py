@@ -18,23 +18,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.frames import Tabular, columns_from
 from discreet.ledger.accounts import Account
-from discreet.ledger.amounts import Amount
+from discreet.ledger.amounts import Amount, Charge
 from discreet.ledger.backend import Damaged
 from discreet.ledger.entries import BEFORE_THE_FIRST, UNREADABLE, Entry, digest, read_moment
-from discreet.ledger.filters import Charge
-from discreet.ledger.migrations import FIRST, FORMAT
 from discreet.ledger.plans import Part, Plan
 from discreet.ledger.promises import Registered, Standing
-from discreet.ledger.store import Row, Store
+from discreet.ledger.store import FIRST, FORMAT, Row, Rows, Store
 from discreet.words import say
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 # What an altered entry may raise while it is read; whichever it is, the entry does not follow.
 _UNREADABLE = (DiscreetError, *UNREADABLE)
@@ -295,7 +290,7 @@ RECENT = 16
 """So many of the newest entries, of the chain and of the account, are recomputed at each charge."""
 
 
-def refuse_altered(store: Store, connection: Connection, account: str | None = None) -> None:
+def refuse_altered(rows: Rows, account: str) -> None:
     """Refuse to write on a ledger whose newest entries are not what was written.
 
     The newest entries of the chain must be linked. Those of the account must be linked in the
@@ -303,43 +298,41 @@ def refuse_altered(store: Store, connection: Connection, account: str | None = N
     where the account stood to where it stands. So no edit of one entry can change what is spent; an
     edit further back is found by `verify`.
     """
-    newest = store.newest(connection, RECENT)
+
+    def refuse(entry: Entry) -> NoReturn:
+        raise PolicyError("ledger.altered", url=rows.store.url, seq=entry.seq) from None
+
+    newest = rows.newest(RECENT)
     for one, after in pairwise(newest):
-        if after.seq != one.seq + 1 or after.said["previous"] != one.hash:
-            _refuse(store, after)
-    opening = None if account is None else store.find(connection, account=account, kind="open")
+        if after.seq != one.seq + 1 or after.said.get("previous") != one.hash:
+            refuse(after)
+    opening = rows.find(account=account, kind="open")
     if opening is None:
         return
-    entries = store.newest(connection, RECENT, account)
+    entries = rows.newest(RECENT, account)
     # Before format 4 an account was no chain of its own: then what follows in the ledger is asked.
     alone = [one for one, after in pairwise(entries) if "account_previous" not in after.said]
     alone += [opening, *entries[-1:]]
-    linked = store.numbered(connection, [entry.seq + 1 for entry in alone])
+    linked = rows.numbered([entry.seq + 1 for entry in alone])
     for entry in alone:
         link = linked.get(entry.seq + 1)
-        if link is not None and link.said["previous"] != entry.hash:
-            _refuse(store, entry)
-    try:
-        for one, entry in pairwise(entries):
-            if not _follows(opening, one, entry):
-                _refuse(store, entry)
-    except PolicyError:
-        raise
-    except _UNREADABLE:
-        _refuse(store, entries[-1])
+        if link is not None and link.said.get("previous") != entry.hash:
+            refuse(entry)
+    for one, entry in pairwise(entries):
+        if not _follows(opening, one, entry):
+            refuse(entry)
 
 
 @lru_cache(maxsize=512)
 def _follows(opening: Entry, before: Entry, entry: Entry) -> bool:
     """Whether an entry leads on from the account's one before; their hashes cover all of it."""
-    standing = before.said["standing"]
-    account = Account.restored(str(opening.account), opening.said["terms"], standing)
-    _, problems = following(account, entry.said)
+    try:
+        standing = before.said["standing"]
+        account = Account.restored(str(opening.account), opening.said["terms"], standing)
+        _, problems = following(account, entry.said)
+    except _UNREADABLE:
+        return False
     return not problems and entry.said.get("account_previous", before.hash) == before.hash
-
-
-def _refuse(store: Store, entry: Entry) -> NoReturn:
-    raise PolicyError("ledger.altered", url=store.url, seq=entry.seq) from None
 
 
 def verify(store: Store, head: str | None = None) -> Verification:
@@ -351,21 +344,21 @@ def verify(store: Store, head: str | None = None) -> Verification:
 
     try:
         # All rows are read before any is recomputed, so that nobody waits for the arithmetic.
-        rows, damage, version = store.read(lambda connection: _read(store, connection))
+        rows, damage, version = store.read(_read)
     except Damaged:
         return Verification(False, BEFORE_THE_FIRST, (), (say("ledger.database_damaged"),))
     return recomputed(rows, head, damage, version)
 
 
-def verified(store: Store, connection: Connection) -> Verification:
+def verified(rows: Rows) -> Verification:
     """Recompute the chain inside a transaction that is under way."""
-    rows, damage, version = _read(store, connection)
-    return recomputed(rows, None, damage, version)
+    stored, damage, version = _read(rows)
+    return recomputed(stored, None, damage, version)
 
 
-def _read(store: Store, connection: Connection) -> tuple[list[Row], list[str], int | None]:
-    version, damage = store.version(connection), store.backend.damage(connection)
-    return [] if version is None else list(store.rows(connection)), damage, version
+def _read(rows: Rows) -> tuple[list[Row], list[str], int | None]:
+    version, damage = rows.version(), rows.backend.damage(rows.connection)
+    return [] if version is None else list(rows.stored()), damage, version
 
 
 def recomputed(

@@ -31,8 +31,8 @@ from discreet.frames import JsonReady
 from discreet.guarantees import parameters
 from discreet.ledger import Account, Amount, Entry, Ledger, Slot, Standing
 from discreet.ledger.accounts import remaining_dict
+from discreet.ledger.amounts import Chargeable, Filter, charges
 from discreet.ledger.entries import BEFORE_THE_FIRST, new_id
-from discreet.ledger.filters import Chargeable, Filter, charges
 from discreet.ledger.plans import LostSlot
 from discreet.ledger.promises import register
 from discreet.promises import Promise, delta_in

@@ -2,7 +2,7 @@
 
 `sentences` says what may be learned and what else people ask, and answers one person's worry;
 `stored` is a release with what the ledger says of it, `facts` its statement, which `written` and
-`page` render (with the charts of `pictures`); `folder` is the report that anyone can open and send,
+`page` render; `folder` is the report that anyone can open and send, with `participant`'s page,
 with `verifier` to check it; `published` reads known deployments in the same words.
 """
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.beliefs import Belief, Prior, explain
+from discreet.beliefs import Prior, explain
 from discreet.budgets.limits import limits_of
 from discreet.composition import loss_of
 from discreet.errors import DiscreetError, GuaranteeError
@@ -52,61 +52,6 @@ FORMAT = 2
 # -- what may be learned
 
 
-@dataclass(frozen=True, slots=True)
-class Risk:
-    """The beliefs under everything charged to an account, and what was promised of them."""
-
-    total: dict[str, Any]
-    learned: Learned
-    promises: tuple[Promise, ...]
-
-    @property
-    def headline(self) -> Belief:
-        """The belief to speak of first."""
-        return self.learned.headline
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row a belief, with all that is needed to recompute it."""
-        found = []
-        for row in self.learned.rows:
-            for about, belief in row.beliefs():
-                if belief.prior is None or belief.posterior is None:
-                    continue
-                prior = belief.prior
-                found.append(
-                    {
-                        "about": about,
-                        "own": row.own,
-                        "p": prior.p,
-                        "q": prior.q,
-                        "lower": belief.posterior.lower,
-                        "upper": belief.posterior.upper,
-                        "holds_with": belief.holds_with,
-                        "joined": _joined(self.learned.total, prior, about),
-                        "tolerated": _tolerated(self.promises, prior),
-                    }
-                )
-        return found
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the risk as JSON-ready values."""
-        first = self.learned.first
-        return {
-            "total": self.total,
-            "sided": first.sided,
-            "strength": first.strength,
-            "method": first.method,
-            "beliefs": self.rows(),
-            "worst": {
-                "difference": first.worst_difference.to_dict(),
-                "ratio": first.worst_ratio.to_dict(),
-            },
-            "beyond": None if first.beyond is None else first.beyond.to_dict(),
-            "by_confidence": [row.to_dict() for row in first.at_confidence],
-            "assumptions": first.assumptions.to_dict(),
-        }
-
-
 def promise_facts(stored: Books, made: Sequence[Made]) -> list[dict[str, Any]]:
     """Return every promise of the account, with what became of it and which prior binds it."""
     found = []
@@ -118,20 +63,42 @@ def promise_facts(stored: Books, made: Sequence[Made]) -> list[dict[str, Any]]:
     return found
 
 
-def risk_of(
-    stored: Books, unit: Unit, made: Sequence[Made], account: verifier.Account
-) -> Risk | None:
-    """Return what may be learned from everything charged to the account; None without a promise."""
-    if not stored.promised:
-        return None
-    total = stored.total()
-    promises = tuple(
-        one.registered.promise(stored.account) for one in made if one.withdrawn is None
-    )
-    found = learned(total, unit, promises)
-    if found is None:
-        raise GuaranteeError("reports.nothing_to_state", total=total)
-    return Risk(verifier.total_of(account.spent, account.terms), found, promises)
+def _risk(found: Learned, promises: Sequence[Promise], total: dict[str, Any]) -> dict[str, Any]:
+    """The beliefs under everything charged to an account, and what was promised of them."""
+    first = found.first
+    return {
+        "total": total,
+        "sided": first.sided,
+        "strength": first.strength,
+        "method": first.method,
+        "beliefs": list(_beliefs(found, promises)),
+        "worst": {
+            "difference": first.worst_difference.to_dict(),
+            "ratio": first.worst_ratio.to_dict(),
+        },
+        "beyond": None if first.beyond is None else first.beyond.to_dict(),
+        "by_confidence": [row.to_dict() for row in first.at_confidence],
+        "assumptions": first.assumptions.to_dict(),
+    }
+
+
+def _beliefs(found: Learned, promises: Sequence[Promise]) -> Iterator[dict[str, Any]]:
+    """One row a belief, with all that is needed to recompute it."""
+    for row in found.rows:
+        for about, belief in row.beliefs():
+            prior, bounds = belief.prior, belief.posterior
+            if prior is not None and bounds is not None:
+                yield {
+                    "about": about,
+                    "own": row.own,
+                    "p": prior.p,
+                    "q": prior.q,
+                    "lower": bounds.lower,
+                    "upper": bounds.upper,
+                    "holds_with": belief.holds_with,
+                    "joined": _joined(found.total, prior, about),
+                    "tolerated": _tolerated(promises, prior),
+                }
 
 
 def _joined(total: Guarantee, prior: Prior, about: str) -> float | None:
@@ -165,7 +132,7 @@ class Statement:
 
     stored: Books
     facts: Mapping[str, Any]
-    risk: Risk | None
+    learned: Learned | None
 
     @property
     def release_id(self) -> str | None:
@@ -212,7 +179,7 @@ def statement(stored: Stored) -> Statement:
     """Return the statement of a stored release."""
     unit = str(_unit(stored))
     same, chain = verifier.repeated(dict(stored.said)), stored.walked()
-    whole, risk = _account_facts(stored, _unit(stored), chain)
+    whole, found = _account_facts(stored, _unit(stored), chain)
     kind = same["guarantee"]["kind"]
     name = "statements.variant_none" if kind == "none" else f"reports.kind.{kind}.name"
     facts: dict[str, Any] = {
@@ -239,14 +206,14 @@ def statement(stored: Stored) -> Statement:
             "files": dict(stored.hashes),
         },
     }
-    facts["texts"] = _texts(stored, facts, risk, unit)
-    return Statement(stored, facts, risk)
+    facts["texts"] = _texts(stored, facts, found, unit)
+    return Statement(stored, facts, found)
 
 
 def account_statement(books: Books) -> Statement:
     """Return the statement of an account: everything charged to it, promised of it and decided."""
     chain, subject = books.walked(), books.account.subject
-    whole, risk = _account_facts(books, subject, chain)
+    whole, found = _account_facts(books, subject, chain)
     total = verifier.total_of(chain.account.spent, chain.account.terms)
     kind = "curve" if total["kind"] == "approximate-concentrated" else total["kind"]
     facts: dict[str, Any] = {
@@ -257,16 +224,20 @@ def account_statement(books: Books) -> Statement:
         "spending": verifier.spending_of(None, chain),
         "history": chain.account.history,
     }
-    facts["texts"] = _texts(books, facts, risk, str(subject))
-    return Statement(books, facts, risk)
+    facts["texts"] = _texts(books, facts, found, str(subject))
+    return Statement(books, facts, found)
 
 
 def _account_facts(
     books: Books, subject: Unit, chain: verifier.Chain
-) -> tuple[dict[str, Any], Risk | None]:
+) -> tuple[dict[str, Any], Learned | None]:
     """Return what a statement says of the account, of a release or not, and what may be learned."""
     account, unit, made = books.account, str(subject), made_promises(books.entries)
-    risk = risk_of(books, subject, made, chain.account)
+    promises = [one.registered.promise(account) for one in made if one.withdrawn is None]
+    found = learned(books.total(), subject, promises) if books.promised else None
+    if found is None and books.promised:
+        raise GuaranteeError("reports.nothing_to_state", total=books.total())
+    total = verifier.total_of(chain.account.spent, chain.account.terms)
     open_to = not_protected("regulator", account.unit, unpromised=books.unpromised)
     facts = {
         "unit": {
@@ -284,11 +255,11 @@ def _account_facts(
             "rule": say(f"statements.composition.{account.filter.value}"),
         },
         "promises": promise_facts(books, made),
-        "learned": None if risk is None else risk.learned.to_dict(),
-        "risk": None if risk is None else risk.to_dict(),
+        "learned": None if found is None else found.to_dict(),
+        "risk": None if found is None else _risk(found, promises, total),
         "not_covered": [{"name": name, "text": text} for name, text in open_to],
     }
-    return facts, risk
+    return facts, found
 
 
 def _unit(stored: Stored) -> Unit:
@@ -480,15 +451,16 @@ def release_text(
     return say(f"reports.{kind}.{audience}", **values)
 
 
-def _texts(stored: Books, facts: Mapping[str, Any], risk: Risk | None, unit: str) -> dict[str, str]:
+def _texts(
+    stored: Books, facts: Mapping[str, Any], found: Learned | None, unit: str
+) -> dict[str, str]:
     """Return what the release says to each audience, in a few paragraphs."""
-    if risk is None:
-        return {audience: str(stored.said.get("reason", "")) for audience in AUDIENCES}
-    belief, total = risk.headline, stored.total()
-    found: dict[str, str] = {}
+    if found is None:
+        return dict.fromkeys(AUDIENCES, str(stored.said.get("reason", "")))
+    belief, texts = found.headline, dict[str, str]()
     for audience in AUDIENCES:
         parts = [release_text(facts, audience, unit)]
-        parts += [] if audience == "public" else [guarantee_text(total, audience, unit)]
+        parts += [] if audience == "public" else [guarantee_text(found.total, audience, unit)]
         parts += [sentence(belief, audience), pure_against_approximate(belief, audience)]
-        found[audience] = "\n\n".join(parts)
-    return found
+        texts[audience] = "\n\n".join(parts)
+    return texts

@@ -21,11 +21,9 @@ from typing import Any
 from discreet.errors import DiscreetError, InputError
 from discreet.ledger.entries import canonical, digest
 from discreet.releases.outputs import FILES
-from discreet.reports.ahead import Ahead, ahead
 from discreet.reports.facts import Statement, account_statement, statement, text_of_json
-from discreet.reports.page import page
-from discreet.reports.participant import participant_page
-from discreet.reports.pictures import pictures
+from discreet.reports.page import page, pictures
+from discreet.reports.participant import Ahead, ahead, participant_page
 from discreet.reports.stored import Books, books_of, find, ledger_folder
 from discreet.reports.written import markdown, registry_yaml, slug
 
@@ -110,7 +108,7 @@ def _reported(
     from discreet import __version__
 
     evidence = {"format": 2, "head": books.head, "chain": books.evidence()}
-    told = "" if stated.risk is None else later.told(stated.risk.headline)
+    told = "" if stated.learned is None else later.told(stated.learned.headline)
     shown = page(stated, pictures(stated), version=__version__, later=told, note=note)
     texts = {
         "report.html": shown,

@@ -3,31 +3,49 @@
 Page one is for the regulator: the facts, the odds in a hundred, what is not protected. Then the
 curator (accuracy, tolerance), everyone (a paragraph, a hundred figures), the account over time, and
 how to recompute it all. Every text comes from the catalogue and every figure from the statement.
+
+Altair describes a chart, vl-convert draws it as inline SVG; no browser and no network. Colours stay
+as they are in the SVG; the page's style sheet changes them for a dark screen. Beside each chart are
+the figures that it shows.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from discreet.frames import html_page
 from discreet.guarantees import figures_apart
+from discreet.lazily import missing
 from discreet.ledger.amounts import Amount
 from discreet.releases.sheets import wide
 from discreet.reports.facts import Statement, purpose_of
-from discreet.reports.pictures import Picture
-from discreet.reports.sentences import not_protected
+from discreet.reports.sentences import Icons, not_protected
 from discreet.rounding import FIGURES, number
 from discreet.statements import learned_table, probability_text, promise_lines
 from discreet.statements.presenter import someone
-from discreet.statements.tables import Table, joining_table, lines_of, stated_limit, tables_of
+from discreet.statements.tables import (
+    Table,
+    joining_table,
+    lines_of,
+    many,
+    share,
+    stated_limit,
+    tables_of,
+)
 from discreet.words import say
 
 _MOST_ROWS = 500  # of the released table; the files have all of it
 _HERE = Path(__file__).parent
+_MOST = 24  # of a chart
+_USUAL = 0.3  # neither rare nor even
+_ROWS = 200
+_SIGNS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
+_INNER = re.compile(r'\s(?:role|aria-[a-z]+)="[^"]*"')
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d(T[\d:+]+)?\b")
 
 
@@ -48,7 +66,7 @@ def page(
         "facts": _facts(statement, shown),
         "curator" if of_release else "history": told,
         "public": _public(statement, pictures, later),
-        "series": _series(pictures),
+        "series": _paragraphs([say("reports.page.lead.series")]) + _figure(pictures.get("account")),
         "recompute": _recompute(statement),
     }
     links = "".join(
@@ -115,8 +133,8 @@ def _facts(statement: Statement, shown: dict[str, str]) -> str:
     promised = _paragraphs(promise_lines(facts["promises"], plain=True), "statement")
     return (
         f'{promised}<dl class="facts">{listed}</dl><div class="pair"><div>'
-        f"<h3>{escape(say('reports.page.section.odds'))}</h3>{_odds(statement, shown)}</div>"
-        f"<div><h3>{escape(say('reports.not_protected.title'))}</h3>"
+        f"{_heading('reports.page.section.odds')}{_odds(statement, shown)}</div>"
+        f"<div>{_heading('reports.not_protected.title')}"
         f'<ul class="plain">{unprotected(statement)}</ul></div></div>'
     )
 
@@ -130,15 +148,11 @@ def _parameters(guarantee: Any) -> list[tuple[str, str, str]]:
 
         epsilon = number(zcdp_epsilon(rho, 1e-6), "up", FIGURES)
         same = say("reports.page.equivalent", epsilon=epsilon, delta=number(1e-6, "up"))
-        return [
-            ("rho", number(rho, "up", FIGURES), same),
-            ("delta", number(delta, "up", FIGURES), ""),
-        ]
-    small = "" if delta else say("reports.page.pure_delta")
-    return [
-        ("epsilon", number(guarantee["epsilon"], "up", FIGURES), ""),
-        ("delta", number(delta, "up", FIGURES), small),
-    ]
+        first, small = ("rho", number(rho, "up", FIGURES), same), ""
+    else:
+        first = ("epsilon", number(guarantee["epsilon"], "up", FIGURES), "")
+        small = "" if delta else say("reports.page.pure_delta")
+    return [first, ("delta", number(delta, "up", FIGURES), small)]
 
 
 def _odds(statement: Statement, shown: dict[str, str]) -> str:
@@ -160,36 +174,33 @@ def _odds(statement: Statement, shown: dict[str, str]) -> str:
 
 def _curator(statement: Statement, pictures: dict[str, Picture]) -> str:
     facts, tables = statement.facts, tables_of(statement.facts)
-    if facts["accuracy"]:
-        parts = [_table(tables["accuracy"], say("reports.page.lead.curator"))]
-    else:
-        parts = [_paragraphs([say("statements.accuracy.blur")])]
-    if "released" in pictures:
-        parts.append(_figure(pictures["released"]))
-    parts.append(_released(statement))
-    parts.append(f"<h3>{escape(say('reports.page.lead.rows'))}</h3>")
-    parts.append(_paragraphs([facts["data_domain"], facts["processing"]["before"]]))
-    parts.append(f"<h3>{escape(say('statements.label.promise'))}</h3>{_promises(facts)}")
-    if "before_after" in pictures:
-        parts.append(_figure(pictures["before_after"]))
+    accuracy = _table(tables["accuracy"], say("reports.page.lead.curator"))
     biases = "".join(f"<li>{escape(bias['text'])}</li>" for bias in facts["biases"])
-    parts.append(f"<h3>{escape(say('reports.page.lead.biases'))}</h3><ul>{biases}</ul>")
-    if any(bias["size"] is None for bias in facts["biases"]):
-        parts.append(_paragraphs([say("statements.bias.size_unknown")]))
-    parts.append(_table(tables["bases"], say("statements.label.bases")))
-    parts.append(_table(tables["mechanisms"], say("statements.label.mechanisms")))
-    parts.append(_paragraphs([facts["floating_point"]]))
-    return "".join(parts)
+    unknown = any(bias["size"] is None for bias in facts["biases"])
+    return "".join(
+        [
+            accuracy if facts["accuracy"] else _paragraphs([say("statements.accuracy.blur")]),
+            _figure(pictures.get("released")),
+            _released(statement),
+            _heading("reports.page.lead.rows"),
+            _paragraphs([facts["data_domain"], facts["processing"]["before"]]),
+            _heading("statements.label.promise"),
+            _promises(facts),
+            _figure(pictures.get("before_after")),
+            f"{_heading('reports.page.lead.biases')}<ul>{biases}</ul>",
+            _paragraphs([say("statements.bias.size_unknown")] if unknown else []),
+            _table(tables["bases"], say("statements.label.bases")),
+            _table(tables["mechanisms"], say("statements.label.mechanisms")),
+            _paragraphs([facts["floating_point"]]),
+        ]
+    )
 
 
 def _history(statement: Statement, pictures: dict[str, Picture]) -> str:
     """Every release, promise and decision of an account."""
     tables = tables_of(statement.facts)
     parts = [_table(tables[name], say(f"reports.page.lead.{name}")) for name in tables]
-    parts.append(_promises(statement.facts))
-    if "before_after" in pictures:
-        parts.append(_figure(pictures["before_after"]))
-    return "".join(parts)
+    return "".join([*parts, _promises(statement.facts), _figure(pictures.get("before_after"))])
 
 
 def _released(statement: Statement) -> str:
@@ -238,9 +249,7 @@ def _promises(facts: Any) -> str:
 def _public(statement: Statement, pictures: dict[str, Picture], later: str) -> str:
     facts = statement.facts
     told = filter(None, (*facts["texts"]["public"].split("\n\n"), later))
-    parts = [_paragraphs(told, "statement")]
-    if "icons" in pictures:
-        parts.append(_figure(pictures["icons"]))
+    parts = [_paragraphs(told, "statement"), _figure(pictures.get("icons"))]
     joining = joining_table(facts["risk"]["beliefs"]) if facts["risk"] else None
     if joining is not None:
         parts.append(_table(joining, say("statements.joining", unit=statement.subject)))
@@ -248,11 +257,6 @@ def _public(statement: Statement, pictures: dict[str, Picture], later: str) -> s
         way = escape(say("reports.page.participant"))
         parts.append(f'<p><a href="participant.html">{way}</a></p>')
     return "".join(parts)
-
-
-def _series(pictures: dict[str, Picture]) -> str:
-    drawn = _figure(pictures["account"]) if "account" in pictures else ""
-    return _paragraphs([say("reports.page.lead.series")]) + drawn
 
 
 def _recompute(statement: Statement) -> str:
@@ -322,11 +326,163 @@ def _grid(caption: str, head: str, body: str) -> str:
     )
 
 
-def _figure(picture: Picture) -> str:
-    """A chart with its figures beside it, for those who do not see it."""
+def _heading(name: str) -> str:
+    return f"<h3>{escape(say(name))}</h3>"
+
+
+def _figure(picture: Picture | None) -> str:
+    """A chart, if there is one, with its figures beside it, for those who do not see it."""
+    if picture is None:
+        return ""
     caption = say("reports.page.chart_table", title=picture.title)
     note = _paragraphs([picture.note]) if picture.note else ""
     return (
         f'<figure class="pair"><div><figcaption>{escape(picture.title)}</figcaption>'
         f"{picture.svg}</div><div>{_table(picture.table, caption)}{note}</div></figure>"
     )
+
+
+# -- charts
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One chart: its title, its SVG, and the table beside it."""
+
+    name: str
+    title: str
+    svg: str
+    table: Table
+    note: str = ""
+
+
+def pictures(statement: Statement) -> dict[str, Picture]:
+    """Return the charts of a release by name; those that do not apply are left out."""
+    try:
+        import altair  # noqa: F401
+        import vl_convert  # noqa: F401
+    except ModuleNotFoundError as fault:
+        raise missing("A report", fault) from None
+    found = [_account_chart(statement), _released_chart(statement)]
+    if statement.learned is not None:
+        found += [_icons(statement), _before_after(statement)]
+    return {picture.name: picture for picture in found if picture is not None}
+
+
+def _svg(chart: Any, name: str) -> str:
+    import vl_convert
+
+    spec = chart.to_dict()
+    spec["config"]["background"] = "transparent"
+    spec["config"]["padding"] = 4
+    spec.pop("title", None)  # the figure has its own caption
+    text = str(vl_convert.vegalite_to_svg(spec))
+    text = text[text.index("<svg") :]
+    text = _INNER.sub("", text)
+    for found in sorted(set(re.findall(r'\bid="([^"]+)"', text))):
+        text = text.replace(f'id="{found}"', f'id="{name}-{found}"')
+        text = text.replace(f"url(#{found})", f"url(#{name}-{found})")
+    return text.replace("<svg", '<svg aria-hidden="true" focusable="false"', 1)
+
+
+def _headline(statement: Statement) -> Mapping[str, Any]:
+    rows: Sequence[Mapping[str, Any]] = statement.facts["risk"]["beliefs"]
+    own = [row for row in rows if row["own"]]
+    usual = [row for row in rows if row["p"] * row["q"] == _USUAL]
+    return (own or usual or rows)[0]
+
+
+def _icons(statement: Statement) -> Picture:
+    from discreet.charts import icon_array
+
+    row = _headline(statement)
+    before, after = row["p"] * row["q"], row["upper"]
+    icons = Icons.showing(before, after)
+    counts = {"marked_before": icons.before, "marked_after": icons.after - icons.before}
+    counts["others"] = icons.of - icons.after
+    shown = [(say(f"statements.column.{name}"), str(count)) for name, count in counts.items()]
+    return Picture(
+        "icons",
+        say("reports.page.chart.icons", before=f"{100 * before:.6g}", after=many(after, "up", 100)),
+        _svg(icon_array(icons.before, icons.after), "icons"),
+        Table.of(("figures", "count"), shown),
+    )
+
+
+def _before_after(statement: Statement) -> Picture:
+    from discreet.charts import before_after
+
+    row = _headline(statement)
+    chart = before_after(
+        statement.stored.total(),
+        confidence=min(row["holds_with"], 1 - 1e-12),
+        marked=row["p"],
+    )
+    rows = tuple(
+        (
+            share(entry["p"] * entry["q"], "up"),
+            share(entry["lower"], "down"),
+            share(entry["upper"], "up"),
+        )
+        for entry in statement.facts["risk"]["beliefs"]
+        if entry["about"] == row["about"]
+    )
+    title = say("reports.page.chart.before_after")
+    table = Table.of(("before", "least", "after"), rows)
+    return Picture("before_after", title, _svg(chart, "before"), table)
+
+
+def _account_chart(statement: Statement) -> Picture | None:
+    from discreet.charts import account_chart
+
+    spending = statement.facts["spending"]
+    key = next((k for k in ("epsilon", "rho") if spending["account_now"][k] is not None), None)
+    charges = [row for row in spending["charges"] if row["spent"] is not None]
+    if key is None or not charges:
+        return None
+    here = statement.release_id
+    rows, shown = [], []
+    for place, row in enumerate(charges, 1):
+        spent, this = row["spent"][key], here is not None and row["release_id"] == here
+        label = number(spent, "up", FIGURES)
+        rows.append({"entry": str(place), "spent": spent, "label": label, "this": this})
+        shown.append((str(place), row["at"][:10], str(row["purpose"]), label))
+    chart = account_chart(rows[-_MOST:], sign=_SIGNS[key], cap=spending["cap"].get(key))
+    return Picture(
+        "account",
+        say("reports.page.chart.account"),
+        _svg(chart, "account"),
+        Table.of(("entry", "at", "purpose", "spent"), shown[-_ROWS:]),
+    )
+
+
+def _released_chart(statement: Statement) -> Picture | None:
+    """The first statistic of the table whose values are numbers."""
+    from discreet.charts import released_chart
+    from discreet.releases.tables import RESERVED
+
+    table = statement.stored.said.get("table")
+    if not table or not table["statistic"]:
+        return None
+    first = table["statistic"][0]
+    groups = [k for k in table if k not in RESERVED]
+    rows = []
+    for place, name in enumerate(table["statistic"]):
+        values = [table[k][place] for k in ("value", "interval_low", "interval_high")]
+        if name != first or any(value in (None, "") for value in values):
+            continue
+        cell = " · ".join(str(table[g][place]) for g in groups if table[g][place] is not None)
+        rows.append((cell or first, *values))
+    if not rows:
+        return None
+    drawn = [
+        {"cell": cell, "value": float(v), "low": float(low), "high": float(high)}
+        for cell, v, low, high in rows[:_MOST]
+    ]
+    title = say("reports.page.chart.released", statistic=first)
+    chart = released_chart(drawn, title=title, interval=statement.stored.said["interval"])
+    note = ""
+    if len(rows) > _MOST:
+        note = say("reports.page.more_rows", shown=f"{_MOST:,}", total=f"{len(rows):,}")
+    shown = Table.of(("cell", "value", "low", "high"), rows[:_MOST])
+    return Picture("released", title, _svg(chart, "released"), shown, note)

@@ -9,24 +9,34 @@ Three columns answer the questions. `in` and `value` are beliefs, before and aft
 chance of something bad, with the data left out and with them in. What someone thinks of a unit that
 joins, against what they would think had it stayed out, is two steps apart like `value`, and that
 column bounds it too.
+
+What is charged so far is not what decides whether to join: under a promise more may be published,
+and what may be learned can still grow. So each number is told for both, now and at the end of what
+may follow (`Ahead`): the rest of a series, or all that is approved.
 """
 
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from discreet.beliefs import Prior
+from discreet.beliefs import Belief, Prior, explain
 from discreet.composition import loss_of
+from discreet.errors import GuaranteeError
 from discreet.frames import html_page
-from discreet.guarantees import Adjacency, Guarantee
-from discreet.reports.ahead import Ahead, most_believed
+from discreet.guarantees import Adjacency, Guarantee, PureDP
+from discreet.promises import CONFIDENCE
 from discreet.reports.facts import Statement
 from discreet.reports.page import unprotected
+from discreet.reports.sentences import growth_text, surely
+from discreet.reports.stored import Books, Stored
+from discreet.reports.verifier import place_in_series
 from discreet.statements import promise_lines
-from discreet.statements.figures import chance, many, plain
+from discreet.statements.tables import many, plain
 from discreet.words import say
 
 PLACES = range(1, 100)
@@ -41,6 +51,72 @@ _COLUMNS = ("in", "value", "joining")
 _HERE = Path(__file__).parent
 
 Stage = dict[str, list[float] | None]
+
+
+# -- what may still follow
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Where a release stands in a series, if in any, and what may be spent in the end.
+
+    `when` names the end. `total` is what the account then promises in all; None if nothing more may
+    follow, or if nothing limits what does.
+    """
+
+    place: str
+    when: str
+    total: Guarantee | None
+
+    def told(self, so_far: Belief) -> str:
+        """Return it as a paragraph, for someone with the prior of a belief."""
+        if self.total is None or so_far.prior is None:
+            return self.place
+        sure = self.sure(so_far.holds_with)
+        end = most_believed(self.total, so_far.prior, sure)
+        told = f"{self.place} {growth_text(so_far, self.total, end, self.when)}"
+        return f"{told} {surely(sure)}" if sure < so_far.holds_with else told
+
+    def sure(self, holds_with: float) -> float:
+        """Return how surely the end is bounded: as by now, but not always where δ may come."""
+        always = holds_with == 1 and not isinstance(self.total, PureDP)
+        return CONFIDENCE if always and self.total is not None else holds_with
+
+
+def most_believed(total: Guarantee, prior: Prior, sure: float) -> float:
+    """Return the largest belief; 1 where nothing is bounded this surely."""
+    try:
+        found = explain(total, prior, confidence=min(sure, 1 - 1e-12)).posterior
+    except GuaranteeError:
+        found = None
+    return 1.0 if found is None else found.upper
+
+
+def ahead(books: Books) -> Ahead:
+    """Return what may follow a release, or whatever is charged to an account."""
+    account, place, when = books.account, "", say("reports.series.when_approved")
+    end = account.cap
+    if isinstance(books, Stored) and books.entry.cost is not None:
+        charged = [dict(entry.said) for entry in books.charges]
+        found = place_in_series(dict(books.said), charged)
+        if found is not None:
+            k, total, rest = found
+            place = say(f"reports.series.{'place' if rest else 'all_out'}", k=k, total=total)
+            if rest:
+                when = say("reports.series.when_series", k=k, total=total)
+                end = account.spent.plus(books.entry.cost.times(rest))
+    for limit in account.promises.values():
+        end = limit if end is None else end.least(limit)
+    if end is None:
+        return Ahead(f"{place} {say('reports.series.unlimited')}".strip(), when, None)
+    end = end.plus(account.spent.minus(end))  # what is spent already, at the least
+    both = zip(end.floats("up").values(), account.spent.floats("up").values(), strict=True)
+    if all(math.isclose(*pair, rel_tol=1e-12) for pair in both):  # shares are rounded down
+        return Ahead(place, when, None)
+    return Ahead(place or say("reports.series.more"), when, account.promise(end))
+
+
+# -- the page
 
 
 def participant_table(
@@ -83,7 +159,7 @@ def _most(bound: float) -> float:
 def participant_page(statement: Statement, ahead: Ahead) -> str:
     """Return the page as HTML."""
     facts, table = statement.facts, None
-    if statement.risk is not None:
+    if statement.learned is not None:
         sure = facts["risk"]["beliefs"][0]["holds_with"]
         table = participant_table(statement.stored.total(), sure, ahead)
     identity = facts["identity"]
@@ -163,10 +239,6 @@ def _worry(table: dict[str, Any], ahead: Ahead, own: str, unit: str) -> str:
         for name in checked
         for told in [_say(f"{own}.about_{name}", unit=unit)]
     )
-    sure = table["holds_with"]
-    holds = say("reports.public.certain")
-    if sure < 1:
-        holds = say("reports.public.may_fail", chance=chance(sure))
     last = "" if table["end"] is None else "_end"
     if not last:
         grown = f'<p class="big">{_told(table, "grows", "chosen")}</p>'
@@ -189,7 +261,7 @@ def _worry(table: dict[str, Any], ahead: Ahead, own: str, unit: str) -> str:
         f'<div class="figures only-script" id="figures" aria-hidden="true"></div>'
         f'<p class="only-script"><span class="key before"></span> {_say("key_before")} '
         f'<span class="key after"></span> {_say(f"key_after{last}")}</p>'
-        f"<p>{escape(holds)} {_say('knows')}</p></section>\n"
+        f"<p>{escape(surely(table['holds_with']))} {_say('knows')}</p></section>\n"
     )
 
 

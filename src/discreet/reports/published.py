@@ -21,7 +21,7 @@ from discreet.frames import Results
 from discreet.guarantees import Guarantee, of_kind, parameters
 from discreet.reports.stored import Stored, find
 from discreet.reports.verifier import repeated
-from discreet.statements.figures import crowd_for, frequency, level, plain
+from discreet.statements.tables import crowd_for, frequency, level, plain
 from discreet.words import say
 
 

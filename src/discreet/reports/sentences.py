@@ -30,7 +30,7 @@ from discreet.errors import InputError
 from discreet.frames import JsonReady, html_table
 from discreet.guarantees import Adjacency, Guarantee, PureDP
 from discreet.rounding import FIGURES, number, percent
-from discreet.statements.figures import (
+from discreet.statements.tables import (
     chance,
     counted,
     crowd_for,
@@ -75,16 +75,18 @@ def event_of(belief: Belief, *, you: bool = False) -> str:
 
 def public(belief: Belief) -> str:
     """One paragraph in frequencies; no symbol, no Greek."""
-    parts = [_bound(belief)]
-    if belief.holds_with == 1:
-        parts.append(say("reports.public.certain"))
-    else:
-        parts.append(say("reports.public.may_fail", chance=chance(belief.holds_with)))
     assumes = "assumes_weak" if belief.holds_with == 1 else "assumes_strong"
     if belief.assumptions.dependent:
         assumes = "assumes_dependent"
-    parts.append(say(f"reports.public.{assumes}", unit=belief.unit))
-    return " ".join(parts + _joining(belief))
+    rests = say(f"reports.public.{assumes}", unit=belief.unit)
+    return " ".join([_bound(belief), surely(belief.holds_with), rests, *_joining(belief)])
+
+
+def surely(holds_with: float) -> str:
+    """Return how often a bound may fail, for everyone."""
+    if holds_with == 1:
+        return say("reports.public.certain")
+    return say("reports.public.may_fail", chance=chance(holds_with))
 
 
 def _bound(belief: Belief) -> str:
@@ -227,18 +229,15 @@ def guarantee_text(
     guarantee: Guarantee, audience: Audience = "public", unit: str = "one person"
 ) -> str:
     """Return what a promise says, before any prior is named."""
-    epsilon = getattr(guarantee, "epsilon", None)
+    given = {name: getattr(guarantee, name, None) for name in ("epsilon", "delta", "rho")}
+    epsilon = given["epsilon"]
     values = {
+        **{name: "" if x is None else number(x, "up", FIGURES) for name, x in given.items()},
         **neighbours(guarantee.adjacency, unit),
         "unit": unit,
         "guarantee": str(guarantee),
         "adjacency": guarantee.adjacency.value,
-        "epsilon": "" if epsilon is None else number(epsilon, "up", FIGURES),
-        "factor": ""
-        if epsilon is None
-        else times(math.exp(epsilon) if epsilon < 700 else math.inf),
-        "delta": _given(guarantee, "delta"),
-        "rho": _given(guarantee, "rho"),
+        "factor": times(math.exp(epsilon) if epsilon is not None and epsilon < 700 else math.inf),
     }
     return say(f"reports.kind.{guarantee.kind}.{check_audience(audience)}", **values)
 
@@ -249,11 +248,6 @@ def neighbours(adjacency: str, unit: str) -> dict[str, str]:
         "alike": say(f"adjacency.{adjacency}.alike", unit=unit),
         "changes": say(f"adjacency.{adjacency}.changes"),
     }
-
-
-def _given(guarantee: Guarantee, name: str) -> str:
-    value = getattr(guarantee, name, None)
-    return "" if value is None else number(value, "up", FIGURES)
 
 
 def pure_against_approximate(belief: Belief, audience: Audience = "public") -> str:
@@ -430,7 +424,7 @@ def answer(belief: Belief, knows: Knows = "everyone else", *, you: bool = False)
         say("reports.worry.says", event=event_of(belief, you=you), **shown),
     ]
     if belief.holds_with < 1:
-        parts.append(say("reports.public.may_fail", chance=chance(belief.holds_with)))
+        parts.append(surely(belief.holds_with))
     if knows == "a hunch":
         strong = belief.holds_with < 1
         parts.append(say(f"reports.worry.{'proved_for_strong' if strong else 'same'}"))

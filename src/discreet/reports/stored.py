@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.ledger.entries import canonical, checked_id
+from discreet.ledger.witness import released_below
 from discreet.reading import json_values
 from discreet.releases.outputs import FILES, hash_together
 from discreet.reports import verifier
@@ -113,8 +114,7 @@ def find(release_id: str, *, ledger: str | None = None, output: str | Path | Non
     if ledger is None and output is None:
         raise InputError("reports.stored.nowhere", release_id=release_id)
     folder = _folder(checked_id(release_id), ledger, output)
-    said = read_release(folder)
-    return stored_release(folder, ledger or _ledger_of(said, folder))
+    return stored_release(folder, ledger or _ledger_of(read_release(folder), folder))
 
 
 def stored_release(folder: Path, ledger_url: str) -> Stored:
@@ -139,11 +139,9 @@ def stored_release(folder: Path, ledger_url: str) -> Stored:
             found=together,
             committed=commits[0].output_hash,
         )
+    of_account = {name: getattr(books, name) for name in ("account", "entries", "chain", "ledger")}
     return Stored(
-        account=books.account,
-        entries=books.entries,
-        chain=books.chain,
-        ledger=books.ledger,
+        **of_account,
         said=said,
         folder=folder,
         hashes=hashes,
@@ -157,17 +155,13 @@ def books_of(account: str, ledger_url: str) -> Books:
     from discreet.ledger import Ledger
 
     ledger = Ledger.open(ledger_url)
-    _verified(ledger)
-    sheet = ledger.show(account)
-    chain = _before_reports(ledger.entries())
-    return Books(account=sheet.account, entries=sheet.entries, chain=chain, ledger=ledger)
-
-
-def _before_reports(chain: list[Entry]) -> tuple[Entry, ...]:
-    """Return the chain without the reports at its end, which change nothing that is stated."""
-    while chain[-1].kind == "report":
-        chain = chain[:-1]
-    return tuple(chain)
+    problems = ledger.verify().problems
+    if problems:
+        raise PolicyError("reports.stored.ledger_altered", ledger=ledger.url, problem=problems[0])
+    sheet, chain = ledger.show(account), list(ledger.entries())
+    while chain[-1].kind == "report":  # those at the end change nothing that is stated
+        chain.pop()
+    return Books(account=sheet.account, entries=sheet.entries, chain=tuple(chain), ledger=ledger)
 
 
 def ledger_rows(url: str) -> list[tuple[int, str, str]]:
@@ -183,12 +177,6 @@ def ledger_rows(url: str) -> list[tuple[int, str, str]]:
     except (DiscreetError, SQLAlchemyError) as fault:
         raise ValueError(str(fault).split("\n")[0]) from None
     return [(entry.seq, canonical(dict(entry.said)), entry.hash) for entry in entries]
-
-
-def _verified(ledger: Ledger) -> None:
-    problems = ledger.verify().problems
-    if problems:
-        raise PolicyError("reports.stored.ledger_altered", ledger=ledger.url, problem=problems[0])
 
 
 def _hash(path: Path) -> str:
@@ -220,16 +208,9 @@ def _folder(release_id: str, ledger: str | None, output: str | Path | None) -> P
             )
         return folder
     base = ledger_folder(str(ledger), "reports.stored.ledger_on_server")
-    for found in _below(base, release_id):
+    for found in released_below(base, release_id):
         return found
     raise InputError("reports.stored.not_below", release_id=release_id, folder=base)
-
-
-def _below(base: Path, release_id: str) -> Iterable[Path]:
-    """Yield the folders of that name, at most three levels below a folder."""
-    for depth in ("", "*/", "*/*/", "*/*/*/"):
-        for path in sorted(base.glob(f"{depth}{release_id}/release.json")):
-            yield path.parent
 
 
 def ledger_folder(url: str, otherwise: str = "reports.folder.where") -> Path:

@@ -262,11 +262,11 @@ def fall_bound(total: dict[str, Any], m: int, failure: float) -> float:
     return along(total, m, at)
 
 
-def rises(total: dict[str, Any], m: int, x: float) -> float:
-    """How often the loss of m steps passes x, at most."""
+def passes(total: dict[str, Any], m: int, x: float, *, falls: bool = False) -> float:
+    """How often the loss of m steps passes x, at most; or minus the loss, from twice as far."""
     if math.isinf(x):
         return 0.0
-    if total["kind"] == "concentrated":
+    if total["kind"] == "concentrated" and not falls:
         rho = m * m * total["rho"]
         if rho == 0 or x <= rho:
             return 1.0 if x < rho else 0.0
@@ -275,23 +275,10 @@ def rises(total: dict[str, Any], m: int, x: float) -> float:
     def at(epsilon: float, delta: float) -> float:
         if delta == 0:
             return 0.0 if epsilon <= x else 1.0
-        return min(1.0, delta / -math.expm1(epsilon - x)) if epsilon < x else 1.0
-
-    return logarithmically(total, m, at, x)
-
-
-def falls(total: dict[str, Any], m: int, x: float) -> float:
-    """How often minus the loss of m steps passes x, at most, also from twice as far away."""
-    if math.isinf(x):
-        return 0.0
-
-    def at(epsilon: float, delta: float) -> float:
-        if delta == 0:
-            return 0.0 if epsilon <= x else 1.0
-        if epsilon >= x or epsilon > FAR:
+        if epsilon >= x or (falls and epsilon > FAR):
             return 1.0
-        near = math.exp(epsilon - x)
-        return min(1.0, delta * (1 + math.exp(epsilon) - near) / -math.expm1(epsilon - x))
+        away = 1 + math.exp(epsilon) - math.exp(epsilon - x) if falls else 1.0
+        return min(1.0, delta * away / -math.expm1(epsilon - x))
 
     return logarithmically(total, m, at, x)
 
@@ -427,7 +414,7 @@ def expected_beliefs(made: list[dict[str, Any]], terms: dict[str, Any]) -> list[
     """The beliefs that a statement must state: at the promises' priors, and at the usual ones."""
     central, shown, found = terms["adjacency"] == "add-remove", [], []
     for one in made:
-        boxes = {under(leaf, terms["adjacency"]).box for leaf in leaves(heard(one["keys"]))}
+        boxes = {leaf.box for leaf in leaves(heard(one["keys"]), terms["adjacency"])}
         p0, p, q0, q = boxes.pop()
         if boxes or (p0, q0) != (p, q):
             continue
@@ -454,11 +441,9 @@ def expected_confidence(made: list[dict[str, Any]], total: dict[str, Any]) -> fl
     raise ValueError("no belief is bounded")
 
 
-def check_beliefs(
-    statement: dict[str, Any], release: dict[str, Any], account: Account, total: dict[str, Any]
-) -> Check:
+def check_beliefs(statement: dict[str, Any], release: dict[str, Any], account: Account) -> Check:
     """Recompute every stated belief: never below the truth, and not far above it."""
-    risk = statement["risk"]
+    risk, total = statement["risk"], total_of(account.spent, account.terms)
     if release.get("guarantee") == "none":
         yield risk is None, "no belief is stated: the release promises none"
         return
@@ -506,7 +491,7 @@ def tolerated_at(
     """The least posterior that the promises allow at a prior that they speak of."""
     found = []
     for one in made:
-        for leaf in (under(leaf, terms["adjacency"]) for leaf in leaves(heard(one["keys"]))):
+        for leaf in leaves(heard(one["keys"]), terms["adjacency"]):
             p0, p1, q0, q1 = leaf.box
             if leaf.shape != "counterfactual" and p0 <= p <= p1 and q0 <= q <= q1:
                 found.append(tolerated(leaf, p, q))
@@ -592,9 +577,10 @@ def gaussian_guess(rho: float, x: float) -> float:
     return law.cdf(law.inv_cdf(x) + math.sqrt(2 * rho)) if 0 < x < 1 else x
 
 
-def check_learned(statement: dict[str, Any], total: dict[str, Any]) -> Check:
+def check_learned(statement: dict[str, Any], account: Account) -> Check:
     """The table that people read says what the beliefs say, row by row."""
     learned, risk = statement["learned"], statement["risk"]
+    total = total_of(account.spent, account.terms)
     if (learned is None) != (risk is None):
         yield False, "a table of what may be learned goes with the beliefs"
     if learned is None or risk is None:
@@ -660,19 +646,23 @@ def name_of(keys: dict[str, Any]) -> str:
     return sha256(text.encode())[:16]
 
 
-def leaves(keys: dict[str, Any]) -> list[Leaf]:
-    """The single tolerances of a promise; a key that is not known is refused."""
+def leaves(keys: dict[str, Any], adjacency: str = "add-remove") -> list[Leaf]:
+    """The single tolerances of a promise; a key that is not known is refused.
+
+    Where everyone is in the data, p is 1.
+    """
     found: list[Leaf] = []
     strange = set(keys) - set(SHAPES) - OWN - SURELY - {"all", "groups"}
     if strange:
         raise ValueError(f"a promise has no key {min(strange)}")
     for part in [*keys.get("all", []), *keys.get("groups", {}).values()]:
-        found += leaves(part)
+        found += leaves(part, adjacency)
     p0, p1, q0, q1 = keys.get("box", (0.0, 1.0, 0.0, 1.0))
     p0, p1 = (keys["p"], keys["p"]) if "p" in keys else (p0, p1)
     q0, q1 = (keys["q"], keys["q"]) if "q" in keys else (q0, q1)
     if not (0 <= p0 <= p1 <= 1 and 0 <= q0 <= q1 <= 1 and p1 > 0 and q1 > 0):
         raise ValueError("the box of a promise is none")
+    p0, p1 = (p0, p1) if adjacency == "add-remove" else (1.0, 1.0)
     for shape in SHAPES:
         if shape in keys:
             box = (0.0, 1.0, 0.0, 1.0) if shape == "counterfactual" else (p0, p1, q0, q1)
@@ -681,13 +671,6 @@ def leaves(keys: dict[str, Any]) -> list[Leaf]:
     if not found:
         raise ValueError("a promise without a shape")
     return found
-
-
-def under(leaf: Leaf, adjacency: str) -> Leaf:
-    """Where everyone is in the data, p is 1."""
-    if adjacency == "add-remove" or leaf.shape == "counterfactual":
-        return leaf
-    return leaf._replace(box=(1.0, 1.0, *leaf.box[2:]))
 
 
 def at_prior(p: Any, q: Any, ratio: Any) -> float:
@@ -889,7 +872,7 @@ class Limits(NamedTuple):
 def limits_of(keys: dict[str, Any], adjacency: str) -> Limits:
     """The limits that a promise sets: epsilon* for one step, twice that for two."""
     central, ones, twos = adjacency == "add-remove", [], []
-    for leaf in (under(leaf, adjacency) for leaf in leaves(keys)):
+    for leaf in leaves(keys, adjacency):
         budget = pure_budget(leaf, keys.get("sided", "two") == "two")
         odds = leaf.shape == "counterfactual"
         if not central:  # one step is the change of a value
@@ -929,10 +912,11 @@ def chance_of(keys: dict[str, Any], limits: Limits, total: dict[str, Any]) -> fl
     """How often a total that is not pure may pass the limits of one step and of two."""
     one, two = limits.one or 0.0, limits.two or 0.0
     near, far = limits.steps
-    chance = rises(total, near, one) + rises(total, far, two)
+    chance = passes(total, near, one) + passes(total, far, two)
     if keys.get("sided", "two") == "two":
         # Of related units the truth may be further away than one step's law tells.
-        chance += falls(total, near if near == 1 else far, one) + rises(total, far, two)
+        away = near if near == 1 else far
+        chance += passes(total, away, one, falls=True) + passes(total, far, two)
     return min(1.0, chance)
 
 
@@ -941,9 +925,11 @@ def keeps(keys: dict[str, Any], total: dict[str, Any]) -> bool:
     adjacency = total["adjacency"]
     if keys.get("on_average"):
         return keeps_on_average(keys, total)
-    one, two, steps = limits = limits_of(keys, adjacency)
-    limits = Limits(loosened(one), loosened(two), steps)
-    allowed = [limit / m for limit, m in zip(limits[:2], steps, strict=True) if limit is not None]
+    found = limits_of(keys, adjacency)
+    # With room for the last digits of whoever computed it first.
+    one, two = (None if limit is None else limit * (1 + CLOSE) for limit in found[:2])
+    limits, steps = found._replace(one=one, two=two), found.steps
+    allowed = [limit / m for limit, m in zip((one, two), steps, strict=True) if limit is not None]
     most = min(allowed, default=math.inf)
     if math.isinf(most) or (total["kind"] == "pure" and total["epsilon"] <= most):
         return True  # for every output
@@ -953,27 +939,20 @@ def keeps(keys: dict[str, Any], total: dict[str, Any]) -> bool:
             raise ValueError("a promise that does not say how surely")
         return False
     failure = failure_of(confidence)
-    both_ways = keys.get("sided", "two") == "two"
-    if limits.one is not None and limits.two is not None:
+    if one is not None and two is not None:
         return chance_of(keys, limits, total) <= failure * (1 + 1e-7)
-    limit, m = (limits.two or 0.0, steps[1]) if limits.one is None else (limits.one, steps[0])
+    limit, m = (two or 0.0, steps[1]) if one is None else (one, steps[0])
     if math.isinf(limit):
         return True
-    if adjacency == "add-remove" and limits.one is not None and m == 1 and both_ways:
+    both_ways = keys.get("sided", "two") == "two"
+    if both_ways and adjacency == "add-remove" and one is not None and m == 1:
         return loss_bound(total, failure) <= limit  # in or out, the value known: KSZ, both ways
-    known = adjacency == "add-remove" and limits.one is not None and m == 1
-    each_way = failure if known or not both_ways else failure / 2
-    return rise_bound(total, m, each_way) <= limit
-
-
-def loosened(limit: float | None) -> float | None:
-    """A limit with room for the last digits of whoever computed it first."""
-    return None if limit is None else limit * (1 + CLOSE)
+    return rise_bound(total, m, failure / 2 if both_ways else failure) <= limit
 
 
 def keeps_on_average(keys: dict[str, Any], total: dict[str, Any]) -> bool:
     """Whether the best guess of a value is right as seldom as was promised."""
-    for leaf in (under(leaf, total["adjacency"]) for leaf in leaves(keys)):
+    for leaf in leaves(keys, total["adjacency"]):
         p0, _, q0, q1 = leaf.box
         if p0 != 1 or q0 != q1 or q1 * keys.get("answers", math.inf) < 1:
             return False  # membership, or no chance beforehand: no such promise is made
@@ -1004,21 +983,15 @@ def tolerated(leaf: Leaf, p: float, q: float) -> float:
 # -- promises: what the statement says of them
 
 
-def total_of(amount: dict[str, Decimal], terms: dict[str, Any]) -> dict[str, Any]:
+def total_of(spent: dict[str, Decimal], terms: dict[str, Any]) -> dict[str, Any]:
     """What an amount promises under the terms of an account, in the numbers of a statement."""
-    found = {name: double_up(value) for name, value in amount.items()}
-    lost = found.get("delta") or None
+    found = amount(spent, 1)
+    lost = found["delta"] or None
     if terms["filter"] == "zcdp":
         kind = "approximate-concentrated" if lost else "concentrated"
     else:
         kind = "approximate" if lost else "pure"
-    return {
-        "kind": kind,
-        "epsilon": found.get("epsilon"),
-        "delta": lost,
-        "rho": found.get("rho"),
-        "adjacency": terms["adjacency"],
-    }
+    return {"kind": kind, **found, "delta": lost, "adjacency": terms["adjacency"]}
 
 
 def read_amount(stored: dict[str, str]) -> dict[str, Decimal]:
@@ -1051,13 +1024,13 @@ def check_promises(
         shown = shown and all(before[key] == one[key] for key in ("sentence", "keys"))
         yield shown, f"promise {name}: the same sentence everywhere"
         unit = statement["unit"]["subject"]
-        wanted = figures(keys, account.terms["adjacency"])
+        adjacency = account.terms["adjacency"]
         names = [unit, *group_names(keys)]
-        yield tells(sentence, wanted, names), f"promise {name}: its sentence has its figures"
-        right = one["about"] == about_of(keys, account.terms["adjacency"])
-        yield right, f"promise {name}: what it is about"
+        right = tells(sentence, figures(keys, adjacency), names)
+        yield right, f"promise {name}: its sentence has its figures"
+        yield one["about"] == about_of(keys, adjacency), f"promise {name}: what it is about"
         p, q = (one["binding"][letter] for letter in "pq")
-        boxes = [under(leaf, account.terms["adjacency"]).box for leaf in leaves(keys)]
+        boxes = [leaf.box for leaf in leaves(keys, adjacency)]
         near = any(a <= p <= b and c <= q <= d for a, b, c, d in boxes)
         yield near, f"promise {name}: the prior that binds it is one of its own"
         gone = one["withdrawn"]
@@ -1100,7 +1073,7 @@ def figures(keys: dict[str, Any], adjacency: str) -> list[str]:
     found = [percent(keys["confidence"])] if "confidence" in keys else []
     found += [f"{keys['related']} units"] if keys.get("related", 1) != 1 else []
     found += [f"{keys['odds']:g}-fold"] if "odds" in keys else []
-    for leaf in leaves(keys):
+    for leaf in leaves(keys, adjacency):
         x, (p0, p1, q0, q1) = leaf.value, leaf.box
         found += {
             "ratio": lambda x: [f"{x:g}-fold"],
@@ -1111,11 +1084,10 @@ def figures(keys: dict[str, Any], adjacency: str) -> list[str]:
             "profile": lambda x: [f"{x.strip()}-fold"],
         }[leaf.shape](x)
         found += [] if leaf.unless is None else [f"{leaf.unless:g}-fold"]
-        value = adjacency != "add-remove" or p0 == 1
         if leaf.shape == "counterfactual":
             continue
-        if value or q0 == 1:
-            ends = (q0, q1) if value else (p0, p1)
+        if p0 == 1 or q0 == 1:
+            ends = (q0, q1) if p0 == 1 else (p0, p1)
             found += [percent(end) for end in ends] if ends != (0, 1) else []
         elif p0 == p1 and (q0 == q1 or (q0, q1) == (0, 1)):
             found += [percent(p1)] + ([percent(q1)] if q0 == q1 else [])
@@ -1291,27 +1263,17 @@ def check_written(folder: Path, names: tuple[str, ...]) -> Check:
 # -- the chain
 
 
-def double_up(x: Decimal) -> float:
-    """The smallest double that prints as x or more, as what was spent is stated."""
+def double(x: Decimal, side: int) -> float:
+    """The double next to x that prints as x or more (side 1), or as x or less (side -1)."""
     nearest = float(x)
-    return nearest if Decimal(repr(nearest)) >= x else math.nextafter(nearest, math.inf)
+    printed = Decimal(repr(nearest))
+    beyond = printed < x if side > 0 else printed > x
+    return math.nextafter(nearest, side * math.inf) if beyond else nearest
 
 
-def double_down(x: Decimal) -> float:
-    """The largest double that prints as x or less, as caps and what is left are stated."""
-    nearest = float(x)
-    return nearest if Decimal(repr(nearest)) <= x else math.nextafter(nearest, -math.inf)
-
-
-def amount_up(stored: dict[str, Decimal]) -> dict[str, Any]:
-    """What was spent, as a statement has it."""
-    found = {name: double_up(value) for name, value in stored.items()}
-    return {name: found.get(name) for name in ("epsilon", "delta", "rho")}
-
-
-def amount_down(stored: dict[str, Decimal] | None) -> dict[str, Any]:
-    """A cap, or what is left of it, as a statement has it."""
-    found = {name: double_down(value) for name, value in (stored or {}).items()}
+def amount(stored: dict[str, Decimal] | None, side: int) -> dict[str, Any]:
+    """An amount as a statement has it: what was spent rounded up, caps and what is left down."""
+    found = {name: double(value, side) for name, value in (stored or {}).items()}
     out = {name: found.get(name) for name in ("epsilon", "delta", "rho")}
     return out if stored is not None else out | {"unbounded": True}
 
@@ -1369,7 +1331,7 @@ class Account:
         if kind in ("reserve", "charge", "plan"):
             told = {name: said.get(name) for name in ("at", "kind", "purpose", "release_id")}
             self.charged.append(said)
-            self.charges.append({"entry": said["seq"], **told, "spent": amount_up(self.spent)})
+            self.charges.append({"entry": said["seq"], **told, "spent": amount(self.spent, 1)})
             amounts = [read_amount(limit) for limit in found.values()]
             if amounts:
                 good = all(within(self.spent, limit) for limit in amounts)
@@ -1395,10 +1357,10 @@ def told_of(said: dict[str, Any]) -> dict[str, Any]:
     told = {"entry": said["seq"]} | {name: said[name] for name in TOLD if name in said}
     if said["kind"] == "promise":
         told["promise_id"] = said["promise"]["id"]
-    for name, rounded in (("cost", amount_up), ("add", amount_down)):
+    for name, side in (("cost", 1), ("add", -1)):
         if name in said:
-            told[name] = rounded(read_amount(said[name]))
-    return told | {"spent": amount_up(read_amount(said["standing"]["spent"]))}
+            told[name] = amount(read_amount(said[name]), side)
+    return told | {"spent": amount(read_amount(said["standing"]["spent"]), 1)}
 
 
 class Chain:
@@ -1469,9 +1431,9 @@ def spending_of(release: dict[str, Any] | None, chain: Chain) -> dict[str, Any]:
             k: max(Decimal(0), EXACT.subtract(v, account.spent[k])) for k, v in account.cap.items()
         }
     spending = {
-        "account_now": amount_up(account.spent),
-        "cap": amount_down(account.cap),
-        "remaining": amount_down(left),
+        "account_now": amount(account.spent, 1),
+        "cap": amount(account.cap, -1),
+        "remaining": amount(left, -1),
         "charges": account.charges,
         "approved_by": account.approver,
         "head": chain.hashes[-1],
@@ -1548,8 +1510,9 @@ def sqlite_rows(place: str) -> Rows:
         raise ValueError(f"the ledger cannot be read ({fault})") from None
 
 
-def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
+def check_ledger(ledger: Callable[[], Rows], rows: Rows, chain: Chain, folder: Path) -> Check:
     """Every entry as the ledger itself has it: none of the account's is left out of the report."""
+    rows += ledger()
     before, bodies, later, reports = "0" * 64, [], 0, set()
     for place, (seq, body, digest) in enumerate(rows, 1):
         said = json.loads(body)
@@ -1933,11 +1896,11 @@ class Report:
         self.findings: list[Finding] = []
         self.chain: Chain | None = None
 
-    def note(self, what: str, check: Callable[[], Check]) -> bool:
+    def note(self, what: str, check: Check) -> bool:
         """Run one check; what cannot be read is a problem, and never ends the examination."""
         before = len(self.findings)
         try:
-            for finding in check():
+            for finding in check:
                 self.findings.append(Finding(*finding))
         except FileNotFoundError as fault:
             name = os.path.relpath(fault.filename, self.folder)
@@ -1961,55 +1924,44 @@ class Report:
                 if type(said[name]) is not dict:
                     yield False, f"{place} is no report's"
 
-        self.note("the manifest", lambda: check_manifest(folder))
-        if not self.note("the report", read):
+        self.note("the manifest", check_manifest(folder))
+        if not self.note("the report", read()):
             return
         statement, evidence, release = said["statement"], said["evidence"], said.get("release")
-        self.note("JSON", lambda: check_written(folder, ("statement.json", "evidence.json")))
-        self.note("the statement", lambda: check_keys(statement, evidence, release is not None))
+        self.note("JSON", check_written(folder, ("statement.json", "evidence.json")))
+        self.note("the statement", check_keys(statement, evidence, release is not None))
         if release is not None:
-            self.note("a released file", lambda: check_files(statement, folder))
-            self.note("the statement", lambda: check_statement(statement, release))
-            self.note("the statement", lambda: check_bases(statement, release, folder))
+            self.note("a released file", check_files(statement, folder))
+            self.note("the statement", check_statement(statement, release))
+            self.note("the statement", check_bases(statement, release, folder))
+        self.note("the chain", self.walk(statement, release, evidence))
+        if self.chain is None:
+            return
+        chain, account = self.chain, self.chain.account
+        self.note("the account", check_account(statement, release, evidence, chain, folder))
+        self.note("beliefs", check_beliefs(statement, release or {}, account))
+        self.note("beliefs", check_learned(statement, account))
+        self.note("a text", check_shown(statement, folder))
+        if release is not None:
+            page = check_participant(statement, release, account, folder)
+            self.note("the participant's page", page)
+            self.note("the series", check_series(statement, release, account, folder))
+        self.note("a promise", check_promises(statement, release or {}, account, folder))
+        held: Rows = []
+        if self.ledger is not None:
+            self.note("the ledger", check_ledger(self.ledger, held, chain, folder))
+        rows = None if self.ledger is None else held
+        self.note("the head", check_outside(self.head, rows, chain))
 
-        def walk() -> Check:
-            whose = statement["identity"] if release is None else release
-            of = None if release is None else str(release["release_id"])
-            chain = Chain(str(whose["account"]), of)
-            yield from chain.check(evidence["chain"])
-            self.chain = chain
-
-        self.note("the chain", walk)
-        if self.chain is not None:
-            chain = self.chain
-            account = partial(check_account, statement, release, evidence, chain, folder)
-            self.note("the account", account)
-            self.note("beliefs", lambda: self.beliefs(statement, release or {}, chain))
-            self.note("a text", lambda: check_shown(statement, folder))
-            if release is not None:
-                worries = partial(check_participant, statement, release, chain.account, folder)
-                self.note("the participant's page", worries)
-                series = partial(check_series, statement, release, chain.account, folder)
-                self.note("the series", series)
-            promises = partial(check_promises, statement, release or {}, chain.account, folder)
-            self.note("a promise", promises)
-            held: Rows = []
-            if (ledger := self.ledger) is not None:
-
-                def compare() -> Check:
-                    held.extend(ledger())
-                    yield from check_ledger(held, chain, folder)
-
-                self.note("the ledger", compare)
-            rows = None if ledger is None else held
-            self.note("the head", lambda: check_outside(self.head, rows, chain))
-
-    @staticmethod
-    def beliefs(statement: dict[str, Any], release: dict[str, Any], chain: Chain) -> Check:
-        """All beliefs, from what the entries add up to."""
-        total = total_of(chain.account.spent, chain.account.terms)
-        yield from check_beliefs(statement, release, chain.account, total)
-        yield from check_learned(statement, total)
+    def walk(
+        self, statement: dict[str, Any], release: dict[str, Any] | None, evidence: dict[str, Any]
+    ) -> Check:
+        """Read the chain of the account that the report is of."""
+        whose = statement["identity"] if release is None else release
+        of = None if release is None else str(release["release_id"])
+        chain = Chain(str(whose["account"]), of)
+        yield from chain.check(evidence["chain"])
+        self.chain = chain
 
     def answer(self) -> dict[str, Any]:
         """What was found, as JSON has it."""

@@ -1,6 +1,6 @@
 """What was promised and what may be learned: one set of facts, and one way to write them down.
 
-`learned` has the facts, `figures` how a figure is written, `tables` the lines and tables that every
+`learned` has the facts, `tables` how a figure is written and the lines and tables that every
 rendering prints.
 """
 

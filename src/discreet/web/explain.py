@@ -28,7 +28,8 @@ from discreet.reports.sentences import (
     pure_against_approximate,
     sentence,
 )
-from discreet.statements.figures import (
+from discreet.statements.presenter import amount_text, assumption_rows, bound_text, budget_text
+from discreet.statements.tables import (
     crowd_for,
     decimals,
     frequency,
@@ -36,7 +37,6 @@ from discreet.statements.figures import (
     plain,
     times,
 )
-from discreet.statements.presenter import amount_text, assumption_rows, bound_text, budget_text
 from discreet.web.forms import Choice, Form, Number, Text, filled, percentage, refused, share
 from discreet.web.screens import REFUSED, How, as_yaml, command_of, how, yaml_file
 from discreet.web.thread import Thread, link

@@ -18,7 +18,7 @@ from discreet.composition import loss_of
 from discreet.guarantees import Adjacency
 from discreet.reports.participant import joining_words
 from discreet.reports.sentences import Icons, answer
-from discreet.statements.figures import frequency, plain
+from discreet.statements.tables import frequency, plain
 from discreet.web.explain import KINDS, PERSONS, PromiseForm, how_belief, told
 from discreet.web.forms import Choice, Number, filled, share
 from discreet.web.screens import REFUSED, How, how, page
