@@ -19,7 +19,6 @@ from discreet.statements.presenter import (
     assumption_rows,
     budget_text,
     implied_table,
-    learned_facts,
 )
 from discreet.web.release.dry_run import look, read
 from discreet.web.screens import page
@@ -60,32 +59,26 @@ def _of_promise(text: str) -> dict[str, Any]:
 def _of_spec(request: Request, text: str, file: str) -> dict[str, Any]:
     folder = folder_of(request)
     found = look(folder, read(folder, text or folder.spec_text(file), from_file=not text))
-    said, spec = found.said, found.spec
-    after = learned_facts(found.learned)
+    spec, after, promises = found.spec, found.learned or {}, found.outlook.promises
+    account = spec.account
+    if found.outlook.account is None:
+        account = say("web.approval.not_open", account=account)
     return {
         "thread": Thread.in_spec(spec.to_dict()),
-        "sentences": [one.sentence for one in found.outlook.promises],
-        "budget": amount_text(said["spent"], "up"),
+        "sentences": [one.sentence for one in promises],
+        "budget": amount_text(found.said["spent"], "up"),
         "of": say("web.approval.spends"),
         "facts": [
             (say("web.spec.purpose"), spec.purpose),
-            (
-                say("web.spec.account"),
-                say("web.approval.not_open", account=spec.account)
-                if found.account is None
-                else spec.account,
-            ),
+            (say("web.spec.account"), account),
             (say("web.approval.unit"), str(spec.unit)),
             (say("web.spec.adjacency"), spec.protect.adjacency),
-            *(
-                (say("web.approval.share"), percent(o.share_used, "up"))
-                for o in found.outlook.promises
-            ),
+            *((say("web.approval.share"), percent(o.share_used, "up")) for o in promises),
             (say("web.ledger.head"), found.head),
         ],
-        "names": after["names"] if after else [],
-        "rows": after["rows"] if after else [],
+        "names": after.get("names"),
+        "rows": after.get("rows"),
         "open_to": not_protected("public", spec.protect.unit),
         "source": f"spec {spec.hash}",
-        "refused": found.refusal and found.refusal.message,  # then there are no lines to sign
+        "refused": found.outlook.refused,  # then there are no lines to sign
     }

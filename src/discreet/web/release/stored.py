@@ -23,7 +23,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError, InputError
 from discreet.releases.tables import RESERVED, STATISTIC
-from discreet.web.release.confirming import spec_name
+from discreet.web.release.dry_run import spec_name
 from discreet.web.release.spec_form import written
 from discreet.web.workfolder import Workfolder
 from discreet.words import has, say
@@ -33,22 +33,24 @@ _SIGNS = {
     "table-for-spreadsheets.csv": (",", "."),
     "table-with-semicolons.csv": (";", ","),
 }
-_SPREADSHEETS = ("table.xlsx", *_SIGNS)
-_STORED = ("table.csv", "table.parquet", "statement.md", "release.json")
-_REPORT = ("report.html", "participant.html", "registry.yaml")
-_WHOLE = "report.zip"
-DOWNLOADS = {
+_STORED = {
     "table.csv": "text/csv",
     "table.parquet": "application/vnd.apache.parquet",
     "statement.md": "text/markdown",
     "release.json": "application/json",
-    "spec.yaml": "application/yaml",
-    "table.xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    **dict.fromkeys(_SIGNS, "text/csv"),
-    _WHOLE: "application/zip",
+}
+_REPORT = {
+    "report.zip": "application/zip",
     "report.html": "text/html",
     "participant.html": "text/html",
     "registry.yaml": "application/yaml",
+}
+DOWNLOADS = {
+    **_STORED,
+    **_REPORT,
+    **dict.fromkeys(_SIGNS, "text/csv"),
+    "spec.yaml": "application/yaml",
+    "table.xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 
 
@@ -67,16 +69,6 @@ class Made:
     def release_id(self) -> str:
         """Its name."""
         return str(self.said["release_id"])
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns of its table."""
-        return list(self.said.get("table") or {})
-
-    @property
-    def size(self) -> int:
-        """How many rows its table has."""
-        return max((len(values) for values in (self.said.get("table") or {}).values()), default=0)
 
     def sections(self) -> list[Section]:
         """Return its table by statistic: a pivot where it has two groups, and a chart."""
@@ -246,22 +238,22 @@ def download(made: Made, name: str) -> bytes:
         raise InputError(made.problem)
     if name == "spec.yaml":
         return made.spec.encode()
-    if name in _SPREADSHEETS and "table" in made.said:
-        from discreet.releases import sheets
-
-        if name == "table.xlsx":
-            return sheets.release_workbook(made.said)
-        return sheets.spreadsheet_csv(sheets.tidy(made.said), *_SIGNS[name])
-    if name == _WHOLE or name in _REPORT:
+    if name in _STORED:
+        return (made.folder / name).read_bytes()
+    if name in _REPORT:
         from discreet.reports import report
 
         written = report(made.release_id, output=made.folder.parent, ledger=made.ledger)
-        if name == _WHOLE:
+        if name == "report.zip":
             return packed(written.folder, written.files)
         return bytes((written.folder / name).read_bytes())
-    if name not in _STORED:
+    if name not in DOWNLOADS or "table" not in made.said:
         raise InputError("web.made.no_file", name=name[:80])
-    return (made.folder / name).read_bytes()
+    from discreet.releases import sheets
+
+    if name == "table.xlsx":
+        return sheets.release_workbook(made.said)
+    return sheets.spreadsheet_csv(sheets.tidy(made.said), *_SIGNS[name])
 
 
 def packed(folder: Path, files: Iterable[Path]) -> bytes:
