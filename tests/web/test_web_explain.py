@@ -22,8 +22,7 @@ from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
 from discreet.reports.published import deployments
 from discreet.reports.sentences import worry
-from discreet.web.explain import KINDS, ExplainForm, explained
-from discreet.web.me import MeForm, mine
+from discreet.web.explain import KINDS, ExplainForm, MeForm, explained, mine
 from losses import right_guess
 
 STATES = [

@@ -25,7 +25,7 @@ from discreet.web.screens import SCREENS, Problem, page
 from discreet.web.workfolder import MOST_BYTES
 from discreet.words import say
 
-_FIRST, *_REST = dict.fromkeys((*(screen.package for screen in SCREENS), "me", "approval"))
+_FIRST, *_REST = dict.fromkeys((*(screen.package for screen in SCREENS), "approval"))
 # How large a body may be, by the beginning of its path: these take files.
 _LIMITS = {f"{screen}/upload": MOST_BYTES + 2**16 for screen in ("/release", "/synthetic")}
 _WORDS = {404: "web.page.no_address", 405: "web.page.no_method"}
