@@ -20,7 +20,7 @@ from discreet.statements.presenter import (
     budget_text,
     implied_table,
 )
-from discreet.web.release.dry_run import look, read
+from discreet.web.release.dry_run import in_words, look, read
 from discreet.web.screens import page
 from discreet.web.thread import Thread
 from discreet.web.workfolder import folder_of
@@ -64,6 +64,8 @@ def _of_spec(request: Request, text: str, file: str) -> dict[str, Any]:
     if found.outlook.account is None:
         account = say("web.approval.not_open", account=account)
     return {
+        "released": in_words(found, {})["accuracy"],
+        "learned": say("web.approval.learned_after"),
         "thread": Thread.in_spec(spec.to_dict()),
         "sentences": [one.sentence for one in promises],
         "budget": amount_text(found.said["spent"], "up"),
@@ -71,6 +73,8 @@ def _of_spec(request: Request, text: str, file: str) -> dict[str, Any]:
         "facts": [
             (say("web.spec.purpose"), spec.purpose),
             (say("web.spec.account"), account),
+            (say("web.approval.file"), str(spec.located)),
+            (say("web.approval.rows"), str(spec.protect.rows or say("web.approval.all_rows"))),
             (say("web.approval.unit"), str(spec.unit)),
             (say("web.spec.adjacency"), spec.protect.adjacency),
             *((say("web.approval.share"), percent(o.share_used, "up")) for o in promises),

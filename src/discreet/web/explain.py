@@ -515,6 +515,8 @@ def me_page(request: Request) -> HTMLResponse:
     ended = withdrawal(thread, folder_of(request))
     if ended is not None:
         return page(request, "problem.html", message=say("web.me.withdrawn", **ended))
+    if not (thread.promise or request.query_params.keys() & MeForm.model_fields.keys()):
+        return page(request, "me.html", unpromised=True)
     found = filled(MeForm, request.query_params, mine)
     # Some of its fields are not seen, so what is wrong with them is told above the form.
     problem = found.form.problem or found.problem

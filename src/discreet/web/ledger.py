@@ -173,6 +173,13 @@ def what(entry: Entry) -> str:
     return say(name) if has(name) else entry.kind
 
 
+def _worked_with(shown: Sheet) -> Thread | None:
+    """Return the thread of the only account, or else of the one that was charged last."""
+    last = next((entry.account for entry in shown.entries if entry.cost is not None), None)
+    named = [one for one in shown.accounts if one.name == last or len(shown.accounts) == 1]
+    return Thread.of_account(shown.name, shown.ledger, named[0]) if named else None
+
+
 @router.get("/ledger", include_in_schema=False)
 def ledger_page(
     request: Request, sent: Annotated[Filled[VerifyForm], reading(VerifyForm)]
@@ -193,8 +200,8 @@ def ledger_page(
             if asked.verify:
                 found = ledger.verify(asked.head or None)
             shown = sheet(name, ledger, asked.account)
-            if len(shown.accounts) == 1 and not asked.file:
-                thread = Thread.of_account(name, ledger, shown.accounts[0])
+            if not asked.file and not Thread.of(request.query_params).promise:
+                thread = _worked_with(shown)
     except DiscreetError as error:
         problem = str(error)
     return page(
@@ -239,7 +246,7 @@ def grant(request: Request, sent: Annotated[Filled[GrantForm], reading(GrantForm
             _, ledger = named_ledger(folder_of(request), form.ledger, form.file)
             head, accounts = ledger.head, ledger.accounts()
             before, add = _asked(sent, accounts)
-            comes_to = _in_words(before, add) | {"head": head}
+            comes_to = _in_words(ledger, before, add) | {"head": head}
             if request.method == "POST" and form.head == head:
                 ledger.grant(before, add=add, approver=form.approver, reason=form.reason)
                 return RedirectResponse(link("/ledger", form.which()), status_code=303)
@@ -277,13 +284,14 @@ def _asked(sent: Filled[GrantForm], accounts: list[Account]) -> tuple[Account, A
     return before, before.filter.limit(Amount.of(**sent.state.amounts()), lead=False)
 
 
-def _in_words(before: Account, add: Amount) -> dict[str, Any]:
+def _in_words(ledger: Ledger, before: Account, add: Amount) -> dict[str, Any]:
     from discreet.statements import learned
 
     after = before.granted(add)
     if before.cap is None or after.cap is None:  # pragma: no cover - `granted` refused it
         raise TypeError("a cap that is not there was raised")
-    found = learned(after.promise(after.cap), before.subject)
+    bind = [one.registered.promise(before) for one in ledger.promises(before)]
+    found = learned(after.promise(after.cap), before.subject, bind)
     owner, *_ = standing_facts(before)
     return {
         "raised": limit_text(after.cap),
@@ -292,6 +300,7 @@ def _in_words(before: Account, add: Amount) -> dict[str, Any]:
             (say("web.grant.cap_now"), limit_text(before.cap)),
             (say("presenter.account.spent"), spent_text(before.spent)),
             (say("web.grant.raised_by"), spent_text(add)),
+            *((say("web.grant.still_binds"), one.sentence()) for one in bind),
         ],
         "learned": learned_facts(None if found is None else found.to_dict()),
     }

@@ -142,20 +142,22 @@ def page(
     yaml: str | None = None,
     thread: Thread | None = None,
     step: str | None = None,
+    at: str | None = None,
     **context: Any,
 ) -> HTMLResponse:
     """Render a template of a screen; `link` is its state as a path, `yaml` where its file is.
 
     With a `problem` among what the template needs, its status is 422, unless it says another.
     `thread` is the promise that the screen is about, else the one that its address brought along;
-    `step` is where the screen stands on the way to a release.
+    `step` is where the screen stands on the way to a release, and `at` the address of the screen
+    that a page belongs to, where its own begins like that of another.
     """
     along = Thread.of(request.query_params) if thread is None else thread
     told = shown_to(along, folder_of(request))
     carried = told.query if told is not None and thread is None else ""
     if link and carried:
         link += ("&" if "?" in link else "?") + carried
-    here = next((one for one in SCREENS if request.url.path.startswith(one.path)), None)
+    here = next((one for one in SCREENS if (at or request.url.path).startswith(one.path)), None)
     shared = {
         "screens": SCREENS,
         "here": here,

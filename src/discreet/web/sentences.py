@@ -319,7 +319,7 @@ def asked_of(mapping: Mapping[str, Any]) -> Asked | None:
             mapping.get("sided") or "two",
             tuple((name, mapping[name]) for name in MORE if mapping.get(name)),
         )
-        same = len(found.conditions) <= MOST and _same(found.to_mapping(), mapping)
+        same = len(found.conditions) <= MOST and same_promise(found.to_mapping(), mapping)
     except (DiscreetError, LookupError, TypeError, AttributeError):
         return None
     return found if same else None
@@ -330,7 +330,7 @@ def _shape(part: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in part.items() if key not in beside}
 
 
-def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def same_promise(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two tolerances are one promise."""
     found = (promise_in(said).settled(pure=not said.get("delta")).id for said in (one, other))
     return next(found) == next(found)

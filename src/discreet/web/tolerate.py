@@ -45,6 +45,7 @@ from discreet.web.sentences import (
     Condition,
     Sentences,
     preset_links,
+    same_promise,
     sentences_page,
     suffix,
     with_sentences,
@@ -504,8 +505,9 @@ def tolerate_page(request: Request) -> Response:
     )
     along = Thread.of(request.query_params)
     if not found.problem:
-        mine = Thread.saying(tolerance=found.form.state.asked().to_mapping())
-        along = along if along.promise == mine.promise else mine
+        keys, asked = along.keys(), found.form.state.asked().to_mapping()
+        same = bool(keys) and same_promise(keys, asked)  # then its account goes along
+        along = replace(along if same else Thread(), promise=Thread.saying(tolerance=asked).promise)
     presets = [(about, link(HOME, state.to_query())) for _, state, about in preset_links()]
     return sentences_page(
         request,

@@ -34,10 +34,19 @@ from discreet.statements.presenter import (
 )
 from discreet.web.examples import begin, situations
 from discreet.web.forms import Approval, Filled, Form, Number, Text, columns_of, reading
-from discreet.web.release.dry_run import Confirmations, Look, Pending, in_words, look, read
+from discreet.web.release.dry_run import (
+    Confirmations,
+    Look,
+    Pending,
+    in_words,
+    look,
+    named_ledger,
+    read,
+)
 from discreet.web.release.spec_form import (
     PLACE,
     begun,
+    beyond_ascii,
     draft_of,
     form_of,
     grouped,
@@ -55,7 +64,7 @@ from discreet.web.release.spec_form import (
     under,
     written,
 )
-from discreet.web.release.stored import DOWNLOADS, SHOWN, download, find_made
+from discreet.web.release.stored import BARRED, DOWNLOADS, SHOWN, download, find_made
 from discreet.web.screens import page, yaml_file
 from discreet.web.thread import Thread, link
 from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
@@ -203,7 +212,11 @@ def state_of_form(sent: Filled[SpecSent]) -> State:
     if sent.state.add:
         added = sent.state.add if sent.state.add in kinds() else next(iter(kinds()))
         statistics.append(begun(added))
+    known = {name: text for one in statistics for name, text in one.items() if text}
     for place, fields in enumerate(map(of_kind, statistics), start=1):
+        # Keys that were typed for a column serve every statistic by it.
+        shared = {f"keys.{column}": known.get(f"keys.{column}", "") for column in keyed_by(fields)}
+        fields |= {name: text for name, text in shared.items() if not fields.get(name)}
         form |= {f"statistics.{place}.{name}": text for name, text in fields.items()}
     draft = draft_of(form)
     return State(written(draft.values), form, problems=draft.problems)
@@ -296,8 +309,11 @@ def _shown(
     form = (state.form if state is not None else None) or {}
     columns = _columns(folder, form)
     if state is not None and not problem:
-        unsaid = missing(values or {}, columns) if state.form is not None else []
         try:
+            if state.form is not None and values is not None:
+                letters = bool(columns) and beyond_ascii(values)
+                encoding = letters and not folder.shows_encoding(form["source"])
+                unsaid = missing(values, columns, encoding=encoding)
             if not unsaid and not state.problems:
                 found = state.look(folder)
         except DiscreetError as error:
@@ -317,6 +333,7 @@ def _shown(
         yaml=f"/release/spec.yaml?{query}" if query else None,
         state=state,
         along=along,
+        accounts=_accounts(folder, form),
         label=lambda name: _label(form, name),
         statistics=_statistics(folder, form),
         kinds=kinds(),
@@ -328,7 +345,7 @@ def _shown(
         opening=opening or {},
         look=found,
         thread=None if values is None else thread,
-        step="account" if found is not None and found.outlook.account is None else "data",
+        step=_step(found, along),
         situations=situations(synthetic=screen == SYNTHETIC),
         synthetic=screen == SYNTHETIC,
         screen=screen,
@@ -336,6 +353,21 @@ def _shown(
         region=region or {},
         **({} if found is None else in_words(found, region or {})),
     )
+
+
+def _step(found: Look | None, along: Thread) -> str:
+    if found is not None and found.outlook.account is None:
+        return "account"
+    return "data" if along.promise else "promise"
+
+
+def _accounts(folder: Workfolder, form: Mapping[str, str]) -> list[str]:
+    """Return the accounts that are open in the ledger of a form, if it is there."""
+    try:
+        _, ledger = named_ledger(folder, form.get("ledger", ""), "")
+        return [one.name for one in ledger.accounts()]
+    except DiscreetError:
+        return []
 
 
 def _label(form: Mapping[str, str], name: str) -> str:
@@ -610,7 +642,9 @@ def made_page(request: Request, release_id: str) -> Response:
         said=made.said,
         state=state_of_text(made.spec),
         shown=SHOWN,
+        barred=BARRED,
         drawn=released_spec,
+        at=SYNTHETIC if made.said.get("kind") == "synthetic" else None,
         learned=learned_facts(made.said.get("learned")),
         left_out=cut_lines(made.said["cut"]) if "cut" in made.said else (),
     )

@@ -622,6 +622,13 @@ _FIRST = {
 }
 
 
+# Keys of a spec that are compared with no data.
+_NO_DATA = (
+    *("account", "purpose", "source", "tolerance", "promise", "budget", "ledger", "output"),
+    *("sensitive", "publication", "about"),
+)
+
+
 def is_synthetic(values: Mapping[str, Any]) -> bool:
     """Whether the values of a spec are those of a synthetic file: columns, and no statistics."""
     return "statistics" not in values and bool({"columns", "n_synthetic"} & values.keys())
@@ -635,7 +642,9 @@ def start(
     synthetic: bool = False,
 ) -> dict[str, Any]:
     """Return the spec that a file begins with: what can be said without knowing the data."""
-    unit, said = proposed_unit(columns), promise_of(thread.promise) or dict(_FIRST)
+    unit, said = proposed_unit(columns), promise_of(thread.promise)
+    if not (said or synthetic):
+        said = dict(_FIRST)
     tolerance = dict(said.get("tolerance") or {})
     adjacency = tolerance.pop("adjacency", "add-remove")  # a spec says it where it says who
     if tolerance:
@@ -661,17 +670,29 @@ def start(
     }
 
 
-def missing(values: Mapping[str, Any], columns: Iterable[str] = ()) -> list[str]:
+def beyond_ascii(values: Mapping[str, Any]) -> bool:
+    """Whether a spec that says no encoding compares data with letters beyond ASCII."""
+    source = values.get("source")
+    if isinstance(source, Mapping) and source.get("encoding"):
+        return False
+    return not repr({name: said for name, said in values.items() if name not in _NO_DATA}).isascii()
+
+
+def missing(
+    values: Mapping[str, Any], columns: Iterable[str] = (), *, encoding: bool = False
+) -> list[str]:
     """Return what is still to be said before a spec can be looked at, in words.
 
     That is not an error: nobody is told off for a form that is not filled in yet. Of a group that
-    is like one of the columns, and none itself, not the keys are missing but the right name.
+    is like one of the columns, and none itself, not the keys are missing but the right name. The
+    `encoding` is missing where letters would be compared and nothing shows how they are written.
     """
     protect = values.get("protect")
     unit = protect if isinstance(protect, Mapping) else {}
     named = unit.get("unit") == "record"
     needed = {
         "source": values.get("source"),
+        "encoding": not encoding,
         "account": values.get("account"),
         "purpose": values.get("purpose"),
         "column": named or unit.get("column"),
