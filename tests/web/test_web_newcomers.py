@@ -191,3 +191,14 @@ def test_a_refusal_names_the_command_that_ends_a_promise(client: Any, spec: dict
     page = shown(client, more)
     assert "<code>discreet ledger withdraw</code>" in page
     assert "<dt>Left under the promise</dt><dd>ε = 0.952" in page
+
+
+def test_the_sheet_of_a_promise_has_its_own_belief_and_a_way_back(client: Any) -> None:
+    page = html.unescape(client.get("/approval", params={"promise": KEPT}).text)
+    assert '<th scope="row">5 %</th>' in page
+    assert re.search(r'href="/tolerate\?promise=', page)
+
+
+def test_an_attack_begins_at_the_belief_of_the_promise(client: Any) -> None:
+    page = client.get("/attack", params={"promise": KEPT}).text
+    assert re.search(r'name="before" value="5"', page)

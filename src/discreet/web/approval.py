@@ -14,15 +14,16 @@ from starlette.responses import RedirectResponse, Response
 from discreet.budgets import choose
 from discreet.reports.sentences import not_protected
 from discreet.rounding import percent
+from discreet.statements import learned
 from discreet.statements.presenter import (
     amount_text,
     assumption_rows,
     budget_text,
-    implied_table,
+    learned_facts,
 )
 from discreet.web.release.dry_run import in_words, look, read
 from discreet.web.screens import page
-from discreet.web.thread import Thread
+from discreet.web.thread import Thread, link
 from discreet.web.workfolder import folder_of
 from discreet.words import say
 
@@ -42,15 +43,17 @@ def approval_page(request: Request, spec: str = "", file: str = "", promise: str
 def _of_promise(text: str) -> dict[str, Any]:
     thread = Thread.of({"promise": text})
     choice = choose(thread.keys())
-    names, rows = implied_table(choice)
+    most = learned(choice.guarantee, choice.promise.unit, [choice.promise])
+    after = learned_facts(None if most is None else most.to_dict()) or {}
     return {
+        "back": thread.to("/tolerate"),
         "thread": thread,
         "sentences": [choice.promise.sentence()],
         "budget": f"ε = {budget_text(choice.epsilon)}",
         "of": say("web.approval.largest"),
         "facts": assumption_rows(choice.assumptions.to_dict()),
-        "names": names,
-        "rows": rows,
+        "names": after.get("names"),
+        "rows": after.get("rows"),
         "open_to": not_protected("public", choice.promise.unit.kind),
         "source": text,
     }
@@ -64,6 +67,7 @@ def _of_spec(request: Request, text: str, file: str) -> dict[str, Any]:
     if found.outlook.account is None:
         account = say("web.approval.not_open", account=account)
     return {
+        "back": link("/release", {"spec": text, "file": file}),
         "released": in_words(found, {})["accuracy"],
         "learned": say("web.approval.learned_after"),
         "thread": Thread.in_spec(spec.to_dict()),
