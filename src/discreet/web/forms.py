@@ -29,7 +29,7 @@ from starlette.responses import HTMLResponse
 from discreet.errors import DiscreetError, SpecError
 from discreet.reading import yaml_values
 from discreet.web.screens import page
-from discreet.web.thread import Thread
+from discreet.web.thread import Thread, typed
 from discreet.words import has, say
 
 _NUMBER = re.compile(r"[+-]?(\d{1,320}(\.\d{0,320})?|\.\d{1,320})([eE][+-]?\d{1,5})?", re.ASCII)
@@ -400,14 +400,4 @@ def as_typed(state: Mapping[str, Any]) -> dict[str, str]:
     >>> as_typed({"epsilon": 1.0, "delta": 1e-06, "before": None, "every": True})
     {'epsilon': '1', 'delta': '1e-06', 'before': '', 'every': 'true'}
     """
-    return {name: _typed(value) for name, value in state.items()}
-
-
-def _typed(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else ""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return str(value)
+    return {name: typed(value) for name, value in state.items()}

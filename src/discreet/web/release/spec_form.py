@@ -505,7 +505,8 @@ def draft_of(form: Mapping[str, str]) -> Draft:
     if not isinstance(rest, dict):
         raise SpecError("web.spec.rest_mapping")
     values |= rest
-    return Draft({name: values[name] for name in sorted(values, key=_order)}, problems)
+    ordered = [*(name for name in _TOP if name in values), *(n for n in values if n not in _TOP)]
+    return Draft({name: values[name] for name in ordered}, problems)
 
 
 def _two_readings(form: Mapping[str, str]) -> dict[str, str]:
@@ -535,10 +536,6 @@ def numbers_read(typed: str | None) -> str:
     said = [spaced_text(x) for x in found]
     sign = say("web.spec.read_to") if len(said) == 2 else "; "
     return say("web.spec.read_as", numbers=sign.join(said)) if said else ""
-
-
-def _order(name: object) -> int:
-    return _TOP.index(str(name)) if name in _TOP else len(_TOP)
 
 
 def _of_part(form: Mapping[str, str], prefix: str) -> Draft:
