@@ -26,11 +26,4 @@ function show(answer) {
   announce(say("from_to", answer));
 }
 
-// The number is another way to move the slider, which alone is sent.
-const [slider, number] = ["suspect", "suspect-number"].map((id) => document.getElementById(id));
-slider.addEventListener("input", () => { if (number !== document.activeElement) number.value = slider.value; });
-number.addEventListener("input", () => {
-  if (/^\d{1,2}$/.test(number.value.trim())) slider.value = number.value.trim();
-});
-
 live(form, "/api/explain/me", show, { results }).send({});
